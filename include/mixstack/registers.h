@@ -1,0 +1,97 @@
+// What a CPU holds, as data. Registers of any target CPU are handled on any host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "mixstack/address.h"
+
+namespace mixstack {
+
+/// The CPU of a *target*; the host's own is never assumed.
+enum class Arch : std::uint8_t { unknown, x86_64, aarch64, x86, arm };
+
+/// Register numbers are the DWARF numbers of the CPU's psABI, with the pc at the number given here.
+/// x86-64: System V AMD64 psABI figure 3.36. AArch64: "DWARF for the Arm 64-bit Architecture" table of registers.
+namespace x86_64_reg {
+enum : unsigned { rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, count };
+}
+namespace aarch64_reg {
+enum : unsigned { x0 = 0, x19 = 19, x28 = 28, x29 = 29, fp = 29, x30 = 30, lr = 30, sp = 31, pc = 32, ra_sign_state = 34, count = 35 };
+}
+namespace x86_reg {
+enum : unsigned { eax, ecx, edx, ebx, esp, ebp, esi, edi, eip, count };
+}
+namespace arm_reg {
+enum : unsigned { r0 = 0, r4 = 4, r7 = 7, r9 = 9, r11 = 11, r12 = 12, sp = 13, lr = 14, pc = 15, count = 16 };
+}
+
+/// Numbers of the three registers every walk needs.
+struct ArchRegisters {
+  unsigned pc, sp, fp, count;
+  unsigned pointer_size;
+};
+[[nodiscard]] constexpr ArchRegisters arch_registers(Arch a) {
+  switch (a) {
+    case Arch::aarch64: return {aarch64_reg::pc, aarch64_reg::sp, aarch64_reg::fp, aarch64_reg::count, 8};
+    case Arch::x86: return {x86_reg::eip, x86_reg::esp, x86_reg::ebp, x86_reg::count, 4};
+    case Arch::arm: return {arm_reg::pc, arm_reg::sp, arm_reg::r11, arm_reg::count, 4};
+    case Arch::x86_64:
+    case Arch::unknown: break;
+  }
+  return {x86_64_reg::rip, x86_64_reg::rsp, x86_64_reg::rbp, x86_64_reg::count, 8};
+}
+
+/// The integer registers of one frame with, for each, whether its value is known. A value type; copying is cheap but
+/// not free (about 300 bytes): inner loops keep one and update it in place.
+class Registers {
+ public:
+  static constexpr unsigned kMax = 35;
+
+  constexpr Registers() = default;
+  constexpr explicit Registers(Arch arch) : arch_(arch) {}
+
+  [[nodiscard]] constexpr Arch arch() const { return arch_; }
+  /// The value, or nothing where it is not known. `reg` beyond the CPU's count is never known.
+  [[nodiscard]] constexpr std::optional<std::uint64_t> get(unsigned reg) const {
+    if (!is_known(reg)) return std::nullopt;
+    return values_[reg];
+  }
+  [[nodiscard]] constexpr bool is_known(unsigned reg) const { return reg < kMax && (known_ >> reg & 1) != 0; }
+  constexpr void set(unsigned reg, std::uint64_t value) {
+    if (reg >= kMax) return;
+    values_[reg] = value;
+    known_ |= std::uint64_t{1} << reg;
+  }
+  constexpr void forget(unsigned reg) {
+    if (reg >= kMax) return;
+    values_[reg] = 0;
+    known_ &= ~(std::uint64_t{1} << reg);
+  }
+  /// Keeps only the registers whose bit is set in `mask`.
+  constexpr void keep(std::uint64_t mask) {
+    for (unsigned i = 0; i < kMax; i++)
+      if ((mask >> i & 1) == 0) values_[i] = 0;
+    known_ &= mask;
+  }
+  /// One bit per register, lowest bit register 0.
+  [[nodiscard]] constexpr std::uint64_t known() const { return known_; }
+  /// The value without asking whether it is known (0 when it is not). `reg` must be below kMax.
+  [[nodiscard]] constexpr std::uint64_t value_or_zero(unsigned reg) const { return values_[reg]; }
+
+  [[nodiscard]] constexpr Address pc() const { return values_[arch_registers(arch_).pc]; }
+  [[nodiscard]] constexpr Address sp() const { return values_[arch_registers(arch_).sp]; }
+  [[nodiscard]] constexpr Address fp() const { return values_[arch_registers(arch_).fp]; }
+  constexpr void set_pc(Address a) { set(arch_registers(arch_).pc, a); }
+  constexpr void set_sp(Address a) { set(arch_registers(arch_).sp, a); }
+  constexpr void set_fp(Address a) { set(arch_registers(arch_).fp, a); }
+  friend constexpr bool operator==(const Registers&, const Registers&) = default;
+
+ private:
+  std::array<std::uint64_t, kMax> values_{};
+  std::uint64_t known_ = 0;
+  Arch arch_ = Arch::unknown;
+};
+
+}  // namespace mixstack

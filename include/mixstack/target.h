@@ -1,0 +1,119 @@
+// One process, wherever its state comes from: live, core file, own process, sample.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mixstack/address.h"
+#include "mixstack/memory_reader.h"
+#include "mixstack/registers.h"
+#include "mixstack/result.h"
+
+namespace mixstack {
+
+using ThreadId = std::uint32_t;
+
+/// A mapping of the target's address space.
+struct Region {
+  AddressRange range;
+  std::uint64_t file_offset = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t device_major = 0, device_minor = 0;
+  bool readable = false, writable = false, executable = false, shared = false, deleted = false;
+  std::string path;  ///< as the target sees it, without " (deleted)"; "[stack]", "[vdso]", or empty
+};
+
+/// Bytes copied out of the target at one instant.
+struct MemorySlice {
+  Address base = 0;
+  std::span<const std::byte> bytes;
+  [[nodiscard]] AddressRange range() const { return {base, base + bytes.size()}; }
+};
+
+/// One thread as it was at the stop.
+struct ThreadCapture {
+  ThreadId tid = 0;
+  ThreadId ns_tid = 0;           ///< its id in the target's own pid namespace (what the runtime knows), else == tid
+  std::string comm;
+  char kernel_state = '?';       ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
+  std::int64_t syscall = -1;     ///< number of the system call it is blocked in, -1: none or unknown
+  bool captured = false;         ///< registers and stack are valid; otherwise `error` says why not
+  bool stack_truncated = false;  ///< the byte budget ended before the stack did
+  std::int32_t pending_signal = 0;  ///< signal whose delivery we intercepted and gave back
+  Error error;
+  Registers registers;
+  MemorySlice stack;             ///< from below sp (red zone included) upwards; bytes owned by the Capture
+};
+
+/// How consistent with each other the threads of a capture are.
+enum class Consistency : std::uint8_t { all_stopped_together, one_by_one, not_stopped };
+
+/// Everything read from a target in one stop. Movable, owns its bytes; independent of the target afterwards.
+struct Capture {
+  Arch arch = Arch::unknown;
+  Consistency consistency = Consistency::all_stopped_together;
+  std::vector<ThreadCapture> threads;
+  std::vector<MemorySlice> roots;  ///< the runtime's roots, read in the same stop (see RootSource)
+  std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
+  std::uint32_t threads_not_stopped = 0;
+  std::vector<std::unique_ptr<std::byte[]>> storage;  ///< what the slices point into
+};
+
+/// Memory that must be read in the same stop as the stacks: the Thread objects of a runtime. Called while the target
+/// is stopped: must be quick, bounded and read only through `memory`.
+class RootSource {
+ public:
+  virtual ~RootSource() = default;
+  /// Appends the ranges to copy; they may be found by reading `memory` (list links).
+  virtual void collect(const MemoryReader& memory, std::vector<AddressRange>& out) = 0;
+};
+
+struct CaptureRequest {
+  std::vector<ThreadId> threads;   ///< empty: all
+  std::chrono::milliseconds stop_timeout{20};
+  std::size_t initial_stack_bytes = 64 << 10;
+  std::size_t stack_byte_budget = 64 << 20;  ///< for all threads together, beyond the initial bytes
+  RootSource* roots = nullptr;     ///< borrowed; may be null
+};
+
+struct TargetInfo {
+  std::uint32_t pid = 0;
+  Arch arch = Arch::unknown;
+  std::string executable;          ///< path as the target sees it
+  std::vector<std::string> command_line;
+  Address entry_point = 0;         ///< AT_ENTRY, 0 when unknown
+  Address program_headers = 0;     ///< AT_PHDR
+  Address vdso = 0;                ///< AT_SYSINFO_EHDR
+  std::uint64_t page_size = 4096;
+};
+
+/// Bytes of a file-backed image: a whole file mapped read-only. Shared by everything that points into it.
+class FileBytes {
+ public:
+  virtual ~FileBytes() = default;
+  [[nodiscard]] virtual std::span<const std::byte> bytes() const = 0;
+};
+
+/// A source of process state.
+class Target {
+ public:
+  virtual ~Target() = default;
+  [[nodiscard]] virtual const TargetInfo& info() const = 0;
+  /// The memory as it is now (a live process runs on; use the capture's slices for what must belong together).
+  [[nodiscard]] virtual const MemoryReader& memory() const = 0;
+  [[nodiscard]] virtual Result<std::vector<ThreadId>> threads() const = 0;
+  [[nodiscard]] virtual Result<std::vector<Region>> regions() const = 0;
+  /// The file behind a mapping, through the target's own root, even if deleted or replaced.
+  [[nodiscard]] virtual Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const = 0;
+  /// A file by path as the target sees it (debug files beside an image).
+  [[nodiscard]] virtual Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const = 0;
+  /// The primitive: the state of threads at one instant. The target runs again when this returns.
+  [[nodiscard]] virtual Result<Capture> capture(const CaptureRequest& request) = 0;
+};
+
+}  // namespace mixstack
