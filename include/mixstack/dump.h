@@ -1,0 +1,67 @@
+// Everything `mixstack dump` knows about a process at one instant, as plain data: what reports are made from.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mixstack/frame.h"
+#include "mixstack/symbolizer.h"
+#include "mixstack/target.h"
+
+namespace mixstack {
+
+/// Something that could not be read or decided, of the process, a module, a runtime or a thread.
+struct Diagnosis {
+  Error error;
+  std::string subject;  ///< what it is about: a file, a contract, "thread 17"
+  std::string text;     ///< plain words where the code alone does not say it: what happened and what to do next
+};
+
+/// A managed runtime found in the target.
+struct RuntimeSummary {
+  std::string kind = "CoreCLR";
+  std::string version;       ///< "10.0.12", or empty when it could not be found
+  std::string module_path;
+  Address base = 0;
+  bool walkable = false;     ///< managed frames can be walked; otherwise `missing` says what lacks
+  std::vector<Diagnosis> missing;
+};
+
+/// What the runtime's own Thread object says of a thread.
+struct ManagedThreadFacts {
+  std::uint32_t managed_id = 0;
+  std::string name;            ///< Thread.Name, empty when unset
+  bool cooperative = false;    ///< GC mode: cooperative or preemptive
+  std::uint32_t state = 0;     ///< Thread::ThreadState bits
+  std::string exception_type;  ///< type of the exception in flight, empty when none
+};
+
+/// One thread: what the kernel says, what the runtime says, and the walked, named stack.
+struct ThreadDump {
+  ThreadId tid = 0;
+  ThreadId ns_tid = 0;
+  std::string comm;
+  char kernel_state = '?';
+  std::int64_t syscall = -1;
+  bool captured = false;
+  Error capture_error;
+  std::optional<ManagedThreadFacts> managed;
+  Trace trace;
+  std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols
+};
+
+struct ProcessDump {
+  TargetInfo target;
+  std::vector<RuntimeSummary> runtimes;
+  std::chrono::nanoseconds pause{0};
+  Consistency consistency = Consistency::all_stopped_together;
+  std::uint32_t threads_not_stopped = 0;
+  std::vector<ThreadDump> threads;
+  std::vector<SymbolInfo> symbols;      ///< interned; index 0 is the unnamed symbol
+  std::vector<Diagnosis> diagnoses;     ///< of the process and its modules
+};
+
+}  // namespace mixstack
