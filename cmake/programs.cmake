@@ -1,0 +1,22 @@
+# Programs that say on their first line what they link: `// LINK: mixstack_unwind dw elf`.
+# mixstack_linked_programs(OUT pattern): one executable per matching file of this folder, named after the file.
+function(mixstack_linked_programs out pattern)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
+  set(programs)
+  foreach(source ${sources})
+    get_filename_component(program ${source} NAME_WE)
+    file(STRINGS ${source} first LIMIT_COUNT 1)
+    if(NOT first MATCHES "^// LINK:(.*)$")
+      message(FATAL_ERROR "${source}: the first line must be '// LINK: library library ...'")
+    endif()
+    separate_arguments(libraries UNIX_COMMAND "${CMAKE_MATCH_1}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    add_executable(${program} ${source})
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+                                                  ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${program} PRIVATE ${libraries} mixstack_warnings)
+    target_compile_definitions(${program} PRIVATE MIXSTACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    list(APPEND programs ${program})
+  endforeach()
+  set(${out} ${programs} PARENT_SCOPE)
+endfunction()
