@@ -23,10 +23,10 @@ struct Diagnosis {
 /// A managed runtime found in the target.
 struct RuntimeSummary {
   std::string kind = "CoreCLR";
-  std::string version;       ///< "10.0.12", or empty when it could not be found
+  std::string version;  ///< "10.0.12", or empty when it could not be found
   std::string module_path;
   Address base = 0;
-  bool walkable = false;     ///< managed frames can be walked; otherwise `missing` says what lacks
+  bool walkable = false;  ///< managed frames can be walked; otherwise `missing` says what lacks
   std::vector<Diagnosis> missing;
 };
 
@@ -60,8 +60,8 @@ struct ProcessDump {
   Consistency consistency = Consistency::all_stopped_together;
   std::uint32_t threads_not_stopped = 0;
   std::vector<ThreadDump> threads;
-  std::vector<SymbolInfo> symbols;      ///< interned; index 0 is the unnamed symbol
-  std::vector<Diagnosis> diagnoses;     ///< of the process and its modules
+  std::vector<SymbolInfo> symbols;   ///< interned; index 0 is the unnamed symbol
+  std::vector<Diagnosis> diagnoses;  ///< of the process and its modules
 };
 
 }  // namespace mixstack

@@ -22,7 +22,8 @@ enum class FrameKind : std::uint8_t {
   undescribed,        ///< executable memory nobody describes (patched barrier copies, foreign JITs)
 };
 
-/// How the *caller* of a frame was found, surest first.
+/// How sure a frame is, surest first. A frame is never surer than the frame it was found from, unless a second witness
+/// (an explicit Frame that names the same sp) confirmed it.
 enum class Trust : std::uint8_t {
   certain,        ///< registers of the capture, CFI, or the runtime's unwind codes
   checkpoint,     ///< resumed from an explicit Frame of the runtime; registers it does not hold are unknown
@@ -33,19 +34,30 @@ enum class Trust : std::uint8_t {
 
 /// Which mechanism found a frame.
 enum class StepperId : std::uint8_t {
-  none, initial, eh_frame, debug_frame, frame_pointer, prologue, signal_frame, managed, explicit_frame, stub, scan, user
+  none,
+  initial,
+  eh_frame,
+  debug_frame,
+  frame_pointer,
+  prologue,
+  signal_frame,
+  managed,
+  explicit_frame,
+  stub,
+  scan,
+  user
 };
 
 /// Why a walk ended. Everything but `end_of_stack` means that frames may be missing.
 enum class StopReason : std::uint8_t {
-  end_of_stack,          ///< undefined return address, entry point or thread start reached
-  max_frames,            ///< the caller's limit
-  no_unwind_info,        ///< nobody knew how to continue
-  unreadable_memory,     ///< a needed stack word could not be read
-  stack_truncated,       ///< the captured stack bytes end here
-  stack_not_advancing,   ///< the caller's sp is not above the callee's
-  bad_return_address,    ///< the return address is not executable memory
-  register_unknown,      ///< a rule needs a register that a Frame did not restore
+  end_of_stack,         ///< undefined return address, entry point or thread start reached
+  max_frames,           ///< the caller's limit
+  no_unwind_info,       ///< nobody knew how to continue
+  unreadable_memory,    ///< a needed stack word could not be read
+  stack_truncated,      ///< the captured stack bytes end here
+  stack_not_advancing,  ///< the caller's sp is not above the callee's
+  bad_return_address,   ///< the return address is not executable memory
+  register_unknown,     ///< a rule needs a register that a Frame did not restore
   malformed_unwind_info,
   malformed_frame_list,  ///< the runtime's list of explicit Frames is cyclic, leaves the stack or cannot be read
   not_captured,          ///< the thread could not be stopped or had gone
@@ -62,29 +74,29 @@ inline constexpr ModuleIndex kNoModule = 0xffffffffu;
 /// One frame. Addresses only: names are made from it later by a `Symbolizer`.
 struct Frame {
   CodeAddress pc;
-  Address sp = 0;    ///< stack pointer while this frame's code runs
-  Address cfa = 0;   ///< sp of the caller after the return; 0 where the walk ended here
+  Address sp = 0;   ///< stack pointer while this frame's code runs
+  Address cfa = 0;  ///< sp of the caller after the return; 0 where the walk ended here
   FrameKind kind = FrameKind::native;
   StepperId found_by = StepperId::none;
   Trust trust = Trust::certain;
   bool is_funclet = false;
-  bool is_interrupted = false;       ///< pc was interrupted (innermost, or below a signal or fault), not calling
-  bool witness_disagrees = false;    ///< CFI and the explicit Frame named different transitions
+  bool is_interrupted = false;     ///< pc was interrupted (innermost, or below a signal or fault), not calling
+  bool witness_disagrees = false;  ///< CFI and the explicit Frame named different transitions
   ModuleIndex module = kNoModule;
-  std::uint64_t module_offset = 0;   ///< lookup address minus the image's load bias (its link-time address)
-  Address method = 0;                ///< MethodDesc of a managed frame or of a Frame that has one
-  Address method_start = 0;          ///< start of the method's native code
-  Address explicit_frame = 0;        ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
+  std::uint64_t module_offset = 0;  ///< lookup address minus the image's load bias (its link-time address)
+  Address method = 0;               ///< MethodDesc of a managed frame or of a Frame that has one
+  Address method_start = 0;         ///< start of the method's native code
+  Address explicit_frame = 0;       ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
   std::uint32_t frame_identifier = 0;
-  std::uint32_t evidence = 0;        ///< index into Trace::evidence (1-based), 0: none recorded
-  std::uint32_t registers = 0;       ///< index into Trace::registers (1-based), 0: not kept
+  std::uint32_t evidence = 0;   ///< index into Trace::evidence (1-based), 0: none recorded
+  std::uint32_t registers = 0;  ///< index into Trace::registers (1-based), 0: not kept
 };
 
 /// Why a frame was found as it was: recorded only when WalkLimits::explain is set.
 struct Evidence {
   StepperId stepper = StepperId::none;
-  Error error;                       ///< why it declined or failed; code none when it produced the caller
-  std::uint32_t frame = 0;           ///< index of the frame whose caller was sought
+  Error error;              ///< why it declined or failed; code none when it produced the caller
+  std::uint32_t frame = 0;  ///< index of the frame whose caller was sought
 };
 
 /// One thread's stack. Frames are innermost first; `stop` says why there are no more.

@@ -18,7 +18,19 @@ namespace x86_64_reg {
 enum : unsigned { rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, count };
 }
 namespace aarch64_reg {
-enum : unsigned { x0 = 0, x19 = 19, x28 = 28, x29 = 29, fp = 29, x30 = 30, lr = 30, sp = 31, pc = 32, ra_sign_state = 34, count = 35 };
+enum : unsigned {
+  x0 = 0,
+  x19 = 19,
+  x28 = 28,
+  x29 = 29,
+  fp = 29,
+  x30 = 30,
+  lr = 30,
+  sp = 31,
+  pc = 32,
+  ra_sign_state = 34,
+  count = 35
+};
 }
 namespace x86_reg {
 enum : unsigned { eax, ecx, edx, ebx, esp, ebp, esi, edi, eip, count };
@@ -34,11 +46,15 @@ struct ArchRegisters {
 };
 [[nodiscard]] constexpr ArchRegisters arch_registers(Arch a) {
   switch (a) {
-    case Arch::aarch64: return {aarch64_reg::pc, aarch64_reg::sp, aarch64_reg::fp, aarch64_reg::count, 8};
-    case Arch::x86: return {x86_reg::eip, x86_reg::esp, x86_reg::ebp, x86_reg::count, 4};
-    case Arch::arm: return {arm_reg::pc, arm_reg::sp, arm_reg::r11, arm_reg::count, 4};
+    case Arch::aarch64:
+      return {aarch64_reg::pc, aarch64_reg::sp, aarch64_reg::fp, aarch64_reg::count, 8};
+    case Arch::x86:
+      return {x86_reg::eip, x86_reg::esp, x86_reg::ebp, x86_reg::count, 4};
+    case Arch::arm:
+      return {arm_reg::pc, arm_reg::sp, arm_reg::r11, arm_reg::count, 4};
     case Arch::x86_64:
-    case Arch::unknown: break;
+    case Arch::unknown:
+      break;
   }
   return {x86_64_reg::rip, x86_64_reg::rsp, x86_64_reg::rbp, x86_64_reg::count, 8};
 }

@@ -10,14 +10,14 @@ namespace mixstack {
 enum class ErrorCode : std::uint16_t {
   none = 0,
   // reading
-  unreadable_memory,   ///< the bytes are not mapped or not held by this source; `value` is the address
-  truncated,           ///< a structure ends beyond its container
-  malformed,           ///< bytes that contradict their format
-  limit_exceeded,      ///< a bound on hostile data was hit
-  not_found,           ///< the thing asked for does not exist; not a failure of the format
-  unsupported,         ///< well-formed, but a kind this version does not know
-  mismatch,            ///< build id, MVID, magic or back pointer differ
-  io_error,            ///< `os_error` says which
+  unreadable_memory,  ///< the bytes are not mapped or not held by this source; `value` is the address
+  truncated,          ///< a structure ends beyond its container
+  malformed,          ///< bytes that contradict their format
+  limit_exceeded,     ///< a bound on hostile data was hit
+  not_found,          ///< the thing asked for does not exist; not a failure of the format
+  unsupported,        ///< well-formed, but a kind this version does not know
+  mismatch,           ///< build id, MVID, magic or back pointer differ
+  io_error,           ///< `os_error` says which
   // processes
   no_such_process,
   no_such_thread,
@@ -25,10 +25,10 @@ enum class ErrorCode : std::uint16_t {
   already_traced,      ///< `value` is the tracer's tid
   thread_not_stopped,  ///< did not stop before the deadline
   unsupported_cpu,
-  process_changed,     ///< exec, exit or fork under our hands
+  process_changed,  ///< exec, exit or fork under our hands
   // unwinding
   no_unwind_info,
-  register_unknown,    ///< a rule needs a register nobody knows; `value` is its number
+  register_unknown,  ///< a rule needs a register nobody knows; `value` is its number
   stack_not_advancing,
   bad_return_address,
   // runtimes

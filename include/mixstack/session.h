@@ -14,9 +14,9 @@ namespace mixstack {
 
 struct WalkOptions {
   std::uint32_t max_frames = 65536;
-  bool explicit_frames = false;   ///< show the runtime's explicit Frames between the stack frames
-  bool keep_registers = false;    ///< keep each frame's known registers in the trace
-  bool explain = false;           ///< record which stepper was asked and what it answered
+  bool explicit_frames = false;  ///< show the runtime's explicit Frames between the stack frames
+  bool keep_registers = false;   ///< keep each frame's known registers in the trace
+  bool explain = false;          ///< record which stepper was asked and what it answered
 };
 
 struct DumpOptions {

@@ -38,16 +38,16 @@ struct MemorySlice {
 /// One thread as it was at the stop.
 struct ThreadCapture {
   ThreadId tid = 0;
-  ThreadId ns_tid = 0;           ///< its id in the target's own pid namespace (what the runtime knows), else == tid
+  ThreadId ns_tid = 0;  ///< its id in the target's own pid namespace (what the runtime knows), else == tid
   std::string comm;
-  char kernel_state = '?';       ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
-  std::int64_t syscall = -1;     ///< number of the system call it is blocked in, -1: none or unknown
-  bool captured = false;         ///< registers and stack are valid; otherwise `error` says why not
-  bool stack_truncated = false;  ///< the byte budget ended before the stack did
+  char kernel_state = '?';          ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
+  std::int64_t syscall = -1;        ///< number of the system call it is blocked in, -1: none or unknown
+  bool captured = false;            ///< registers and stack are valid; otherwise `error` says why not
+  bool stack_truncated = false;     ///< the byte budget ended before the stack did
   std::int32_t pending_signal = 0;  ///< signal whose delivery we intercepted and gave back
   Error error;
   Registers registers;
-  MemorySlice stack;             ///< from below sp (red zone included) upwards; bytes owned by the Capture
+  MemorySlice stack;  ///< from below sp (red zone included) upwards; bytes owned by the Capture
 };
 
 /// How consistent with each other the threads of a capture are.
@@ -58,7 +58,7 @@ struct Capture {
   Arch arch = Arch::unknown;
   Consistency consistency = Consistency::all_stopped_together;
   std::vector<ThreadCapture> threads;
-  std::vector<MemorySlice> roots;  ///< the runtime's roots, read in the same stop (see RootSource)
+  std::vector<MemorySlice> roots;     ///< the runtime's roots, read in the same stop (see RootSource)
   std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
   std::uint32_t threads_not_stopped = 0;
   std::vector<std::unique_ptr<std::byte[]>> storage;  ///< what the slices point into
@@ -74,29 +74,38 @@ class RootSource {
 };
 
 struct CaptureRequest {
-  std::vector<ThreadId> threads;   ///< empty: all
+  std::vector<ThreadId> threads;  ///< empty: all
   std::chrono::milliseconds stop_timeout{20};
   std::size_t initial_stack_bytes = 64 << 10;
   std::size_t stack_byte_budget = 64 << 20;  ///< for all threads together, beyond the initial bytes
-  RootSource* roots = nullptr;     ///< borrowed; may be null
+  RootSource* roots = nullptr;               ///< borrowed; may be null
 };
 
 struct TargetInfo {
   std::uint32_t pid = 0;
   Arch arch = Arch::unknown;
-  std::string executable;          ///< path as the target sees it
+  std::string executable;  ///< path as the target sees it
   std::vector<std::string> command_line;
-  Address entry_point = 0;         ///< AT_ENTRY, 0 when unknown
-  Address program_headers = 0;     ///< AT_PHDR
-  Address vdso = 0;                ///< AT_SYSINFO_EHDR
+  Address entry_point = 0;      ///< AT_ENTRY, 0 when unknown
+  Address program_headers = 0;  ///< AT_PHDR
+  Address vdso = 0;             ///< AT_SYSINFO_EHDR
   std::uint64_t page_size = 4096;
 };
 
-/// Bytes of a file-backed image: a whole file mapped read-only. Shared by everything that points into it.
+/// Bytes of a file-backed image. Shared by everything that points into it. Bytes that were handed out once never
+/// change, whatever happens to the file, and touching them cannot fault (object/file_bytes.h says how).
 class FileBytes {
  public:
   virtual ~FileBytes() = default;
+  /// All of the file: reads all of it. Readers of big files ask for `range`.
   [[nodiscard]] virtual std::span<const std::byte> bytes() const = 0;
+  [[nodiscard]] virtual std::uint64_t size() const { return bytes().size(); }
+  /// `size` bytes at `offset`; empty when the file does not hold (or no longer holds) all of them.
+  [[nodiscard]] virtual std::span<const std::byte> range(std::uint64_t offset, std::uint64_t size) const {
+    const auto all = bytes();
+    if (offset > all.size() || all.size() - offset < size) return {};
+    return all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+  }
 };
 
 /// A source of process state.

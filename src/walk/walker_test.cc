@@ -1,0 +1,194 @@
+#include "walk/walker.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace mixstack::walk {
+namespace {
+
+/// Steppers by table: what lies at a pc and what its caller is. Fault injection for the engine; real code is walked by
+/// the tests of session and tests/live.
+struct Place {
+  FrameKind kind = FrameKind::native;
+  StepStatus status = StepStatus::caller;
+  Address caller_pc = 0, caller_sp = 0;
+  Trust trust = Trust::certain;
+  bool interrupted = false;
+  Error error{};
+};
+
+class TableStepper final : public FrameStepper {
+ public:
+  explicit TableStepper(std::map<Address, Place> places, bool owns = true) : places_(std::move(places)), owns_(owns) {}
+  std::string_view name() const override { return "table"; }
+  bool claim(Frame& frame) override {
+    auto it = places_.find(frame.pc.raw());
+    if (!owns_ || it == places_.end()) return false;
+    frame.kind = it->second.kind;
+    return true;
+  }
+  StepOutcome step(Cursor& cursor, const ThreadInput&) override {
+    auto it = places_.find(cursor.frame.pc.raw());
+    if (it == places_.end()) return {};
+    const Place& p = it->second;
+    cursor.registers.set_pc(p.caller_pc);
+    cursor.registers.set_sp(p.caller_sp);
+    return {p.status, p.error, StepperId::user, p.trust, p.interrupted};
+  }
+
+ private:
+  std::map<Address, Place> places_;
+  bool owns_;
+};
+
+Registers at(Address pc, Address sp) {
+  Registers r(Arch::x86_64);
+  r.set_pc(pc);
+  r.set_sp(sp);
+  return r;
+}
+
+Checkpoint checkpoint(Address address, Address pc, Address sp) {
+  Checkpoint c;
+  c.address = address;
+  c.resumes = true;
+  c.context = at(pc, sp);
+  return c;
+}
+
+Trace walk(std::map<Address, Place> places, std::vector<Checkpoint> checkpoints, WalkLimits limits = {},
+           std::map<Address, Place> fallback = {}) {
+  TableStepper owner(std::move(places)), other(std::move(fallback), false);
+  ThreadInput thread;
+  thread.registers = at(1, 100);
+  thread.checkpoints = checkpoints;
+  return Walker({&owner}, {&other}, limits).walk(thread);
+}
+
+std::vector<Address> pcs(const Trace& t) {
+  std::vector<Address> v;
+  for (const Frame& f : t.frames) v.push_back(f.pc.raw());
+  return v;
+}
+using Pcs = std::vector<Address>;
+
+constexpr auto kManaged = FrameKind::managed;
+constexpr auto kNative = FrameKind::native;
+constexpr auto kEnd = StepStatus::end_of_stack;
+constexpr auto kFailed = StepStatus::failed;
+
+TEST(Walker, NativeToManagedWithAgreeingWitnessIsCertain) {
+  auto t = walk(
+      {{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kNative, kEnd}}},
+      {checkpoint(210, 2, 200)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2, 3}));
+  EXPECT_EQ(t.frames[1].trust, Trust::certain);
+  EXPECT_FALSE(t.frames[1].witness_disagrees);
+  EXPECT_EQ(t.stop, StopReason::end_of_stack);
+}
+
+TEST(Walker, StuckNativeCodeResumesAtTheCheckpoint) {
+  auto t = walk({{1, {kNative, kFailed}}, {2, {kManaged, kEnd}}}, {checkpoint(210, 2, 200)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2}));
+  EXPECT_EQ(t.frames[1].found_by, StepperId::explicit_frame);
+  EXPECT_EQ(t.frames[1].trust, Trust::checkpoint);
+  EXPECT_EQ(t.stop, StopReason::end_of_stack);
+}
+
+TEST(Walker, StuckWithoutCheckpointSaysWhy) {
+  auto t = walk({{1, {kNative, kFailed, 0, 0, Trust::certain, false, {ErrorCode::register_unknown, 0, 6}}}}, {});
+  EXPECT_EQ(t.stop, StopReason::register_unknown);
+  EXPECT_EQ(t.stop_error.value, 6u);
+}
+
+TEST(Walker, CfiThatJumpsOverAManagedTransitionIsOverruled) {
+  // 1 -> 3 (managed, sp 300) although the runtime knows of managed frame 2 at sp 200.
+  auto t = walk(
+      {{1, {kNative, StepStatus::caller, 3, 300}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kManaged, kEnd}}},
+      {checkpoint(210, 2, 200)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2, 3}));
+  EXPECT_TRUE(t.frames[1].witness_disagrees);
+  EXPECT_EQ(t.frames[1].trust, Trust::checkpoint);
+}
+
+TEST(Walker, NativeChainThatEndsBeyondAnUnmetCheckpointGoesBack) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 5, 150}},
+                 {5, {kNative, StepStatus::caller, 6, 400}},
+                 {6, {kNative, kEnd}},
+                 {2, {kManaged, kEnd}}},
+                {checkpoint(210, 2, 200)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 5, 2}));
+  EXPECT_EQ(t.frames[2].trust, Trust::checkpoint);
+}
+
+TEST(Walker, UncertainChainIsKeptOnlyWhenTheWitnessAgrees) {
+  std::map<Address, Place> owner{{1, {kNative, kFailed}}, {2, {kManaged, kEnd}}, {3, {kManaged, kEnd}}};
+  auto agree =
+      walk(owner, {checkpoint(210, 2, 200)}, {}, {{1, {kNative, StepStatus::caller, 2, 200, Trust::frame_pointer}}});
+  EXPECT_EQ(pcs(agree), (Pcs{1, 2}));
+  EXPECT_EQ(agree.frames[1].found_by, StepperId::user);
+  EXPECT_EQ(agree.frames[1].trust, Trust::certain);
+  auto differ =
+      walk(owner, {checkpoint(310, 2, 300)}, {}, {{1, {kNative, StepStatus::caller, 3, 250, Trust::frame_pointer}}});
+  EXPECT_EQ(pcs(differ), (Pcs{1, 2}));
+  EXPECT_EQ(differ.frames[1].found_by, StepperId::explicit_frame);
+}
+
+TEST(Walker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
+  auto t = walk(
+      {{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kManaged, kEnd}}},
+      {checkpoint(350, 3, 300)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2, 3}));
+  EXPECT_EQ(t.frames[1].trust, Trust::certain);
+}
+
+TEST(Walker, RefusesAStackThatDoesNotAdvance) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 1, 100}}}, {});
+  EXPECT_EQ(t.frames.size(), 1u);
+  EXPECT_EQ(t.stop, StopReason::stack_not_advancing);
+}
+
+TEST(Walker, RefusesAReturnAddressThatIsNoCode) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 99, 200}}}, {});
+  EXPECT_EQ(pcs(t), (Pcs{1}));
+  EXPECT_EQ(t.stop, StopReason::bad_return_address);
+}
+
+TEST(Walker, SignalFrameMayLeadToALowerStackButNotForever) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 50, Trust::certain, true}}, {2, {kNative, kEnd}}}, {});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2}));
+  EXPECT_TRUE(t.frames[1].is_interrupted);
+  EXPECT_TRUE(t.frames[1].pc.is_exact());
+  auto loop = walk({{1, {kNative, StepStatus::caller, 1, 50, Trust::certain, true}}}, {});
+  EXPECT_LT(loop.frames.size(), 100u);
+  EXPECT_NE(loop.stop, StopReason::end_of_stack);
+}
+
+TEST(Walker, LimitIsAStopReason) {
+  std::map<Address, Place> long_chain;
+  for (Address i = 1; i < 100; i++) long_chain[i] = {kNative, StepStatus::caller, i + 1, 100 + i * 8};
+  auto t = walk(long_chain, {}, {.max_frames = 10});
+  EXPECT_EQ(t.frames.size(), 10u);
+  EXPECT_EQ(t.stop, StopReason::max_frames);
+}
+
+TEST(Walker, ExplicitFramesAreShownBeforeTheFrameTheyRestore) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {checkpoint(210, 2, 200)},
+                {.explicit_frames = true});
+  ASSERT_EQ(t.frames.size(), 3u);
+  EXPECT_EQ(t.frames[1].kind, FrameKind::runtime_frame);
+  EXPECT_EQ(t.frames[1].explicit_frame, 210u);
+}
+
+TEST(Walker, RegistersAndEvidenceAreKeptOnRequest) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {},
+                {.keep_registers = true, .explain = true});
+  ASSERT_EQ(t.registers.size(), 2u);
+  EXPECT_EQ(t.registers[t.frames[1].registers - 1].sp(), 200u);
+  ASSERT_EQ(t.evidence.size(), 2u);
+  EXPECT_EQ(t.evidence[0].stepper, StepperId::user);
+}
+
+}  // namespace
+}  // namespace mixstack::walk

@@ -1,0 +1,30 @@
+#include "walk/witness.h"
+
+namespace mixstack::walk {
+
+Verdict Witness::arrive(Address sp) {
+  Verdict verdict = Verdict::no_witness;
+  for (; next_ < checkpoints_.size(); next_++) {
+    const Checkpoint& c = checkpoints_[next_];
+    if (!c.resumes) {
+      if (c.address >= sp) break;
+      continue;
+    }
+    if (c.context.sp() < sp) return Verdict::missed;
+    if (c.context.sp() > sp) break;
+    verdict = Verdict::agrees;
+  }
+  return verdict;
+}
+
+const Checkpoint* Witness::way_out(Address sp) const {
+  for (std::size_t i = next_; i < checkpoints_.size(); i++)
+    if (checkpoints_[i].resumes && checkpoints_[i].context.sp() > sp) return &checkpoints_[i];
+  return nullptr;
+}
+
+void Witness::resume_at(const Checkpoint& checkpoint) {
+  while (next_ < checkpoints_.size() && checkpoints_[next_].address <= checkpoint.address) next_++;
+}
+
+}  // namespace mixstack::walk
