@@ -1,0 +1,34 @@
+#include "symbolize/symbolizer.h"
+
+namespace mixstack::symbolize {
+
+std::size_t Symbolizer::KeyHash::operator()(const Key& k) const {
+  // Addresses are dense and aligned: one multiplication (Fibonacci hashing) spreads them over the buckets.
+  const std::uint64_t mixed = (k.address ^ (k.method << 1) ^ k.kind_and_identifier) * 0x9e3779b97f4a7c15ull;
+  return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+}
+
+Symbolizer::Key Symbolizer::key_of(const Frame& frame) {
+  const bool is_record = frame.kind == FrameKind::runtime_frame;
+  return {is_record ? 0 : frame.pc.lookup(), frame.method,
+          static_cast<std::uint32_t>(frame.kind) | (frame.is_funclet ? 0x80u : 0u) | frame.frame_identifier << 8};
+}
+
+Symbolizer::Symbolizer(std::vector<NameProvider*> providers) : providers_(std::move(providers)), symbols_(1) {
+  known_.reserve(1024);
+}
+
+std::uint32_t Symbolizer::name(const Frame& frame) {
+  const auto [it, is_new] = known_.try_emplace(key_of(frame), 0);
+  if (!is_new) return it->second;
+  for (NameProvider* p : providers_) {
+    if (auto info = p->describe(frame)) {
+      it->second = static_cast<std::uint32_t>(symbols_.size());
+      symbols_.push_back(std::move(*info));
+      break;
+    }
+  }
+  return it->second;
+}
+
+}  // namespace mixstack::symbolize
