@@ -29,7 +29,8 @@ struct Segment {
   std::uint64_t offset = 0, vaddr = 0, file_size = 0, memory_size = 0;
 };
 
-/// A piece of the image: where it lies at link time and its bytes (empty for NOBITS or when not held).
+/// A piece of the image: where it lies at link time and its bytes (empty for NOBITS, when not held, and in the list
+/// that `ElfImage::sections` answers, which loads nothing).
 struct Section {
   std::string_view name;
   std::uint32_t type = 0;
@@ -42,7 +43,7 @@ struct Section {
 struct UnwindSections {
   Arch arch = Arch::unknown;
   bool is_64_bit = true;
-  Section eh_frame, eh_frame_hdr, debug_frame;   ///< `bytes` empty where absent
+  Section eh_frame, eh_frame_hdr, debug_frame;       ///< `bytes` empty where absent
   std::uint64_t text_address = 0, data_address = 0;  ///< bases of DW_EH_PE_textrel / datarel
 };
 
@@ -59,14 +60,18 @@ class ElfImage {
   virtual ~ElfImage() = default;
 
   [[nodiscard]] virtual Arch arch() const = 0;
-  [[nodiscard]] virtual std::uint16_t machine() const = 0;   ///< e_machine
+  [[nodiscard]] virtual std::uint16_t machine() const = 0;  ///< e_machine
   [[nodiscard]] virtual bool is_64_bit() const = 0;
-  [[nodiscard]] virtual std::uint16_t type() const = 0;      ///< ET_EXEC, ET_DYN, ...
+  [[nodiscard]] virtual std::uint16_t type() const = 0;  ///< ET_EXEC, ET_DYN, ...
   [[nodiscard]] virtual std::uint64_t entry() const = 0;
   [[nodiscard]] virtual const BuildId& build_id() const = 0;
   [[nodiscard]] virtual std::span<const Segment> segments() const = 0;
+  /// The first section of that name with its bytes, decompressed where SHF_COMPRESSED (`size` is then the real size).
   [[nodiscard]] virtual std::optional<Section> section(std::string_view name) const = 0;
+  /// All section headers, in file order, without bytes. Empty when the image has none that are sane.
   [[nodiscard]] virtual std::span<const Section> sections() const = 0;
+  /// The same section with its bytes. `section` must come from `sections()` of this image.
+  [[nodiscard]] virtual Section load(const Section& section) const = 0;
   /// `size` bytes at a link-time address, or empty when they are not all in the file part of one segment.
   [[nodiscard]] virtual std::span<const std::byte> bytes_at(std::uint64_t address, std::size_t size) const = 0;
   [[nodiscard]] virtual UnwindSections unwind_sections() const = 0;

@@ -1,0 +1,124 @@
+#include "object/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+
+namespace mixstack::object {
+namespace {
+
+constexpr std::uint64_t kChunk = 16 << 10;  // small enough for headers, a multiple of every host page size up to 16 KiB
+
+class BufferBytes final : public FileBytes {
+ public:
+  explicit BufferBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  [[nodiscard]] std::span<const std::byte> bytes() const override { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Reserved address space that fills with the file's bytes chunk by chunk.
+class LazyFileBytes final : public FileBytes {
+ public:
+  LazyFileBytes(base::ScopedFd fd, std::byte* base, std::uint64_t size, std::uint64_t budget)
+      : fd_(std::move(fd)), base_(base), size_(size), budget_(budget), loaded_((chunks() + 63) / 64) {}
+  LazyFileBytes(const LazyFileBytes&) = delete;
+  LazyFileBytes& operator=(const LazyFileBytes&) = delete;
+  ~LazyFileBytes() override {
+    if (base_ != nullptr) ::munmap(base_, static_cast<std::size_t>(size_));
+  }
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const override { return range(0, size_); }
+  [[nodiscard]] std::span<const std::byte> range(std::uint64_t offset, std::uint64_t size) const override {
+    if (offset > size_ || size_ - offset < size || size == 0) return {};
+    const std::uint64_t first = offset / kChunk;
+    const std::uint64_t last = (offset + size - 1) / kChunk;
+    if (!all_loaded(first, last) && !fill(first, last)) return {};
+    return {base_ + offset, static_cast<std::size_t>(size)};
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t chunks() const { return (size_ + kChunk - 1) / kChunk; }
+  [[nodiscard]] bool is_loaded(std::uint64_t chunk) const {
+    return (loaded_[chunk / 64].load(std::memory_order_acquire) >> (chunk % 64) & 1) != 0;
+  }
+  [[nodiscard]] bool all_loaded(std::uint64_t first, std::uint64_t last) const {
+    for (std::uint64_t c = first; c <= last; c++)
+      if (!is_loaded(c)) return false;
+    return true;
+  }
+
+  [[nodiscard]] bool fill(std::uint64_t first, std::uint64_t last) const {
+    const std::lock_guard lock(mutex_);
+    for (std::uint64_t c = first; c <= last; c++) {
+      if (is_loaded(c)) continue;
+      std::uint64_t end = c + 1;
+      while (end <= last && !is_loaded(end)) end++;
+      if (!read_chunks(c, end)) return false;
+      c = end - 1;
+    }
+    return true;
+  }
+
+  /// Chunks are marked loaded, and so handed out, only when whole: a short read means the file has shrunk.
+  [[nodiscard]] bool read_chunks(std::uint64_t first, std::uint64_t end) const {
+    std::uint64_t at = first * kChunk;
+    const std::uint64_t stop = std::min(end * kChunk, size_);
+    if (stop - at > budget_) return false;
+    budget_ -= stop - at;
+    while (at < stop) {
+      const auto n = ::pread(fd_.get(), base_ + at, static_cast<std::size_t>(stop - at), static_cast<off_t>(at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      at += static_cast<std::uint64_t>(n);
+    }
+    for (std::uint64_t c = first; c < end; c++)
+      loaded_[c / 64].fetch_or(std::uint64_t{1} << (c % 64), std::memory_order_release);
+    return true;
+  }
+
+  base::ScopedFd fd_;
+  std::byte* base_;
+  std::uint64_t size_;
+  mutable std::uint64_t budget_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::atomic<std::uint64_t>> loaded_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const FileBytes>> file_bytes_from_fd(base::ScopedFd fd, const FileLimits& limits) {
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) return fail(ErrorCode::io_error, 0, errno);
+  if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported);
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (size > limits.reserve) return fail(ErrorCode::limit_exceeded, size);
+  if (size == 0) return buffer_file_bytes({});
+  void* base = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return fail(ErrorCode::limit_exceeded, size, errno);
+  return std::make_shared<const LazyFileBytes>(std::move(fd), static_cast<std::byte*>(base), size, limits.load);
+}
+
+Result<std::shared_ptr<const FileBytes>> open_file_bytes(const std::string& path, const FileLimits& limits) {
+  // O_NONBLOCK: a FIFO or device put in the image's place must not hold us up before fstat refuses it.
+  base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd) return file_bytes_from_fd(std::move(fd), limits);
+  const int error = errno;
+  if (error == ENOENT || error == ENOTDIR) return fail(ErrorCode::not_found, 0, error);
+  if (error == EACCES || error == EPERM) return fail(ErrorCode::permission_denied, 0, error);
+  return fail(ErrorCode::io_error, 0, error);
+}
+
+std::shared_ptr<const FileBytes> buffer_file_bytes(std::vector<std::byte> bytes) {
+  return std::make_shared<const BufferBytes>(std::move(bytes));
+}
+
+}  // namespace mixstack::object
