@@ -1,0 +1,50 @@
+// Which of a runtime's contracts this reader can honour. Versions admit; the presence of fields decides.
+#pragma once
+
+#include <vector>
+
+#include "dotnet/code/descriptor.h"
+#include "dotnet/code/layouts.h"
+
+namespace mixstack::dotnet {
+
+/// The contracts mixstack reads (docs/design/datacontracts/*.md in dotnet/runtime).
+enum class Contract : std::uint8_t {
+  thread,
+  execution_manager,
+  stack_walk,
+  precode_stubs,
+  platform_metadata,
+  loader,
+  ecma_metadata,
+  runtime_type_system,
+  object,
+  exception,
+  count
+};
+[[nodiscard]] std::string_view contract_name(Contract contract);
+
+/// What a runtime's descriptor is good for. A contract is either admitted or has a diagnosis that names it (subject:
+/// "ExecutionManager", value: version found) or the first field it lacks (subject: "RealCodeHeader.MethodDesc").
+class Contracts {
+ public:
+  /// Judges every contract. `not_found`: the descriptor does not list it. `contract_unsupported`: a version we do not
+  /// know (never guessed). `field_unavailable`: listed and known, but a field that version needs is missing.
+  [[nodiscard]] static Contracts judge(const Descriptor& descriptor, const Layouts& layouts);
+
+  [[nodiscard]] bool admits(Contract c) const { return version_[static_cast<std::size_t>(c)] != 0; }
+  /// 0 when not admitted.
+  [[nodiscard]] std::uint32_t version(Contract c) const { return version_[static_cast<std::size_t>(c)]; }
+  /// Why contracts are not admitted, one entry each.
+  [[nodiscard]] const std::vector<Diagnosis>& refusals() const { return refusals_; }
+  /// The refusal of one contract; code none when it is admitted.
+  [[nodiscard]] Diagnosis refusal(Contract c) const { return refusal_[static_cast<std::size_t>(c)]; }
+
+ private:
+  static constexpr std::size_t kCount = static_cast<std::size_t>(Contract::count);
+  std::array<std::uint32_t, kCount> version_{};
+  std::array<Diagnosis, kCount> refusal_{};
+  std::vector<Diagnosis> refusals_;
+};
+
+}  // namespace mixstack::dotnet
