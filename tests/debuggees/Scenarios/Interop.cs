@@ -1,0 +1,163 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Scenarios;
+
+internal static unsafe class Interop
+{
+    private static readonly Callback s_second = Second;
+    private static readonly Callback s_errno = ErrnoLevel;
+
+    // managed > native > [UnmanagedCallersOnly] > native (3 deep) > delegate > native > delegate with SetLastError > native
+    [Scenario("reverse_pinvoke")]
+    private static void ReversePInvoke()
+    {
+        Scene.Actor("levels", () => Native.Call(&First, 3));
+        Scene.Actor("sort-fnptr", SortWithPointer);
+        Scene.Actor("sort-delegate", SortWithDelegate);
+        Scene.Actor("many-levels", () => Native.CallDeep(&Level, 12, 2));
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int First(nint depth) => Native.CallDeep(&Between, depth, (int)depth);
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int Between(nint depth) => Native.CallDelegate(s_second, depth) + 1;
+
+    private static int Second(nint argument) => Native.CallErrno(s_errno, argument) + 1;
+
+    private static int ErrnoLevel(nint argument)
+    {
+        int result = Native.BlockErrno();
+        return result + Marshal.GetLastPInvokeError() + (int)argument;
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int Level(nint depth)
+    {
+        if (depth <= 0)
+        {
+            Scene.Park();
+            return 0;
+        }
+        return Native.CallDeep(&Level, depth - 1, (int)(depth % 3)) + 1;
+    }
+
+    private static void SortWithPointer()
+    {
+        int* values = stackalloc int[] { 3, 1, 2 };
+        Native.Sort(values, 3, &CompareValues);
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int CompareValues(int* left, int* right)
+    {
+        Scene.Park();
+        return *left - *right;
+    }
+
+    private static void SortWithDelegate()
+    {
+        Native.SortDelegate([3, 1, 2], 3, (ref int left, ref int right) =>
+        {
+            Native.Block();
+            return left - right;
+        });
+    }
+
+    [Scenario("marshalling")]
+    private static void Marshalling()
+    {
+        Scene.Actor("string", () => Native.BlockString("text"));
+        Scene.Actor("struct", () =>
+        {
+            NativeStrings strings = new() { Count = 2, First = "one", Second = "two" };
+            Native.BlockStruct(ref strings);
+        });
+        Scene.Actor("errno", () => Native.BlockErrno());
+        Scene.Actor("text-callback", () => Native.CallString(text => Native.BlockString(text + "!"), "deep"));
+        Scene.Actor("blittable", () => Native.BlockValue(3));
+        Scene.Actor("fnptr", () => ((delegate* unmanaged[Cdecl]<int, int>)Native.Symbol("scen_block_value"))(4));
+        Scene.Actor("delegate-from-fnptr", () =>
+            Marshal.GetDelegateForFunctionPointer<Callback>(Native.Symbol("scen_block_value"))(5));
+        Scene.Actor("delegate-marshalled-string", () =>
+            Marshal.GetDelegateForFunctionPointer<TextCallback>(Native.Symbol("scen_block_string"))("six"));
+    }
+
+    // The second worked example of the StackWalk contract: an [UnmanagedCallersOnly] method called through a function
+    // pointer from managed code; once spinning in it (top is managed), once blocked in native code below it.
+    [Scenario("uco_fnptr")]
+    private static void UnmanagedThroughPointer()
+    {
+        Scene.Actor("uco-spin", () => Foo(true));
+        Scene.Actor("uco-block", () => Foo(false));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Foo(bool spin)
+    {
+        delegate* unmanaged<int, void> pointer = &Bar;
+        pointer(spin ? 1 : 0);
+    }
+
+    [UnmanagedCallersOnly]
+    private static void Bar(int spin)
+    {
+        if (spin != 0)
+        {
+            Scene.InPlace();
+            Spinning.Forever();
+        }
+        Native.Block();
+    }
+
+    [Scenario("suppress_gc_transition")]
+    private static void SuppressGCTransition() => Scene.Actor("suppressed", Suppressed);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Suppressed() => Native.SpinWithoutTransition();
+
+    [Scenario("native_spin")]
+    private static void NativeSpin() => Scene.Actor("native-spin", Native.Spin);
+
+    [Scenario("rbp_plain")]
+    private static void RbpPlain()
+    {
+        Scene.Actor("rbp-native", () => Native.CallRbpPlain(&BlockBelow, 1));
+        Scene.Actor("rbp-managed", () => Native.CallRbpPlain(&BlockBelow, 0));
+        Scene.Actor("rbp-twice", () => Native.CallRbpPlain(&Again, 0));
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int BlockBelow(nint native)
+    {
+        if (native != 0)
+        {
+            Native.Block();
+        }
+        Scene.Park();
+        return 0;
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int Again(nint argument) => Native.CallRbpPlain(&BlockBelow, argument) + 1;
+
+    [Scenario("native_thread")]
+    private static void NativeThread()
+    {
+        Scene.Expect(4);
+        Native.StartNativeThreads(3, 25);
+        Native.StartCallbackThread(&OnNativeThread, 7);
+        Scene.Actor("managed", Scene.Park);
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int OnNativeThread(nint argument) => Native.BlockValue((int)argument);
+
+    [Scenario("vfork")]
+    private static void Vfork()
+    {
+        Scene.Actor("vfork-parent", () => Native.VforkParent(Program.Argument(0, 15)));
+        Scene.Actor("bystander", Scene.Park);
+    }
+}

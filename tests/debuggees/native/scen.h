@@ -1,0 +1,44 @@
+// What libscen.so offers to the managed scenarios. Everything that "blocks" first counts itself in place.
+#pragma once
+
+extern "C" {
+
+typedef int (*scen_callback)(void* argument);
+typedef int (*scen_text_callback)(const char* text);
+
+struct ScenStrings {
+    int count;
+    const char* first;
+    const char* second;
+};
+
+int scen_in_place();
+void scen_block();
+int scen_block_value(int value);
+int scen_block_string(const char* text);
+int scen_block_struct(const ScenStrings* strings);
+int scen_block_errno();
+void scen_spin();
+
+int scen_call(scen_callback callback, void* argument);
+int scen_call_deep(scen_callback callback, void* argument, int depth);
+int scen_call_errno(scen_callback callback, void* argument);
+int scen_call_string(scen_text_callback callback, const char* text);
+// `argument` is itself a callback: visits managed code once, then blocks in native code for good.
+int scen_return_then_block(void* argument);
+int scen_sort(int* values, long count, int (*compare)(const void*, const void*));
+// Assembly: calls back with rbp holding a value that is no address at all.
+int scen_call_rbp_plain(scen_callback callback, void* argument);
+
+int scen_native_deep(int depth);
+void scen_start_native_threads(int count, int depth);
+void scen_start_callback_thread(scen_callback callback, void* argument);
+
+int scen_gettid();
+void scen_install_handler(int signal_number, int on_alternate_stack);
+void scen_use_alternate_stack();
+void scen_count_signals(int signal_number);
+long scen_signals_got();
+int scen_signal_thread(int tid, int signal_number);
+int scen_vfork_parent(int seconds);
+}
