@@ -1,0 +1,75 @@
+#include "arch/context.h"
+
+#include <cstring>
+
+#include "arch/aarch64/context_layout.h"
+#include "arch/arm/context_layout.h"
+#include "arch/x86/context_layout.h"
+#include "arch/x86_64/context_layout.h"
+#include "base/byte_cursor.h"
+
+namespace mixstack::arch {
+
+const ContextLayout* context_layout(Arch arch) {
+  switch (arch) {
+    case Arch::x86_64:
+      return &x86_64::kContextLayout;
+    case Arch::aarch64:
+      return &aarch64::kContextLayout;
+    case Arch::x86:
+      return &x86::kContextLayout;
+    case Arch::arm:
+      return &arm::kContextLayout;
+    case Arch::unknown:
+      break;
+  }
+  return nullptr;
+}
+
+Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out, std::uint32_t context_flags) {
+  const ContextLayout* layout = context_layout(registers.arch());
+  if (layout == nullptr) return fail(ErrorCode::unsupported_cpu);
+  if (out.size() < layout->size) return fail(ErrorCode::invalid_argument, layout->size);
+  std::memset(out.data(), 0, layout->size);
+  const std::uint32_t flags = context_flags != 0 ? context_flags : layout->flags_full;
+  std::memcpy(out.data() + layout->flags_offset, &flags, sizeof flags);
+  for (const ContextRegister& r : layout->registers) {
+    const std::uint64_t value = registers.get(r.reg).value_or(0);
+    std::memcpy(out.data() + r.offset, &value, layout->register_size);
+  }
+  return layout->size;
+}
+
+Result<Registers> decode_context(Arch arch, std::span<const std::byte> context) {
+  const ContextLayout* layout = context_layout(arch);
+  if (layout == nullptr) return fail(ErrorCode::unsupported_cpu);
+  if (context.size() < layout->size) return fail(ErrorCode::truncated, context.size());
+  Registers registers(arch);
+  for (const ContextRegister& r : layout->registers) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, context.data() + r.offset, layout->register_size);
+    registers.set(r.reg, value);
+  }
+  return registers;
+}
+
+Result<std::uint32_t> context_flags(Arch arch, std::span<const std::byte> context) {
+  const ContextLayout* layout = context_layout(arch);
+  if (layout == nullptr) return fail(ErrorCode::unsupported_cpu);
+  const auto flags = base::load_at<std::uint32_t>(context, layout->flags_offset);
+  if (!flags) return fail(ErrorCode::truncated, context.size());
+  return *flags;
+}
+
+std::uint64_t registers_by_flags(Arch arch, std::uint32_t flags) {
+  const ContextLayout* layout = context_layout(arch);
+  if (layout == nullptr) return 0;
+  std::uint64_t all = 0;
+  for (const ContextRegister& r : layout->registers) all |= std::uint64_t{1} << r.reg;
+  std::uint64_t known = 0;
+  if ((flags & layout->flags_control) == layout->flags_control) known |= layout->control_registers;
+  if ((flags & layout->flags_integer) == layout->flags_integer) known |= all & ~layout->control_registers;
+  return known;
+}
+
+}  // namespace mixstack::arch

@@ -1,0 +1,54 @@
+// The Windows CONTEXT structure of each CPU, in which CoreCLR keeps and reports registers on every OS.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "mixstack/registers.h"
+#include "mixstack/result.h"
+
+namespace mixstack::arch {
+
+/// Where one integer register lies.
+struct ContextRegister {
+  std::uint8_t reg = 0;      ///< DWARF number
+  std::uint16_t offset = 0;  ///< in bytes from the start of the CONTEXT
+};
+
+/// Layout of one CPU's CONTEXT. Constants come from dotnet/runtime src/coreclr/pal/inc/pal.h and
+/// src/native/managed/cdac/Microsoft.Diagnostics.DataContractReader.Contracts/Contracts/StackWalk/Context/.
+struct ContextLayout {
+  std::size_t size = 0;
+  std::size_t flags_offset = 0;
+  unsigned register_size = 8;
+  std::uint32_t flags_control = 0;  ///< CONTEXT_CONTROL, CPU bit included
+  std::uint32_t flags_integer = 0;
+  std::uint32_t flags_full = 0;         ///< CONTEXT_FULL
+  std::uint32_t flags_all = 0;          ///< CONTEXT_ALL
+  std::uint32_t flag_xstate = 0;        ///< the CONTEXT_XSTATE bit alone, to clear it
+  std::uint64_t control_registers = 0;  ///< registers CONTEXT_CONTROL stands for; the others are CONTEXT_INTEGER's
+  std::span<const ContextRegister> registers;
+};
+
+/// The layout of a known CPU, else nullptr.
+[[nodiscard]] const ContextLayout* context_layout(Arch arch);
+
+/// Writes `registers` as a CONTEXT of their CPU: exact size and offsets, every register that is not known zero and all
+/// other fields zero. `context_flags` 0 means CONTEXT_FULL, what the cDAC and ClrMD's readers fill in.
+/// `unsupported_cpu`, or `invalid_argument` (value: the size needed) when `out` is smaller than the structure; bytes of
+/// `out` behind the structure are left alone. Allocates nothing.
+[[nodiscard]] Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out,
+                                                 std::uint32_t context_flags = 0);
+
+/// Reads a CONTEXT. All integer registers, pc and sp become known, whatever ContextFlags says: CoreCLR does not keep
+/// the flags of its stored contexts meaningful. `keep(registers_by_flags(...))` narrows it down.
+/// `unsupported_cpu` or `truncated`.
+[[nodiscard]] Result<Registers> decode_context(Arch arch, std::span<const std::byte> context);
+
+/// ContextFlags of a CONTEXT; `truncated` when it does not hold them.
+[[nodiscard]] Result<std::uint32_t> context_flags(Arch arch, std::span<const std::byte> context);
+/// The registers that ContextFlags declares valid. One bit per DWARF number.
+[[nodiscard]] std::uint64_t registers_by_flags(Arch arch, std::uint32_t flags);
+
+}  // namespace mixstack::arch

@@ -1,0 +1,105 @@
+#include "unwind/windows/amd64/rule.h"
+
+#include <array>
+#include <optional>
+
+#include "mixstack/registers.h"
+#include "unwind/windows/amd64/epilogue.h"
+#include "unwind/windows/amd64/prologue.h"
+#include "unwind/windows/amd64/unwind_info.h"
+
+namespace mixstack::unwind::windows {
+namespace {
+
+using namespace amd64;
+
+Result<UnwindRule> returned(RuleBuilder& builder) {
+  builder.saved(x86_64_reg::rip, builder.sp());
+  return builder.finish(builder.sp() + 8, x86_64_reg::rip, StepperId::managed, Trust::certain);
+}
+
+/// Begin of the function at the end of the chain that starts with `function`.
+Result<RuntimeFunction> primary_of(RuntimeFunction function, const UnwindDataSource& data) {
+  UnwindInfoBuffer buffer;
+  for (unsigned n = 0; n <= kChainLimit; n++) {
+    const auto info = buffer.load(data, function.unwind_data);
+    if (!info) return fail(info.error());
+    if (!info->is_chained()) return function;
+    function = info->chained();
+  }
+  return fail(ErrorCode::limit_exceeded, kChainLimit);
+}
+
+/// Whether a jump to `target` leaves the function of which `where.function` is a part. A jump to its first byte is a
+/// recursive tail call.
+bool leaves_function(const Amd64Location& where, const UnwindInfo& info, std::uint32_t target,
+                     const UnwindDataSource& data) {
+  const RuntimeFunction& own = where.function;
+  if (target >= own.begin && target < own.end) return target == own.begin && !info.is_chained();
+  const auto primary = info.is_chained() ? primary_of(info.chained(), data) : Result<RuntimeFunction>(own);
+  if (!primary) return true;
+  if (target >= primary->begin && target < primary->end) return target == primary->begin;
+  const auto other = data.function_at(target);
+  if (!other) return true;
+  const auto other_primary = primary_of(*other, data);
+  return !other_primary || other_primary->begin != primary->begin || target == primary->begin;
+}
+
+std::optional<Result<UnwindRule>> epilogue_by_code(const UnwindInfo& info, const Amd64Location& where,
+                                                   std::span<const std::byte> code, const UnwindDataSource& data) {
+  RuleBuilder builder(x86_64_reg::rsp);
+  const auto end = match_epilogue(code, where.pc, info.frame_register(), builder);
+  if (!end) return std::nullopt;
+  if (end->jump_target && !leaves_function(where, info, *end->jump_target, data)) return std::nullopt;
+  return returned(builder);
+}
+
+std::optional<Result<UnwindRule>> epilogue_by_info(const UnwindInfo& info, const Amd64Location& where,
+                                                   const UnwindDataSource& data) {
+  const auto offset = epilogue_offset(info, where.function.end, where.pc);
+  if (!offset) return std::nullopt;
+  RuleBuilder builder(x86_64_reg::rsp);
+  const auto outcome = undo_epilogue(info, *offset, data, builder);
+  if (!outcome) return Result<UnwindRule>(fail(outcome.error()));
+  if (*outcome == Undone::machine_frame) {
+    return builder.finish_interrupted(builder.sp() + 24, x86_64_reg::rip, StepperId::managed);
+  }
+  return returned(builder);
+}
+
+Result<UnwindRule> rule_from(const UnwindInfo& info, const Amd64Location& where, std::span<const std::byte> code,
+                             const UnwindDataSource& data) {
+  if (!where.is_return_address) {
+    const auto rule =
+        info.version() < 2 ? epilogue_by_code(info, where, code, data) : epilogue_by_info(info, where, data);
+    if (rule) return *rule;
+  }
+  RuleBuilder builder(x86_64_reg::rsp);
+  const auto outcome = undo_prologue(info, where.function, where.pc, data, builder);
+  if (!outcome) return fail(outcome.error());
+  if (*outcome == Undone::machine_frame) {
+    return builder.finish_interrupted(builder.sp() + 24, x86_64_reg::rip, StepperId::managed);
+  }
+  return returned(builder);
+}
+
+}  // namespace
+
+Result<UnwindRule> amd64_rule(std::span<const std::byte> unwind_info, const Amd64Location& where,
+                              std::span<const std::byte> code, const UnwindDataSource& chain) {
+  const auto info = UnwindInfo::parse(unwind_info);
+  if (!info) return fail(info.error());
+  return rule_from(*info, where, code, chain);
+}
+
+Result<UnwindRule> amd64_rule(const UnwindDataSource& data, const Amd64Location& where) {
+  UnwindInfoBuffer buffer;
+  const auto info = buffer.load(data, where.function.unwind_data);
+  if (!info) return fail(info.error());
+  std::array<std::byte, kEpilogueBytes> code;
+  std::size_t code_size = 0;
+  if (!where.is_return_address && info->version() < 2) code_size = data.read_some(where.pc, code).value_or(0);
+  return rule_from(*info, where, std::span(code).first(code_size), data);
+}
+
+}  // namespace mixstack::unwind::windows

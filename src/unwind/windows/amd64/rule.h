@@ -1,0 +1,34 @@
+// From a code address and AMD64 unwind data to the rule that leads to the caller.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "mixstack/result.h"
+#include "unwind/rule.h"
+#include "unwind/windows/unwind_data.h"
+
+namespace mixstack::unwind::windows {
+
+/// Where in which function. All RVAs of the same image base.
+struct Amd64Location {
+  RuntimeFunction function;        ///< the row that covers the code (found with CodeAddress::lookup())
+  std::uint32_t pc = 0;            ///< CodeAddress::raw() minus the image base: a return address is *not* lowered
+  bool is_return_address = false;  ///< behind a call: cannot be in an epilogue, no code is looked at
+};
+
+/// The rule at `where`, unwind data (and, in version 1, the code at the pc) read through `data`. Trust `certain`,
+/// origin `managed`; `is_signal_frame` for a machine frame. The return address is register 16. Registers saved by the
+/// frame have rules; nothing is said of others. Code that cannot be read counts as "not in an epilogue", as in
+/// CoreCLR. Errors: `unreadable_memory`, `truncated`, `unsupported` (version), `malformed` (codes that contradict each
+/// other), `limit_exceeded` (more than 32 chained records). Allocates nothing.
+///
+/// Follows OOPStackUnwinderAMD64::VirtualUnwind in dotnet/runtime src/coreclr/unwinder/amd64/unwinder.cpp.
+[[nodiscard]] Result<UnwindRule> amd64_rule(const UnwindDataSource& data, const Amd64Location& where);
+
+/// The same from bytes: `unwind_info` of `where.function`, `code` from the pc on (48 bytes suffice; empty: not in an
+/// epilogue). `chain` is asked for the records of chained functions only.
+[[nodiscard]] Result<UnwindRule> amd64_rule(std::span<const std::byte> unwind_info, const Amd64Location& where,
+                                            std::span<const std::byte> code, const UnwindDataSource& chain);
+
+}  // namespace mixstack::unwind::windows
