@@ -1,0 +1,59 @@
+// A page cache over slow memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::memory {
+
+struct CacheOptions {
+  std::size_t page_size = 4096;      ///< a power of two, at most the target's page size
+  std::size_t max_pages = 4096;      ///< 16 MiB; the oldest page makes room for a new one
+  std::size_t read_ahead_pages = 4;  ///< a miss reads so many pages at once: 16 KiB cost 1.4 times 4 KiB
+};
+
+/// Keeps pages of another reader. Pages that cannot be read are remembered too. What is cached is as old as the last
+/// `clear()`: the owner clears it when the target may have changed (a new capture) and says so to others by
+/// `generation()`. Not thread-safe, reads included: one cache per walking thread. Borrows the reader below.
+class CachedMemory final : public MemoryReader {
+ public:
+  explicit CachedMemory(const MemoryReader& below, const CacheOptions& options = {});
+
+  /// Reads larger than a quarter of the cache go past it.
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+
+  /// Forgets everything; keeps the allocation.
+  void clear();
+  /// Counts calls of `clear()`: facts derived from the cache are stale when it differs.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  /// Reads the pages of a range that are missing, at most half the cache. Failures show when the pages are used.
+  void prefetch(AddressRange range) const;
+  [[nodiscard]] std::size_t cached_pages() const { return used_; }
+
+ private:
+  struct Page {
+    Address address = 0;
+    std::size_t valid = 0;  // bytes from its start that could be read
+    std::unique_ptr<std::byte[]> bytes;
+  };
+  /// The page at a page-aligned address, read with some of its successors when it is missing.
+  [[nodiscard]] const Page& page(Address aligned) const;
+  void load(Address aligned, std::size_t count) const;
+  [[nodiscard]] Page& slot_for(Address aligned) const;
+
+  const MemoryReader& below_;
+  CacheOptions options_;
+  std::uint64_t generation_ = 0;
+  mutable std::unordered_map<Address, std::uint32_t> index_;
+  mutable std::vector<Page> pages_;
+  mutable std::size_t used_ = 0;  // pages_ beyond this are spare
+  mutable std::size_t next_victim_ = 0;
+  mutable const Page* latest_ = nullptr;  // most reads hit the page of the read before
+  std::unique_ptr<std::byte[]> buffer_;
+};
+
+}  // namespace mixstack::memory

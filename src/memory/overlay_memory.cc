@@ -1,0 +1,68 @@
+#include "memory/overlay_memory.h"
+
+#include <algorithm>
+
+namespace mixstack::memory {
+
+OverlayMemory::OverlayMemory(std::span<const MemorySlice> slices, const MemoryReader* behind) : behind_(behind) {
+  for (const auto& s : slices) add(s);
+}
+
+OverlayMemory::OverlayMemory(const Capture& capture, const MemoryReader* behind) : behind_(behind) {
+  pieces_.reserve(capture.threads.size() + capture.roots.size());
+  for (const auto& t : capture.threads) add(t.stack);
+  for (const auto& r : capture.roots) add(r);
+}
+
+OverlayMemory::Pieces::const_iterator OverlayMemory::first_ending_after(Address address) const {
+  return std::partition_point(pieces_.begin(), pieces_.end(),
+                              [&](const MemorySlice& p) { return p.range().end <= address; });
+}
+
+void OverlayMemory::add(MemorySlice slice) {
+  if (slice.bytes.size() > ~Address{0} - slice.base) slice.bytes = slice.bytes.first(~Address{0} - slice.base);
+  while (!slice.bytes.empty()) {
+    auto next = first_ending_after(slice.base);
+    const Address taken = next == pieces_.end() ? slice.range().end : next->base;
+    std::size_t used = 0;
+    if (taken <= slice.base) {
+      used = std::min<std::size_t>(slice.bytes.size(), next->range().end - slice.base);
+    } else {
+      used = std::min<std::size_t>(slice.bytes.size(), taken - slice.base);
+      pieces_.insert(next, {slice.base, slice.bytes.first(used)});
+    }
+    slice = {slice.base + used, slice.bytes.subspan(used)};
+  }
+}
+
+bool OverlayMemory::holds(Address address) const {
+  auto piece = first_ending_after(address);
+  return piece != pieces_.end() && piece->base <= address;
+}
+
+Result<std::size_t> OverlayMemory::read_piece(Address address, std::span<std::byte> out) const {
+  auto piece = first_ending_after(address);
+  if (piece != pieces_.end() && piece->base <= address) {
+    const auto from = piece->bytes.subspan(static_cast<std::size_t>(address - piece->base));
+    const std::size_t n = std::min(from.size(), out.size());
+    std::copy_n(from.begin(), n, out.begin());
+    return n;
+  }
+  if (behind_ == nullptr) return fail(ErrorCode::unreadable_memory, address);
+  // Not into the next slice: its bytes are those of the capture.
+  if (piece != pieces_.end() && piece->base - address < out.size()) out = out.first(piece->base - address);
+  return behind_->read_some(address, out);
+}
+
+Result<std::size_t> OverlayMemory::read_some(Address address, std::span<std::byte> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    auto n = read_piece(address + done, out.subspan(done));
+    if (!n && done == 0) return n;
+    if (!n || *n == 0) break;
+    done += *n;
+  }
+  return done;
+}
+
+}  // namespace mixstack::memory
