@@ -169,8 +169,6 @@ internal static unsafe class Threads
     [Scenario("gc_wait")]
     private static void GcWait()
     {
-        Scene.Actor("uncooperative", () => Native.SpinWithoutTransition());
-        Scene.AwaitAll();
         for (int i = 0; i < 2; i++)
         {
             Scene.Extra("loop" + i, () => Loop(0));
@@ -189,11 +187,18 @@ internal static unsafe class Threads
                 Native.GetTid();
             }
         });
-        Thread.Sleep(200);
-        Scene.Extra("collector", () => GC.Collect());
-        Console.WriteLine($"READY {Environment.ProcessId}");
-        // The main thread must not enter managed code again, or would wait for the collection too.
-        Native.Block();
+        Scene.Extra("collector", () =>
+        {
+            while (Native.InPlace() == 0)
+            {
+            }
+            GC.Collect();
+        });
+        Thread.Sleep(100);
+        // From here on any suspension (a collection, the tiering of methods) stays pending for ever, so the main
+        // thread must not enter managed code again.
+        Scene.Extra("uncooperative", () => Native.SpinWithoutTransition());
+        Native.Announce(1);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -231,6 +236,7 @@ internal static unsafe class Threads
             for (; ; )
             {
                 GC.Collect(0);
+                Thread.SpinWait(10_000);
             }
         });
     }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <pthread.h>
@@ -89,6 +90,15 @@ int scen_block_errno() {
     scen_block();
     errno = EAGAIN;
     return keep(-1);
+}
+
+void scen_announce(int expected) {
+    const timespec moment = {0, 300'000'000};
+    do {
+        nanosleep(&moment, nullptr);
+    } while (in_place.load() < expected);
+    dprintf(STDOUT_FILENO, "READY %d\n", getpid());
+    stand_still();
 }
 
 void scen_spin() {

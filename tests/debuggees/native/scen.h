@@ -18,6 +18,8 @@ int scen_block_value(int value);
 int scen_block_string(const char* text);
 int scen_block_struct(const ScenStrings* strings);
 int scen_block_errno();
+// Prints READY itself, from native code, when so many have counted themselves in place; then blocks.
+void scen_announce(int expected);
 void scen_spin();
 
 int scen_call(scen_callback callback, void* argument);

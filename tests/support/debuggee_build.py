@@ -1,0 +1,60 @@
+"""Builds debuggees and the oracle, each only when a source is newer than its last build."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BUILD = REPOSITORY / "build"
+NATIVE = BUILD / "debuggees" / "native"
+SCENARIOS = BUILD / "debuggees" / "Scenarios" / "Scenarios"
+ORACLE = BUILD / "oracle" / "Oracle"
+
+
+def _newest(folder, suffixes):
+    return max((f.stat().st_mtime for f in folder.rglob("*") if f.suffix in suffixes or f.name == "CMakeLists.txt"),
+               default=0.0)
+
+
+def _run(command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
+
+
+def native(source=REPOSITORY / "tests" / "debuggees"):
+    """libscen.so and the pure native programs."""
+    stamp = NATIVE / "stamp"
+    newest = max(_newest(source / "native", {".cpp", ".h", ".S"}), (source / "CMakeLists.txt").stat().st_mtime)
+    if stamp.exists() and stamp.stat().st_mtime >= newest:
+        return
+    build = BUILD / "debuggees" / "native-build"
+    _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={NATIVE}"])
+    _run(["cmake", "--build", build, "-j", "2"])
+    stamp.touch()
+
+
+def dotnet(project, output):
+    """One .NET project, in release, into `output`. No build server is left behind."""
+    stamp = output / "stamp"
+    if stamp.exists() and stamp.stat().st_mtime >= _newest(project, {".cs", ".csproj", ".props"}):
+        return
+    environment = dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1")
+    _run(["dotnet", "build", "-c", "Release", "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false"],
+         cwd=project, env=environment)
+    stamp.touch()
+
+
+def have_dotnet():
+    return shutil.which("dotnet") is not None
+
+
+def main():
+    native()
+    if not have_dotnet():
+        print("no dotnet on PATH: only the native debuggees are built", file=sys.stderr)
+        return 0
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", SCENARIOS.parent)
+    dotnet(REPOSITORY / "tests" / "oracle", ORACLE.parent)
+    return 0
