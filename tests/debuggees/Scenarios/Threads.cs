@@ -197,7 +197,11 @@ internal static unsafe class Threads
         Thread.Sleep(100);
         // From here on any suspension (a collection, the tiering of methods) stays pending for ever, so the main
         // thread must not enter managed code again.
-        Scene.Extra("uncooperative", () => Native.SpinWithoutTransition());
+        Scene.Extra("uncooperative", () =>
+        {
+            Thread.Sleep(400);
+            Native.SpinWithoutTransition();
+        });
         Native.Announce(1);
     }
 
