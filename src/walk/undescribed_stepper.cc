@@ -1,0 +1,62 @@
+#include "walk/undescribed_stepper.h"
+
+#include <algorithm>
+#include <array>
+
+#include "arch/call_site.h"
+
+namespace mixstack::walk {
+namespace {
+
+bool contains(const std::vector<AddressRange>& ranges, Address a) {
+  auto it = std::upper_bound(ranges.begin(), ranges.end(), a,
+                             [](Address address, const AddressRange& r) { return address < r.begin; });
+  return it != ranges.begin() && std::prev(it)->contains(a);
+}
+
+StepOutcome found(Cursor& cursor, Address return_address, Address sp) {
+  cursor.registers.set_pc(return_address);
+  cursor.registers.set_sp(sp);
+  return {StepStatus::caller, {}, StepperId::stub, Trust::inferred, false};
+}
+
+}  // namespace
+
+UndescribedStepper::UndescribedStepper(std::vector<AddressRange> executable, const MemoryReader& code,
+                                       std::function<bool(Frame&)> is_described)
+    : executable_(std::move(executable)), code_(code), is_described_(std::move(is_described)) {}
+
+bool UndescribedStepper::claim(Frame& frame) {
+  if (!contains(executable_, frame.pc.lookup())) return false;
+  frame.kind = FrameKind::undescribed;
+  return true;
+}
+
+bool UndescribedStepper::is_believable(Arch arch, Address return_address) const {
+  std::array<std::byte, arch::kMaxCallLength> before;
+  if (return_address < before.size()) return false;
+  if (!code_.read_exact(return_address - before.size(), before)) return false;
+  if (!arch::call_before(arch, before, return_address)) return false;
+  Frame probe{.pc = CodeAddress::after_call(return_address)};
+  return is_described_(probe);
+}
+
+StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) {
+  if (!cursor.frame.is_interrupted ||
+      (cursor.frame.kind != FrameKind::undescribed && cursor.frame.kind != FrameKind::runtime_stub))
+    return {};
+  const Arch arch = cursor.registers.arch();
+  const Address sp = cursor.registers.sp();
+  if (arch == Arch::aarch64) {
+    const auto lr = cursor.registers.get(aarch64_reg::lr);
+    if (lr && is_believable(arch, *lr)) return found(cursor, *lr, sp);
+  } else if (arch == Arch::x86_64) {
+    for (const Address slot : {sp, sp + 8}) {
+      std::uint64_t value = 0;
+      if (thread.stack.word(slot, value) && is_believable(arch, value)) return found(cursor, value, slot + 8);
+    }
+  }
+  return {StepStatus::failed, {ErrorCode::no_unwind_info, 0, cursor.frame.pc.raw()}, StepperId::stub, Trust::inferred};
+}
+
+}  // namespace mixstack::walk

@@ -1,0 +1,35 @@
+// Executable memory that nobody describes: write-barrier copies, precode, dispatch stubs, thunks of foreign JITs.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "mixstack/memory_reader.h"
+#include "walk/stepper.h"
+
+namespace mixstack::walk {
+
+/// Claims what no other stepper claimed as long as it is executable. The caller of such code is looked for only where
+/// it was interrupted: small patched stubs have no frame, so the return address lies at [sp], or at [sp+8] when the
+/// stub saved one register, or still in the link register. It is believed only if a call instruction ends there and
+/// `is_described` knows the code (managed, or with a rule). The frame pointer is never used: it is the caller's, and
+/// would drop the very method that called the stub.
+class UndescribedStepper final : public FrameStepper {
+ public:
+  /// `executable` ascending and disjoint. `code` reads the target's instructions. Borrows both.
+  UndescribedStepper(std::vector<AddressRange> executable, const MemoryReader& code,
+                     std::function<bool(Frame&)> is_described);
+
+  [[nodiscard]] std::string_view name() const override { return "undescribed"; }
+  [[nodiscard]] bool claim(Frame& frame) override;
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+
+ private:
+  [[nodiscard]] bool is_believable(Arch arch, Address return_address) const;
+
+  std::vector<AddressRange> executable_;
+  const MemoryReader& code_;
+  std::function<bool(Frame&)> is_described_;
+};
+
+}  // namespace mixstack::walk
