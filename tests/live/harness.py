@@ -1,0 +1,104 @@
+"""The base of the end-to-end tests: a stopped process, three observers, one comparison.
+
+Procedure: start, wait for READY, SIGSTOP, wait until every thread stands, `mixstack dump`, ClrMD, gdb, compare, kill.
+"""
+import pathlib
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+import debuggee_build  # noqa: E402
+import mixstack_dump  # noqa: E402
+import processes  # noqa: E402
+import stack_compare  # noqa: E402
+import witnesses  # noqa: E402
+
+_oracle = witnesses.Oracle()
+
+
+def close():
+    """Ends what the harness keeps between tests."""
+    _oracle.close()
+
+
+class Observation:
+    """What the three observers said of one stopped process."""
+
+    def __init__(self, dump, oracle, gdb):
+        self.dump = dump
+        self.oracle = oracle
+        self.gdb = gdb
+        self.differences = stack_compare.compare_process(dump, oracle, gdb)
+
+    @property
+    def faults(self):
+        return [difference for difference in self.differences if not difference.known]
+
+    def oddities(self, name):
+        return [difference for difference in self.differences if difference.known == name]
+
+    def thread(self, name):
+        """Our thread with this managed name or (15 bytes of it) comm."""
+        for thread in self.dump["threads"]:
+            managed = thread.get("managed") or {}
+            if managed.get("name") == name or thread["name"] == name[:15]:
+                return thread
+        raise AssertionError(f"no thread {name} among {[t['name'] for t in self.dump['threads']]}")
+
+    def names(self, thread_name, kind=None):
+        """raw_name (or name) of each frame of a thread, innermost first."""
+        return [frame["raw_name"] or frame["name"] for frame in self.thread(thread_name)["frames"]
+                if kind is None or frame["kind"] == kind]
+
+
+class LiveCase(unittest.TestCase):
+    """A test that looks at running processes."""
+
+    needs_dotnet = True
+
+    def setUp(self):
+        if mixstack_dump.binary() is None:
+            self.skipTest("no mixstack binary: set MIXSTACK or build")
+        if self.needs_dotnet and not debuggee_build.SCENARIOS.exists():
+            self.skipTest("no .NET debuggee: is dotnet installed?")
+
+    def observe(self, debuggee, options=(), with_oracle=True, with_gdb=True):
+        """Stops the process and lets everybody look. It stays stopped."""
+        debuggee.stop()
+        dump = mixstack_dump.dump(debuggee.pid, *options)
+        self.assert_stopped(debuggee)
+        oracle = _oracle.look(debuggee.pid) if with_oracle else None
+        gdb = witnesses.gdb_stacks(debuggee.pid) if with_gdb else None
+        return Observation(dump, oracle, gdb)
+
+    def assert_stopped(self, debuggee):
+        """mixstack leaves a stopped process as it found it."""
+        deadline = time.monotonic() + 2
+        while True:
+            moving = {t: s for t, s in processes.thread_states(debuggee.pid).items() if s not in processes.STOPPED}
+            if not moving:
+                return
+            self.assertLess(time.monotonic(), deadline, f"threads run after the dump: {moving}")
+            time.sleep(0.005)
+
+    def assert_no_faults(self, observation):
+        faults = observation.faults
+        shown = "\n  ".join(str(fault) for fault in faults[:25])
+        self.assertFalse(faults, f"{len(faults)} differences:\n  {shown}")
+
+    def check(self, name, *arguments, environment=None, **options):
+        """The standard test: a scenario in which nothing may differ."""
+        with processes.scenario(name, *arguments, environment=environment) as debuggee:
+            observation = self.observe(debuggee, **options)
+            self.assert_no_faults(observation)
+            return observation
+
+    def assert_order(self, names, *patterns):
+        """Each pattern is found in `names`, in this order (innermost first)."""
+        position = 0
+        for pattern in patterns:
+            found = next((i for i in range(position, len(names)) if pattern in names[i]), None)
+            self.assertIsNotNone(found, f"no {pattern!r} from frame {position} on in\n  " + "\n  ".join(names))
+            position = found + 1

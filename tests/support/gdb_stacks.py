@@ -1,0 +1,49 @@
+"""Runs inside gdb: prints every thread's physical frames as one line of JSON. LIMIT is set by the caller."""
+import json
+
+import gdb
+
+_PHYSICAL = (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME)
+
+
+def _frame(frame):
+    pc = frame.pc()
+    return {
+        "pc": pc,
+        "sp": int(frame.read_register("rsp").cast(gdb.lookup_type("unsigned long"))),
+        "name": frame.name(),
+        "kind": "signal" if frame.type() == gdb.SIGTRAMP_FRAME else "native",
+        "library": gdb.solib_name(pc) or (gdb.current_progspace().filename if frame.name() else None),
+    }
+
+
+def _stack():
+    frames, end = [], "limit"
+    frame = gdb.newest_frame()
+    while frame is not None and len(frames) < LIMIT:  # noqa: F821
+        if frame.type() in _PHYSICAL:
+            frames.append(_frame(frame))
+        try:
+            older = frame.older()
+        except gdb.error as error:
+            end = str(error)
+            break
+        if older is None:
+            end = "outermost" if frame.unwind_stop_reason() in (gdb.FRAME_UNWIND_NO_REASON,
+                                                                gdb.FRAME_UNWIND_OUTERMOST) else "stuck"
+        frame = older
+    return {"frames": frames, "end": end}
+
+
+def _all():
+    stacks = {}
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        try:
+            stacks[thread.ptid[1]] = _stack()
+        except gdb.error as error:
+            stacks[thread.ptid[1]] = {"frames": [], "end": str(error)}
+    return stacks
+
+
+print("STACKS " + json.dumps(_all()))

@@ -1,0 +1,42 @@
+"""Runs the command under test."""
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import debuggee_build
+
+
+class DumpError(Exception):
+    """mixstack failed, hung or printed something that is not its format."""
+
+
+def binary():
+    """The command under test: $MIXSTACK, else the newest one below build/. None: not built."""
+    if os.environ.get("MIXSTACK"):
+        return pathlib.Path(os.environ["MIXSTACK"])
+    found = [p for p in debuggee_build.BUILD.glob("**/mixstack") if p.is_file() and os.access(p, os.X_OK)]
+    return max(found, key=lambda p: p.stat().st_mtime, default=None)
+
+
+def run(*arguments, timeout=60.0):
+    """(exit status, standard output, standard error, seconds)."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run([str(binary()), *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=timeout)
+    except subprocess.TimeoutExpired as late:
+        raise DumpError(f"mixstack {' '.join(map(str, arguments))} did not end within {timeout} s") from late
+    return done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start
+
+
+def dump(pid, *options, timeout=60.0):
+    """The parsed JSON of `mixstack dump PID --json`."""
+    status, out, error, _ = run("dump", pid, "--json", *options, timeout=timeout)
+    if status < 0 or not out:
+        raise DumpError(f"mixstack ended with status {status}: {error[-2000:]}")
+    try:
+        return json.loads(out)
+    except ValueError as bad:
+        raise DumpError(f"mixstack printed no JSON ({bad}), status {status}: {error[-2000:]}") from bad

@@ -1,0 +1,119 @@
+"""Starting, stopping and always ending the processes a test looks at."""
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import time
+
+import debuggee_build
+
+STOPPED = "Tt"
+
+
+class ProcessError(Exception):
+    """A debuggee did not do what the test needs."""
+
+
+def _stat_state(path):
+    try:
+        return pathlib.Path(path).read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return None
+
+
+def thread_states(pid):
+    """tid -> kernel state letter, for the threads that still exist."""
+    states = {}
+    for entry in os.listdir(f"/proc/{pid}/task"):
+        state = _stat_state(f"/proc/{pid}/task/{entry}/stat")
+        if state is not None:
+            states[int(entry)] = state
+    return states
+
+
+class Debuggee:
+    """A process under test. Use as a context manager: it is killed and reaped on the way out, stopped or not."""
+
+    def __init__(self, command, environment=None, ready_timeout=30.0):
+        merged = dict(os.environ)
+        # Settings of the caller's shell must not decide what the scenario is.
+        for name in list(merged):
+            if name.startswith(("DOTNET_Tiered", "DOTNET_ReadyToRun", "DOTNET_gc", "DOTNET_Enable", "COMPlus_")):
+                del merged[name]
+        merged.update(environment or {})
+        self.command = [str(part) for part in command]
+        self._process = subprocess.Popen(self.command, env=merged, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL)
+        self._buffer = b""
+        self.pid = self._process.pid
+        try:
+            line = self.read_line(ready_timeout)
+            if not line.startswith("READY "):
+                raise ProcessError(f"{self.command} said {line!r} instead of READY")
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def read_line(self, timeout=10.0):
+        """The next line of standard output."""
+        deadline = time.monotonic() + timeout
+        stream = self._process.stdout.fileno()
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise ProcessError(f"{self.command} said nothing for {timeout} s")
+            piece = os.read(stream, 65536)
+            if not piece:
+                raise ProcessError(f"{self.command} ended with status {self._process.wait()}")
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode()
+
+    def ask(self, question, timeout=10.0):
+        """Sends one line, returns the answer line."""
+        self._process.stdin.write(question.encode() + b"\n")
+        self._process.stdin.flush()
+        return self.read_line(timeout)
+
+    def stop(self, timeout=10.0, excused=()):
+        """Stops the whole group and waits until every thread (but the excused tids) stands in state T or t."""
+        os.kill(self.pid, signal.SIGSTOP)
+        deadline = time.monotonic() + timeout
+        while True:
+            moving = {t: s for t, s in thread_states(self.pid).items() if s not in STOPPED and t not in excused}
+            if not moving:
+                return
+            if time.monotonic() > deadline:
+                raise ProcessError(f"threads of {self.pid} do not stop: {moving}")
+            time.sleep(0.002)
+
+    def resume(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def is_alive(self):
+        return self._process.poll() is None
+
+    def end(self):
+        """Kills this one process, whatever state it is in, and reaps it."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+
+def scenario(name, *arguments, environment=None):
+    """A scenario of the .NET debuggee."""
+    return Debuggee([debuggee_build.SCENARIOS, name, *map(str, arguments)], environment)
+
+
+def native(name, *arguments):
+    """One of the native debuggees."""
+    return Debuggee([debuggee_build.NATIVE / name, *map(str, arguments)])

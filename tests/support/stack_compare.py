@@ -1,0 +1,188 @@
+"""Compares what mixstack printed of a stopped process with what ClrMD and gdb see in it.
+
+Every rule answers with Difference objects. A difference that is a documented oddity of .NET or of a witness carries
+its name in `known`; the rest are faults. Tests assert both: no faults, and that an oddity does show where it should.
+"""
+import dataclasses
+import re
+
+from method_names import canonical
+
+# The oddities (known differences), by name.
+INLINED_CALL_ADDRESS = "inlined-call-address"    # precompiled code: the Frame's address is not the return address
+UNSEEN_BY_CLRMD = "unseen-by-clrmd"              # no Frame (helper, signal handler, suppressed transition): ClrMD is blind
+DISPATCH_HIDDEN = "dispatch-hidden"              # ClrMD hides the managed half of exception dispatch behind a catch
+NEIGHBOURS_FRAME = "neighbours-frame"            # ClrMD repeats the previous thread's frame on a thread without one
+OPEN_GENERIC = "open-generic"                    # ClrMD's text for an open generic in a stored signature
+HIJACKED = "hijacked"                            # a suspension is pending and ClrMD stops at the replaced address
+
+COMPLETE = "end-of-stack"
+_DISPATCH = re.compile(r"^System\.Runtime\.(EH|StackFrameIterator|ExceptionServices\.InternalCalls)\b")
+# Farthest a Frame's address was seen from the true return address is 43 bytes.
+_CALL_ADDRESS_SLACK = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    tid: int
+    rule: str
+    text: str
+    known: str = ""
+
+    def __str__(self):
+        mark = f" (known: {self.known})" if self.known else ""
+        return f"thread {self.tid}: {self.rule}: {self.text}{mark}"
+
+
+def number(text):
+    return int(text, 16)
+
+
+def reason(thread):
+    return thread["stop_reason"].replace("_", "-")
+
+
+def is_managed(frame):
+    return frame["kind"] == "managed"
+
+
+def same_method(witness, ours):
+    """Same MethodDesc where both say one; same canonical text where ClrMD has a text."""
+    if witness.get("methodDesc") and ours.get("method_desc"):
+        if number(witness["methodDesc"]) != number(ours["method_desc"]):
+            return False
+    return not witness.get("method") or canonical(witness["method"]) == canonical(ours["raw_name"])
+
+
+def _label(frame):
+    name = frame.get("raw_name") or frame.get("method") or frame.get("name") or "?"
+    return f"{name} ip {frame['ip']} sp {frame['sp']}"
+
+
+def _stack_range(ours):
+    """Lowest and highest stack address our walk touched."""
+    places = [number(frame["sp"]) for frame in ours]
+    return (min(places), max(places)) if places else (0, 0)
+
+
+def _belongs(witness, ours, slack=4 << 20):
+    """Whether ClrMD's frame can lie on this thread's stack at all."""
+    low, high = _stack_range(ours)
+    return low - slack <= number(witness["sp"]) <= high + slack
+
+
+def _address_rule(tid, previous, witness, ours):
+    """Differences of two frames that are the same by sp and method."""
+    if number(witness["ip"]) == number(ours["ip"]):
+        return []
+    text = f"{_label(witness)} but ours is {ours['ip']}"
+    near = abs(number(witness["ip"]) - number(ours["ip"])) <= _CALL_ADDRESS_SLACK
+    after_call = previous is not None and previous.get("frameName") == "InlinedCallFrame"
+    return [Difference(tid, "ip", text, INLINED_CALL_ADDRESS if near and after_call else "")]
+
+
+def _find(ours, start, witness):
+    """Index of our managed frame with this frame's sp, at or after `start`."""
+    sp = number(witness["sp"])
+    for i in range(start, len(ours)):
+        if number(ours[i]["sp"]) == sp:
+            return i
+    return -1
+
+
+def _extra(tid, frames, clrmd_is_blind):
+    """Managed frames of ours that ClrMD does not report between two that it does."""
+    for frame in frames:
+        known = DISPATCH_HIDDEN if _DISPATCH.match(frame["raw_name"]) else ""
+        yield Difference(tid, "extra", f"ClrMD lacks {_label(frame)}",
+                         known or (UNSEEN_BY_CLRMD if clrmd_is_blind else ""))
+
+
+def _pairs(witness_frames):
+    """Managed frames of ClrMD, each with the entry before it."""
+    previous = None
+    for frame in witness_frames:
+        if frame["kind"] == "managed":
+            yield previous, frame
+        previous = frame
+
+
+def compare_managed(tid, witness_frames, our_frames):
+    """Every managed frame of ClrMD is in ours: same order, ip, sp and method."""
+    ours = [frame for frame in our_frames if is_managed(frame)]
+    differences, position, matched = [], 0, 0
+    for previous, witness in _pairs(witness_frames):
+        if not _belongs(witness, our_frames):
+            differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", NEIGHBOURS_FRAME))
+            continue
+        found = _find(ours, position, witness)
+        if found < 0:
+            near = _label(ours[position]) if position < len(ours) else "nothing"
+            differences.append(Difference(tid, "missing", f"{_label(witness)}; next of ours: {near}"))
+            continue
+        # Extra frames above everything ClrMD saw: a thread whose top it cannot walk.
+        differences.extend(_extra(tid, ours[position:found], clrmd_is_blind=matched == 0))
+        if not same_method(witness, ours[found]):
+            differences.append(Difference(
+                tid, "method", f"ClrMD {witness['method']} [{witness.get('methodDesc')}], "
+                               f"ours {ours[found]['raw_name']} [{ours[found].get('method_desc')}]"))
+        differences.extend(_address_rule(tid, previous, witness, ours[found]))
+        position, matched = found + 1, matched + 1
+    differences.extend(_extra(tid, ours[position:], clrmd_is_blind=matched == 0))
+    return differences
+
+
+def is_code_of_image(frame):
+    """Whether gdb has an ELF image for this frame, so that its unwinding went by call frame information."""
+    return frame["library"] is not None or frame["kind"] == "signal"
+
+
+def compare_native(tid, gdb_stack, our_frames):
+    """Our frames equal gdb's by address: up to the first address that lies in no ELF image, that one included (it is
+    the physical return address into managed code); to the very end where gdb never leaves ELF images."""
+    ours = [frame for frame in our_frames if frame.get("code_kind") != "runtime_frame"]
+    for i, theirs in enumerate(gdb_stack["frames"]):
+        if i >= len(ours):
+            return [Difference(tid, "native", f"gdb goes on to {theirs['name']} at {theirs['pc']:#x}")]
+        if number(ours[i]["ip"]) != theirs["pc"]:
+            return [Difference(tid, "native", f"frame {i}: gdb {theirs['name']} at {theirs['pc']:#x}, "
+                                              f"ours {_label(ours[i])}")]
+        if number(ours[i]["sp"]) != theirs["sp"]:
+            return [Difference(tid, "native", f"frame {i}: gdb sp {theirs['sp']:#x}, ours {_label(ours[i])}")]
+        if not is_code_of_image(theirs):
+            return []
+    if gdb_stack["end"] == "outermost" and len(ours) > len(gdb_stack["frames"]):
+        return [Difference(tid, "native", f"gdb ends before {_label(ours[len(gdb_stack['frames'])])}")]
+    return []
+
+
+def compare_end(thread):
+    """Nothing ends without a reason, and nothing ends early here."""
+    if not thread.get("stop_reason"):
+        return [Difference(thread["tid"], "end", "no stop reason")]
+    if reason(thread) != COMPLETE:
+        last = _label(thread["frames"][-1]) if thread["frames"] else "no frame"
+        return [Difference(thread["tid"], "end", f"{thread['stop_reason']} after {last}")]
+    return []
+
+
+def compare_process(dump, oracle, gdb=None):
+    """All rules over all threads."""
+    ours = {thread["tid"]: thread for thread in dump["threads"]}
+    differences = []
+    for witness in oracle["threads"] if oracle else []:
+        tid = witness["osId"]
+        if not witness["isAlive"] or tid == 0:
+            continue
+        if tid not in ours:
+            differences.append(Difference(tid, "thread", "not in the dump"))
+            continue
+        differences.extend(compare_managed(tid, witness["frames"], ours[tid]["frames"]))
+    for tid, stack in (gdb or {}).items():
+        if tid not in ours:
+            differences.append(Difference(tid, "thread", "gdb sees it, the dump does not"))
+            continue
+        differences.extend(compare_native(tid, stack, ours[tid]["frames"]))
+    for thread in ours.values():
+        differences.extend(compare_end(thread))
+    return differences

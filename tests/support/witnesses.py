@@ -1,0 +1,79 @@
+"""The two outside witnesses: ClrMD for managed frames, gdb for native ones. Both see a process that is stopped
+already and leave it stopped."""
+import json
+import pathlib
+import select
+import struct
+import subprocess
+
+import debuggee_build
+
+
+class WitnessError(Exception):
+    """A witness could not look at the process."""
+
+
+class Oracle:
+    """ClrMD, kept running: a fresh attach for each question, but only one start of its own runtime."""
+
+    def __init__(self):
+        self._process = None
+
+    def close(self):
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process = None
+
+    def look(self, pid, timeout=60.0):
+        """The managed stacks of `pid` as the oracle prints them."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen([debuggee_build.ORACLE, "--serve"], stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._process.stdin.write(f"{pid}\n".encode())
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
+        if not ready:
+            self.close()
+            raise WitnessError(f"ClrMD did not answer for {pid} within {timeout} s")
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+            raise WitnessError(f"ClrMD ended while it looked at {pid}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise WitnessError(f"ClrMD: {answer['error']}")
+        return answer
+
+
+# Offsets in the Windows AMD64 CONTEXT (winnt.h).
+_CONTEXT = {"rax": 0x78, "rcx": 0x80, "rdx": 0x88, "rbx": 0x90, "rsp": 0x98, "rbp": 0xA0, "rsi": 0xA8, "rdi": 0xB0,
+            "r8": 0xB8, "r9": 0xC0, "r10": 0xC8, "r11": 0xD0, "r12": 0xD8, "r13": 0xE0, "r14": 0xE8, "r15": 0xF0,
+            "rip": 0xF8}
+
+
+def context_registers(frame):
+    """Integer registers of an oracle frame's CONTEXT; the rest of those bytes ClrMD leaves uninitialised."""
+    raw = bytes.fromhex(frame["context"])
+    return {name: struct.unpack_from("<Q", raw, offset)[0] for name, offset in _CONTEXT.items()}
+
+
+_GDB_SCRIPT = pathlib.Path(__file__).with_name("gdb_stacks.py")
+
+
+def gdb_stacks(pid, limit=256, timeout=60.0):
+    """tid -> list of {"pc", "sp", "name", "kind", "library"} innermost first, plus how the stack ended."""
+    command = ["gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off",
+               "-ex", "set confirm off", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
+               "-p", str(pid), "-ex", f"python LIMIT = {limit}", "-x", str(_GDB_SCRIPT), "-ex", "detach"]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=timeout, text=True, errors="replace")
+    except subprocess.TimeoutExpired as late:
+        raise WitnessError(f"gdb needed more than {timeout} s for {pid}") from late
+    for line in done.stdout.splitlines():
+        if line.startswith("STACKS "):
+            return {int(tid): stack for tid, stack in json.loads(line[len("STACKS "):]).items()}
+    raise WitnessError(f"gdb printed no stacks for {pid}: {done.stdout[-800:]}")
