@@ -138,6 +138,10 @@ struct RangeSectionFragmentLayout {
 };
 struct RangeSectionLayout {
   Field range_begin, range_end_open, jit_manager, flags, heap_list, r2r_module;
+  Field range_list;  ///< supplement until a descriptor has it
+};
+struct CodeRangeListLayout {
+  Field type;  ///< CodeRangeMapRangeList.RangeListType: StubCodeBlockKind of every stub in a range list
 };
 struct CodeHeapListNodeLayout {
   Field next, start_address, end_address, map_base, header_map;
@@ -293,7 +297,7 @@ struct GlobalValues {
   Global gc_thread;                  ///< *
   Global sync_table_entries;         ///< *
   Global code_range_map;             ///< the RangeSectionMap itself
-  Global platform_metadata;          ///< * (verified: one dereference)
+  Global platform_metadata;          ///< the structure itself
   Global method_desc_size_table;     ///< bytes, indexed by classification and flags
   // Numbers.
   Global method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask, stub_code_block_last,
@@ -336,6 +340,7 @@ struct Layouts {
   RangeSectionMapLayout range_section_map;
   RangeSectionFragmentLayout range_section_fragment;
   RangeSectionLayout range_section;
+  CodeRangeListLayout code_range_list;
   CodeHeapListNodeLayout code_heap_list_node;
   RealCodeHeaderLayout real_code_header;
   RuntimeFunctionLayout runtime_function;

@@ -120,7 +120,9 @@ void resolve_code_layouts(const LayoutResolver& r, Layouts& l) {
                             {&s.jit_manager, "JitManager"},
                             {&s.flags, "Flags"},
                             {&s.heap_list, "HeapList"},
-                            {&s.r2r_module, "R2RModule"}});
+                            {&s.r2r_module, "R2RModule"},
+                            {&s.range_list, "RangeList"}});
+  r.fields("CodeRangeMapRangeList", {{&l.code_range_list.type, "RangeListType"}});
   auto& n = l.code_heap_list_node;
   r.fields("CodeHeapListNode", {{&n.next, "Next"},
                                 {&n.start_address, "StartAddress"},

@@ -1,0 +1,93 @@
+// The runtime's code as a whole: what lies at an address and how it unwinds.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "dotnet/code/contracts.h"
+#include "dotnet/code/jit_code.h"
+#include "dotnet/code/ready_to_run.h"
+#include "dotnet/code/stubs.h"
+#include "unwind/rule.h"
+
+namespace mixstack::dotnet {
+
+enum class CodeKind : std::uint8_t {
+  none,  ///< not the runtime's, or nothing there; `error` says when that could not be decided
+  jit,
+  r2r,   ///< precompiled (ReadyToRun)
+  stub,  ///< generated code that is no method
+};
+
+struct CodeInfo {
+  CodeKind kind = CodeKind::none;
+  StubKind stub = StubKind::unknown;
+  bool is_funclet = false;  ///< catch, finally, fault or filter body; its parent is the same method
+  bool is_cold = false;
+  bool is_collectible = false;           ///< may be freed while the target runs: check again after naming
+  Address method_desc = 0;               ///< of a method, or of the method a precode stands for; 0: none or not known
+  Address method_start = 0;              ///< start of the method's (hot) code, or of the stub
+  Address function_begin = 0;            ///< of the row that unwinds the address: the method, funclet or fragment
+  Address function_end = 0;              ///< 0 when not known
+  Address unwind_info = 0;               ///< target address of the unwind data
+  Address image_base = 0;                ///< what RVAs are relative to
+  Address code_header = 0;               ///< RealCodeHeader of jitted code
+  Address module = 0;                    ///< Module of precompiled code
+  unwind::windows::RuntimeFunction row;  ///< relative to image_base
+  Error error;                           ///< why nothing was found although the address is in a range of the runtime
+
+  [[nodiscard]] bool is_managed() const { return kind == CodeKind::jit || kind == CodeKind::r2r; }
+};
+
+/// Answers what code is at an address, with caches that live as long as one capture. Not thread-safe: one per walking
+/// thread; it borrows the reader inside `memory`. Everything read is bounded and checked; a torn or hostile heap gives
+/// `none` with an error.
+class CodeManager {
+ public:
+  /// `contracts` must admit ExecutionManager, else nothing is ever found.
+  CodeManager(const RuntimeMemory& memory, const Contracts& contracts);
+
+  /// What lies at the address (looked up inside the call for a return address). The reference holds until the next
+  /// call of any member. A hit in the cache takes some 10 ns.
+  [[nodiscard]] const CodeInfo& find(CodeAddress pc);
+  /// Whether the address is code of a method.
+  [[nodiscard]] bool is_managed(CodeAddress pc) { return find(pc).is_managed(); }
+  /// Whether the address lies in any range of the runtime, without looking for the method: cheaper than find().
+  [[nodiscard]] RangeSection::Kind range_kind(Address address);
+
+  /// How to get from the frame at `pc` to its caller. `not_found`: no method there. The reference holds until the next
+  /// call of any member; a hit in the cache takes some 10 ns.
+  [[nodiscard]] Result<const unwind::UnwindRule*> rule(CodeAddress pc);
+
+  /// Forgets everything read: after each capture, methods may have been moved, freed or replaced. Image tables stay.
+  void clear();
+  /// clear(), then reads through another reader (the overlay of a new capture).
+  void rebind(const RuntimeMemory& memory);
+  [[nodiscard]] const RuntimeMemory& memory() const { return memory_; }
+  [[nodiscard]] const PrecodeStubs& precode() const { return precode_; }
+
+  static constexpr std::size_t kMaxCached = 1u << 16;  ///< addresses; then the cache starts anew
+
+ private:
+  struct CachedRule {
+    Error error;
+    unwind::UnwindRule rule;
+  };
+  [[nodiscard]] CodeInfo look_up(Address address);
+  void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
+  void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);
+  void describe_stub(const RangeSection& section, Address address, CodeInfo& info);
+  static void take_row(const FunctionRow& row, Address image_base, CodeInfo& info);
+  [[nodiscard]] CachedRule make_rule(const CodeInfo& info, CodeAddress pc) const;
+
+  RuntimeMemory memory_;
+  bool usable_ = false;
+  NibbleMap::Version nibbles_ = NibbleMap::Version::constant_time;
+  RangeSections ranges_;
+  PrecodeStubs precode_;
+  std::unordered_map<Address, ReadyToRunImage> images_;  // by RangeSection address
+  std::unordered_map<Address, CodeInfo> found_;          // by looked-up address
+  std::unordered_map<Address, CachedRule> rules_;        // by raw address and how it was obtained
+};
+
+}  // namespace mixstack::dotnet

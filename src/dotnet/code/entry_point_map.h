@@ -1,0 +1,13 @@
+// The hash map from entry points of precompiled code to the methods prepared so far.
+#pragma once
+
+#include "dotnet/code/runtime_memory.h"
+
+namespace mixstack::dotnet {
+
+/// The MethodDesc of the precompiled method that starts at `entry`, by the HashMap at `map`. `not_found` when that
+/// method was not prepared (or nothing starts there), `malformed` for impossible bucket counts, `unreadable_memory`.
+/// Source: HashMapLookup.cs and src/coreclr/vm/hash.{h,cpp} in dotnet/runtime.
+[[nodiscard]] Result<Address> method_at_entry_point(const RuntimeMemory& memory, Address map, Address entry);
+
+}  // namespace mixstack::dotnet

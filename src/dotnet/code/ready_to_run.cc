@@ -1,0 +1,187 @@
+#include "dotnet/code/ready_to_run.h"
+
+#include <array>
+
+#include "dotnet/code/entry_point_map.h"
+
+namespace mixstack::dotnet {
+namespace {
+
+// ReadyToRunSectionType and READYTORUN_HEADER, src/coreclr/inc/readytorun.h.
+constexpr std::uint32_t kSignature = 0x00525452;  // "RTR\0"
+constexpr std::uint32_t kExceptionInfo = 104;
+constexpr std::uint32_t kComponentAssemblies = 115;
+constexpr unsigned kSectionCountOffset = 12;
+constexpr unsigned kMaxFragmentRows = 64;
+
+struct SectionEntry {
+  std::uint32_t type, rva, size;
+};
+
+}  // namespace
+
+Result<ReadyToRunImage> ReadyToRunImage::open(const RuntimeMemory& memory, const RangeSection& section) {
+  const auto& l = memory.layouts();
+  const auto& i = l.ready_to_run_info;
+  auto own = memory.pointer(section.module, l.module.ready_to_run_info);
+  if (!own) return fail(own.error());
+  auto info = memory.pointer(*own, i.composite_info);
+  if (!info) return fail(info.error());
+  ReadyToRunImage image;
+  image.functions_.image_base = section.range.begin;
+  auto rows = memory.pointer(*info, i.runtime_functions);
+  auto count = memory.value<std::uint32_t>(*info, i.num_runtime_functions);
+  if (!rows || !count) return fail(ErrorCode::unreadable_memory, *info);
+  image.functions_.rows = *rows;
+  // A row stands for at least one byte of the image.
+  if (*count > section.range.size()) return fail(ErrorCode::limit_exceeded, *count);
+  image.functions_.count = *count;
+  image.entry_points_ = i.entry_point_to_method_desc_map ? *info + i.entry_point_to_method_desc_map.offset : 0;
+  if (auto n = memory.value<std::uint32_t>(*info, i.num_hot_cold_map); n && *n != 0 && *n <= 2 * *count) {
+    image.hot_cold_map_ = memory.pointer(*info, i.hot_cold_map).value_or(0);
+    image.hot_cold_count_ = image.hot_cold_map_ == 0 ? 0 : *n & ~1u;
+  }
+  if (auto thunks = memory.pointer(*info, i.delay_load_thunks); thunks && *thunks != 0) {
+    image.thunks_.rva = memory.value<std::uint32_t>(*thunks, l.image_data_directory.virtual_address).value_or(0);
+    image.thunks_.size = memory.value<std::uint32_t>(*thunks, l.image_data_directory.size).value_or(0);
+  }
+  if (auto header = memory.pointer(*info, i.header); header && *header != 0) image.read_header(memory, *header);
+  return image;
+}
+
+// Without sections funclets find no owner; everything else works.
+void ReadyToRunImage::read_header(const RuntimeMemory& memory, Address header) {
+  auto signature = memory.reader().read<std::uint32_t>(header);
+  auto count = memory.reader().read<std::uint32_t>(header + kSectionCountOffset);
+  if (!signature || *signature != kSignature || !count) return;
+  read_sections(memory, header + kSectionCountOffset + 4, *count);
+}
+
+void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address sections, std::uint32_t count) {
+  if (count > kMaxSections) return;
+  std::vector<SectionEntry> table(count);
+  if (!memory.reader().read_exact(sections, std::as_writable_bytes(std::span(table)))) return;
+  for (const auto& s : table) {
+    if (s.type == kExceptionInfo) exception_tables_.push_back({s.rva, s.size});
+    if (s.type != kComponentAssemblies || exception_tables_.size() >= kMaxComponents) continue;
+    // READYTORUN_COMPONENT_ASSEMBLIES_ENTRY: the assembly's COR header, then its core header {flags, sections...}.
+    constexpr std::uint32_t kEntrySize = 16, kCoreHeaderRva = 8;
+    for (std::uint32_t n = 0; n < s.size / kEntrySize && n < kMaxComponents; n++) {
+      auto core = memory.reader().read<std::uint32_t>(base() + s.rva + n * kEntrySize + kCoreHeaderRva);
+      if (!core || *core == 0) continue;
+      auto inner = memory.reader().read<std::uint32_t>(base() + *core + 4);
+      if (!inner || *inner > kMaxSections) continue;
+      std::vector<SectionEntry> own(*inner);
+      if (!memory.reader().read_exact(base() + *core + 8, std::as_writable_bytes(std::span(own)))) continue;
+      for (const auto& e : own)
+        if (e.type == kExceptionInfo) exception_tables_.push_back({e.rva, e.size});
+    }
+  }
+}
+
+Result<ReadyToRunImage::HotCold> ReadyToRunImage::hot_cold(const RuntimeMemory& memory, std::uint32_t index) const {
+  HotCold result{false, index, index};
+  if (hot_cold_count_ < 2) return result;
+  const auto word = [&](std::uint32_t i) {
+    return memory.reader().read<std::uint32_t>(hot_cold_map_ + Address{i} * 4);
+  };
+  auto first = word(0);
+  if (!first) return fail(first.error());
+  if (index < *first) return result;
+  // Pairs {cold row, hot row}, ascending; cold funclets follow their method's cold row.
+  std::uint32_t low = 0, high = hot_cold_count_ / 2;
+  while (low + 1 < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    auto cold = word(2 * middle);
+    if (!cold) return fail(cold.error());
+    (*cold <= index ? low : high) = middle;
+  }
+  auto cold = word(2 * low);
+  auto hot = word(2 * low + 1);
+  if (!cold || !hot) return fail(ErrorCode::unreadable_memory, hot_cold_map_);
+  if (*hot >= functions_.count || *cold > index) return fail(ErrorCode::malformed, hot_cold_map_);
+  return HotCold{true, *hot, *cold};
+}
+
+// CORCOMPILE_EXCEPTION_LOOKUP_TABLE_ENTRY and CORCOMPILE_EXCEPTION_CLAUSE, src/coreclr/inc/corcompile.h: the exception
+// clauses of a method name the offset of each handler and filter. A row that starts at none of them is no funclet.
+Result<std::uint32_t> ReadyToRunImage::owner_in(const RuntimeMemory& memory, const Directory& table,
+                                                std::uint32_t rva) const {
+  struct Entry {
+    std::uint32_t method, clauses;
+  };
+  struct Clause {
+    std::uint32_t flags, try_begin, try_end, handler_begin, handler_end, class_or_filter;
+  };
+  const auto entry = [&](std::uint32_t i) { return memory.reader().read<Entry>(base() + table.rva + Address{i} * 8); };
+  std::uint32_t low = 0, high = table.size / 8;
+  if (high < 2) return fail(ErrorCode::not_found, rva);
+  high--;  // the last entry only ends the list of clauses
+  while (low + 1 < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    auto e = entry(middle);
+    if (!e) return fail(e.error());
+    (e->method <= rva ? low : high) = middle;
+  }
+  auto e = entry(low);
+  auto next = entry(low + 1);
+  if (!e || !next) return fail(ErrorCode::unreadable_memory, rva);
+  if (e->method >= rva || next->clauses < e->clauses) return fail(ErrorCode::not_found, rva);
+  const std::uint32_t clauses = (next->clauses - e->clauses) / sizeof(Clause);
+  if (clauses > kMaxClauses) return fail(ErrorCode::limit_exceeded, clauses);
+  constexpr std::uint32_t kFilter = 1;  // COR_ILEXCEPTION_CLAUSE_FILTER
+  for (std::uint32_t n = 0; n < clauses; n++) {
+    auto c = memory.reader().read<Clause>(base() + e->clauses + Address{n} * sizeof(Clause));
+    if (!c) return fail(c.error());
+    if (e->method + c->handler_begin == rva) return e->method;
+    if ((c->flags & kFilter) != 0 && e->method + c->class_or_filter == rva) return e->method;
+  }
+  return fail(ErrorCode::not_found, rva);
+}
+
+Result<std::uint32_t> ReadyToRunImage::owner_of_funclet(const RuntimeMemory& memory, std::uint32_t rva) const {
+  for (const Directory& table : exception_tables_)
+    if (auto owner = owner_in(memory, table, rva)) return owner;
+  return fail(ErrorCode::not_found, rva);
+}
+
+void ReadyToRunImage::resolve_method(const RuntimeMemory& memory, std::uint32_t first_row_index,
+                                     ReadyToRunCode& code) const {
+  auto first = functions_.row(memory, first_row_index);
+  // Later pieces of a large function follow its first row.
+  for (unsigned n = 0; first && n < kMaxFragmentRows && first->index != 0 && is_fragment(memory, base(), *first); n++)
+    first = functions_.row(memory, first->index - 1);
+  if (!first) return;
+  code.method_start = base() + first->function.begin;
+  if (auto method = method_at_entry_point(memory, entry_points_, code.method_start)) {
+    code.method_desc = *method;
+    return;
+  }
+  auto owner = owner_of_funclet(memory, first->function.begin);
+  if (!owner) return;
+  code.is_funclet = true;
+  code.method_start = base() + *owner;
+  code.method_desc = method_at_entry_point(memory, entry_points_, code.method_start).value_or(0);
+}
+
+Result<ReadyToRunCode> ReadyToRunImage::find(const RuntimeMemory& memory, Address pc) const {
+  const Address offset = pc - base();
+  if (pc < base() || offset > 0xffffffffu) return fail(ErrorCode::not_found, pc);
+  const auto rva = static_cast<std::uint32_t>(offset);
+  ReadyToRunCode code;
+  if (rva - thunks_.rva < thunks_.size) {
+    code.is_thunk = true;
+    return code;
+  }
+  auto row = functions_.find(memory, rva);
+  if (!row) return fail(row.error());
+  code.row = *row;
+  auto parts = hot_cold(memory, row->index);
+  if (!parts) return fail(parts.error());
+  code.is_cold = parts->is_cold;
+  resolve_method(memory, parts->hot, code);
+  if (parts->is_cold && row->index != parts->cold && !is_fragment(memory, base(), *row)) code.is_funclet = true;
+  return code;
+}
+
+}  // namespace mixstack::dotnet
