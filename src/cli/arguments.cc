@@ -1,0 +1,149 @@
+#include "cli/arguments.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "cli/help.h"
+#include "cli/version.h"
+
+namespace mixstack::cli {
+namespace {
+
+using Action = Invocation::Action;
+
+std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t limit) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > limit) return std::nullopt;
+  return value;
+}
+
+/// "20", "20ms" and "2s" are durations.
+std::optional<std::chrono::milliseconds> duration(std::string_view text) {
+  constexpr std::uint64_t kLimit = 3'600'000;
+  std::uint64_t unit = 1;
+  if (text.ends_with("ms")) {
+    text.remove_suffix(2);
+  } else if (text.ends_with('s')) {
+    text.remove_suffix(1);
+    unit = 1000;
+  }
+  const auto number = whole_number(text, kLimit / unit);
+  if (!number || *number == 0) return std::nullopt;
+  return std::chrono::milliseconds(*number * unit);
+}
+
+/// The texts of the options as the parser fills them in, before they are checked.
+struct RawOptions {
+  std::string pid, pid_option, max_frames, stop_timeout, color;
+  std::vector<std::string> threads;
+  bool help = false;
+};
+
+void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_must_be_positional) {
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  app.add_option("PID", raw.pid)->required(pid_must_be_positional);
+  app.add_option("-p,--pid", raw.pid_option);
+  app.add_option("-t,--thread,--threads", raw.threads)->expected(1, 1 << 20)->delimiter(',');
+  app.add_flag("-j,--json", dump.json);
+  app.add_flag("--managed-only", dump.managed_only);
+  app.add_flag("--frames", dump.options.walk.explicit_frames);
+  app.add_flag("--registers", dump.options.walk.keep_registers);
+  app.add_flag("--explain", dump.options.walk.explain);
+  app.add_flag("-m,--merge", dump.merge);
+  app.add_flag("--raw-names", dump.raw_names);
+  app.add_option("--max-frames", raw.max_frames);
+  app.add_option("--stop-timeout", raw.stop_timeout);
+  app.add_option("--color,--colour", raw.color);
+}
+
+Invocation wrong(std::string text) { return {Action::usage_error, {}, std::move(text)}; }
+
+/// An empty text when all is well.
+std::string read_pid(const RawOptions& raw, DumpArguments& dump) {
+  if (!raw.pid.empty() && !raw.pid_option.empty()) return "the pid is given twice, as PID and with --pid";
+  const std::string& text = raw.pid.empty() ? raw.pid_option : raw.pid;
+  if (text.empty()) return "which process? Write its pid: mixstack dump PID";
+  const auto pid = whole_number(text, INT32_MAX);
+  if (!pid || *pid == 0) return fmt::format("'{}' is not a pid", text);
+  dump.pid = static_cast<std::uint32_t>(*pid);
+  return {};
+}
+
+std::string read_threads(const RawOptions& raw, DumpArguments& dump) {
+  for (const std::string& text : raw.threads) {
+    const auto tid = whole_number(text, INT32_MAX);
+    if (!tid || *tid == 0) return fmt::format("'{}' is not a thread id", text);
+    dump.options.threads.push_back(static_cast<ThreadId>(*tid));
+  }
+  auto& all = dump.options.threads;
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return {};
+}
+
+std::string read_limits(const RawOptions& raw, DumpArguments& dump) {
+  if (!raw.max_frames.empty()) {
+    const auto limit = whole_number(raw.max_frames, UINT32_MAX);
+    if (!limit || *limit == 0) return fmt::format("--max-frames: '{}' is not a number of frames", raw.max_frames);
+    dump.options.walk.max_frames = static_cast<std::uint32_t>(*limit);
+  }
+  if (!raw.stop_timeout.empty()) {
+    const auto timeout = duration(raw.stop_timeout);
+    if (!timeout) return fmt::format("--stop-timeout: '{}' is not a time like 20ms or 2s", raw.stop_timeout);
+    dump.options.stop_timeout = *timeout;
+  }
+  return {};
+}
+
+std::string read_color(const RawOptions& raw, DumpArguments& dump) {
+  if (raw.color.empty() || raw.color == "auto") return {};
+  if (raw.color != "always" && raw.color != "never")
+    return fmt::format("--color: '{}' is none of auto, always, never", raw.color);
+  dump.color = raw.color == "always" ? ColorMode::always : ColorMode::never;
+  return {};
+}
+
+/// With PID required, `-t 12 PID` leaves the last number to PID; without, PID may come from --pid.
+Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_positional) {
+  CLI::App app("", "mixstack dump");
+  RawOptions raw;
+  Invocation result{Action::dump, {}, {}};
+  declare_dump(app, raw, result.dump, pid_must_be_positional);
+  app.parse(std::move(arguments));
+  if (raw.help) return {Action::print, {}, std::string(dump_help())};
+  for (auto* read : {read_pid, read_threads, read_limits, read_color})
+    if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
+  return result;
+}
+
+Invocation parse_dump(std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
+  try {
+    try {
+      return parse_dump_with(arguments, true);
+    } catch (const CLI::RequiredError&) {
+      return parse_dump_with(std::move(arguments), false);
+    }
+  } catch (const CLI::Error& error) {
+    return wrong(error.what());
+  }
+}
+
+}  // namespace
+
+Invocation parse_arguments(std::vector<std::string> arguments) {
+  if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
+  const std::string first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
+  if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
+  if (first == "dump") return parse_dump({arguments.begin() + 1, arguments.end()});
+  return wrong(fmt::format("'{}' is no command of mixstack", first));
+}
+
+}  // namespace mixstack::cli

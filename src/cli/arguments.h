@@ -1,0 +1,36 @@
+// The command line as data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mixstack/session.h"
+
+namespace mixstack::cli {
+
+enum class ColorMode : std::uint8_t { automatic, always, never };
+
+/// What `mixstack dump` was asked to do.
+struct DumpArguments {
+  std::uint32_t pid = 0;
+  DumpOptions options;
+  bool json = false;
+  bool managed_only = false;
+  bool merge = false;
+  bool raw_names = false;
+  ColorMode color = ColorMode::automatic;
+};
+
+/// The outcome of reading a command line.
+struct Invocation {
+  enum class Action : std::uint8_t { dump, print, usage_error };
+  Action action = Action::usage_error;
+  DumpArguments dump;  ///< for `dump`
+  std::string text;    ///< for `print` (help, version) the text, for `usage_error` what is wrong
+};
+
+/// Reads the arguments after the program's name. Never exits, never prints.
+[[nodiscard]] Invocation parse_arguments(std::vector<std::string> arguments);
+
+}  // namespace mixstack::cli

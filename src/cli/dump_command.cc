@@ -1,0 +1,120 @@
+#include "cli/dump_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "cli/fd_output.h"
+#include "cli/process_facts.h"
+#include "report/json.h"
+#include "report/summary.h"
+#include "report/text.h"
+
+namespace mixstack::cli {
+namespace {
+
+/// The conventions of terminals: https://no-color.org, TERM=dumb.
+bool wants_color(ColorMode mode, int fd) {
+  if (mode != ColorMode::automatic) return mode == ColorMode::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  const char* terminal = std::getenv("TERM");
+  return isatty(fd) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+ExitCode complain(const Environment& environment, report::Problem problem, const Error& error,
+                  const report::ProcessFacts& facts) {
+  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
+  return exit_code_of(problem);
+}
+
+report::ReportOptions report_options(const DumpArguments& arguments, const Environment& environment) {
+  report::ReportOptions options;
+  options.managed_only = arguments.managed_only;
+  options.raw_names = arguments.raw_names;
+  options.registers = arguments.options.walk.keep_registers;
+  options.explain = arguments.options.walk.explain;
+  options.merge = arguments.merge;
+  options.color = wants_color(arguments.color, environment.out);
+  return options;
+}
+
+/// Threads that were asked for by id and are not in the dump.
+std::vector<ThreadId> absent_threads(const DumpArguments& arguments, const ProcessDump& dump) {
+  std::vector<ThreadId> absent;
+  for (const ThreadId tid : arguments.options.threads) {
+    const auto same = [tid](const ThreadDump& t) { return t.tid == tid; };
+    const auto found = std::find_if(dump.threads.begin(), dump.threads.end(), same);
+    if (found == dump.threads.end() || found->capture_error.code == ErrorCode::no_such_thread) absent.push_back(tid);
+  }
+  return absent;
+}
+
+ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
+  FdOutput out(environment.out);
+  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
+  const report::ReportOptions options = report_options(arguments, environment);
+  arguments.json ? report::write_json(writer, dump, options) : report::write_text(writer, dump, options);
+  writer.flush();
+  FdOutput errors(environment.err);
+  if (out.error() != 0) {
+    errors.write(
+        fmt::format("mixstack: the report could not be written: {}\n", std::generic_category().message(out.error())));
+    return ExitCode::output;
+  }
+  const auto absent = absent_threads(arguments, dump);
+  for (const ThreadId tid : absent)
+    errors.write(fmt::format("mixstack: process {} has no thread {}\n", arguments.pid, tid));
+  return absent.empty() && !report::is_partial(report::summarize(dump)) ? ExitCode::ok : ExitCode::partial;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(report::Problem problem) {
+  using report::Problem;
+  switch (problem) {
+    case Problem::none:
+      return ExitCode::ok;
+    case Problem::no_such_process:
+    case Problem::is_thread:
+    case Problem::no_such_thread:
+      return ExitCode::no_such_process;
+    case Problem::permission:
+      return ExitCode::permission;
+    case Problem::already_traced:
+      return ExitCode::already_traced;
+    case Problem::zombie:
+    case Problem::kernel_thread:
+    case Problem::is_self:
+    case Problem::unsupported_cpu:
+      return ExitCode::unsupported;
+    case Problem::process_changed:
+      return ExitCode::process_changed;
+    case Problem::other:
+      break;
+  }
+  return ExitCode::internal;
+}
+
+ExitCode run_dump(const DumpArguments& arguments, const Environment& environment) {
+  report::ProcessFacts facts = read_process_facts(arguments.pid);
+  if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
+    return complain(environment, problem, {}, facts);
+  const auto fail_with = [&](const Error& error) {
+    std::string comm = std::move(facts.comm);  // of a process that has vanished since
+    facts = read_process_facts(arguments.pid);
+    if (facts.comm.empty()) facts.comm = std::move(comm);
+    return complain(environment, report::problem_of(error, facts), error, facts);
+  };
+  auto session = environment.open_process(arguments.pid);
+  if (!session) return fail_with(session.error());
+  const auto dump = (*session)->dump(arguments.options);
+  if (!dump) return fail_with(dump.error());
+  return print(arguments, environment, *dump);
+}
+
+}  // namespace mixstack::cli

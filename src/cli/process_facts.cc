@@ -1,0 +1,111 @@
+#include "cli/process_facts.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/scoped_fd.h"
+
+namespace mixstack::cli {
+namespace {
+
+constexpr unsigned kCapSysPtrace = 19;             // linux/capability.h
+constexpr std::uint64_t kKernelThread = 0x200000;  // PF_KTHREAD, linux/sched.h
+
+/// At most the first 4 KiB: all of every file read here.
+std::string read_small_file(const std::string& path) {
+  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(4096, '\0');
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (result.ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+/// The text behind "\nKey:" of a /proc status file.
+std::string_view field(std::string_view status, std::string_view key) {
+  const std::size_t at = status.find(fmt::format("\n{}:", key));
+  if (at == std::string_view::npos) return {};
+  status.remove_prefix(at + key.size() + 2);
+  return status.substr(0, status.find('\n'));
+}
+
+/// The line of /proc/PID/comm without its newline.
+std::string comm_of(std::uint64_t pid) {
+  std::string comm = read_small_file(fmt::format("/proc/{}/comm", pid));
+  if (comm.ends_with('\n')) comm.pop_back();
+  return comm;
+}
+
+/// State and flags of /proc/PID/stat; the fields behind the last ')' because comm may hold anything.
+void read_stat(std::uint32_t pid, report::ProcessFacts& facts) {
+  const std::string stat = read_small_file(fmt::format("/proc/{}/stat", pid));
+  const std::size_t end = stat.rfind(')');
+  if (end == std::string::npos || end + 2 >= stat.size()) return;
+  std::string_view rest = std::string_view(stat).substr(end + 2);
+  facts.state = rest.front();
+  for (int skipped = 0; skipped < 6 && rest.find(' ') != std::string_view::npos; skipped++)
+    rest.remove_prefix(rest.find(' ') + 1);  // proc(5): flags is field 9, state field 3
+  facts.kernel_thread = (number(rest).value_or(0) & kKernelThread) != 0;
+}
+
+void read_elf_header(std::uint32_t pid, report::ProcessFacts& facts) {
+  const base::ScopedFd fd(::open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<unsigned char, 20> header{};
+  if (!fd || ::read(fd.get(), header.data(), header.size()) != 20) return;
+  if (header[0] != 0x7f || header[1] != 'E' || header[2] != 'L' || header[3] != 'F') return;
+  facts.elf_bits = header[4] == 1 ? 32 : header[4] == 2 ? 64 : 0;
+  facts.elf_machine = static_cast<std::uint16_t>(header[18] | header[19] << 8);
+}
+
+std::string user_namespace(const std::string& process) {
+  std::array<char, 64> text{};
+  const ssize_t size = readlink(("/proc/" + process + "/ns/user").c_str(), text.data(), text.size());
+  return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+void read_ourselves(report::ProcessFacts& facts) {
+  const std::string status = read_small_file("/proc/self/status");
+  facts.own_uid = static_cast<std::uint32_t>(geteuid());
+  facts.may_trace = (number(field(status, "CapEff"), 16).value_or(0) >> kCapSysPtrace & 1) != 0;
+  facts.seccomp = number(field(status, "Seccomp")).value_or(0) != 0;
+  if (const auto scope = number(read_small_file("/proc/sys/kernel/yama/ptrace_scope")))
+    facts.yama = static_cast<int>(*scope);
+}
+
+}  // namespace
+
+report::ProcessFacts read_process_facts(std::uint32_t pid) {
+  report::ProcessFacts facts;
+  facts.pid = pid;
+  read_ourselves(facts);
+  const std::string status = read_small_file(fmt::format("/proc/{}/status", pid));
+  if (status.empty()) return facts;
+  facts.exists = true;
+  facts.comm = comm_of(pid);
+  facts.thread_group = static_cast<std::uint32_t>(number(field(status, "Tgid")).value_or(pid));
+  facts.tracer = static_cast<std::uint32_t>(number(field(status, "TracerPid")).value_or(0));
+  if (facts.tracer != 0) facts.tracer_comm = comm_of(facts.tracer);
+  facts.uid = static_cast<std::uint32_t>(number(field(status, "Uid")).value_or(0));
+  facts.is_self = pid == static_cast<std::uint32_t>(getpid());
+  read_stat(pid, facts);
+  read_elf_header(pid, facts);
+  const std::string theirs = user_namespace(std::to_string(pid));
+  facts.other_user_namespace = !theirs.empty() && theirs != user_namespace("self");
+  return facts;
+}
+
+}  // namespace mixstack::cli

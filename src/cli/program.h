@@ -1,0 +1,24 @@
+// The command from its arguments to its exit code.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "mixstack/session.h"
+
+namespace mixstack::cli {
+
+/// What the program uses of the world: replaced in tests.
+struct Environment {
+  int out = 1;  ///< file descriptors, borrowed
+  int err = 2;
+  std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = Session::open_process;
+};
+
+/// Runs the command and answers its exit code as a number. `arguments` without the program's name.
+[[nodiscard]] int run_program(std::vector<std::string> arguments, const Environment& environment = {});
+
+}  // namespace mixstack::cli

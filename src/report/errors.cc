@@ -1,0 +1,135 @@
+#include "report/errors.h"
+
+#include <fmt/format.h>
+
+#include "report/escape.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::uint16_t kX86_64 = 62, kAarch64 = 183;  // e_machine, System V gABI
+
+std::string who(const ProcessFacts& facts) {
+  if (facts.comm.empty()) return fmt::format("pid {}", facts.pid);
+  return fmt::format("pid {} ({})", facts.pid, escape_for_terminal(facts.comm));
+}
+
+bool is_unsupported(const ProcessFacts& facts) {
+  if (facts.elf_bits == 0) return false;
+  return facts.elf_bits != 64 || (facts.elf_machine != kX86_64 && facts.elf_machine != kAarch64);
+}
+
+std::string unsupported_text(const ProcessFacts& facts) {
+  if (facts.elf_bits == 32)
+    return fmt::format("{} is a 32-bit process; mixstack walks 64-bit processes only.\n", who(facts));
+  return fmt::format("{} runs on a CPU that mixstack does not know (e_machine {}).\n", who(facts), facts.elf_machine);
+}
+
+std::string traced_text(const Error& error, const ProcessFacts& facts) {
+  const std::uint64_t tracer = facts.tracer != 0 ? facts.tracer : error.value;
+  std::string by = tracer == 0 ? "another tracer" : fmt::format("pid {}", tracer);
+  if (!facts.tracer_comm.empty()) by += fmt::format(" ({})", escape_for_terminal(facts.tracer_comm));
+  return fmt::format(
+      "{} is already traced by {}.\n"
+      "  A process can have one tracer only. Let that one detach (gdb: detach; strace: Ctrl-C), then try again.\n",
+      who(facts), by);
+}
+
+constexpr std::string_view kGrant =
+    "  Run it as root (sudo mixstack dump ...), or give it the capability once:\n"
+    "    sudo setcap cap_sys_ptrace+ep \"$(command -v mixstack)\"\n";
+
+std::string remedy(const ProcessFacts& facts) {
+  if (facts.yama == 3)
+    return "  kernel.yama.ptrace_scope is 3: tracing is switched off on this machine until it is restarted.\n";
+  if (facts.may_trace && facts.other_user_namespace)
+    return "  It lives in another user namespace, where our CAP_SYS_PTRACE does not count.\n"
+           "  Run mixstack as root of the host, or inside that namespace (nsenter -t PID -U).\n";
+  if (facts.may_trace)
+    return fmt::format("  We have CAP_SYS_PTRACE, so something else forbids it: {}.\n",
+                       facts.seccomp ? "the seccomp filter we run under, or a security module (SELinux, AppArmor)"
+                                     : "a security module (SELinux deny_ptrace, AppArmor, ...)");
+  if (facts.own_uid == 0)
+    return "  We are root, but without CAP_SYS_PTRACE: probably inside a container. Start it with\n"
+           "    docker run --cap-add=SYS_PTRACE ...\n"
+           "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"].\n";
+  if (facts.uid != facts.own_uid)
+    return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + std::string(kGrant);
+  if (facts.yama == 1 || facts.yama == 2)
+    return fmt::format("  kernel.yama.ptrace_scope is {}: {}.\n", facts.yama,
+                       facts.yama == 1 ? "a process may trace its own children only" : "only root may trace") +
+           std::string(kGrant) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
+  return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
+         "  undumpable (prctl PR_SET_DUMPABLE).\n" +
+         std::string(kGrant);
+}
+
+}  // namespace
+
+Problem foreseen_problem(const ProcessFacts& facts) {
+  if (!facts.exists) return Problem::no_such_process;
+  if (facts.is_self) return Problem::is_self;
+  if (facts.kernel_thread) return Problem::kernel_thread;
+  if (facts.thread_group != 0 && facts.thread_group != facts.pid) return Problem::is_thread;
+  if (facts.state == 'Z' || facts.state == 'X') return Problem::zombie;
+  if (facts.tracer != 0) return Problem::already_traced;
+  return is_unsupported(facts) ? Problem::unsupported_cpu : Problem::none;
+}
+
+Problem problem_of(const Error& error, const ProcessFacts& facts) {
+  if (const Problem foreseen = foreseen_problem(facts); foreseen != Problem::none) return foreseen;
+  switch (error.code) {
+    case ErrorCode::no_such_process:
+      return Problem::no_such_process;
+    case ErrorCode::no_such_thread:
+      return Problem::no_such_thread;
+    case ErrorCode::permission_denied:
+      return Problem::permission;
+    case ErrorCode::already_traced:
+      return Problem::already_traced;
+    case ErrorCode::unsupported_cpu:
+      return Problem::unsupported_cpu;
+    case ErrorCode::process_changed:
+      return Problem::process_changed;
+    default:
+      return Problem::other;
+  }
+}
+
+std::string problem_text(Problem problem, const Error& error, const ProcessFacts& facts) {
+  switch (problem) {
+    case Problem::none:
+      return {};
+    case Problem::no_such_process:
+      return fmt::format("there is no process {}{}.\n", facts.pid,
+                         facts.comm.empty() ? "" : " any more: it was " + escape_for_terminal(facts.comm));
+    case Problem::is_thread:
+      return fmt::format("{0} is a thread of process {1}.\n  Try: mixstack dump {1} -t {2}\n", who(facts),
+                         facts.thread_group, facts.pid);
+    case Problem::zombie:
+      return fmt::format("{} is a zombie: it has exited, no stack is left. Its parent has not waited for it yet.\n",
+                         who(facts));
+    case Problem::kernel_thread:
+      return fmt::format(
+          "{0} is a kernel thread; it has no user stack.\n  Its kernel stack: sudo cat /proc/{1}/stack\n", who(facts),
+          facts.pid);
+    case Problem::is_self:
+      return "a process cannot stop and dump itself: this pid is mixstack's own.\n";
+    case Problem::unsupported_cpu:
+      return unsupported_text(facts);
+    case Problem::already_traced:
+      return traced_text(error, facts);
+    case Problem::permission:
+      return fmt::format("ptrace of {}: Operation not permitted.\n{}", who(facts), remedy(facts));
+    case Problem::process_changed:
+      return fmt::format("{} exited or became another program while it was being read. Try again.\n", who(facts));
+    case Problem::no_such_thread:
+      return fmt::format("no such thread in {}.\n", who(facts));
+    case Problem::other:
+      break;
+  }
+  return fmt::format("{} could not be dumped: {}.\n", who(facts), error_words(error));
+}
+
+}  // namespace mixstack::report

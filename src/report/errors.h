@@ -1,0 +1,58 @@
+// Why a process could not be dumped, in words: what happened, to whom, what to do next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mixstack/result.h"
+
+namespace mixstack::report {
+
+/// What /proc tells about a process and about ourselves; gathered by the command after a failure. Plain data.
+struct ProcessFacts {
+  std::uint32_t pid = 0;
+  bool exists = false;
+  std::string comm;
+  char state = '?';                ///< as in /proc/PID/stat
+  std::uint32_t thread_group = 0;  ///< differs from `pid` when that is a thread's id
+  std::uint32_t tracer = 0;        ///< 0: none
+  std::string tracer_comm;
+  std::uint32_t uid = 0;  ///< real uid of the process
+  bool kernel_thread = false;
+  int elf_bits = 0;               ///< 32 or 64, 0: not known
+  std::uint16_t elf_machine = 0;  ///< e_machine
+  bool is_self = false;
+  bool other_user_namespace = false;
+  // ourselves
+  std::uint32_t own_uid = 0;
+  bool may_trace = false;  ///< CAP_SYS_PTRACE is effective
+  int yama = -1;           ///< kernel.yama.ptrace_scope, -1: not there
+  bool seccomp = false;    ///< a seccomp filter restricts us
+};
+
+/// The kinds of failure that a person or a script can tell apart.
+enum class Problem : std::uint8_t {
+  none,
+  no_such_process,
+  is_thread,
+  zombie,
+  kernel_thread,
+  is_self,
+  unsupported_cpu,
+  already_traced,
+  permission,
+  process_changed,
+  no_such_thread,
+  other
+};
+
+/// What is wrong with dumping this process before anything was tried: `none` or a problem that no attempt would solve.
+[[nodiscard]] Problem foreseen_problem(const ProcessFacts& facts);
+
+/// What an error of `Session` means for this process.
+[[nodiscard]] Problem problem_of(const Error& error, const ProcessFacts& facts);
+
+/// One or more lines, the first saying what happened, the others what to do. Ends with a newline.
+[[nodiscard]] std::string problem_text(Problem problem, const Error& error, const ProcessFacts& facts);
+
+}  // namespace mixstack::report

@@ -1,0 +1,32 @@
+#include "report/frame_view.h"
+
+#include <fmt/format.h>
+
+namespace mixstack::report {
+
+const SymbolInfo& symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
+  static const SymbolInfo unnamed;
+  if (frame >= thread.symbols.size() || thread.symbols[frame] >= dump.symbols.size()) return unnamed;
+  return dump.symbols[thread.symbols[frame]];
+}
+
+std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw) {
+  if (raw && !symbol.raw_name.empty()) return symbol.raw_name;
+  if (!symbol.name.empty()) return symbol.name;
+  if (!symbol.module.empty()) return fmt::format("{}+0x{:x}", symbol.module, symbol.offset);
+  return fmt::format("0x{:x}", frame.pc.raw());
+}
+
+std::string_view kind_name(FrameKind kind) {
+  if (kind == FrameKind::managed) return "managed";
+  if (kind == FrameKind::runtime_frame || kind == FrameKind::runtime_stub) return "runtime";
+  return "native";
+}
+
+bool is_shown(const Frame& frame, const ReportOptions& options) {
+  return !options.managed_only || frame.kind == FrameKind::managed;
+}
+
+bool is_cut(const ThreadDump& thread) { return !thread.captured || thread.trace.stop != StopReason::end_of_stack; }
+
+}  // namespace mixstack::report

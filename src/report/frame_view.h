@@ -1,0 +1,27 @@
+// One frame of a dump with what it is called: what text and JSON have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mixstack/dump.h"
+#include "report/options.h"
+
+namespace mixstack::report {
+
+/// The symbol of a frame; the unnamed symbol where the dump has none. Never fails, whatever the indexes say.
+[[nodiscard]] const SymbolInfo& symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame);
+
+/// The name to show, as the target has it (not escaped): the symbol's, or "module+0x12", or "0x7f..".
+[[nodiscard]] std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw);
+
+/// "managed", "native" or "runtime": the three kinds that reports promise.
+[[nodiscard]] std::string_view kind_name(FrameKind kind);
+
+/// Whether a frame belongs into the report at all.
+[[nodiscard]] bool is_shown(const Frame& frame, const ReportOptions& options);
+
+/// Whether something is missing from the stack that the user would want to know: anything but its end.
+[[nodiscard]] bool is_cut(const ThreadDump& thread);
+
+}  // namespace mixstack::report

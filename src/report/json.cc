@@ -1,0 +1,147 @@
+#include "report/json.h"
+
+#include <vector>
+
+#include "report/frame_view.h"
+#include "report/json_fields.h"
+#include "report/json_frame.h"
+#include "report/merge.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+void write_error(Writer& out, const Error& error) {
+  JsonObject object(out);
+  object.word("code", error_name(error.code));
+  object.number("os_error", std::int64_t{error.os_error});
+  object.hex("value", error.value);
+  object.text("text", error_words(error));
+  object.close();
+}
+
+void error_or_null(JsonObject& object, std::string_view key, Writer& out, const Error& error) {
+  if (error.code == ErrorCode::none) return object.null(key);
+  object.key(key);
+  write_error(out, error);
+}
+
+void write_diagnosis(Writer& out, const Diagnosis& diagnosis) {
+  JsonObject object(out);
+  object.text("subject", diagnosis.subject);
+  object.text("text", diagnosis.text);
+  object.key("error");
+  write_error(out, diagnosis.error);
+  object.close();
+}
+
+void write_diagnoses(Writer& out, const std::vector<Diagnosis>& all) {
+  json_array(out, all, "\n", [&out](const Diagnosis& d) { write_diagnosis(out, d); });
+}
+
+void write_runtime(Writer& out, const RuntimeSummary& runtime) {
+  JsonObject object(out);
+  object.text("kind", runtime.kind);
+  object.text_or_null("version", runtime.version);
+  object.text("module_path", runtime.module_path);
+  object.hex("base", runtime.base);
+  object.boolean("walkable", runtime.walkable);
+  object.key("missing");
+  write_diagnoses(out, runtime.missing);
+  object.close();
+}
+
+void write_process(Writer& out, const ProcessDump& dump) {
+  JsonObject object(out);
+  object.number("pid", std::uint64_t{dump.target.pid});
+  object.word("arch", arch_name(dump.target.arch));
+  object.text("executable", dump.target.executable);
+  object.key("command_line");
+  json_array(out, dump.target.command_line, "", [&out](const std::string& a) { out << json_string(a); });
+  object.number("thread_count", std::uint64_t{dump.threads.size()});
+  object.number("threads_not_stopped", std::uint64_t{dump.threads_not_stopped});
+  object.number("pause_ns", std::int64_t{dump.pause.count()});
+  object.word("consistency", consistency_name(dump.consistency));
+  object.key("runtimes");
+  json_array(out, dump.runtimes, "", [&out](const RuntimeSummary& r) { write_runtime(out, r); });
+  object.close();
+}
+
+void write_managed(Writer& out, const ManagedThreadFacts& managed) {
+  JsonObject object(out);
+  object.number("id", std::uint64_t{managed.managed_id});
+  object.text_or_null("name", managed.name);
+  object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
+  object.hex("state", managed.state);
+  object.text_or_null("exception", managed.exception_type);
+  object.close();
+}
+
+void write_syscall(Writer& out, Arch arch, std::int64_t number) {
+  JsonObject object(out);
+  object.number("number", number);
+  object.text_or_null("name", syscall_name(arch, number));
+  object.close();
+}
+
+void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump, const ThreadDump& thread) {
+  object.number("tid", std::uint64_t{thread.tid});
+  object.number("ns_tid", std::uint64_t{thread.ns_tid});
+  object.text("name", thread.comm);
+  object.text("kernel_state", std::string_view(&thread.kernel_state, 1));
+  if (thread.syscall < 0) {
+    object.null("syscall");
+  } else {
+    object.key("syscall");
+    write_syscall(out, dump.target.arch, thread.syscall);
+  }
+  object.boolean("captured", thread.captured);
+  error_or_null(object, "capture_error", out, thread.capture_error);
+  if (!thread.managed) return object.null("managed");
+  object.key("managed");
+  write_managed(out, *thread.managed);
+}
+
+void write_thread(Writer& out, const ProcessDump& dump, const ThreadDump& thread, JsonFrames& frames) {
+  JsonObject object(out);
+  write_thread_facts(object, out, dump, thread);
+  object.key("frames");
+  frames.write(out, thread);
+  object.word("stop_reason", to_string(thread.captured ? thread.trace.stop : StopReason::not_captured));
+  error_or_null(object, "stop_error", out, thread.trace.stop_error);
+  object.close();
+}
+
+void write_group(Writer& out, const StackGroup& group) {
+  JsonObject object(out);
+  object.number("count", std::uint64_t{group.threads.size()});
+  object.key("tids");
+  json_array(out, group.threads, "", [&out](const ThreadDump* t) { out.decimal(std::uint64_t{t->tid}); });
+  object.close();
+}
+
+}  // namespace
+
+void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& options) {
+  JsonObject document(out);
+  document.word("format", "mixstack-dump");
+  document.number("format_version", std::uint64_t{1});
+  document.key("process");
+  write_process(out, dump);
+  out << '\n';
+  document.key("threads");
+  JsonFrames frames(dump, options);
+  json_array(out, dump.threads, "\n", [&](const ThreadDump& t) { write_thread(out, dump, t, frames); });
+  if (options.merge) {
+    out << '\n';
+    document.key("groups");
+    json_array(out, merge_stacks(dump, options), "\n", [&out](const StackGroup& g) { write_group(out, g); });
+  }
+  out << '\n';
+  document.key("diagnoses");
+  write_diagnoses(out, dump.diagnoses);
+  document.close();
+  out << '\n';
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,109 @@
+#include "report/json_frame.h"
+
+#include "report/frame_view.h"
+#include "report/json_fields.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+std::string make_fields(const Frame& frame, const SymbolInfo& symbol) {
+  return collect([&](Writer& out) {
+           // The braces of the object are cut off: these are fields of a frame.
+           JsonObject object(out);
+           object.text("name", shown_name(frame, symbol, false));
+           object.text("raw_name", symbol.raw_name);
+           object.text("module", symbol.module);
+           object.text_or_null("file", symbol.file);
+           symbol.line == 0 ? object.null("line") : object.number("line", std::uint64_t{symbol.line});
+           object.text_or_null("module_path", symbol.module_path);
+           object.text_or_null("build_id", symbol.build_id);
+           object.boolean("named", !symbol.name.empty());
+           object.number("symbol_offset", symbol.offset);
+           object.text_or_null("note", symbol.note);
+         })
+      .substr(1);
+}
+
+void write_registers(Writer& out, const Registers& registers) {
+  JsonObject object(out);
+  for (unsigned reg = 0; reg < Registers::kMax; reg++)
+    if (registers.is_known(reg)) object.hex(register_name(registers.arch(), reg), registers.value_or_zero(reg));
+  object.close();
+}
+
+void write_evidence(Writer& out, const Evidence& evidence) {
+  JsonObject object(out);
+  object.word("stepper", to_string(evidence.stepper));
+  object.boolean("accepted", evidence.error.code == ErrorCode::none);
+  object.word("code", error_name(evidence.error.code));
+  object.text("text", error_words(evidence.error));
+  object.close();
+}
+
+void write_addresses(JsonObject& object, const Frame& frame) {
+  object.hex_or_null("cfa", frame.cfa);
+  frame.module == kNoModule ? object.null("module_offset") : object.hex("module_offset", frame.module_offset);
+  object.hex_or_null("method_desc", frame.method);
+  object.hex_or_null("method_start", frame.method_start);
+  object.hex_or_null("frame_address", frame.explicit_frame);
+}
+
+void write_flags(JsonObject& object, const Frame& frame) {
+  object.word("code_kind", to_string(frame.kind));
+  object.word("found_by", to_string(frame.found_by));
+  object.word("trust", to_string(frame.trust));
+  object.boolean("is_funclet", frame.is_funclet);
+  object.boolean("is_interrupted", frame.is_interrupted);
+  object.boolean("witness_disagrees", frame.witness_disagrees);
+}
+
+}  // namespace
+
+JsonFrames::JsonFrames(const ProcessDump& dump, const ReportOptions& options)
+    : dump_(dump), options_(options), fields_(dump.symbols.size()) {}
+
+const std::string& JsonFrames::symbol_fields(const ThreadDump& thread, std::size_t index) {
+  const Frame& frame = thread.trace.frames[index];
+  const SymbolInfo& symbol = symbol_of(dump_, thread, index);
+  if (symbol.name.empty() && symbol.module.empty()) return unnamed_ = make_fields(frame, symbol);
+  std::string& fields = fields_[thread.symbols[index]];
+  if (fields.empty()) fields = make_fields(frame, symbol);
+  return fields;
+}
+
+void JsonFrames::write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence) {
+  const Frame& frame = thread.trace.frames[index];
+  JsonObject object(out);
+  object.word("kind", kind_name(frame.kind));
+  object.hex("ip", frame.pc.raw());
+  object.hex("sp", frame.sp);
+  object.fragment(symbol_fields(thread, index));
+  write_flags(object, frame);
+  write_addresses(object, frame);
+  if (options_.registers && frame.registers != 0 && frame.registers <= thread.trace.registers.size()) {
+    object.key("registers");
+    write_registers(out, thread.trace.registers[frame.registers - 1]);
+  }
+  if (options_.explain) {
+    object.key("evidence");
+    json_array(out, evidence.of(index), "", [&out](const Evidence& e) { write_evidence(out, e); });
+  }
+  object.close();
+}
+
+void JsonFrames::write(Writer& out, const ThreadDump& thread) {
+  out << '[';
+  const EvidenceIndex evidence(thread.trace);
+  bool first = true;
+  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
+    if (!is_shown(thread.trace.frames[i], options_)) continue;
+    if (!first) out << ',';
+    first = false;
+    out << '\n';
+    write_frame(out, thread, i, evidence);
+  }
+  out << ']';
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,31 @@
+// Frames as JSON. Most frames share their symbol with others, so each symbol's fields are made once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mixstack/dump.h"
+#include "report/evidence_index.h"
+#include "report/options.h"
+#include "report/writer.h"
+
+namespace mixstack::report {
+
+/// Writes the frames of the threads of one dump, which must outlive it.
+class JsonFrames {
+ public:
+  JsonFrames(const ProcessDump& dump, const ReportOptions& options);
+  /// The array of frames, innermost first.
+  void write(Writer& out, const ThreadDump& thread);
+
+ private:
+  void write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence);
+  const std::string& symbol_fields(const ThreadDump& thread, std::size_t index);
+
+  const ProcessDump& dump_;
+  const ReportOptions& options_;
+  std::vector<std::string> fields_;  ///< per symbol, made when first needed
+  std::string unnamed_;              ///< for frames whose only name is their address
+};
+
+}  // namespace mixstack::report

@@ -1,0 +1,36 @@
+#include "report/summary.h"
+
+#include <fmt/format.h>
+
+namespace mixstack::report {
+
+Summary summarize(const ProcessDump& dump) {
+  Summary summary;
+  summary.threads = dump.threads.size();
+  for (const ThreadDump& thread : dump.threads) {
+    if (!thread.captured) {
+      (thread.capture_error.code == ErrorCode::no_such_thread ? summary.gone : summary.not_captured)++;
+    } else if (thread.trace.stop != StopReason::end_of_stack) {
+      summary.cut++;
+    }
+  }
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    if (!runtime.walkable) summary.runtimes_not_walkable++;
+  return summary;
+}
+
+bool is_partial(const Summary& summary) { return summary.not_captured != 0 || summary.runtimes_not_walkable != 0; }
+
+std::string summary_words(const Summary& summary) {
+  std::string text;
+  const auto add = [&text](std::string sentence) { text += (text.empty() ? "" : " ") + std::move(sentence); };
+  if (summary.not_captured != 0)
+    add(fmt::format("{} of {} threads could not be captured.", summary.not_captured, summary.threads));
+  if (summary.gone != 0) add(fmt::format("{} thread{} exited meanwhile.", summary.gone, summary.gone == 1 ? "" : "s"));
+  if (summary.cut == 1) add("1 stack is cut.");
+  if (summary.cut > 1) add(fmt::format("{} stacks are cut.", summary.cut));
+  if (summary.runtimes_not_walkable != 0) add("Managed frames are missing.");
+  return text;
+}
+
+}  // namespace mixstack::report

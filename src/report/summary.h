@@ -1,0 +1,27 @@
+// How complete a dump is.
+#pragma once
+
+#include <string>
+
+#include "mixstack/dump.h"
+
+namespace mixstack::report {
+
+struct Summary {
+  std::size_t threads = 0;
+  std::size_t not_captured = 0;           ///< threads that are there but could not be stopped or read
+  std::size_t gone = 0;                   ///< threads that exited while they were being stopped: nothing is missing
+  std::size_t cut = 0;                    ///< captured threads whose stack's end was not reached
+  std::size_t runtimes_not_walkable = 0;  ///< runtimes found whose managed frames could not be walked
+};
+
+[[nodiscard]] Summary summarize(const ProcessDump& dump);
+
+/// Whether something that was asked for is missing from the dump (exit code 7). Cut stacks are marked where they are
+/// and do not count.
+[[nodiscard]] bool is_partial(const Summary& summary);
+
+/// "1 of 12 threads could not be captured. 2 stacks are cut." Empty when all is complete.
+[[nodiscard]] std::string summary_words(const Summary& summary);
+
+}  // namespace mixstack::report

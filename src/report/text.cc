@@ -1,0 +1,138 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include "report/escape.h"
+#include "report/frame_view.h"
+#include "report/merge.h"
+#include "report/summary.h"
+#include "report/text_frame.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+std::string runtimes_text(const ProcessDump& dump) {
+  if (dump.runtimes.empty()) return "no .NET runtime";
+  std::string text;
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!text.empty()) text += ", ";
+    text += escape_for_terminal(runtime.kind) + " ";
+    text += runtime.version.empty() ? "of unknown version" : escape_for_terminal(runtime.version);
+    if (!runtime.walkable) text += " (managed frames not available)";
+  }
+  return text;
+}
+
+std::string pause_text(const ProcessDump& dump) {
+  switch (dump.consistency) {
+    case Consistency::all_stopped_together:
+      break;
+    case Consistency::one_by_one:
+      return "stopped one by one, " + duration_words(dump.pause) + " in all";
+    case Consistency::not_stopped:
+      return "not stopped";
+  }
+  return "paused " + duration_words(dump.pause);
+}
+
+void write_process(Painter& out, const ProcessDump& dump) {
+  const TargetInfo& target = dump.target;
+  const std::size_t count = dump.threads.size();
+  out.paint(Ink::header, fmt::format("Process {}: {}\n", target.pid, escape_for_terminal(target.executable)));
+  if (target.command_line.size() > 1) {
+    out.plain() << ' ';
+    for (const std::string& argument : target.command_line) out.plain() << ' ' << escape_for_terminal(argument);
+    out.plain() << '\n';
+  }
+  out.plain() << fmt::format("  {}, {}, {} thread{}, {}\n", runtimes_text(dump), arch_name(target.arch), count,
+                             count == 1 ? "" : "s", pause_text(dump));
+}
+
+std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
+  std::string text(kernel_state_words(thread.kernel_state));
+  const std::string call = syscall_words(dump.target.arch, thread.syscall);
+  if (!call.empty()) text += (text.empty() ? "in " : " in ") + call;
+  return text;
+}
+
+std::string thread_text(const ProcessDump& dump, const ThreadDump& thread) {
+  std::string text = fmt::format("Thread {}", thread.tid);
+  if (thread.ns_tid != 0 && thread.ns_tid != thread.tid) text += fmt::format(" (inside {})", thread.ns_tid);
+  if (!thread.comm.empty()) text += fmt::format(" {}", escape_for_terminal(thread.comm));
+  if (thread.managed) {
+    text += fmt::format(", managed {}", thread.managed->managed_id);
+    if (!thread.managed->name.empty()) text += fmt::format(" \"{}\"", escape_for_terminal(thread.managed->name));
+    text += thread.managed->cooperative ? ", cooperative" : ", preemptive";
+  }
+  if (const std::string state = doing(dump, thread); !state.empty()) text += ", " + state;
+  if (thread.managed && !thread.managed->exception_type.empty())
+    text += ", exception " + escape_for_terminal(thread.managed->exception_type);
+  return text;
+}
+
+void write_stop(const StackText& stack) {
+  const ThreadDump& thread = stack.thread;
+  std::string words = std::string(stop_words(thread.captured ? thread.trace.stop : StopReason::not_captured));
+  const Error& error = thread.captured ? thread.trace.stop_error : thread.capture_error;
+  if (error.code != ErrorCode::none) words += ": " + error_words(error);
+  stack.out.paint(Ink::warning, fmt::format("--- {}: {}\n", thread.captured ? "stack cut" : "no stack", words));
+}
+
+void write_stack(Painter& out, const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options,
+                 bool show_addresses) {
+  const EvidenceIndex evidence(thread.trace);
+  const StackText stack{out, dump, thread, options, evidence, show_addresses};
+  bool any = false;
+  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
+    if (!is_shown(thread.trace.frames[i], options)) continue;
+    write_frame(stack, i);
+    any = true;
+  }
+  if (!any && thread.captured) out.paint(Ink::faint, options.managed_only ? "no managed frame\n" : "no frame\n");
+  if (is_cut(thread)) write_stop(stack);
+}
+
+void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group, const ReportOptions& options) {
+  out.plain() << '\n';
+  if (group.threads.size() > 1)
+    out.paint(Ink::header, fmt::format("{} threads with this stack{}\n", group.threads.size(),
+                                       group.same_addresses ? "" : " (at different addresses)"));
+  for (const ThreadDump* thread : group.threads) out.paint(Ink::header, thread_text(dump, *thread) + "\n");
+  write_stack(out, dump, *group.threads.front(), options, group.same_addresses);
+}
+
+void write_diagnosis(Painter& out, const Diagnosis& diagnosis) {
+  std::string line = escape_for_terminal(diagnosis.subject);
+  if (!diagnosis.text.empty()) line += (line.empty() ? "" : ": ") + escape_for_terminal(diagnosis.text);
+  if (diagnosis.error.code != ErrorCode::none)
+    line += diagnosis.text.empty() ? ": " + error_words(diagnosis.error) : " (" + error_words(diagnosis.error) + ")";
+  out.paint(Ink::warning, "  " + line + "\n");
+}
+
+void write_what_failed(Painter& out, const ProcessDump& dump) {
+  const Summary summary = summarize(dump);
+  const std::string words = summary_words(summary);
+  const bool missing = !dump.diagnoses.empty() || summary.runtimes_not_walkable != 0;
+  if (words.empty() && !missing) return;
+  out.plain() << '\n';
+  if (!words.empty()) out.paint(Ink::warning, words + "\n");
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
+  for (const Diagnosis& diagnosis : dump.diagnoses) write_diagnosis(out, diagnosis);
+}
+
+}  // namespace
+
+void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& options) {
+  Painter out(writer, options.color);
+  write_process(out, dump);
+  if (options.merge) {
+    for (const StackGroup& group : merge_stacks(dump, options)) write_group(out, dump, group, options);
+  } else {
+    for (const ThreadDump& thread : dump.threads) write_group(out, dump, StackGroup{{&thread}, true}, options);
+  }
+  write_what_failed(out, dump);
+}
+
+}  // namespace mixstack::report
