@@ -1,0 +1,236 @@
+"""Processes that are not stopped beforehand: statistics over many dumps, signals, churn, many threads."""
+import ctypes
+import os
+import time
+
+from harness import LiveCase
+import mixstack_dump
+import processes
+import stack_compare
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_TGKILL = 234
+
+
+def tgkill(pid, tid, signal_number):
+    return _libc.syscall(_TGKILL, pid, tid, signal_number)
+
+
+def managed_names(dump, thread_name):
+    for thread in dump["threads"]:
+        if thread["name"] == thread_name[:15]:
+            return [f["raw_name"] for f in thread["frames"] if f["kind"] == "managed"], thread
+    return [], None
+
+
+class Statistics(LiveCase):
+    """Many stops at places nobody chose: helpers, prologues, epilogues, barriers, suspensions."""
+
+    SAMPLES = int(os.environ.get("MIXSTACK_SAMPLES", "1000"))
+    timeout = 600
+
+    def sample(self, scenario, thread_name, expected, samples=None, environment=None):
+        """Each sample must hold the expected methods, outermost last, and be complete."""
+        bad = []
+        with processes.scenario(scenario, environment=environment) as debuggee:
+            tid = next(t for t in processes.thread_states(debuggee.pid)
+                       if processes.pathlib.Path(f"/proc/{debuggee.pid}/task/{t}/comm").read_text().strip() == thread_name[:15])
+            total = samples or self.SAMPLES
+            for _ in range(total):
+                dump = mixstack_dump.dump(debuggee.pid, "-t", tid)
+                names, thread = managed_names(dump, thread_name)
+                if thread is None or stack_compare.reason(thread) != stack_compare.COMPLETE or not self.holds(names, expected):
+                    bad.append((names, thread and [(f["kind"], f["name"], f["ip"]) for f in thread["frames"]][:8],
+                                thread and thread["stop_reason"]))
+            self.assertTrue(debuggee.is_alive())
+        self.assertFalse(bad, f"{len(bad)} of {total} samples lack a frame or are cut; first: {bad[:3]}")
+
+    @staticmethod
+    def holds(names, expected):
+        position = 0
+        for part in expected:
+            while position < len(names) and part not in names[position]:
+                position += 1
+            if position == len(names):
+                return False
+            position += 1
+        return True
+
+    def test_write_barrier_fields(self):
+        self.sample("barrier_field", "barrier", ("Spinning.StoreFields", "Spinning.BarrierFieldCaller", "Thread.StartCallback"))
+
+    def test_write_barrier_array_elements(self):
+        self.sample("barrier_array", "barrier", ("Spinning.StoreElements", "Spinning.BarrierArrayCaller", "Thread.StartCallback"))
+
+    def test_prologues_and_epilogues(self):
+        self.sample("tiny_calls", "tiny", ("Spinning.TinyLoop", "Thread.StartCallback"), self.SAMPLES // 2)
+
+    def test_allocation_helpers(self):
+        self.sample("helpers", "allocating", ("Spinning.Allocate", "Thread.StartCallback"), self.SAMPLES // 4)
+
+    def test_cast_helpers(self):
+        self.sample("helpers", "casting", ("Spinning.Cast", "Thread.StartCallback"), self.SAMPLES // 4)
+
+    def test_continuous_suspensions(self):
+        self.sample("gc_storm", "tiny0", ("Threads.Loop", "Thread.StartCallback"), self.SAMPLES // 4)
+
+    def test_continuous_suspensions_over_optimized_code(self):
+        self.sample("gc_storm", "fully-optimized", ("Threads.OptimizedLoop", "Thread.StartCallback"), self.SAMPLES // 4)
+
+    def test_continuous_exceptions(self):
+        self.sample("exception_storm", "thrower0", ("Exceptions.Storm", "Thread.StartCallback"), self.SAMPLES // 4)
+
+
+class Suspension(LiveCase):
+    def test_threads_in_and_waiting_for_a_suspension(self):
+        with processes.scenario("gc_wait") as debuggee:
+            seen = self.observe(debuggee)
+            self.assert_no_faults(seen)
+            self.assert_order(seen.names("loop0", "managed"), "Threads.Loop", "StartCallback")
+            self.assert_order(seen.names("allocator", "managed"), "GcWait", "StartCallback")
+            self.assert_order(seen.names("collector", "managed"), "System.GC.Collect", "StartCallback")
+            self.assert_order(seen.names("uncooperative"), "scen_spin", "GcWait", "StartCallback")
+
+
+class Signals(LiveCase):
+    SIGNAL = 40
+
+    def test_none_is_lost(self):
+        """Queued signals, to the process and to single threads, sent before and while dumps are taken."""
+        sent = 0
+        with processes.scenario("signals", self.SIGNAL) as debuggee:
+            for _ in range(30):
+                tids = list(processes.thread_states(debuggee.pid))
+                for tid in tids * 3:
+                    sent += tgkill(debuggee.pid, tid, self.SIGNAL) == 0
+                os.kill(debuggee.pid, self.SIGNAL)
+                sent += 1
+                mixstack_dump.dump(debuggee.pid)
+            got = self.settled(debuggee, sent)
+        self.assertEqual(got, sent)
+
+    def test_none_is_lost_during_the_stop(self):
+        """Another process floods the threads with signals all the while."""
+        with processes.scenario("signals", self.SIGNAL) as debuggee:
+            count = 4000
+            flood = os.fork()
+            if flood == 0:
+                tids = list(processes.thread_states(debuggee.pid))
+                good = 0
+                for i in range(count):
+                    while tgkill(debuggee.pid, tids[i % len(tids)], self.SIGNAL) != 0:
+                        time.sleep(0.001)
+                    good += 1
+                    if i % 8 == 0:
+                        time.sleep(0.0005)
+                os._exit(0 if good == count else 1)
+            try:
+                dumps = 0
+                while os.waitpid(flood, os.WNOHANG)[0] == 0:
+                    mixstack_dump.dump(debuggee.pid)
+                    dumps += 1
+            except BaseException:
+                os.kill(flood, 9)
+                os.waitpid(flood, 0)
+                raise
+            self.assertGreater(dumps, 3)
+            self.assertEqual(self.settled(debuggee, count), count)
+
+    @staticmethod
+    def settled(debuggee, wanted):
+        got = -1
+        for _ in range(100):
+            got = int(debuggee.ask("signals").split()[1])
+            if got >= wanted:
+                break
+            time.sleep(0.05)
+        return got
+
+
+class Churn(LiveCase):
+    def test_threads_come_and_go(self):
+        with processes.scenario("churn") as debuggee:
+            for _ in range(60):
+                dump = mixstack_dump.dump(debuggee.pid)
+                tids = [thread["tid"] for thread in dump["threads"]]
+                self.assertEqual(len(tids), len(set(tids)))
+                names, thread = managed_names(dump, "steady")
+                self.assertEqual(stack_compare.reason(thread), stack_compare.COMPLETE)
+                self.assertTrue(any("Scene.Park" in name for name in names), names)
+                for thread in dump["threads"]:
+                    self.assertTrue(thread["stop_reason"])
+            before = int(debuggee.ask("churned").split()[1])
+            time.sleep(0.3)
+            self.assertGreater(int(debuggee.ask("churned").split()[1]), before, "the target still makes threads")
+
+    def test_threads_come_and_go_and_the_stopped_picture_is_right(self):
+        with processes.scenario("churn") as debuggee:
+            for _ in range(5):
+                self.assert_no_faults(self.observe(debuggee, with_gdb=False))
+                debuggee.resume()
+                time.sleep(0.05)
+
+
+class ManyThreads(LiveCase):
+    timeout = 240
+
+    def test_five_hundred(self):
+        with processes.scenario("sleepers", 500, 20) as debuggee:
+            seen = self.observe(debuggee, with_gdb=False)
+            self.assert_no_faults(seen)
+            asleep = [t for t in seen.dump["threads"] if t["name"].startswith("sleep")]
+            self.assertEqual(len(asleep), 500)
+            for thread in asleep:
+                names = [f["raw_name"] for f in thread["frames"] if f["kind"] == "managed"]
+                self.assertEqual(sum("Threads.Even" in n or "Threads.Odd" in n for n in names), 21)
+
+    def test_grouped(self):
+        with processes.scenario("sleepers", 50, 10) as debuggee:
+            debuggee.stop()
+            dump = mixstack_dump.dump(debuggee.pid, "--merge")
+            self.assertEqual(max(group["count"] for group in dump["groups"]), 50)
+
+
+class Vfork(LiveCase):
+    def test_the_parent_is_reported_and_the_others_are_whole(self):
+        with processes.scenario("vfork", 20) as debuggee:
+            dump = mixstack_dump.dump(debuggee.pid)
+            parent = next(t for t in dump["threads"] if t["name"] == "vfork-parent")
+            self.assertEqual(stack_compare.reason(parent), "not-captured")
+            self.assertEqual(parent["kernel_state"], "D")
+            _, bystander = managed_names(dump, "bystander")
+            self.assertEqual(stack_compare.reason(bystander), stack_compare.COMPLETE)
+            self.assertTrue(all(s not in processes.STOPPED for s in processes.thread_states(debuggee.pid).values()))
+
+
+class Guest(LiveCase):
+    def test_a_running_target_runs_on(self):
+        with processes.scenario("spin") as debuggee:
+            for _ in range(20):
+                mixstack_dump.dump(debuggee.pid)
+            time.sleep(0.2)
+            states = processes.thread_states(debuggee.pid)
+            self.assertFalse([s for s in states.values() if s in processes.STOPPED], states)
+            status = processes.pathlib.Path(f"/proc/{debuggee.pid}/status").read_text()
+            self.assertIn("TracerPid:\t0", status)
+
+    def test_sockets_timers_and_collections_go_on(self):
+        with processes.scenario("gc_storm") as debuggee:
+            before = int(debuggee.ask("collections", 30).split()[1])
+            for _ in range(20):
+                mixstack_dump.dump(debuggee.pid)
+            time.sleep(0.3)
+            self.assertGreater(int(debuggee.ask("collections", 30).split()[1]), before)
+
+    def test_a_stopped_target_stays_stopped(self):
+        with processes.scenario("sleep") as debuggee:
+            debuggee.stop()
+            for _ in range(3):
+                mixstack_dump.dump(debuggee.pid)
+                self.assert_stopped(debuggee)
+            debuggee.resume()
+            time.sleep(0.2)
+            states = processes.thread_states(debuggee.pid)
+            self.assertFalse([s for s in states.values() if s in processes.STOPPED], states)
+
+
