@@ -96,6 +96,12 @@ class Registers {
   /// The value without asking whether it is known (0 when it is not). `reg` must be below kMax.
   [[nodiscard]] constexpr std::uint64_t value_or_zero(unsigned reg) const { return values_[reg]; }
 
+  /// For inner loops that keep account of what is known themselves: a value without its known bit (`reg` below kMax),
+  /// and all known bits at once. Whoever uses them sees to it that unknown registers hold zero.
+  constexpr void store(unsigned reg, std::uint64_t value) { values_[reg] = value; }
+  constexpr void set_known(std::uint64_t mask) { known_ = mask; }
+  [[nodiscard]] constexpr const std::uint64_t* data() const { return values_.data(); }
+
   [[nodiscard]] constexpr Address pc() const { return values_[arch_registers(arch_).pc]; }
   [[nodiscard]] constexpr Address sp() const { return values_[arch_registers(arch_).sp]; }
   [[nodiscard]] constexpr Address fp() const { return values_[arch_registers(arch_).fp]; }

@@ -56,15 +56,16 @@ struct UnwindRule {
   CfaKind cfa_kind = CfaKind::undefined;
   std::uint8_t cfa_register = 0;
   std::uint8_t plt_step = 0;
-  std::uint8_t count = 0;             ///< of `rules`
+  std::uint8_t count = 0;  ///< of `rules`
   std::int32_t cfa_offset = 0;
-  std::uint8_t ra_register = 0;       ///< column of the return address (16 on x86-64, 30 on AArch64)
-  bool is_signal_frame = false;       ///< the caller was interrupted: its pc is exact, all registers are restored
-  bool is_end_of_stack = false;       ///< return address undefined: outermost frame
-  bool ra_is_signed = false;          ///< AArch64 pointer authentication: strip with the mask
+  std::uint8_t ra_register = 0;  ///< column of the return address (16 on x86-64, 30 on AArch64)
+  bool is_signal_frame = false;  ///< the caller was interrupted: its pc is exact, all registers are restored
+  bool is_end_of_stack = false;  ///< return address undefined: outermost frame
+  bool ra_is_signed = false;     ///< AArch64 pointer authentication: strip with the mask
   StepperId origin = StepperId::none;
   Trust trust = Trust::certain;
   const ExpressionPool* pool = nullptr;
+  std::uint64_t load_bias = 0;  ///< of the image the expressions belong to: added to the operand of DW_OP_addr
   std::array<RegisterRule, kMaxRules> rules{};
 };
 

@@ -1,0 +1,68 @@
+// Execution of an unwind rule: from the registers of a frame to those of its caller.
+#pragma once
+
+#include <cstdint>
+
+#include "mixstack/address.h"
+#include "mixstack/memory_reader.h"
+#include "mixstack/registers.h"
+#include "mixstack/result.h"
+#include "unwind/rule.h"
+
+namespace mixstack::unwind {
+
+/// The caller's place. Its registers are in the `Registers` that were passed in.
+struct Caller {
+  CodeAddress pc;                ///< exact where the callee was a signal frame, a return address otherwise
+  Address cfa = 0;               ///< of the callee: the caller's sp after the return
+  bool is_end_of_stack = false;  ///< there is no caller; registers were not changed
+};
+
+/// Registers that a function preserves, one bit per DWARF number, sp included, pc not. Sources: System V AMD64 psABI
+/// figure 3.4, AAPCS64 section 6.1.1, i386 psABI table 2.3, AAPCS32 section 6.1.1.
+[[nodiscard]] constexpr std::uint64_t callee_saved_registers(Arch arch) {
+  constexpr auto range = [](unsigned first, unsigned last) {
+    return ((std::uint64_t{1} << (last + 1)) - 1) & ~((std::uint64_t{1} << first) - 1);
+  };
+  constexpr auto bit = [](unsigned reg) { return std::uint64_t{1} << reg; };
+  switch (arch) {
+    case Arch::x86_64:
+      return bit(x86_64_reg::rbx) | bit(x86_64_reg::rbp) | bit(x86_64_reg::rsp) |
+             range(x86_64_reg::r12, x86_64_reg::r15);
+    case Arch::aarch64:
+      return range(aarch64_reg::x19, aarch64_reg::x29) | bit(aarch64_reg::sp);
+    case Arch::x86:
+      return bit(x86_reg::ebx) | range(x86_reg::esp, x86_reg::edi);
+    case Arch::arm:
+      return range(arm_reg::r4, arm_reg::r11) | bit(arm_reg::sp);
+    case Arch::unknown:
+      break;
+  }
+  return 0;
+}
+
+/// Executes `rule` for a frame at `pc` and replaces `registers` by the caller's.
+///
+/// Registers without a rule keep their value if the ABI says they are preserved and become unknown otherwise; registers
+/// whose saved value cannot be read become unknown; pc becomes the return address and sp the CFA (unless the rule
+/// restores sp itself). `pac_mask` has the bits that pointer authentication uses; they are cleared in a return address
+/// that the rule calls signed.
+///
+/// End of stack: the return address is undefined or zero. Errors leave `registers` as they were: `register_unknown`
+/// (CFA or return address depend on it), `unreadable_memory`, those of expressions, `no_unwind_info` (no CFA rule).
+/// Whether the stack advances is for the caller to judge. Allocates nothing; safe in signal handlers if the fallback
+/// of `stack` is.
+[[nodiscard]] Result<Caller> apply(const UnwindRule& rule, Registers& registers, CodeAddress pc, const StackView& stack,
+                                   std::uint64_t pac_mask = 0);
+
+/// Where a rule saved a register of the caller, for --registers and --explain.
+struct SavedLocation {
+  enum class Kind : std::uint8_t { unknown, unchanged, memory, in_register, computed } kind = Kind::unknown;
+  Address address = 0;   ///< of memory
+  std::uint8_t reg = 0;  ///< of in_register
+};
+/// `registers` are those of the callee.
+[[nodiscard]] SavedLocation saved_location(const UnwindRule& rule, unsigned reg, const Registers& registers,
+                                           CodeAddress pc, const StackView& stack);
+
+}  // namespace mixstack::unwind

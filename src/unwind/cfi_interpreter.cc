@@ -1,0 +1,198 @@
+#include "unwind/cfi_interpreter.h"
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "unwind/cfi_program.h"
+#include "unwind/expression.h"
+
+namespace mixstack::unwind {
+namespace {
+
+constexpr std::size_t kRememberLimit = 64;
+
+/// What a row says of one register. Registers beyond `Registers::kMax` (vector registers) are not kept.
+struct Column {
+  bool given = false;
+  RegisterRuleKind kind = RegisterRuleKind::same_value;
+  std::uint64_t base = 0;
+  std::int64_t value = 0;
+};
+
+struct Row {
+  CfaKind cfa_kind = CfaKind::undefined;
+  std::uint8_t plt_step = 0;
+  bool ra_is_signed = false;
+  std::uint64_t cfa_register = 0;
+  std::int64_t cfa_offset = 0;
+  std::array<Column, Registers::kMax> columns{};
+};
+
+class Interpreter {
+ public:
+  Interpreter(const CfiSection& section, std::uint64_t location, std::uint64_t target)
+      : section_(section), location_(location), target_(target) {}
+
+  /// Between the CIE's instructions and the FDE's.
+  void start_function() {
+    initial_ = row_;
+    in_function_ = true;
+  }
+  [[nodiscard]] bool is_bad() const { return bad_; }
+  [[nodiscard]] const Row& row() const { return row_; }
+
+  bool advance(std::uint64_t delta) { return set_location(location_ + delta); }
+  bool set_location(std::uint64_t address) {
+    if (!in_function_ || address < location_) bad_ = true;
+    location_ = address;
+    return !bad_ && location_ <= target_;
+  }
+
+  void def_cfa(std::uint64_t reg, std::int64_t offset) {
+    row_.cfa_kind = CfaKind::register_offset;
+    row_.cfa_register = reg;
+    row_.cfa_offset = offset;
+  }
+  void def_cfa_register(std::uint64_t reg) {
+    if (row_.cfa_kind != CfaKind::register_offset) row_.cfa_kind = CfaKind::undefined;
+    row_.cfa_register = reg;
+  }
+  void def_cfa_offset(std::int64_t offset) {
+    if (row_.cfa_kind != CfaKind::register_offset) row_.cfa_kind = CfaKind::undefined;
+    row_.cfa_offset = offset;
+  }
+  void def_cfa_expression(std::uint64_t block) {
+    using Kind = ExpressionPattern::Kind;
+    const auto pattern = match_expression(read_block(section_, block));
+    row_.cfa_register = pattern.reg;
+    row_.cfa_offset = pattern.offset;
+    row_.plt_step = pattern.plt_step;
+    switch (pattern.kind) {
+      case Kind::register_offset:
+        row_.cfa_kind = CfaKind::register_offset;
+        break;
+      case Kind::deref_register_offset:
+        row_.cfa_kind = CfaKind::deref_register_offset;
+        break;
+      case Kind::plt:
+        if (section_.arch == Arch::x86_64) {
+          row_.cfa_kind = CfaKind::plt;
+          break;
+        }
+        [[fallthrough]];
+      case Kind::none:
+        row_.cfa_kind = CfaKind::expression;
+        row_.cfa_offset = number(block);
+        break;
+    }
+  }
+
+  void offset(std::uint64_t reg, std::int64_t n) { set(reg, {true, RegisterRuleKind::at_cfa_offset, 0, n}); }
+  void value_offset(std::uint64_t reg, std::int64_t n) { set(reg, {true, RegisterRuleKind::is_cfa_offset, 0, n}); }
+  void in_register(std::uint64_t reg, std::uint64_t other) {
+    set(reg, {true, RegisterRuleKind::in_register, other, 0});
+  }
+  void expression(std::uint64_t reg, std::uint64_t block) {
+    const auto pattern = match_expression(read_block(section_, block));
+    if (pattern.kind == ExpressionPattern::Kind::register_offset) {
+      set(reg, {true, RegisterRuleKind::at_register_offset, pattern.reg, pattern.offset});
+    } else {
+      set(reg, {true, RegisterRuleKind::at_expression, 0, number(block)});
+    }
+  }
+  void value_expression(std::uint64_t reg, std::uint64_t block) {
+    set(reg, {true, RegisterRuleKind::is_expression, 0, number(block)});
+  }
+  void undefined(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::undefined, 0, 0}); }
+  void same_value(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::same_value, 0, 0}); }
+  void restore(std::uint64_t reg) {
+    if (reg < row_.columns.size()) row_.columns[reg] = initial_.columns[reg];
+  }
+  bool remember() {
+    if (remembered_.size() >= kRememberLimit) return false;
+    remembered_.push_back(row_);
+    return true;
+  }
+  bool restore_state() {
+    if (remembered_.empty()) return false;
+    row_ = remembered_.back();
+    remembered_.pop_back();
+    return true;
+  }
+  void toggle_ra_state() { row_.ra_is_signed = !row_.ra_is_signed; }
+  void set_ra_state(bool is_signed) { row_.ra_is_signed = is_signed; }
+
+ private:
+  void set(std::uint64_t reg, const Column& column) {
+    if (reg < row_.columns.size()) row_.columns[reg] = column;
+  }
+  [[nodiscard]] std::int64_t number(std::uint64_t block) const {
+    return static_cast<std::int64_t>(expression_number(section_.flavour, block));
+  }
+
+  const CfiSection& section_;
+  std::uint64_t location_;
+  std::uint64_t target_;
+  bool in_function_ = false;
+  bool bad_ = false;
+  Row row_;
+  Row initial_;
+  std::vector<Row> remembered_;
+};
+
+bool fits(std::int64_t v) {
+  return v >= std::numeric_limits<std::int32_t>::min() && v <= std::numeric_limits<std::int32_t>::max();
+}
+
+Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie& cie, const Fde& fde) {
+  UnwindRule rule;
+  const bool uses_register = row.cfa_kind != CfaKind::expression && row.cfa_kind != CfaKind::undefined;
+  if (!fits(row.cfa_offset)) return fail(ErrorCode::limit_exceeded, fde.offset);
+  if (uses_register && row.cfa_register >= Registers::kMax) return fail(ErrorCode::unsupported, fde.offset);
+  rule.cfa_kind = row.cfa_kind;
+  rule.cfa_register = static_cast<std::uint8_t>(row.cfa_register);
+  rule.cfa_offset = static_cast<std::int32_t>(row.cfa_offset);
+  rule.plt_step = row.plt_step;
+  rule.ra_register = static_cast<std::uint8_t>(cie.ra_register);
+  rule.is_signal_frame = cie.is_signal_frame;
+  rule.ra_is_signed = row.ra_is_signed;
+  rule.origin = section.flavour == CfiFlavour::eh_frame ? StepperId::eh_frame : StepperId::debug_frame;
+  const auto& ra = row.columns[cie.ra_register];
+  rule.is_end_of_stack = ra.given && ra.kind == RegisterRuleKind::undefined;
+  for (std::uint8_t reg = 0; reg < row.columns.size(); reg++) {
+    const Column& c = row.columns[reg];
+    if (!c.given || rule.count == UnwindRule::kMaxRules) continue;
+    if (!fits(c.value)) return fail(ErrorCode::limit_exceeded, fde.offset);
+    // A base we do not track makes the register unknown, not the whole row unusable.
+    const bool base_known = c.base < Registers::kMax;
+    rule.rules[rule.count++] = {reg, base_known ? c.kind : RegisterRuleKind::undefined,
+                                static_cast<std::uint8_t>(base_known ? c.base : 0), 0,
+                                static_cast<std::int32_t>(c.value)};
+  }
+  return rule;
+}
+
+}  // namespace
+
+std::span<const std::byte> read_block(const CfiSection& section, std::uint64_t position) {
+  if (position > section.bytes.size()) return {};
+  base::ByteCursor cursor(section.bytes, static_cast<std::size_t>(position));
+  const std::uint64_t size = cursor.uleb();
+  return cursor.bytes(size);
+}
+
+Result<UnwindRule> interpret_fde(const CfiSection& section, const Cie& cie, const Fde& fde, std::uint64_t pc) {
+  if (pc < fde.pc_begin || pc >= fde.pc_end) return fail(ErrorCode::no_unwind_info, pc);
+  if (cie.ra_register >= Registers::kMax) return fail(ErrorCode::unsupported, cie.offset);
+  Interpreter state(section, fde.pc_begin, pc);
+  CfiDecoder decoder(section, cie, fde.pc_begin, state);
+  ErrorCode error = decoder.run(cie.instructions_begin, cie.instructions_end);
+  state.start_function();
+  if (error == ErrorCode::none) error = decoder.run(fde.instructions_begin, fde.instructions_end);
+  if (error == ErrorCode::none && state.is_bad()) error = ErrorCode::malformed;
+  if (error != ErrorCode::none) return fail(error, fde.offset);
+  return to_rule(state.row(), section, cie, fde);
+}
+
+}  // namespace mixstack::unwind

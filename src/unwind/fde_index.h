@@ -1,0 +1,84 @@
+// Which FDE describes an address: the sorted table of .eh_frame_hdr used where it lies, or one made by reading the
+// section. Immutable.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "unwind/cfi_section.h"
+
+namespace mixstack::unwind {
+
+/// Sorted by start of code. Borrows the bytes of .eh_frame_hdr; safe to share between threads.
+class FdeIndex {
+ public:
+  /// The layout of .eh_frame_hdr's table in the only encoding linkers write (datarel | sdata4).
+  struct Entry {
+    std::int32_t code = 0;  ///< start of the function, relative to the base
+    std::int32_t fde = 0;   ///< its FDE, relative to the base of FDEs
+  };
+
+  FdeIndex() = default;
+  FdeIndex(FdeIndex&&) = default;
+  FdeIndex& operator=(FdeIndex&&) = default;
+  /// From the header's table if it is usable (version, encodings, size, contents within the section), otherwise from
+  /// the section itself. `header` may be empty.
+  [[nodiscard]] static FdeIndex create(const CfiSection& section, std::span<const std::byte> header,
+                                       std::uint64_t header_address);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool is_borrowed() const { return owned_.empty() && size_ != 0; }
+  /// Link-time address of the code of entry `i`, and the position of its FDE in the section (unchecked).
+  [[nodiscard]] std::uint64_t code(std::size_t i) const { return base_ + extend(entry(i).code); }
+  [[nodiscard]] std::uint64_t fde_offset(std::size_t i) const { return fde_base_ + extend(entry(i).fde); }
+
+  /// The last entry that starts at or below `pc`, or size() when there is none within 4 GiB.
+  [[nodiscard]] std::size_t find(std::uint64_t pc) const {
+    const std::uint64_t distance = pc - first_;
+    if (distance > reach_ || size_ == 0) return size_;
+    const auto bucket = static_cast<std::size_t>(std::min<std::uint64_t>(distance >> shift_, buckets_.size() - 2));
+    std::size_t low = buckets_[bucket], high = buckets_[bucket + 1];
+    const auto key = static_cast<std::int64_t>(pc - base_);
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (entry(middle).code <= key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low - 1;
+  }
+
+  /// Bytes this index holds itself (not those it borrows).
+  [[nodiscard]] std::size_t memory_size() const {
+    return owned_.size() * sizeof(Entry) + buckets_.size() * sizeof(std::uint32_t);
+  }
+
+ private:
+  static std::uint64_t extend(std::int32_t v) { return static_cast<std::uint64_t>(std::int64_t{v}); }
+  [[nodiscard]] Entry entry(std::size_t i) const {
+    Entry e;
+    std::memcpy(&e, table_ + i * sizeof(Entry), sizeof(Entry));
+    return e;
+  }
+  [[nodiscard]] bool use_header(const CfiSection& section, std::span<const std::byte> header, std::uint64_t address);
+  void scan(const CfiSection& section);
+  void own(std::vector<std::pair<std::uint64_t, std::uint64_t>> functions);
+  [[nodiscard]] bool is_sorted() const;
+  void make_buckets();
+
+  std::vector<Entry> owned_;
+  const std::byte* table_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t base_ = 0, fde_base_ = 0;
+  std::uint64_t first_ = 0;  ///< code of entry 0
+  std::uint64_t reach_ = 0;  ///< from first_, of the last entry's longest possible code
+  unsigned shift_ = 0;
+  std::vector<std::uint32_t> buckets_;  ///< [b]: entries that start before first_ + (b << shift_)
+};
+
+}  // namespace mixstack::unwind

@@ -1,0 +1,90 @@
+#include "unwind/native_step.h"
+
+#include <optional>
+
+namespace mixstack::unwind {
+
+void NativeStepper::set_modules(NativeModules modules) {
+  modules_ = std::move(modules);
+  clear_cache();
+}
+
+void NativeStepper::clear_cache() {
+  cache_.clear();
+  interpreted_.reset();
+}
+
+Result<UnwindRule> NativeStepper::rule_at(CodeAddress pc) const {
+  const NativeModule* module = module_at(pc);
+  if (module == nullptr) return fail(ErrorCode::not_found, pc.raw());
+  const UnwindTable* table = modules_.table(*module);
+  if (table == nullptr) return fail(ErrorCode::no_unwind_info, pc.raw());
+  return table->rule(pc.lookup() - module->load_bias, module->load_bias);
+}
+
+Result<UnwindRule> NativeStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {
+  if (slot.rule->kind != CompactKind::interpret) return expand(*slot.rule, arch_);
+  if (interpreted_ == nullptr) interpreted_ = std::make_unique<Interpreted[]>(kInterpretedSlots);
+  Interpreted& kept = interpreted_[(slot.key ^ slot.key >> 6) % kInterpretedSlots];
+  if (kept.key == slot.key) return kept.rule;
+  auto rule = rule_at(pc);
+  if (rule) kept = {slot.key, *rule};
+  return rule;
+}
+
+NativeStep NativeStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Registers& registers,
+                                    const StackView& stack) {
+  NativeStep result;
+  result.module = slot.module;
+  if (slot.rule->kind == CompactKind::none) {
+    error_ = {ErrorCode::no_unwind_info, 0, pc.raw()};
+    if (slot.module == kNoModule) result.status = StepStatus::not_native;
+    return result;
+  }
+  const auto rule = general_rule(slot, pc);
+  if (!rule) {
+    error_ = rule.error();
+    return result;
+  }
+  result.found_by = rule->origin;
+  const Address sp = registers.sp();
+  Registers changed = registers;
+  const auto caller = apply(*rule, changed, pc, stack, pac_mask_);
+  if (!caller) {
+    error_ = caller.error();
+    return result;
+  }
+  result.cfa = caller->cfa;
+  if (caller->is_end_of_stack) {
+    result.status = StepStatus::end_of_stack;
+    return result;
+  }
+  const bool advances = caller->cfa > sp || (caller->cfa == sp && pc.is_exact()) || rule->is_signal_frame;
+  if (!advances) {
+    error_ = {ErrorCode::stack_not_advancing, 0, caller->cfa};
+    return result;
+  }
+  registers = changed;
+  result.pc = caller->pc;
+  result.status = StepStatus::caller;
+  return result;
+}
+
+NativeStep NativeStepper::slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack) {
+  const ArchRegisters numbers = arch_registers(arch_);
+  Registers registers(arch_);
+  registers.set_pc(frame.pc.raw());
+  registers.set_sp(frame.sp);
+  if (frame.fp_known) registers.set_fp(frame.fp);
+  if (arch_ == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
+  const NativeStep result = slow_step(slot, frame.pc, registers, stack);
+  if (result.status != StepStatus::caller) return result;
+  frame.pc = result.pc;
+  frame.sp = registers.sp();
+  frame.fp_known = registers.is_known(numbers.fp);
+  frame.fp = registers.fp();
+  frame.lr = arch_ == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
+  return result;
+}
+
+}  // namespace mixstack::unwind
