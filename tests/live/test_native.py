@@ -24,11 +24,11 @@ class Native(LiveCase):
     def test_signal_handler(self):
         seen = self.check_native("handler")
         [thread] = seen.dump["threads"]
-        self.assert_order([frame["name"] for frame in thread["frames"]], "pause", "on_fault", "fault_at_first_instruction",
+        self.assert_order([frame["name"] for frame in thread["frames"]], "on_fault", "fault_at_first_instruction",
                           "middle", "main", "_start")
 
     def test_signal_handler_on_an_alternate_stack(self):
         seen = self.check_native("handler", "alt")
         [thread] = seen.dump["threads"]
-        self.assert_order([frame["name"] for frame in thread["frames"]], "pause", "on_fault", "fault_at_first_instruction",
+        self.assert_order([frame["name"] for frame in thread["frames"]], "on_fault", "fault_at_first_instruction",
                           "middle", "main", "_start")
