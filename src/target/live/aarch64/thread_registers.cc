@@ -1,0 +1,37 @@
+#include "target/live/thread_registers.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+
+namespace mixstack::target {
+namespace {
+
+template <class T>
+void read_set(pid_t tid, int note, T& value) {
+  T read{};
+  iovec v{&read, sizeof read};
+  if (::ptrace(PTRACE_GETREGSET, tid, note, &v) == 0 && v.iov_len == sizeof read) value = read;
+}
+
+}  // namespace
+
+Arch traceable_arch() { return Arch::aarch64; }
+
+Result<RegisterSet> read_thread_registers(pid_t tid) {
+  std::array<std::byte, kRegisterSetBytes> bytes;
+  iovec v{bytes.data(), bytes.size()};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) != 0) return fail(ErrorCode::no_such_thread, 0, errno);
+  auto set = aarch64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));
+  if (!set) return set;
+  int syscall = -1;
+  read_set(tid, NT_ARM_SYSTEM_CALL, syscall);
+  read_set(tid, NT_ARM_TLS, set->thread_pointer);
+  set->syscall = syscall < 0 ? -1 : syscall;
+  return set;
+}
+
+}  // namespace mixstack::target

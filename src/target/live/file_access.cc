@@ -1,0 +1,88 @@
+#include "target/live/file_access.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "object/file_bytes.h"
+
+namespace mixstack::target {
+namespace {
+
+// A FIFO or a device at a path of the target must not hold us up before it is refused.
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+[[nodiscard]] Error open_failure(int error) {
+  if (error == ENOENT || error == ENOTDIR || error == ELOOP) return {ErrorCode::not_found, error, 0};
+  if (error == EACCES || error == EPERM) return {ErrorCode::permission_denied, error, 0};
+  if (error == ESRCH) return {ErrorCode::no_such_process, error, 0};
+  return {ErrorCode::io_error, error, 0};
+}
+
+/// Opens a path below the process's root. RESOLVE_IN_ROOT keeps absolute links and ".." inside that root: without it
+/// a link in the target's container would be followed into our own file system.
+[[nodiscard]] Result<base::ScopedFd> open_in_root(const ProcDir& proc, const std::string& path) {
+  if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
+  auto root = proc.open_memory_file("root", O_PATH | O_DIRECTORY);
+  if (!root) return root;
+  open_how how{};
+  how.flags = kReadFlags;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const std::string relative =
+      path.substr(path.find_first_not_of('/') == std::string::npos ? 1 : path.find_first_not_of('/'));
+  const long fd = ::syscall(SYS_openat2, root->get(), relative.empty() ? "." : relative.c_str(), &how, sizeof how);
+  if (fd < 0) return fail(open_failure(errno));
+  return base::ScopedFd(static_cast<int>(fd));
+}
+
+/// Device numbers of the mapping list and of stat differ by design on these: btrfs sub-volumes and overlays have
+/// device numbers of their own, so there the inode alone must do.
+[[nodiscard]] bool has_private_devices(int fd) {
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return false;
+  return fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+[[nodiscard]] Result<void> check_identity(int fd, const Region& region) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return fail(open_failure(errno));
+  const bool same_device = major(st.st_dev) == region.device_major && minor(st.st_dev) == region.device_minor;
+  if (st.st_ino == region.inode && (same_device || has_private_devices(fd))) return {};
+  return fail(ErrorCode::mismatch, st.st_ino);
+}
+
+[[nodiscard]] std::string map_file_name(const Region& region) {
+  char name[64];
+  std::snprintf(name, sizeof name, "map_files/%llx-%llx", static_cast<unsigned long long>(region.range.begin),
+                static_cast<unsigned long long>(region.range.end));
+  return name;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const FileBytes>> open_mapped_file(const ProcDir& proc, const Region& region) {
+  if (region.inode == 0 || region.path.empty() || region.path.front() != '/') return fail(ErrorCode::not_found);
+  // A mapping of a device is not opened at all: opening one may do something.
+  if (region.path.starts_with("/dev/") && !region.path.starts_with("/dev/shm/")) return fail(ErrorCode::unsupported);
+  if (auto fd = proc.open_file(map_file_name(region), kReadFlags)) return object::file_bytes_from_fd(std::move(*fd));
+  auto fd = open_in_root(proc, region.path);
+  if (!fd) return fail(fd.error());
+  if (auto same = check_identity(fd->get(), region); !same) return fail(same.error());
+  return object::file_bytes_from_fd(std::move(*fd));
+}
+
+Result<std::shared_ptr<const FileBytes>> open_target_path(const ProcDir& proc, const std::string& path) {
+  auto fd = open_in_root(proc, path);
+  if (!fd) return fail(fd.error());
+  return object::file_bytes_from_fd(std::move(*fd));
+}
+
+}  // namespace mixstack::target

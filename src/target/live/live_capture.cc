@@ -1,0 +1,213 @@
+#include "target/live/live_capture.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "target/live/thread_registers.h"
+
+namespace mixstack::target {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSpareThreads = 64;      // born between the list and the stop
+constexpr std::size_t kMaxTouched = 32 << 20;  // of the buffer, before the stop
+constexpr std::size_t kPage = 4096;
+
+#ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
+#endif
+
+/// Page faults of our own while the target stands still would count as its pause.
+void touch(std::byte* begin, std::size_t size) {
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) & ~std::uintptr_t{kPage - 1};
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~std::uintptr_t{kPage - 1};
+  if (first >= last || ::madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0) return;
+  for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
+}
+
+/// A stack in a mapping that is newer than our list ends where reading it did.
+[[nodiscard]] bool is_cut(const StackCopy& copy, std::size_t done) {
+  return copy.stack_end == 0 ? done == copy.size : copy.truncated || done < copy.size;
+}
+
+}  // namespace
+
+Result<void> LiveCapture::list_threads() {
+  std::vector<ThreadId> tids = request_.threads;
+  if (tids.empty()) {
+    auto all = proc_.tasks();
+    if (!all) return fail(all.error());
+    tids = std::move(*all);
+  }
+  if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
+  slots_.reserve(tids.size() + kSpareThreads);
+  for (const ThreadId tid : tids)
+    slots_.push_back({tid, proc_.thread_stat(tid).value_or(ThreadStat{}), fail(ErrorCode::no_such_thread), kNoCopy});
+  return {};
+}
+
+Result<void> LiveCapture::make_room() {
+  const std::size_t threads = slots_.size() + kSpareThreads;
+  const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + kRedZone;
+  copies_.reserve(threads);
+  copy_slots_.reserve(threads);
+  reads_.reserve(threads);
+  order_.reserve(threads);
+  left_reads_.reserve(threads);
+  // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
+  room_ = threads * initial + std::min<std::size_t>(request_.stack_byte_budget, std::size_t{1} << 36);
+  storage_.emplace_back(new (std::nothrow) std::byte[room_]);
+  if (storage_.back() == nullptr) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+  touched_ = std::min(slots_.size() * initial, kMaxTouched);
+  touch(storage_.back().get(), touched_);
+  return {};
+}
+
+Result<void> LiveCapture::seize_all(ThreadStopper& stopper) const {
+  stopper.reserve(slots_.size() + kSpareThreads);
+  for (const auto& s : slots_) stopper.seize(s.tid, s.stat.state == 'R');
+  // Some threads that cannot be had are those threads' misfortune; all of them are the capture's.
+  const auto threads = stopper.threads();
+  const auto is_refused = [](const StoppedThread& t) {
+    return t.phase == StopPhase::refused || t.phase == StopPhase::gone;
+  };
+  if (!std::all_of(threads.begin(), threads.end(), is_refused)) return {};
+  for (const auto& t : threads)
+    if (t.error.code != ErrorCode::no_such_thread) return fail(t.error);
+  if (request_.threads.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
+  return {};
+}
+
+void LiveCapture::read_registers(ThreadStopper& stopper) {
+  const auto threads = stopper.threads();
+  for (std::size_t i = slots_.size(); i < threads.size(); i++)
+    slots_.push_back({threads[i].tid, {}, fail(ErrorCode::no_such_thread), kNoCopy});
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    if (threads[i].phase != StopPhase::stopped || threads[i].is_foreign) continue;
+    slots_[i].registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
+    if (!slots_[i].registers) continue;
+    slots_[i].copy = copies_.size();
+    copies_.push_back({slots_[i].registers->registers.sp(), slots_[i].registers->thread_pointer});
+    copy_slots_.push_back(i);
+  }
+}
+
+std::span<std::byte> LiveCapture::room_for(std::size_t size) {
+  if (size <= room_ - used_) {
+    used_ += size;
+    return {storage_.front().get() + used_ - size, size};
+  }
+  storage_.emplace_back(new (std::nothrow) std::byte[size]);
+  return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
+}
+
+void LiveCapture::copy_stacks(const std::vector<Region>& regions) {
+  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
+  for (const auto& c : copies_) reads_.push_back({c.begin, room_for(c.size)});
+  memory_.read_ranges(reads_);
+}
+
+/// A thread in a handler on an alternate signal stack: its other stack, which the kernel's signal frame points into,
+/// belongs to the same instant.
+void LiveCapture::copy_left_stacks(const std::vector<Region>& regions) {
+  for (std::size_t i = 0; i < copies_.size(); i++) {
+    const Slot& slot = slots_[copy_slots_[i]];
+    const Address sp = slot.registers->registers.sp();
+    const AddressRange own = home_stack(regions, slot.tid == info_.pid, slot.registers->thread_pointer);
+    if (own.empty() || own.contains(sp)) continue;
+    const MemorySlice stack{reads_[i].address, reads_[i].out.first(reads_[i].done)};
+    const Address left = lowest_pointer_into(stack, sp, own);
+    if (left == 0) continue;
+    const Address begin = left - own.begin > kRedZone ? left - kRedZone : own.begin;
+    const auto size = std::min<Address>(own.end - begin, request_.initial_stack_bytes + (std::size_t{1} << 20));
+    left_reads_.push_back({begin, room_for(static_cast<std::size_t>(size))});
+  }
+  memory_.read_ranges(left_reads_);
+}
+
+void LiveCapture::give_back_unused_room() {
+  if (used_ >= touched_) return;
+  const auto base = reinterpret_cast<std::uintptr_t>(storage_.front().get());
+  const auto first = (base + used_ + kPage - 1) & ~std::uintptr_t{kPage - 1};
+  const auto last = (base + touched_) & ~std::uintptr_t{kPage - 1};
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+ThreadCapture LiveCapture::describe(const StoppedThread& t, std::size_t index) {
+  Slot& slot = slots_[index];
+  ThreadCapture out;
+  out.tid = t.tid;
+  out.ns_tid = proc_.in_other_pid_namespace() ? proc_.namespace_tid(t.tid) : t.tid;
+  if (slot.stat.state == '?') slot.stat = proc_.thread_stat(t.tid).value_or(ThreadStat{});
+  out.comm = slot.stat.comm;
+  out.kernel_state = slot.stat.state;
+  out.pending_signal = t.signal;
+  if (slot.registers) {
+    const memory::RangeRead& read = reads_[slot.copy];
+    out.captured = true;
+    out.registers = slot.registers->registers;
+    out.syscall = slot.registers->syscall;
+    out.stack = {read.address, read.out.first(read.done)};
+    out.stack_truncated = is_cut(copies_[slot.copy], read.done);
+    return out;
+  }
+  out.error = t.error.code != ErrorCode::none ? t.error : slot.registers.error();
+  if (t.phase != StopPhase::pending) return out;
+  const auto stat = proc_.thread_stat(t.tid);
+  out.kernel_state = stat ? stat->state : out.kernel_state;
+  out.syscall = proc_.thread_syscall(t.tid);
+  out.error = {ErrorCode::thread_not_stopped, 0, t.tid};
+  return out;
+}
+
+void LiveCapture::describe_threads(ThreadStopper& stopper, Capture& capture) {
+  const auto threads = stopper.threads();
+  const bool whole_process = request_.threads.empty();
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    const StoppedThread& t = threads[i];
+    // A thread that ended by itself before the stop is no part of the instant captured, unless somebody asked for it.
+    if (t.is_foreign || (whole_process && !slots_[i].registers && t.phase == StopPhase::gone)) continue;
+    if (t.phase == StopPhase::pending) capture.threads_not_stopped++;
+    capture.threads.push_back(describe(t, i));
+  }
+}
+
+Result<Capture> LiveCapture::take(TraceeList& tracees, const std::vector<Region>& regions) {
+  if (auto listed = list_threads(); !listed) return fail(listed.error());
+  if (auto room = make_room(); !room) return fail(room.error());
+  if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
+  ThreadStopper stopper(proc_, tracees);
+  if (auto seized = seize_all(stopper); !seized) return fail(seized.error());
+
+  const auto begin = Clock::now();
+  stopper.interrupt_all();
+  (void)stopper.wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());
+  if (!stopper.has_execed()) {
+    read_registers(stopper);
+    copy_stacks(regions);
+    copy_left_stacks(regions);
+    if (request_.roots != nullptr) roots_.read(*request_.roots);
+  }
+  stopper.release_all();
+  const auto end = Clock::now();
+
+  if (stopper.has_execed()) return fail(ErrorCode::process_changed, proc_.pid());
+  Capture capture;
+  capture.arch = info_.arch;
+  capture.pause = end - begin;
+  describe_threads(stopper, capture);
+  stopper.release_late();
+  if (capture.threads.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
+  for (const auto& r : left_reads_)
+    if (r.done > 0) capture.roots.push_back({r.address, r.out.first(r.done)});
+  give_back_unused_room();
+  for (auto& s : storage_) capture.storage.push_back(std::move(s));
+  roots_.hand_over(capture);
+  return capture;
+}
+
+}  // namespace mixstack::target

@@ -1,0 +1,86 @@
+#include "target/live/live_target.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "memory/process_memory.h"
+#include "target/live/file_access.h"
+#include "target/live/live_capture.h"
+#include "target/live/proc_dir.h"
+#include "target/live/process_info.h"
+#include "target/live/thread_registers.h"
+#include "target/live/tracer_thread.h"
+#include "target/memory_map.h"
+
+namespace mixstack::target {
+namespace {
+
+constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings by default: 6 MB
+
+[[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
+  auto fd = proc.open_memory_file("mem", O_RDONLY);
+  return fd ? std::move(*fd) : base::ScopedFd();
+}
+
+class LiveTarget final : public Target {
+ public:
+  LiveTarget(ProcDir proc, TargetInfo info, std::string auxv)
+      : proc_(std::move(proc)),
+        info_(std::move(info)),
+        auxv_(std::move(auxv)),
+        memory_(proc_.memory_tid(), open_memory(proc_)) {}
+
+  [[nodiscard]] const TargetInfo& info() const override { return info_; }
+  [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
+  [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
+  [[nodiscard]] Result<std::vector<Region>> regions() const override {
+    auto text = proc_.read_memory_file("maps", kMaxMapText);
+    if (!text) return fail(text.error());
+    return parse_memory_map(*text);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
+    return open_mapped_file(proc_, region);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
+    return open_target_path(proc_, path);
+  }
+  [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
+    // The vector holds addresses and random bytes that differ in every program image: another one, another program.
+    auto auxv = proc_.read_memory_file("auxv");
+    if (!auxv) return fail(auxv.error());
+    if (*auxv != auxv_) return fail(ErrorCode::process_changed, info_.pid);
+    auto mapped = regions();
+    if (!mapped) return fail(mapped.error());
+    Result<Capture> taken = fail(ErrorCode::internal);
+    auto ran = run_as_tracer([&](TraceeList& tracees) {
+      LiveCapture capture(proc_, memory_, info_, request);
+      taken = capture.take(tracees, *mapped);
+    });
+    if (!ran) return fail(ran.error());
+    return taken;
+  }
+
+ private:
+  ProcDir proc_;
+  TargetInfo info_;
+  std::string auxv_;
+  memory::ProcessMemory memory_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions&) {
+  auto proc = ProcDir::open(pid);
+  if (!proc) return fail(proc.error());
+  if (proc->pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
+  auto info = read_process_info(*proc);
+  if (!info) return fail(info.error());
+  if (info->arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(info->arch));
+  auto auxv = proc->read_memory_file("auxv");
+  if (!auxv) return fail(auxv.error());
+  return std::make_unique<LiveTarget>(std::move(*proc), std::move(*info), std::move(*auxv));
+}
+
+}  // namespace mixstack::target

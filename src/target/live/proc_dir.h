@@ -1,0 +1,76 @@
+// /proc/PID, held open so that a reused pid is never taken for the process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "mixstack/result.h"
+#include "mixstack/target.h"
+
+namespace mixstack::target {
+
+/// What /proc/PID/task/TID/stat says of a thread.
+struct ThreadStat {
+  std::string comm;
+  char state = '?';
+};
+/// Parses a stat line; the name may hold anything, parentheses and newlines included.
+[[nodiscard]] std::optional<ThreadStat> parse_thread_stat(std::string_view line);
+/// The value of a line `Key:\tvalue` of /proc/PID/status.
+[[nodiscard]] std::optional<std::string_view> status_field(std::string_view status, std::string_view key);
+/// The last number of a status field (the innermost namespace of NSpid), or nothing.
+[[nodiscard]] std::optional<std::uint32_t> last_number(std::string_view text);
+
+/// The open directory of one process. After the process has gone every access fails with `no_such_process`, even if
+/// its number is in use again. Thread-safe except `tasks`.
+class ProcDir {
+ public:
+  /// `pid` may be the id of any thread; the process is the one it belongs to.
+  [[nodiscard]] static Result<ProcDir> open(std::uint32_t pid);
+
+  [[nodiscard]] std::uint32_t pid() const { return pid_; }
+  /// A thread that still has the address space: the main thread unless it has ended before the others.
+  [[nodiscard]] std::uint32_t memory_tid() const { return memory_tid_; }
+
+  /// Reads a small file whole. `name` is relative to /proc/PID. At most `limit` bytes, else `limit_exceeded`.
+  [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t limit = 1 << 20) const;
+  /// The same relative to the directory of `memory_tid` (maps, auxv, cmdline and exe need an address space).
+  [[nodiscard]] Result<std::string> read_memory_file(const std::string& name, std::size_t limit = 1 << 20) const;
+  [[nodiscard]] Result<std::string> read_link(const std::string& name) const;
+  /// Opens a file. Errors: no_such_process, permission_denied, not_found, io_error.
+  [[nodiscard]] Result<base::ScopedFd> open_file(const std::string& name, int flags) const;
+  [[nodiscard]] Result<base::ScopedFd> open_memory_file(const std::string& name, int flags) const;
+
+  [[nodiscard]] int task_fd() const { return tasks_.get(); }
+  /// The tids at this moment, in the kernel's order.
+  [[nodiscard]] Result<std::vector<ThreadId>> tasks() const;
+  /// `Threads:` of the status file, from the link count of the task directory, which Linux makes from the same
+  /// number (proc_task_getattr in fs/proc/base.c) and which costs one system call. 0: unknown.
+  [[nodiscard]] std::size_t task_count() const;
+  [[nodiscard]] bool has_task(ThreadId tid) const;
+  [[nodiscard]] std::optional<ThreadStat> thread_stat(ThreadId tid) const;
+  /// The system call a thread is blocked in, -1 when it runs or nobody may know.
+  [[nodiscard]] std::int64_t thread_syscall(ThreadId tid) const;
+  /// The id of a thread in its innermost pid namespace, or `tid`.
+  [[nodiscard]] ThreadId namespace_tid(ThreadId tid) const;
+  /// Whether the process lives in another pid namespace than ours, so that `namespace_tid` differs.
+  [[nodiscard]] bool in_other_pid_namespace() const { return other_namespace_; }
+
+ private:
+  ProcDir() = default;
+  [[nodiscard]] Error failure(int error) const;
+  void find_memory_tid();
+
+  std::uint32_t pid_ = 0;
+  std::uint32_t memory_tid_ = 0;
+  bool other_namespace_ = false;
+  std::string memory_prefix_;
+  base::ScopedFd dir_;
+  base::ScopedFd tasks_;
+};
+
+}  // namespace mixstack::target

@@ -1,0 +1,100 @@
+#include "target/live/process_info.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/byte_cursor.h"
+
+namespace mixstack::target {
+namespace {
+
+[[nodiscard]] Result<Arch> read_arch(const ProcDir& proc) {
+  auto exe = proc.open_memory_file("exe", O_RDONLY);
+  if (!exe) return fail(exe.error());
+  std::array<std::byte, 64> header{};
+  const ssize_t n = ::pread(exe->get(), header.data(), header.size(), 0);
+  if (n < 0) return fail(ErrorCode::io_error, 0, errno);
+  return arch_of_elf_header(std::span(header).first(static_cast<std::size_t>(n)));
+}
+
+[[nodiscard]] std::vector<std::string> split_at_nul(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+void remove_deleted_mark(std::string& path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+}
+
+}  // namespace
+
+Result<Arch> arch_of_elf_header(std::span<const std::byte> header) {
+  if (header.size() < 20 || std::memcmp(header.data(), ELFMAG, SELFMAG) != 0) return fail(ErrorCode::malformed);
+  const auto machine = base::load_at<std::uint16_t>(header, 18).value_or(0);
+  const bool is_64_bit = std::to_integer<int>(header[EI_CLASS]) == ELFCLASS64;
+  const bool is_little = std::to_integer<int>(header[EI_DATA]) == ELFDATA2LSB;
+  if (is_64_bit && is_little && machine == EM_X86_64) return Arch::x86_64;
+  if (is_64_bit && is_little && machine == EM_AARCH64) return Arch::aarch64;
+  return fail(ErrorCode::unsupported_cpu, machine);
+}
+
+void parse_auxv(std::span<const std::byte> auxv, TargetInfo& info) {
+  base::ByteCursor c(auxv);
+  while (c.remaining() >= 16) {
+    const std::uint64_t key = c.u64(), value = c.u64();
+    switch (key) {
+      case AT_NULL:
+        return;
+      case AT_ENTRY:
+        info.entry_point = value;
+        break;
+      case AT_PHDR:
+        info.program_headers = value;
+        break;
+      case AT_SYSINFO_EHDR:
+        info.vdso = value;
+        break;
+      case AT_PAGESZ:
+        if (value >= 4096 && value <= (1 << 20) && (value & (value - 1)) == 0) info.page_size = value;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+Result<TargetInfo> read_process_info(const ProcDir& proc) {
+  TargetInfo info;
+  info.pid = proc.pid();
+  auto exe = proc.read_link("exe");
+  if (!exe && exe.error().code == ErrorCode::not_found) {
+    // Zombies and kernel threads have no address space and so no executable.
+    const auto stat = proc.thread_stat(proc.pid());
+    const bool zombie = !stat || stat->state == 'Z' || stat->state == 'X';
+    return fail(zombie ? ErrorCode::no_such_process : ErrorCode::unsupported, proc.pid(), exe.error().os_error);
+  }
+  if (!exe) return fail(exe.error());
+  info.executable = std::move(*exe);
+  remove_deleted_mark(info.executable);
+  auto arch = read_arch(proc);
+  if (!arch) return fail(arch.error());
+  info.arch = *arch;
+  auto command_line = proc.read_memory_file("cmdline", 4 << 20);
+  if (command_line) info.command_line = split_at_nul(*command_line);
+  auto auxv = proc.read_memory_file("auxv");
+  if (!auxv) return fail(auxv.error());
+  parse_auxv(std::as_bytes(std::span(*auxv)), info);
+  return info;
+}
+
+}  // namespace mixstack::target

@@ -1,0 +1,97 @@
+#include "target/live/ptrace_refusal.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "target/live/proc_dir.h"
+
+namespace mixstack::target {
+namespace {
+
+[[nodiscard]] std::string read_text(const std::string& path) {
+  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(8192, '\0');
+  const ssize_t n = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
+}
+
+[[nodiscard]] std::uint64_t number_of(std::string_view status, std::string_view key, int base) {
+  std::uint64_t value = 0;
+  const auto text = status_field(status, key).value_or("");
+  (void)std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+[[nodiscard]] int read_yama_scope() {
+  const std::string text = read_text("/proc/sys/kernel/yama/ptrace_scope");
+  return text.empty() ? -1 : static_cast<int>(last_number(text).value_or(0));
+}
+
+[[nodiscard]] std::string status_path(std::uint32_t pid, ThreadId tid) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status";
+}
+
+/// The files of a process that is not dumpable belong to root, whoever its user is (proc(5)).
+[[nodiscard]] bool is_dumpable(std::uint32_t pid, std::uint32_t uid) {
+  struct stat st {};
+  return ::stat(("/proc/" + std::to_string(pid) + "/auxv").c_str(), &st) != 0 || st.st_uid == uid;
+}
+
+[[nodiscard]] PtraceRefusal reason_without_capability(std::uint32_t pid, const PtraceRefusalReport& r) {
+  if (r.target_uid != r.own_uid) return PtraceRefusal::other_user;
+  if (!is_dumpable(pid, r.target_uid)) return PtraceRefusal::not_dumpable;
+  if (r.yama_scope == 1) return PtraceRefusal::yama_children_only;
+  if (r.yama_scope == 2) return PtraceRefusal::yama_capability;
+  return PtraceRefusal::unknown;
+}
+
+/// Opening this file asks the kernel for the right to look at the process (PTRACE_MODE_READ).
+[[nodiscard]] bool may_read(std::uint32_t pid) {
+  return bool{base::ScopedFd(::open(("/proc/" + std::to_string(pid) + "/auxv").c_str(), O_RDONLY | O_CLOEXEC))};
+}
+
+}  // namespace
+
+ThreadId tracer_of(std::uint32_t pid, ThreadId tid) {
+  return static_cast<ThreadId>(number_of(read_text(status_path(pid, tid)), "TracerPid", 10));
+}
+
+PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
+  PtraceRefusalReport r;
+  r.own_uid = ::geteuid();
+  r.yama_scope = read_yama_scope();
+  r.has_capability = (number_of(read_text("/proc/self/status"), "CapEff", 16) >> CAP_SYS_PTRACE & 1) != 0;
+  const std::string status = read_text(status_path(pid, tid == 0 ? pid : tid));
+  if (status.empty()) {
+    r.reason = PtraceRefusal::no_such_process;
+    return r;
+  }
+  r.target_uid = static_cast<std::uint32_t>(number_of(status, "Uid", 10));
+  r.tracer = static_cast<std::uint32_t>(number_of(status, "TracerPid", 10));
+  const std::string_view state = status_field(status, "State").value_or("?");
+  if (number_of(status, "Tgid", 10) == static_cast<std::uint64_t>(::getpid())) {
+    r.reason = PtraceRefusal::own_process;
+  } else if (state.starts_with('Z') || state.starts_with('X')) {
+    r.reason = PtraceRefusal::zombie;
+  } else if (!status_field(status, "VmSize")) {
+    r.reason = PtraceRefusal::kernel_thread;
+  } else if (r.tracer != 0) {
+    r.reason = PtraceRefusal::already_traced;
+  } else if (r.yama_scope == 3) {
+    r.reason = PtraceRefusal::yama_disabled;
+  } else if (!r.has_capability) {
+    r.reason = reason_without_capability(pid, r);
+  } else if (!may_read(pid)) {
+    r.reason = PtraceRefusal::unknown;
+  }
+  return r;
+}
+
+}  // namespace mixstack::target

@@ -1,0 +1,41 @@
+// Reads a runtime's roots in as few system calls as possible.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "memory/overlay_memory.h"
+#include "memory/process_memory.h"
+#include "mixstack/target.h"
+
+namespace mixstack::target {
+
+/// A list of objects costs one system call for each link when it is followed in a stopped process. So the source is
+/// asked twice: before the stop, where everything it reads is only noted, and in the stop, where all of that has been
+/// read again with one call and what is new costs extra. Only what was read in the stop is answered.
+class RootReads {
+ public:
+  explicit RootReads(const memory::ProcessMemory& memory) : memory_(memory) {}
+
+  /// Before the stop: asks `source` and makes room for what it read and answered.
+  void rehearse(RootSource& source);
+  /// In the stop.
+  void read(RootSource& source);
+  /// After the stop: moves the slices, in the order of the source's answer, and their bytes into the capture. A range
+  /// that could not be read is missing or shorter.
+  void hand_over(Capture& capture);
+
+ private:
+  /// Sorted and merged ranges with a buffer of `storage_` each, already touched.
+  [[nodiscard]] std::vector<memory::RangeRead> make_reads(std::vector<AddressRange> ranges);
+  [[nodiscard]] std::optional<MemorySlice> find(AddressRange range) const;
+
+  const memory::ProcessMemory& memory_;
+  std::vector<std::unique_ptr<std::byte[]>> storage_;
+  std::vector<memory::RangeRead> expected_;
+  std::vector<memory::RangeRead> extra_;
+  std::vector<AddressRange> answer_;
+};
+
+}  // namespace mixstack::target

@@ -1,0 +1,216 @@
+#include "target/live/thread_stopper.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "target/live/ptrace_refusal.h"
+
+namespace mixstack::target {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Rather than sleep in waitpid, which has no deadline, the tracer asks and naps. Naps are short while most stops are
+// still to come and grow for the stragglers.
+constexpr long kFirstNap = 5'000;
+constexpr long kLongestNap = 200'000;
+
+void* as_data(long value) { return reinterpret_cast<void*>(value); }
+
+[[nodiscard]] int event_of(int status) { return status >> 16; }
+
+void sleep_for(long nanoseconds) {
+  const timespec t{0, nanoseconds};
+  ::nanosleep(&t, nullptr);
+}
+
+}  // namespace
+
+void ThreadStopper::reserve(std::size_t n) {
+  threads_.reserve(n);
+  newborns_.reserve(n);
+  tracees_.reserve(n);
+}
+
+bool ThreadStopper::is_known(ThreadId tid) const {
+  return std::any_of(threads_.begin(), threads_.end(), [&](const StoppedThread& t) { return t.tid == tid; });
+}
+
+Error ThreadStopper::refusal(ThreadId tid, int error) const {
+  const auto stat = proc_.thread_stat(tid);
+  if (error == ESRCH || !stat || stat->state == 'Z' || stat->state == 'X')
+    return {ErrorCode::no_such_thread, error, tid};
+  if (const ThreadId tracer = tracer_of(proc_.pid(), tid); tracer != 0)
+    return {ErrorCode::already_traced, error, tracer};
+  return {ErrorCode::permission_denied, error, tid};
+}
+
+void ThreadStopper::seize(ThreadId tid, bool is_running) {
+  StoppedThread t{tid, StopPhase::pending, is_running, false, 0, {}};
+  // Exec is always reported, for it makes all we know worthless. New threads are reported (and seized at birth) only
+  // from the second round on, when nearly all stand still: in the first, a thread that makes another would stop early.
+  const long options = PTRACE_O_TRACEEXEC | (interrupting_ ? PTRACE_O_TRACECLONE : 0);
+  if (::ptrace(PTRACE_SEIZE, static_cast<pid_t>(tid), nullptr, as_data(options)) != 0) {
+    t.error = refusal(tid, errno);
+    // The main thread stays as a zombie while others live; any other thread in that state is about to vanish.
+    const bool dying = t.error.code == ErrorCode::no_such_thread && tid != proc_.pid();
+    t.phase = dying ? StopPhase::gone : StopPhase::refused;
+    threads_.push_back(t);
+    return;
+  }
+  tracees_.add(static_cast<pid_t>(tid));
+  // The id could have been given to another process since it was listed.
+  t.is_foreign = !proc_.has_task(tid);
+  threads_.push_back(t);
+  pending_++;
+  if (interrupting_) (void)::ptrace(PTRACE_INTERRUPT, static_cast<pid_t>(tid), nullptr, nullptr);
+}
+
+void ThreadStopper::interrupt_all() {
+  interrupting_ = true;
+  for (const bool running : {false, true})
+    for (const auto& t : threads_)
+      if (t.phase == StopPhase::pending && t.is_running == running)
+        (void)::ptrace(PTRACE_INTERRUPT, static_cast<pid_t>(t.tid), nullptr, nullptr);
+}
+
+void ThreadStopper::handle_stop(StoppedThread& t, int event, int signal) {
+  t.phase = StopPhase::stopped;
+  t.signal = event == 0 ? signal : 0;
+  if (event == PTRACE_EVENT_EXEC) execed_ = true;
+  if (event == PTRACE_EVENT_CLONE) adopt_newborn(t.tid);
+}
+
+void ThreadStopper::adopt_newborn(ThreadId parent) {
+  unsigned long tid = 0;
+  if (::ptrace(PTRACE_GETEVENTMSG, static_cast<pid_t>(parent), nullptr, &tid) != 0 || tid == 0) return;
+  newborns_.push_back(static_cast<ThreadId>(tid));
+}
+
+bool ThreadStopper::poll(StoppedThread& t) {
+  int status = 0;
+  const pid_t got = ::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  if (got < 0 || !WIFSTOPPED(status)) {
+    t.phase = StopPhase::gone;
+    t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
+  } else {
+    handle_stop(t, event_of(status), WSTOPSIG(status));
+  }
+  return true;
+}
+
+bool ThreadStopper::sweep() {
+  bool progress = false;
+  for (auto& t : threads_) {
+    if (t.phase != StopPhase::pending || !poll(t)) continue;
+    pending_--;
+    progress = true;
+  }
+  // A thread that was made under PTRACE_O_TRACECLONE is ours already and stops at its first instruction.
+  while (!newborns_.empty()) {
+    const ThreadId tid = newborns_.back();
+    newborns_.pop_back();
+    if (is_known(tid)) continue;
+    tracees_.add(static_cast<pid_t>(tid));
+    threads_.push_back({tid, StopPhase::pending, false, !proc_.has_task(tid), 0, {}});
+    pending_++;
+    progress = true;
+  }
+  return progress;
+}
+
+/// Finds stops whose report somebody else took: a host program that waits for any of its children in another thread
+/// is told of our tracees too. Only a thread in a ptrace stop answers this request.
+void ThreadStopper::probe_pending() {
+  for (auto& t : threads_) {
+    siginfo_t info{};
+    if (t.phase != StopPhase::pending) continue;
+    if (::ptrace(PTRACE_GETSIGINFO, static_cast<pid_t>(t.tid), nullptr, &info) != 0) continue;
+    // An event is coded as signal + (event << 8) (ptrace(2)); other codes of signals are below 256.
+    const int event = info.si_code > 0xff ? info.si_code >> 8 : 0;
+    handle_stop(t, event, info.si_signo);
+    pending_--;
+  }
+}
+
+bool ThreadStopper::wait_for_pending(Clock::time_point deadline) {
+  long nap = kFirstNap;
+  while (pending_ > 0) {
+    if (sweep()) {
+      nap = kFirstNap;
+      continue;
+    }
+    if (Clock::now() >= deadline) return false;
+    sleep_for(nap);
+    nap = std::min(nap * 2, kLongestNap);
+    if (nap == kLongestNap) probe_pending();
+  }
+  return true;
+}
+
+/// Finds threads that died while stopped (SIGKILL, or an exec of another thread) and the exec itself, which speaks
+/// with the main thread's id.
+void ThreadStopper::recheck_stopped() {
+  for (auto& t : threads_)
+    if (t.phase == StopPhase::stopped) (void)poll(t);
+}
+
+/// Whether every thread there is, is known. Threads that stand still make no others, so one count taken after the last
+/// stop settles it: as many as we hold. Otherwise the list is read, and again, until it has no new id and as many
+/// entries as the kernel counts.
+bool ThreadStopper::is_complete() {
+  const auto alive = [](const StoppedThread& t) { return t.phase == StopPhase::stopped && !t.is_foreign; };
+  const auto held = static_cast<std::size_t>(std::count_if(threads_.begin(), threads_.end(), alive));
+  if (proc_.task_count() == held) return true;
+  recheck_stopped();
+  auto listed = proc_.tasks();
+  if (!listed) return true;  // the process has gone
+  bool found = false;
+  for (const ThreadId tid : *listed) {
+    if (is_known(tid)) continue;
+    const std::size_t before = pending_;
+    seize(tid, false);
+    found = found || pending_ != before;
+  }
+  return !found && listed->size() == proc_.task_count();
+}
+
+bool ThreadStopper::wait_until_stopped(Clock::time_point deadline, bool whole_process) {
+  for (;;) {
+    if (!wait_for_pending(deadline)) return false;
+    if (execed_ || !whole_process || is_complete()) return true;
+    if (pending_ > 0) continue;
+    if (Clock::now() >= deadline) return false;
+    sleep_for(kFirstNap);  // a thread is on its way out of the list
+  }
+}
+
+void ThreadStopper::release(StoppedThread& t) {
+  if (::ptrace(PTRACE_DETACH, static_cast<pid_t>(t.tid), nullptr, as_data(t.signal)) == 0) {
+    t.phase = StopPhase::released;
+    return;
+  }
+  // It was killed meanwhile: collect it, lest its process wait for us.
+  int status = 0;
+  (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  t.phase = StopPhase::gone;
+}
+
+void ThreadStopper::release_all() {
+  for (const bool running : {true, false})
+    for (auto& t : threads_)
+      if (t.phase == StopPhase::stopped && t.is_running == running) release(t);
+}
+
+void ThreadStopper::release_late() {
+  (void)sweep();
+  release_all();
+}
+
+}  // namespace mixstack::target

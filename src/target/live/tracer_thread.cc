@@ -1,0 +1,93 @@
+#include "target/live/tracer_thread.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <ctime>
+
+namespace mixstack::target {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kGuardInterval = 2ms;
+constexpr int kLeaveTries = 2000;  // times 50 us
+
+struct Job {
+  const std::function<void(TraceeList&)>& work;
+  TraceeList tracees;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+  pid_t tid = 0;
+};
+
+void* run(void* argument) {
+  auto& job = *static_cast<Job*>(argument);
+  job.tid = static_cast<pid_t>(::syscall(SYS_gettid));
+  job.work(job.tracees);
+  const std::lock_guard lock(job.mutex);
+  job.done = true;
+  job.ended.notify_one();
+  return nullptr;
+}
+
+void collect_dead(const TraceeList& tracees) {
+  for (const pid_t tid : tracees.copy()) {
+    siginfo_t info{};
+    // Any thread of the tracer's process may collect (no __WNOTHREAD); stops are not asked for and so not taken.
+    (void)::waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WNOHANG | __WALL);
+  }
+}
+
+void guard(Job& job) {
+  std::unique_lock lock(job.mutex);
+  while (!job.ended.wait_for(lock, kGuardInterval, [&] { return job.done; })) {
+    lock.unlock();
+    collect_dead(job.tracees);
+    lock.lock();
+  }
+}
+
+/// pthread_join returns a little before the kernel has released the tracees.
+void wait_until_left(pid_t tid) {
+  const timespec nap{0, 50'000};
+  for (int i = 0; i < kLeaveTries && ::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0; i++) ::nanosleep(&nap, nullptr);
+}
+
+/// Blocks every signal that does not stem from a fault of our own.
+class SignalBlock {
+ public:
+  SignalBlock() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalBlock() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Result<void> run_as_tracer(const std::function<void(TraceeList&)>& work) {
+  const SignalBlock block;
+  Job job{work, {}, {}, {}};
+  pthread_t thread;
+  if (const int error = pthread_create(&thread, nullptr, run, &job); error != 0)
+    return fail(ErrorCode::internal, 0, error);
+  guard(job);
+  (void)pthread_join(thread, nullptr);
+  wait_until_left(job.tid);
+  return {};
+}
+
+}  // namespace mixstack::target

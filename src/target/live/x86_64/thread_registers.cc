@@ -1,0 +1,21 @@
+#include "target/live/thread_registers.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+
+namespace mixstack::target {
+
+Arch traceable_arch() { return Arch::x86_64; }
+
+Result<RegisterSet> read_thread_registers(pid_t tid) {
+  std::array<std::byte, kRegisterSetBytes> bytes;
+  iovec v{bytes.data(), bytes.size()};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) != 0) return fail(ErrorCode::no_such_thread, 0, errno);
+  return x86_64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));
+}
+
+}  // namespace mixstack::target

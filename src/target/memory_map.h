@@ -1,0 +1,22 @@
+// The list of a process's mappings as the kernel prints it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "mixstack/target.h"
+
+namespace mixstack::target {
+
+/// Parses the text of /proc/PID/maps (Linux, fs/proc/task_mmu.c, show_map_vma). Lines that do not have its form and
+/// ranges that are empty are left out. Ascending as the kernel lists them.
+///
+/// Paths: the kernel writes a newline as \012 and nothing else specially, and appends " (deleted)" to the path of an
+/// unlinked file. Both are undone here; that a file is really named so cannot be told from the text, so whoever opens
+/// the path compares device and inode.
+[[nodiscard]] std::vector<Region> parse_memory_map(std::string_view text);
+
+/// The region that holds an address in a list ascending by address, or null.
+[[nodiscard]] const Region* find_region(const std::vector<Region>& regions, Address address);
+
+}  // namespace mixstack::target

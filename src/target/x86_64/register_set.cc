@@ -1,0 +1,80 @@
+#include "target/register_set.h"
+
+#include <array>
+
+#include "base/byte_cursor.h"
+
+namespace mixstack::target::x86_64 {
+namespace {
+
+// Order of struct user_regs_struct, arch/x86/include/asm/user_64.h.
+enum Slot : std::size_t {
+  r15,
+  r14,
+  r13,
+  r12,
+  bp,
+  bx,
+  r11,
+  r10,
+  r9,
+  r8,
+  ax,
+  cx,
+  dx,
+  si,
+  di,
+  orig_ax,
+  ip,
+  cs,
+  flags,
+  sp,
+  ss,
+  fs_base,
+  gs_base,
+  ds,
+  es,
+  fs,
+  gs,
+  slots
+};
+
+struct Pair {
+  unsigned reg;
+  Slot slot;
+};
+namespace reg = x86_64_reg;
+constexpr std::array<Pair, 17> kPairs{{{reg::rax, ax},
+                                       {reg::rdx, dx},
+                                       {reg::rcx, cx},
+                                       {reg::rbx, bx},
+                                       {reg::rsi, si},
+                                       {reg::rdi, di},
+                                       {reg::rbp, bp},
+                                       {reg::rsp, sp},
+                                       {reg::r8, r8},
+                                       {reg::r9, r9},
+                                       {reg::r10, r10},
+                                       {reg::r11, r11},
+                                       {reg::r12, r12},
+                                       {reg::r13, r13},
+                                       {reg::r14, r14},
+                                       {reg::r15, r15},
+                                       {reg::rip, ip}}};
+
+}  // namespace
+
+Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
+  if (bytes.size() != slots * 8) return fail(ErrorCode::unsupported_cpu, bytes.size());
+  const auto word = [&](Slot s) { return base::load_at<std::uint64_t>(bytes, s * 8).value_or(0); };
+  RegisterSet set;
+  set.registers = Registers(Arch::x86_64);
+  for (const auto& p : kPairs) set.registers.set(p.reg, word(p.slot));
+  // The kernel stores -1 in orig_ax on every entry that is not a system call (arch/x86/entry/entry_64.S).
+  set.syscall = static_cast<std::int64_t>(word(orig_ax));
+  if (set.syscall < 0) set.syscall = -1;
+  set.thread_pointer = word(fs_base);
+  return set;
+}
+
+}  // namespace mixstack::target::x86_64
