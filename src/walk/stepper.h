@@ -51,7 +51,7 @@ enum class StepStatus : std::uint8_t {
 
 struct StepOutcome {
   StepStatus status = StepStatus::not_mine;
-  Error error;
+  Error error{};
   StepperId stepper = StepperId::none;
   Trust trust = Trust::certain;
   bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
