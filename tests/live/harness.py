@@ -85,8 +85,9 @@ class LiveCase(unittest.TestCase):
 
     def assert_no_faults(self, observation):
         faults = observation.faults
-        shown = "\n  ".join(str(fault) for fault in faults[:25])
-        self.assertFalse(faults, f"{len(faults)} differences:\n  {shown}")
+        if faults:
+            shown = "\n  ".join(str(fault) for fault in faults[:25])
+            self.fail(f"{len(faults)} differences:\n  {shown}")
 
     def check(self, name, *arguments, environment=None, **options):
         """The standard test: a scenario in which nothing may differ."""
@@ -100,5 +101,6 @@ class LiveCase(unittest.TestCase):
         position = 0
         for pattern in patterns:
             found = next((i for i in range(position, len(names)) if pattern in names[i]), None)
-            self.assertIsNotNone(found, f"no {pattern!r} from frame {position} on in\n  " + "\n  ".join(names))
+            if found is None:
+                self.fail(f"no {pattern!r} from frame {position} on in\n  " + "\n  ".join(map(str, names)))
             position = found + 1

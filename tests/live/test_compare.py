@@ -66,6 +66,16 @@ class ManagedRules(unittest.TestCase):
                                self.second)
         self.assertEqual(difference.known, compare.INLINED_CALL_ADDRESS)
 
+    def test_the_sp_of_a_call_below_a_stackalloc_is_a_known_difference(self):
+        self.first["sp"] = "0x138"
+        [difference] = process(self.stack, seen("runtime", 0x20, 0x110, frame_name="InlinedCallFrame"), self.first,
+                               self.second)
+        self.assertEqual(difference.known, compare.CALL_SITE_SP)
+
+    def test_another_sp_elsewhere_is_a_fault(self):
+        self.first["sp"] = "0x138"
+        self.assertIn("missing", [d.rule for d in process(self.stack, self.first, self.second) if not d.known])
+
     def test_an_extra_frame_between_is_a_fault(self):
         self.stack["frames"].insert(2, frame("managed", 0x25, 0x130, "A.Extra()"))
         [fault] = process(self.stack, self.first, self.second)
@@ -115,6 +125,12 @@ class NativeRules(unittest.TestCase):
     def test_the_return_address_into_managed_code_counts(self):
         self.frames[2]["pc"] = 0x31
         self.assertEqual([d.rule for d in self.compare()], ["native"])
+
+    def test_resuming_from_the_frame_is_a_known_difference(self):
+        self.frames[2].update(pc=0x31, sp=0x150)
+        [difference] = compare.compare_native(1, {"frames": self.frames, "end": "outermost"}, self.stack["frames"],
+                                              {(0x30, 0x160)})
+        self.assertEqual(difference.known, compare.RESUMED_FROM_FRAME)
 
     def test_a_longer_stack_than_gdbs_is_a_fault(self):
         del self.frames[2:]

@@ -11,7 +11,7 @@ using Oracle;
 CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
 List<int> pids = [];
 bool serve = false, suspend = true;
-int bench = 0, maxFrames = 300_000;
+int bench = 0, maxFrames = StackReader.MaxFrames;
 for (int i = 0; i < args.Length; i++)
 {
     switch (args[i])

@@ -6,6 +6,9 @@ namespace Oracle;
 /// <summary>Reads the managed stacks of one process with ClrMD and writes them as JSON.</summary>
 internal static class StackReader
 {
+    /// <summary>ClrMD's own default is 8096 and cuts without a word.</summary>
+    public const int MaxFrames = 300_000;
+
     /// <summary>Attaches, writes one JSON object for the process, detaches.</summary>
     public static void Write(Utf8JsonWriter json, int pid, bool suspend, int maxFrames)
     {
@@ -40,7 +43,7 @@ internal static class StackReader
                 continue;
             }
             threads++;
-            foreach (ClrStackFrame frame in thread.EnumerateStackTrace())
+            foreach (ClrStackFrame frame in thread.EnumerateStackTrace(includeContext: false, MaxFrames))
             {
                 frames++;
                 _ = frame.Method?.Signature ?? frame.FrameName;
@@ -61,13 +64,8 @@ internal static class StackReader
         json.WriteStartArray("frames");
         if (thread.IsAlive && thread.OSThreadId != 0)
         {
-            int count = 0;
-            foreach (ClrStackFrame frame in thread.EnumerateStackTrace(includeContext: true))
+            foreach (ClrStackFrame frame in thread.EnumerateStackTrace(includeContext: true, maxFrames))
             {
-                if (++count > maxFrames)
-                {
-                    break;
-                }
                 WriteFrame(json, frame);
             }
         }

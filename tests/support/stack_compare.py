@@ -10,6 +10,8 @@ from method_names import canonical
 
 # The oddities (known differences), by name.
 INLINED_CALL_ADDRESS = "inlined-call-address"    # precompiled code: the Frame's address is not the return address
+CALL_SITE_SP = "call-site-sp"                    # stackalloc: the Frame's CallSiteSP lies above the physical sp
+RESUMED_FROM_FRAME = "resumed-from-frame"        # our walk took the Frame's address and sp, gdb has the physical ones
 UNSEEN_BY_CLRMD = "unseen-by-clrmd"              # no Frame (helper, signal handler, suppressed transition): ClrMD is blind
 DISPATCH_HIDDEN = "dispatch-hidden"              # ClrMD hides the managed half of exception dispatch behind a catch
 NEIGHBOURS_FRAME = "neighbours-frame"            # ClrMD repeats the previous thread's frame on a thread without one
@@ -76,18 +78,31 @@ def _address_rule(tid, previous, witness, ours):
     if number(witness["ip"]) == number(ours["ip"]):
         return []
     text = f"{_label(witness)} but ours is {ours['ip']}"
-    near = abs(number(witness["ip"]) - number(ours["ip"])) <= _CALL_ADDRESS_SLACK
-    after_call = previous is not None and previous.get("frameName") == "InlinedCallFrame"
-    return [Difference(tid, "ip", text, INLINED_CALL_ADDRESS if near and after_call else "")]
+    known = INLINED_CALL_ADDRESS if _near(witness, ours) and _is_after_call(previous) else ""
+    return [Difference(tid, "ip", text, known)]
 
 
-def _find(ours, start, witness):
-    """Index of our managed frame with this frame's sp, at or after `start`."""
+def _near(witness, ours):
+    return abs(number(witness["ip"]) - number(ours["ip"])) <= _CALL_ADDRESS_SLACK
+
+
+def _is_after_call(previous):
+    """Whether ClrMD resumed here from an InlinedCallFrame."""
+    return previous is not None and previous.get("frameName") == "InlinedCallFrame"
+
+
+def _find(ours, start, previous, witness):
+    """Index of our managed frame with this frame's sp, at or after `start`; and whether the sp differs in a known way:
+    a method with stackalloc (many marshalling stubs have one) calls with an sp below the Frame's CallSiteSP."""
     sp = number(witness["sp"])
     for i in range(start, len(ours)):
         if number(ours[i]["sp"]) == sp:
-            return i
-    return -1
+            return i, False
+    if _is_after_call(previous):
+        for i in range(start, len(ours)):
+            if number(ours[i]["sp"]) < sp and _near(witness, ours[i]) and same_method(witness, ours[i]):
+                return i, True
+    return -1, False
 
 
 def _extra(tid, frames, clrmd_is_blind):
@@ -115,7 +130,7 @@ def compare_managed(tid, witness_frames, our_frames):
         if not _belongs(witness, our_frames):
             differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", NEIGHBOURS_FRAME))
             continue
-        found = _find(ours, position, witness)
+        found, moved = _find(ours, position, previous, witness)
         if found < 0:
             near = _label(ours[position]) if position < len(ours) else "nothing"
             differences.append(Difference(tid, "missing", f"{_label(witness)}; next of ours: {near}"))
@@ -127,6 +142,8 @@ def compare_managed(tid, witness_frames, our_frames):
                 tid, "method", f"ClrMD {witness['method']} [{witness.get('methodDesc')}], "
                                f"ours {ours[found]['raw_name']} [{ours[found].get('method_desc')}]"))
         differences.extend(_address_rule(tid, previous, witness, ours[found]))
+        if moved:
+            differences.append(Difference(tid, "sp", f"{_label(witness)} but ours is {ours[found]['sp']}", CALL_SITE_SP))
         position, matched = found + 1, matched + 1
     differences.extend(_extra(tid, ours[position:], clrmd_is_blind=matched == 0))
     return differences
@@ -137,18 +154,24 @@ def is_code_of_image(frame):
     return frame["library"] is not None or frame["kind"] == "signal"
 
 
-def compare_native(tid, gdb_stack, our_frames):
+def checkpoints(witness_frames):
+    """(ip, sp) of every place where ClrMD resumed from an InlinedCallFrame."""
+    return {(number(frame["ip"]), number(frame["sp"])) for previous, frame in _pairs(witness_frames)
+            if _is_after_call(previous)}
+
+
+def compare_native(tid, gdb_stack, our_frames, resumed=frozenset()):
     """Our frames equal gdb's by address: up to the first address that lies in no ELF image, that one included (it is
     the physical return address into managed code); to the very end where gdb never leaves ELF images."""
     ours = [frame for frame in our_frames if frame.get("code_kind") != "runtime_frame"]
     for i, theirs in enumerate(gdb_stack["frames"]):
         if i >= len(ours):
             return [Difference(tid, "native", f"gdb goes on to {theirs['name']} at {theirs['pc']:#x}")]
-        if number(ours[i]["ip"]) != theirs["pc"]:
-            return [Difference(tid, "native", f"frame {i}: gdb {theirs['name']} at {theirs['pc']:#x}, "
-                                              f"ours {_label(ours[i])}")]
-        if number(ours[i]["sp"]) != theirs["sp"]:
-            return [Difference(tid, "native", f"frame {i}: gdb sp {theirs['sp']:#x}, ours {_label(ours[i])}")]
+        place = (number(ours[i]["ip"]), number(ours[i]["sp"]))
+        if place != (theirs["pc"], theirs["sp"]):
+            text = f"frame {i}: gdb {theirs['name']} at {theirs['pc']:#x} sp {theirs['sp']:#x}, ours {_label(ours[i])}"
+            known = RESUMED_FROM_FRAME if place in resumed and not is_code_of_image(theirs) else ""
+            return [Difference(tid, "native", text, known)]
         if not is_code_of_image(theirs):
             return []
     if gdb_stack["end"] == "outermost" and len(ours) > len(gdb_stack["frames"]):
@@ -169,9 +192,10 @@ def compare_end(thread):
 def compare_process(dump, oracle, gdb=None):
     """All rules over all threads."""
     ours = {thread["tid"]: thread for thread in dump["threads"]}
-    differences = []
+    differences, resumed = [], {}
     for witness in oracle["threads"] if oracle else []:
         tid = witness["osId"]
+        resumed[tid] = checkpoints(witness["frames"])
         if not witness["isAlive"] or tid == 0:
             continue
         if tid not in ours:
@@ -182,7 +206,7 @@ def compare_process(dump, oracle, gdb=None):
         if tid not in ours:
             differences.append(Difference(tid, "thread", "gdb sees it, the dump does not"))
             continue
-        differences.extend(compare_native(tid, stack, ours[tid]["frames"]))
+        differences.extend(compare_native(tid, stack, ours[tid]["frames"], resumed.get(tid, frozenset())))
     for thread in ours.values():
         differences.extend(compare_end(thread))
     return differences
