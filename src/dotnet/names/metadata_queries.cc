@@ -8,7 +8,7 @@ namespace mixstack::dotnet::names {
 namespace {
 
 /// Rows looked at when a table that should be sorted is not.
-constexpr std::uint32_t kMaxScan = 1 << 20;
+constexpr std::uint32_t kMaxScan = 1 << 16;
 
 }  // namespace
 

@@ -209,7 +209,8 @@ void append_raw_type(BoundedText& out, const TypeTree& tree, TypeIndex type) {
     }
     case TypeKind::instance:
       append_raw_type(out, tree, node.first_child);
-      if (node.first_child != kNoType) append_raw_arguments(out, tree, tree[node.first_child].next);
+      if (node.first_child != kNoType && !node.is_definition)
+        append_raw_arguments(out, tree, tree[node.first_child].next);
       break;
     case TypeKind::sz_array:
       append_raw_type(out, tree, node.first_child);

@@ -69,6 +69,7 @@ inline constexpr TypeIndex kNoType = 0;
 struct TypeNode {
   TypeKind kind = TypeKind::unknown;
   ElementType element = ElementType::end;
+  bool is_definition = false;      ///< instance that is the open definition itself: its arguments are its parameters
   bool is_internal = false;        ///< came as ELEMENT_TYPE_INTERNAL: the DAC prints its name without arguments
   bool has_in_modifier = false;    ///< modreq InAttribute: a read-only reference
   bool has_init_modifier = false;  ///< modreq IsExternalInit: an init accessor's return type
@@ -120,6 +121,18 @@ class TypeTree {
     nodes_[parent].last_child = child;
   }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// A copy of a subtree, without parent. Trees are never shared: a node has one place.
+  [[nodiscard]] TypeIndex copy(TypeIndex from) {
+    if (from == kNoType) return kNoType;
+    const TypeIndex to = add(TypeKind::unknown);
+    Level level(*this);
+    if (to == kNoType || !level.ok()) return kNoType;
+    nodes_[to] = nodes_[from];
+    nodes_[to].first_child = nodes_[to].last_child = nodes_[to].next = kNoType;
+    for (TypeIndex child = nodes_[from].first_child; child != kNoType && !is_cut_; child = nodes_[child].next)
+      append(to, copy(child));
+    return to;
+  }
 
   /// Counts nesting while decoding: `if (TypeTree::Level level(tree); level.ok())`.
   class Level {

@@ -1,0 +1,95 @@
+#include "dotnet/names/method_names.h"
+
+#include <unordered_map>
+
+#include "dotnet/names/managed_string.h"
+#include "dotnet/names/method_text.h"
+
+namespace mixstack::dotnet::names {
+
+class MethodNames::Implementation {
+ public:
+  Implementation(const RuntimeMemory& memory, NameOptions options, FileOpener opener)
+      : memory_(memory),
+        options_(options),
+        modules_(memory, std::move(opener)),
+        types_(memory, modules_),
+        text_(memory, modules_, types_, {options.signatures, options.max_name}) {}
+
+  Result<const MethodName*> describe(Address method_desc);
+  Result<std::string> type_name(Address method_table, bool raw);
+  void new_capture();
+
+  RuntimeMemory memory_;
+  NameOptions options_;
+  RuntimeModules modules_;
+  RuntimeTypes types_;
+  MethodText text_;
+  std::unordered_map<Address, MethodName> names_;
+
+ private:
+  [[nodiscard]] bool still_there(const MethodDescFacts& facts) const;
+};
+
+Result<const MethodName*> MethodNames::Implementation::describe(Address method_desc) {
+  if (auto it = names_.find(method_desc); it != names_.end()) return &it->second;
+  const auto facts = read_method_desc(memory_, method_desc);
+  if (!facts) return fail(facts.error());
+  auto name = text_.method(*facts);
+  if (!name) return fail(name.error());
+  const bool is_transient = name->is_dynamic || name->is_collectible;
+  if (is_transient) name->freed_while_named = !still_there(*facts);
+  if (names_.size() >= options_.max_methods) names_.clear();
+  return &names_.emplace(method_desc, std::move(*name)).first->second;
+}
+
+bool MethodNames::Implementation::still_there(const MethodDescFacts& facts) const {
+  const RuntimeMemory now = options_.fresh == nullptr ? memory_ : memory_.with(*options_.fresh);
+  const auto again = read_method_desc(now, facts.address);
+  if (!again || *again != facts) return false;
+  // The MethodTable goes with its LoaderAllocator: its Module word is overwritten or unmapped then.
+  const auto old_module = memory_.pointer(facts.method_table, memory_.layouts().method_table.module);
+  const auto module = now.pointer(facts.method_table, memory_.layouts().method_table.module);
+  return old_module && module && *module == *old_module;
+}
+
+Result<std::string> MethodNames::Implementation::type_name(Address method_table, bool raw) {
+  const auto facts = types_.method_table(method_table);
+  if (!facts) return fail(facts.error());
+  return text_.type(*facts, raw);
+}
+
+void MethodNames::Implementation::new_capture() {
+  std::erase_if(names_, [](const auto& entry) { return entry.second.is_dynamic || entry.second.is_collectible; });
+  modules_.forget_transient();
+  text_.forget();
+}
+
+MethodNames::MethodNames(const RuntimeMemory& memory, NameOptions options, FileOpener opener)
+    : implementation_(std::make_unique<Implementation>(memory, options, std::move(opener))) {}
+MethodNames::~MethodNames() = default;
+
+Result<const MethodName*> MethodNames::describe(Address method_desc) { return implementation_->describe(method_desc); }
+Result<std::string> MethodNames::type_name(Address method_table, bool raw) {
+  return implementation_->type_name(method_table, raw);
+}
+
+Result<std::string> MethodNames::object_type_name(Address object, bool raw) {
+  const RuntimeMemory& memory = implementation_->memory_;
+  const auto word = memory.pointer(object, memory.layouts().object.method_table);
+  if (!word) return fail(word.error());
+  const Global& unmask = memory.layouts().globals.object_to_method_table_unmask;
+  if (!unmask) return fail(ErrorCode::field_unavailable, object);
+  return type_name(*word & ~Address{unmask.value}, raw);
+}
+
+Result<std::string> MethodNames::string_value(Address object, std::size_t limit) const {
+  return read_managed_string(implementation_->memory_, object, limit);
+}
+const ModuleFacts& MethodNames::module(Address module) { return implementation_->modules_.at(module); }
+void MethodNames::new_capture() { implementation_->new_capture(); }
+MethodNames::Statistics MethodNames::statistics() const {
+  return {implementation_->names_.size(), implementation_->modules_.loaded_bytes()};
+}
+
+}  // namespace mixstack::dotnet::names

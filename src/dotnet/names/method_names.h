@@ -1,0 +1,75 @@
+// Names of a runtime's methods, types and modules: what the other layers use of this folder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "dotnet/code/runtime_memory.h"
+#include "dotnet/names/runtime_method.h"
+#include "dotnet/names/runtime_modules.h"
+
+namespace mixstack::dotnet::names {
+
+/// Everything known about one method. Text is printable UTF-8 (controls escaped), cut with "…" at the limit.
+struct MethodName {
+  std::string name;         ///< as C# writes it; forms in docs/names.md
+  std::string raw_name;     ///< exactly what the DAC prints (ClrMD's ClrMethod.Signature, SOS's clrstack)
+  std::string module;       ///< simple name of the assembly; of a dynamic method empty
+  std::string module_path;  ///< as the target sees it; empty where there is no file
+  std::uint32_t token = 0;  ///< MethodDef token; 0 for dynamic methods and array methods
+  Address method_table = 0;
+  bool is_dynamic = false;  ///< lightweight (DynamicMethod), IL stub, or of an emitted assembly
+  bool is_il_stub = false;
+  bool is_collectible = false;     ///< its assembly can be unloaded
+  bool freed_while_named = false;  ///< changed between first and last look: the name is of what was there before
+};
+
+struct NameOptions {
+  bool signatures = true;             ///< parameter lists in `name`
+  std::size_t max_name = 4096;        ///< bytes, each form
+  std::size_t max_methods = 1 << 20;  ///< names kept; beyond it the cache starts anew
+  /// Memory as it is now, for the re-check of transient code. Null: the reader all else is read through, which may be
+  /// a cache and then cannot notice a change. Borrowed.
+  const MemoryReader* fresh = nullptr;
+};
+
+/// Names MethodDescs and MethodTables. Reads through a borrowed reader (a page cache is wanted: reads are small), loads
+/// metadata lazily per module and keeps names by address. Facts of transient code (collectible, emitted, dynamic) must
+/// not outlive a capture: call `new_capture()` before naming what a later capture found. Not thread-safe.
+class MethodNames {
+ public:
+  /// `memory` and its layouts are borrowed. `opener` (may be empty) finds files of assemblies whose image the target's
+  /// memory does not hold.
+  MethodNames(const RuntimeMemory& memory, NameOptions options, FileOpener opener = {});
+  ~MethodNames();
+  MethodNames(const MethodNames&) = delete;
+  MethodNames& operator=(const MethodNames&) = delete;
+
+  /// The method behind a MethodDesc; the pointer is valid until `new_capture()` or until the cache is full.
+  /// Errors: those of reading; `mismatch` when MethodDesc, MethodTable, EEClass and metadata contradict each other;
+  /// `malformed`. A method whose metadata cannot be had is no error: its name is `Module!0x06000123`.
+  [[nodiscard]] Result<const MethodName*> describe(Address method_desc);
+  /// Full C# name of the type of a MethodTable: `System.Collections.Generic.List<int>`. Raw form with `raw`.
+  [[nodiscard]] Result<std::string> type_name(Address method_table, bool raw = false);
+  /// Type of an object: its MethodTable word without the bits the GC uses.
+  [[nodiscard]] Result<std::string> object_type_name(Address object, bool raw = false);
+  /// A String object as printable UTF-8, cut after `limit` UTF-16 units.
+  [[nodiscard]] Result<std::string> string_value(Address object, std::size_t limit = 1024) const;
+  /// The Module at an address (for frames whose method is unknown). Valid until `new_capture()`.
+  [[nodiscard]] const ModuleFacts& module(Address module);
+  /// Forgets transient facts; names of ordinary code stay.
+  void new_capture();
+
+  struct Statistics {
+    std::uint64_t methods = 0;         ///< distinct methods named
+    std::uint64_t metadata_bytes = 0;  ///< fetched from the target
+  };
+  [[nodiscard]] Statistics statistics() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,186 @@
+#include "dotnet/names/method_text.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "dotnet/names/csharp_format.h"
+#include "dotnet/names/method_names.h"
+#include "dotnet/names/raw_format.h"
+
+namespace mixstack::dotnet::names {
+namespace {
+
+constexpr std::uint32_t kMaxStoredSignature = 64 << 10;
+constexpr std::size_t kMaxDynamicName = 16 << 10;
+constexpr std::size_t kMaxOwners = 1 << 16;
+
+std::string hexadecimal(std::uint64_t value) {
+  std::array<char, 24> text;
+  const int n = std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
+  return {text.data(), static_cast<std::size_t>(n)};
+}
+
+/// Methods that every array type has, in slot order behind the inherited virtual ones
+/// (ArrayMethodDesc::GetArrayFuncIndex in src/coreclr/vm/method.hpp; all further ones are constructors).
+std::string_view array_method_name(unsigned index) {
+  constexpr std::array<std::string_view, 3> names{"Get", "Set", "Address"};
+  return index < names.size() ? names[index] : ".ctor";
+}
+
+}  // namespace
+
+Result<MethodName> MethodText::method(const MethodDescFacts& facts) {
+  const auto type = types_.method_table(facts.method_table);
+  if (!type) return fail(type.error());
+  const ModuleFacts& module = modules_.at(type->module);
+  tree_.clear();
+  if (facts.kind == MethodClass::dynamic) return dynamic(facts, module);
+  if (facts.kind == MethodClass::array) return array(facts, *type);
+  return ordinary(facts, *type, module);
+}
+
+MethodName MethodText::nameless(const MethodDescFacts& facts, const ModuleFacts& module) const {
+  MethodName name;
+  name.token = Token(TableId::method_def, facts.rid).value;
+  name.method_table = facts.method_table;
+  name.module = module.assembly;
+  name.module_path = module.path;
+  name.is_dynamic = module.is_emitted;
+  name.is_collectible = module.is_collectible;
+  name.name = (module.assembly.empty() ? std::string("?") : module.assembly) + "!" + hexadecimal(name.token);
+  name.raw_name = name.name;
+  return name;
+}
+
+Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
+                                        const ModuleFacts& module) {
+  MethodName name = nameless(facts, module);
+  if (module.metadata == nullptr) return name;
+  const auto row = module.metadata->method_def(facts.rid);
+  // Added by Edit and Continue, or emitted after the snapshot: the row is not there. One that is there must agree.
+  if (!row) return name;
+  if (module.metadata->type_of_method(facts.rid) != type.type_def()) return fail(ErrorCode::mismatch, facts.address);
+
+  MethodContext context{module.metadata.get(), facts.rid, type.type_def(), {}, {}, &types_, memory_.pointer_size()};
+  context.class_arguments = types_.class_arguments(tree_, type);
+  if (facts.kind == MethodClass::instantiated && facts.instantiation != 0)
+    context.method_arguments = types_.handles(tree_, facts.instantiation, facts.argument_count);
+
+  const ArgumentResolver resolver(context, false);
+  const SignatureContext how{context.metadata, &resolver, context.pointer_size};
+  const auto signature = read_method_signature(row->signature, how, tree_);
+  BoundedText raw(options_.max_name);
+  raw << raw_owner(type) << '.' << row->name;
+  if (facts.kind == MethodClass::instantiated && !facts.is_generic_definition && !context.method_arguments.empty()) {
+    const TypeIndex list = tree_.add(TypeKind::instance);
+    for (const TypeIndex a : context.method_arguments) tree_.append(list, tree_.copy(a));
+    append_raw_arguments(raw, tree_, tree_[list].first_child);
+  }
+  if (signature) {
+    append_raw_parameters(raw, tree_, *signature);
+  } else {
+    raw << "(?)";
+  }
+  if (tree_.is_cut()) raw.mark_cut();
+  name.raw_name = std::move(raw).take();
+
+  BoundedText text(options_.max_name);
+  append_csharp_method(text, tree_, context, options_.signatures);
+  if (tree_.is_cut()) text.mark_cut();
+  name.name = std::move(text).take();
+  return name;
+}
+
+MethodSignature MethodText::stored_signature(const MethodDescFacts& facts, const MethodContext& context) {
+  MethodSignature failed;
+  failed.is_cut = true;
+  if (facts.signature == 0 || facts.signature_size == 0 || facts.signature_size > kMaxStoredSignature) return failed;
+  std::vector<std::byte> bytes(facts.signature_size);
+  if (!memory_.reader().read_exact(facts.signature, bytes)) return failed;
+  const ArgumentResolver resolver(context, false);
+  auto signature = read_method_signature(bytes, {context.metadata, &resolver, context.pointer_size}, tree_);
+  return signature ? std::move(*signature) : failed;
+}
+
+MethodName MethodText::dynamic(const MethodDescFacts& facts, const ModuleFacts& module) {
+  MethodName name = nameless(facts, module);
+  name.token = 0;
+  name.module.clear();
+  name.module_path.clear();
+  name.is_dynamic = true;
+  name.is_il_stub = facts.is_il_stub();
+  const MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
+  const std::string own = memory_.reader().read_cstring(facts.name, kMaxDynamicName).value_or("?");
+  const MethodSignature signature = stored_signature(facts, context);
+  BoundedText raw(options_.max_name), text(options_.max_name);
+  raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << own;
+  append_raw_parameters(raw, tree_, signature);
+  text << own;
+  if (options_.signatures) {
+    text << '(';
+    for (std::size_t i = 0; i < signature.parameters.size(); i++) {
+      if (i != 0) text << ", ";
+      append_csharp_type(text, tree_, signature.parameters[i]);
+    }
+    text << (signature.is_cut ? "?)" : ")");
+  }
+  text << (facts.is_il_stub() ? " [IL stub]" : " [dynamic]");
+  name.raw_name = std::move(raw).take();
+  name.name = std::move(text).take();
+  return name;
+}
+
+MethodName MethodText::array(const MethodDescFacts& facts, const MethodTableFacts& type) {
+  const ModuleFacts& module = modules_.at(type.module);
+  MethodName name = nameless(facts, module);
+  name.token = 0;
+  MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
+  context.class_arguments = types_.class_arguments(tree_, type);
+  const TypeIndex self = types_.type(tree_, type);
+  const std::string_view own = array_method_name(static_cast<unsigned>(facts.slot) - type.num_virtuals);
+  const MethodSignature signature = stored_signature(facts, context);
+  BoundedText raw(options_.max_name), text(options_.max_name);
+  append_raw_type(raw, tree_, self);
+  raw << '.' << own;
+  append_raw_parameters(raw, tree_, signature);
+  append_csharp_type(text, tree_, self);
+  text << '.' << own;
+  if (options_.signatures) {
+    text << '(';
+    for (std::size_t i = 0; i < signature.parameters.size(); i++) {
+      if (i != 0) text << ", ";
+      append_csharp_type(text, tree_, signature.parameters[i]);
+    }
+    text << ')';
+  }
+  name.raw_name = std::move(raw).take();
+  name.name = std::move(text).take();
+  return name;
+}
+
+std::string MethodText::type(const MethodTableFacts& facts, bool raw) {
+  if (raw) return raw_owner(facts);
+  tree_.clear();
+  BoundedText text(options_.max_name);
+  const ModuleFacts& module = modules_.at(facts.module);
+  if (facts.is_array() || module.metadata == nullptr) {
+    append_csharp_type(text, tree_, types_.type(tree_, facts));
+  } else {
+    const auto arguments = types_.class_arguments(tree_, facts);
+    append_csharp_owner(text, tree_, *module.metadata, Token(TableId::type_def, facts.type_def()), arguments);
+  }
+  return std::move(text).take();
+}
+
+const std::string& MethodText::raw_owner(const MethodTableFacts& facts) {
+  if (auto it = owners_.find(facts.address); it != owners_.end()) return it->second;
+  TypeTree tree;
+  BoundedText text(options_.max_name);
+  append_raw_type(text, tree, types_.type(tree, facts));
+  if (tree.is_cut()) text.mark_cut();
+  if (owners_.size() >= kMaxOwners) owners_.clear();
+  return owners_.emplace(facts.address, std::move(text).take()).first->second;
+}
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,46 @@
+// From what a MethodDesc and a MethodTable say to their text.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "dotnet/names/csharp_method.h"
+#include "dotnet/names/runtime_method.h"
+
+namespace mixstack::dotnet::names {
+
+struct MethodName;
+
+/// Makes names; keeps only the texts of owner types. Borrows its parts. Not thread-safe.
+class MethodText {
+ public:
+  struct Options {
+    bool signatures = true;
+    std::size_t max_name = 4096;
+  };
+  MethodText(const RuntimeMemory& memory, RuntimeModules& modules, const RuntimeTypes& types, Options options)
+      : memory_(memory), modules_(modules), types_(types), options_(options) {}
+
+  [[nodiscard]] Result<MethodName> method(const MethodDescFacts& facts);
+  [[nodiscard]] std::string type(const MethodTableFacts& facts, bool raw);
+  /// Drops what belongs to one capture.
+  void forget() { owners_.clear(); }
+
+ private:
+  [[nodiscard]] Result<MethodName> ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
+                                            const ModuleFacts& module);
+  [[nodiscard]] MethodName dynamic(const MethodDescFacts& facts, const ModuleFacts& module);
+  [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);
+  [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
+  [[nodiscard]] MethodSignature stored_signature(const MethodDescFacts& facts, const MethodContext& context);
+  [[nodiscard]] const std::string& raw_owner(const MethodTableFacts& facts);
+
+  RuntimeMemory memory_;
+  RuntimeModules& modules_;
+  const RuntimeTypes& types_;
+  Options options_;
+  TypeTree tree_;
+  std::unordered_map<Address, std::string> owners_;  ///< raw text by MethodTable
+};
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,164 @@
+#include "dotnet/names/runtime_modules.h"
+
+#include <vector>
+
+#include "dotnet/names/managed_string.h"
+#include "object/pe_image.h"
+
+namespace mixstack::dotnet::names {
+namespace {
+
+constexpr std::size_t kMaxPath = 4096;            // UTF-16 units
+constexpr std::uint32_t kMaxEmitted = 64u << 20;  // bytes of an emitted module's metadata
+constexpr std::uint32_t kLayoutIsMapped = 1;      // PEImageLayout::FLAG_MAPPED (src/coreclr/vm/peimagelayout.h)
+
+std::string file_stem(std::string_view path) {
+  const auto slash = path.find_last_of("/\\");
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  for (const std::string_view suffix : {".dll", ".exe"})
+    if (path.size() > suffix.size() && path.ends_with(suffix)) path.remove_suffix(suffix.size());
+  return std::string(path);
+}
+
+}  // namespace
+
+const ModuleFacts& RuntimeModules::at(Address module) {
+  if (auto it = modules_.find(module); it != modules_.end()) return *it->second;
+  if (modules_.size() >= kMaxModules) {
+    overflow_.error = {ErrorCode::limit_exceeded, 0, module};
+    return overflow_;
+  }
+  return *modules_.emplace(module, std::make_unique<ModuleFacts>(read(module))).first->second;
+}
+
+void RuntimeModules::forget_transient() {
+  std::erase_if(modules_, [](const auto& entry) {
+    const ModuleFacts& m = *entry.second;
+    return m.is_collectible || m.is_emitted || m.metadata == nullptr || m.metadata->has_holes();
+  });
+}
+
+std::uint64_t RuntimeModules::loaded_bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& [address, m] : modules_)
+    if (m->metadata != nullptr && m->source != MetadataSource::file) sum += m->metadata->loaded_bytes();
+  return sum;
+}
+
+ModuleFacts RuntimeModules::read(Address module) const {
+  const Layouts& l = memory_.layouts();
+  ModuleFacts facts;
+  facts.address = module;
+  if (const auto assembly = memory_.pointer(module, l.module.assembly)) {
+    const auto flag = memory_.value<std::uint8_t>(*assembly, l.assembly.is_collectible);
+    facts.is_collectible = flag && *flag != 0;
+  }
+  if (const auto path = memory_.pointer(module, l.module.path); path && *path != 0)
+    facts.path = read_wide_string(memory_.reader(), *path, kMaxPath).value_or("");
+  if (const auto name = memory_.pointer(module, l.module.file_name); name && *name != 0)
+    facts.file_name = read_wide_string(memory_.reader(), *name, kMaxPath).value_or("");
+  find_metadata(facts);
+  if (facts.metadata != nullptr) facts.assembly = printable(facts.metadata->assembly_name());
+  if (facts.assembly.empty()) facts.assembly = file_stem(facts.path.empty() ? facts.file_name : facts.path);
+  return facts;
+}
+
+void RuntimeModules::find_metadata(ModuleFacts& facts) const {
+  const auto accept = [&](Result<std::shared_ptr<const Metadata>> found, MetadataSource source) {
+    if (!found) {
+      facts.error = found.error();
+      return false;
+    }
+    facts.metadata = std::move(*found);
+    facts.source = source;
+    facts.error = {};
+    return true;
+  };
+  bool has_image = false;
+  Image image = image_of(facts.address, has_image);
+  facts.is_emitted = !has_image;
+  if (const auto blob = memory_.pointer(facts.address, memory_.layouts().module.dynamic_metadata); blob && *blob != 0) {
+    facts.is_emitted = true;
+    if (accept(emitted(*blob), MetadataSource::emitted)) return;
+  }
+  if (!has_image) {
+    if (facts.error.code == ErrorCode::none) facts.error = {ErrorCode::not_found, 0, facts.address};
+    return;
+  }
+  if (accept(from_memory(image), MetadataSource::memory)) return;
+  if (!image.is_certain) {  // only the base is known: the other of the two layouts
+    image.is_mapped = false;
+    if (accept(from_memory(image), MetadataSource::memory)) return;
+  }
+  const Error memory_error = facts.error;
+  if (!accept(from_file(facts, image), MetadataSource::file)) facts.error = memory_error;
+}
+
+RuntimeModules::Image RuntimeModules::image_of(Address module, bool& has_image) const {
+  const Layouts& l = memory_.layouts();
+  Image image;
+  // Loader contract: Module -> PEAssembly -> PEImage -> LoadedImageLayout.
+  auto at = memory_.pointer(module, l.module.pe_assembly);
+  if (at && *at != 0) at = memory_.pointer(*at, l.pe_assembly.pe_image);
+  if (at && *at != 0) at = memory_.pointer(*at, l.pe_image.loaded_image_layout);
+  if (at && *at != 0) {
+    const auto base = memory_.pointer(*at, l.pe_image_layout.base);
+    const auto size = memory_.value<std::uint32_t>(*at, l.pe_image_layout.size);
+    const auto flags = memory_.value<std::uint32_t>(*at, l.pe_image_layout.flags);
+    if (base && size && flags && *base != 0) {
+      image = {*base, *size, (*flags & kLayoutIsMapped) != 0, true};
+      has_image = true;
+      return image;
+    }
+  }
+  // Runtimes that do not describe the chain (.NET 9) describe Module.Base; which layout it has must be tried.
+  if (const auto base = memory_.pointer(module, l.module.base); base && *base != 0) {
+    image = {*base, 0, true, false};
+    has_image = true;
+  }
+  return image;
+}
+
+Result<std::shared_ptr<const Metadata>> RuntimeModules::from_memory(const Image& image) const {
+  const auto layout = image.is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
+  const auto pe = object::PeImage::from_memory(memory_.reader(), image.base, layout, image.size);
+  if (!pe) return fail(pe.error());
+  const auto cli = pe->cli_header();
+  if (!cli) return fail(cli.error());
+  const auto address = pe->address_of(cli->metadata.rva, cli->metadata.size);
+  if (!address) return fail(address.error());
+  auto bytes = MetadataBytes::lazy(memory_.reader(), *address, cli->metadata.size);
+  if (!bytes) return fail(bytes.error());
+  return Metadata::open(std::move(*bytes));
+}
+
+Result<std::shared_ptr<const Metadata>> RuntimeModules::from_file(const ModuleFacts& facts, const Image& image) const {
+  if (!opener_ || facts.path.empty()) return fail(ErrorCode::not_found);
+  auto file = opener_(facts.path);
+  if (!file) return fail(file.error());
+  const auto bytes = (*file)->bytes();
+  const auto pe = object::PeImage::from_bytes(bytes, object::PeLayout::flat);
+  if (!pe) return fail(pe.error());
+  // The headers that the runtime kept are all there is to compare: without readable memory there is no MVID.
+  const std::uint64_t size = image.is_mapped ? pe->size_of_image() : bytes.size();
+  if (image.size != 0 && size != image.size) return fail(ErrorCode::mismatch, size);
+  const auto cli = pe->cli_header();
+  if (!cli) return fail(cli.error());
+  const auto blob = pe->bytes(cli->metadata.rva, cli->metadata.size);
+  if (blob.empty()) return fail(ErrorCode::truncated, cli->metadata.rva);
+  return Metadata::open(MetadataBytes::borrow(blob, *file));
+}
+
+Result<std::shared_ptr<const Metadata>> RuntimeModules::emitted(Address blob) const {
+  const auto& l = memory_.layouts().dynamic_metadata;
+  const auto size = memory_.value<std::uint32_t>(blob, l.size);
+  if (!size) return fail(size.error());
+  if (!l.data) return fail(ErrorCode::field_unavailable, blob);
+  if (*size > kMaxEmitted) return fail(ErrorCode::limit_exceeded, *size);
+  // Copied at once: the runtime frees this snapshot when it makes the next.
+  auto copy = std::make_shared<std::vector<std::byte>>(*size);
+  if (auto r = memory_.reader().read_exact(blob + l.data.offset, *copy); !r) return fail(r.error());
+  return Metadata::open(MetadataBytes::borrow(*copy, copy));
+}
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,68 @@
+// The runtime's Modules and the metadata behind them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "dotnet/code/runtime_memory.h"
+#include "dotnet/names/metadata.h"
+#include "mixstack/target.h"
+
+namespace mixstack::dotnet::names {
+
+/// Opens a file by path as the target sees it; used only where the target's own memory does not hold the image.
+using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const std::string& path)>;
+
+/// Where the metadata of a module came from.
+enum class MetadataSource : std::uint8_t { none, memory, emitted, file };
+
+/// One Module of the target.
+struct ModuleFacts {
+  Address address = 0;
+  std::shared_ptr<const Metadata> metadata;  ///< null when `error` says why
+  Error error;
+  MetadataSource source = MetadataSource::none;
+  std::string assembly;   ///< simple name by the metadata; else file name without extension; may be empty
+  std::string path;       ///< as the target sees it; empty for emitted, stream-loaded and bundled assemblies
+  std::string file_name;  ///< where there is no path: what the runtime calls it
+  bool is_collectible = false;
+  bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
+};
+
+/// Finds and keeps Modules. Not thread-safe. Borrows the memory.
+class RuntimeModules {
+ public:
+  static constexpr std::size_t kMaxModules = 8192;
+
+  RuntimeModules(RuntimeMemory memory, FileOpener opener) : memory_(memory), opener_(std::move(opener)) {}
+
+  /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
+  /// `forget_transient` forgets it.
+  [[nodiscard]] const ModuleFacts& at(Address module);
+  /// Forgets what may have changed since the last capture: collectible and emitted modules, and failures.
+  void forget_transient();
+  /// Bytes of metadata fetched from the target so far.
+  [[nodiscard]] std::uint64_t loaded_bytes() const;
+
+ private:
+  struct Image {
+    Address base = 0;
+    std::uint64_t size = 0;
+    bool is_mapped = false, is_certain = false;
+  };
+  [[nodiscard]] ModuleFacts read(Address module) const;
+  [[nodiscard]] Image image_of(Address module, bool& has_image) const;
+  [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_memory(const Image& image) const;
+  [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_file(const ModuleFacts& facts, const Image& image) const;
+  [[nodiscard]] Result<std::shared_ptr<const Metadata>> emitted(Address module) const;
+  void find_metadata(ModuleFacts& facts) const;
+
+  RuntimeMemory memory_;
+  FileOpener opener_;
+  std::unordered_map<Address, std::unique_ptr<ModuleFacts>> modules_;
+  ModuleFacts overflow_;  ///< stands for every module beyond the limit
+};
+
+}  // namespace mixstack::dotnet::names
