@@ -33,7 +33,9 @@ struct Global {
 struct ThreadLayout {
   Field id, os_id, state, preemptive_gc_disabled, frame, exception_tracker, gc_handle, last_thrown_object, link_next,
       runtime_thread_locals;
-  Field hijacked_return_address, hijacked_return_address_slot;  ///< in no descriptor: supplement only
+  Field cached_stack_base, cached_stack_limit;  ///< highest and lowest address of the stack
+  // In no descriptor yet, by supplement only: the return address a suspension replaced, and the stack slot it is for.
+  Field hijacked_return_address, hijacked_return_address_slot;
   std::uint32_t extent = 0;  ///< bytes from the object's start that hold every field above
 };
 struct ThreadStoreLayout {
@@ -372,6 +374,11 @@ struct Layouts {
   /// Identifier of each Frame type; 0 where the runtime has no such type.
   std::array<std::uint64_t, kFrameTypes> frame_identifiers{};
 };
+
+/// What ThreadLayout::extent may be at most: more is a hostile descriptor.
+inline constexpr std::uint32_t kMaxThreadExtent = 1u << 14;
+/// Recomputes `extent` after a field was filled in.
+void update_thread_extent(ThreadLayout& layout);
 
 /// Resolves a descriptor. Never fails: what is not described is absent; contracts.h judges whether that is enough.
 [[nodiscard]] Layouts resolve_layouts(const Descriptor& descriptor);

@@ -5,6 +5,13 @@
 
 namespace mixstack::dotnet {
 
+void update_thread_extent(ThreadLayout& t) {
+  for (const Field* f : {&t.id, &t.os_id, &t.state, &t.preemptive_gc_disabled, &t.frame, &t.exception_tracker,
+                         &t.gc_handle, &t.last_thrown_object, &t.link_next, &t.cached_stack_base, &t.cached_stack_limit,
+                         &t.hijacked_return_address, &t.hijacked_return_address_slot})
+    if (f->present() && f->offset < kMaxThreadExtent - 8) t.extent = std::max(t.extent, f->offset + 8);
+}
+
 void resolve_thread_layouts(const LayoutResolver& r, Layouts& l) {
   auto& t = l.thread;
   r.fields("Thread", {{&t.id, "Id"},
@@ -14,12 +21,13 @@ void resolve_thread_layouts(const LayoutResolver& r, Layouts& l) {
                       {&t.frame, "Frame"},
                       {&t.exception_tracker, "ExceptionTracker"},
                       {&t.gc_handle, "GCHandle"},
+                      {&t.gc_handle, "ExposedObject"},
                       {&t.last_thrown_object, "LastThrownObject"},
                       {&t.link_next, "LinkNext"},
-                      {&t.runtime_thread_locals, "RuntimeThreadLocals"}});
-  for (const Field* f : {&t.id, &t.os_id, &t.state, &t.preemptive_gc_disabled, &t.frame, &t.exception_tracker,
-                         &t.gc_handle, &t.last_thrown_object, &t.link_next})
-    if (f->present()) t.extent = std::max(t.extent, f->offset + 8);
+                      {&t.runtime_thread_locals, "RuntimeThreadLocals"},
+                      {&t.cached_stack_base, "CachedStackBase"},
+                      {&t.cached_stack_limit, "CachedStackLimit"}});
+  update_thread_extent(t);
   auto& s = l.thread_store;
   r.fields("ThreadStore", {{&s.first_thread_link, "FirstThreadLink"},
                            {&s.thread_count, "ThreadCount"},

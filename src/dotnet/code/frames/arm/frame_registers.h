@@ -1,0 +1,28 @@
+// What differs between CPUs in the explicit Frames' mechanisms: ARM. Pure functions over bytes, layouts and registers.
+#pragma once
+
+#include <span>
+
+#include "dotnet/code/layouts.h"
+#include "mixstack/registers.h"
+#include "mixstack/result.h"
+
+namespace mixstack::dotnet::frames::arm {
+
+/// HijackFrame: registers and stack pointer from the HijackArgs at `address`, whose bytes are `args`.
+/// HijackArgs names the registers itself; the stack pointer is behind it, padded to 8 bytes.
+[[nodiscard]] Result<void> apply_hijack_args(const Layouts& layouts, Address address, std::span<const std::byte> args,
+                                             Registers& registers);
+/// InlinedCallFrame: what it holds beyond ip, sp and fp. `frame` is the Frame's bytes.
+[[nodiscard]] Result<void> apply_inlined_call_extra(const Layouts& layouts, std::span<const std::byte> frame,
+                                                    Registers& registers);
+/// TransitionFrame: what the TransitionBlock holds beyond ip, sp and callee-saved registers.
+[[nodiscard]] Result<void> apply_transition_extra(const Layouts& layouts, std::span<const std::byte> block,
+                                                  Registers& registers);
+/// FuncEvalFrame: what is taken from the stored context.
+[[nodiscard]] Registers apply_func_eval(const Registers& before, const Registers& stored);
+/// TailCallFrame at `address`: ip, sp and callee-saved registers.
+[[nodiscard]] Result<void> apply_tail_call(const Layouts& layouts, Address address, std::span<const std::byte> frame,
+                                           Registers& registers);
+
+}  // namespace mixstack::dotnet::frames::arm

@@ -1,0 +1,49 @@
+#include "dotnet/code/frames/frame_chain.h"
+
+namespace mixstack::dotnet {
+
+FrameType frame_type_of(const Layouts& layouts, std::uint64_t identifier) {
+  if (identifier == 0) return FrameType::unknown;
+  for (std::size_t i = 1; i < kFrameTypes; i++)
+    if (layouts.frame_identifiers[i] == identifier) return static_cast<FrameType>(i);
+  return FrameType::unknown;
+}
+
+std::string_view frame_name(const Layouts& layouts, std::uint64_t identifier) {
+  return frame_type_name(frame_type_of(layouts, identifier));
+}
+
+Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address) {
+  // The identifier is the first word (in .NET 9 and before it was a vtable).
+  auto identifier = memory.pointer_at(address);
+  if (!identifier) return fail(identifier.error());
+  return FrameRecord{address, frame_type_of(memory.layouts(), *identifier), *identifier};
+}
+
+FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack) {
+  FrameChain chain;
+  Address at = first;
+  while (at != memory.all_ones()) {
+    const bool ascends = chain.frames.empty() || at > chain.frames.back().address;
+    const bool inside = stack.empty() || stack.contains(at);
+    if (at == 0 || at % memory.pointer_size() != 0 || !ascends || !inside) {
+      chain.error = {ErrorCode::malformed, 0, at};
+      break;
+    }
+    if (chain.frames.size() == kMaxFrames) {
+      chain.error = {ErrorCode::limit_exceeded, 0, at};
+      break;
+    }
+    auto frame = read_frame(memory, at);
+    auto next = memory.pointer(at, memory.layouts().frame.next);
+    if (!frame || !next) {
+      chain.error = frame ? next.error() : frame.error();
+      break;
+    }
+    chain.frames.push_back(*frame);
+    at = *next;
+  }
+  return chain;
+}
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,37 @@
+// The runtime's explicit Frames of a thread: a linked list on the thread's own stack.
+#pragma once
+
+#include <vector>
+
+#include "dotnet/code/runtime_memory.h"
+
+namespace mixstack::dotnet {
+
+/// One explicit Frame. Plain data.
+struct FrameRecord {
+  Address address = 0;
+  FrameType type = FrameType::unknown;
+  std::uint64_t identifier = 0;  ///< the runtime's own number, as frame_name() takes it
+};
+
+struct FrameChain {
+  std::vector<FrameRecord> frames;  ///< newest (lowest address) first
+  Error error;  ///< why the list is not whole: `malformed` (does not ascend, leaves the stack, misaligned; value: the
+                ///< address), `limit_exceeded`, `unreadable_memory`
+};
+
+inline constexpr std::size_t kMaxFrames = 1u << 18;
+
+/// Follows the list from `first` (Thread.Frame). Each Frame must lie above the one before, hence there are no cycles,
+/// and inside `stack` unless that is empty. Frames before an error are right.
+[[nodiscard]] FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack);
+
+/// The record of a Frame at a known address.
+[[nodiscard]] Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address);
+
+/// Type of a Frame identifier by the runtime's `...FrameIdentifier` globals; `unknown` when none matches.
+[[nodiscard]] FrameType frame_type_of(const Layouts& layouts, std::uint64_t identifier);
+/// Contract StackWalk, GetFrameName: the class name, or empty.
+[[nodiscard]] std::string_view frame_name(const Layouts& layouts, std::uint64_t identifier);
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,24 @@
+// The CPU-specific parts of the explicit Frames' mechanisms, chosen by the target's CPU.
+#pragma once
+
+#include <span>
+
+#include "dotnet/code/layouts.h"
+#include "mixstack/registers.h"
+#include "mixstack/result.h"
+
+namespace mixstack::dotnet::frames {
+
+/// One CPU's functions (frames/<cpu>/frame_registers.h says what each does).
+struct FrameRegisters {
+  Result<void> (*apply_hijack_args)(const Layouts&, Address, std::span<const std::byte>, Registers&);
+  Result<void> (*apply_inlined_call_extra)(const Layouts&, std::span<const std::byte>, Registers&);
+  Result<void> (*apply_transition_extra)(const Layouts&, std::span<const std::byte>, Registers&);
+  Registers (*apply_func_eval)(const Registers&, const Registers&);
+  Result<void> (*apply_tail_call)(const Layouts&, Address, std::span<const std::byte>, Registers&);
+};
+
+/// nullptr for a CPU nobody wrote them for.
+[[nodiscard]] const FrameRegisters* frame_registers(Arch arch);
+
+}  // namespace mixstack::dotnet::frames

@@ -1,0 +1,61 @@
+// A CoreCLR in a target: where it is, which version, and what of it can be read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dotnet/code/contracts.h"
+#include "dotnet/code/supplement.h"
+#include "object/module_map.h"
+
+namespace mixstack::dotnet {
+
+/// Where a runtime lies.
+struct RuntimeImage {
+  ModuleIndex module = kNoModule;
+  std::string path;
+  Address base = 0;             ///< load bias of its image
+  Address descriptor = 0;       ///< 0: exports none (.NET 8 and before)
+  bool is_single_file = false;  ///< the runtime is part of the program's own executable
+  std::string version;  ///< "10.0.1226.42308", from the version string the runtime's data holds, else from its path
+  std::string commit;   ///< of dotnet/runtime; empty when not known
+  /// 8, 9, 10, ...; 0 when not known.
+  [[nodiscard]] unsigned major_version() const;
+};
+
+/// Finds every CoreCLR among the modules: libcoreclr.so, and `executable` when it exports the descriptor itself
+/// (single file). Opens no other image.
+[[nodiscard]] std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::string_view executable);
+
+/// A runtime whose descriptor could be read. What of it is usable is told by contracts(); a runtime that lacks the
+/// code contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads.
+class Runtime {
+ public:
+  /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name what
+  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract.
+  [[nodiscard]] static Diagnosed<std::shared_ptr<const Runtime>> open(const MemoryReader& memory,
+                                                                      const RuntimeImage& image);
+  /// The same from a descriptor read elsewhere (tests, files).
+  [[nodiscard]] static std::shared_ptr<const Runtime> from_descriptor(const MemoryReader& memory, Descriptor descriptor,
+                                                                      const RuntimeImage& image = {});
+
+  [[nodiscard]] const RuntimeImage& image() const { return image_; }
+  [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
+  [[nodiscard]] const Layouts& layouts() const { return layouts_; }
+  [[nodiscard]] const Contracts& contracts() const { return contracts_; }
+  [[nodiscard]] const Supplement& supplement() const { return supplement_; }
+  /// Reads this runtime's structures through `reader`; borrows both.
+  [[nodiscard]] RuntimeMemory memory(const MemoryReader& reader) const { return {reader, layouts_}; }
+  /// Managed frames can be found and unwound: Thread, ExecutionManager and StackWalk are admitted.
+  [[nodiscard]] bool can_walk() const;
+
+ private:
+  RuntimeImage image_;
+  Descriptor descriptor_;
+  Layouts layouts_;
+  Contracts contracts_;
+  Supplement supplement_;
+};
+
+}  // namespace mixstack::dotnet

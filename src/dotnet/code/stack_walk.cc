@@ -1,0 +1,167 @@
+// Follows docs/design/datacontracts/StackWalk.md and StackWalk_1.cs of dotnet/runtime.
+#include "dotnet/code/stack_walk.h"
+
+#include "arch/context.h"
+#include "dotnet/code/method_check.h"
+#include "unwind/apply.h"
+
+namespace mixstack::dotnet {
+
+StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context)
+    : owner_(&owner), stack_(thread.stack) {
+  at_.context = context;
+  at_.frame.address = thread.frame;
+}
+
+CodeAddress StackWalk::Walk::pc() const {
+  return at_.pc_is_return_address ? CodeAddress::after_call(at_.context.pc()) : CodeAddress::exact(at_.context.pc());
+}
+
+bool StackWalk::Walk::stop(const Error& error) {
+  error_ = error;
+  at_.state = StackWalkState::error;
+  return false;
+}
+
+bool StackWalk::Walk::next() {
+  if (started_ && (at_.state == StackWalkState::complete || at_.state == StackWalkState::error)) return false;
+  if (elements_++ == kMaxElements) return stop({ErrorCode::limit_exceeded, 0, kMaxElements});
+  if (started_) return advance();
+  started_ = true;
+  return start();
+}
+
+// The list of Frames is read one by one, so that a walk that ends early reads little. Frames must ascend.
+static Result<FrameRecord> read_next(const RuntimeMemory& memory, Address at, Address above,
+                                     const AddressRange& stack) {
+  if (at == memory.all_ones()) return FrameRecord{};
+  const bool inside = stack.empty() || stack.contains(at);
+  if (at <= above || at % memory.pointer_size() != 0 || !inside) return fail(ErrorCode::malformed, at);
+  return read_frame(memory, at);
+}
+
+bool StackWalk::Walk::start() {
+  auto first = read_next(owner_->memory_, at_.frame.address, 0, stack_);
+  at_.frame = first.value_or(FrameRecord{});
+  if (!first) error_ = first.error();
+  // As the runtime's own walk does, Frames inside the first managed frame are found before that frame is left.
+  return settle();
+}
+
+void StackWalk::Walk::pop_frame() {
+  const auto& memory = owner_->memory_;
+  if (at_.frame.address == 0) return;
+  auto next = memory.pointer(at_.frame.address, memory.layouts().frame.next);
+  auto record = next ? read_next(memory, *next, at_.frame.address, stack_) : fail(next.error());
+  at_.frame = record.value_or(FrameRecord{});
+  if (!record) error_ = record.error();
+}
+
+Result<Registers> StackWalk::Walk::caller_of(const StackDataFrame& frame) const {
+  auto rule = owner_->code_.rule(frame.pc_is_return_address ? CodeAddress::after_call(frame.context.pc())
+                                                            : CodeAddress::exact(frame.context.pc()));
+  if (!rule) return fail(rule.error());
+  Registers caller = frame.context;
+  const StackView stack{0, nullptr, 0, &owner_->memory_.reader()};
+  auto applied = unwind::apply(**rule, caller, CodeAddress::exact(frame.context.pc()), stack, owner_->pac_mask_);
+  if (!applied) return fail(applied.error());
+  if (applied->is_end_of_stack) caller.set_pc(0);
+  return caller;
+}
+
+bool StackWalk::Walk::step_out_of_managed() {
+  auto caller = caller_of(at_);
+  if (!caller) return stop(caller.error());
+  if (caller->sp() <= at_.context.sp() && caller->pc() != 0)
+    return stop({ErrorCode::stack_not_advancing, 0, caller->sp()});
+  at_.context = *caller;
+  at_.pc_is_return_address = true;
+  at_.context_flags = 0;
+  return true;
+}
+
+bool StackWalk::Walk::step_out_of_frame() {
+  const auto& memory = owner_->memory_;
+  auto update = update_from_frame(memory, at_.frame, at_.context);
+  if (!update) return stop(update.error());
+  if (update->changed) {
+    at_.context = update->registers;
+    at_.pc_is_return_address = !update->interrupted;
+    at_.context_flags = update->context_flags;
+  }
+  // An InlinedCallFrame in a call lies inside the managed frame it leads to and is met again there, as skipped.
+  const bool stays = at_.frame.type == FrameType::inlined_call && update->changed;
+  if (!stays) pop_frame();
+  return true;
+}
+
+bool StackWalk::Walk::advance() {
+  switch (at_.state) {
+    case StackWalkState::frameless:
+      if (!step_out_of_managed()) return false;
+      break;
+    case StackWalkState::skipped_frame:
+      pop_frame();
+      break;
+    case StackWalkState::frame:
+      if (!step_out_of_frame()) return false;
+      break;
+    case StackWalkState::complete:
+    case StackWalkState::error:
+      return false;
+  }
+  return settle();
+}
+
+// Decides what the context is, and whether the next Frame lies below the caller's sp: then it belongs to this frame.
+bool StackWalk::Walk::settle() {
+  if (!owner_->code_.is_managed(pc())) {
+    const bool more = at_.frame.address != 0;
+    at_.state = more ? StackWalkState::frame : StackWalkState::complete;
+    if (!more && error_.code != ErrorCode::none) at_.state = StackWalkState::error;
+    return more;
+  }
+  at_.state = StackWalkState::frameless;
+  if (at_.frame.address == 0) return true;
+  // Without the caller nothing is skipped; the failure shows when the walk leaves this frame.
+  auto caller = caller_of(at_);
+  if (caller && at_.frame.address < caller->sp()) at_.state = StackWalkState::skipped_frame;
+  return true;
+}
+
+Result<std::size_t> StackWalk::raw_context(const StackDataFrame& handle, std::span<std::byte> out) const {
+  return arch::encode_context(handle.context, out, handle.context_flags);
+}
+
+Address StackWalk::frame_address(const StackDataFrame& handle) {
+  const bool at_frame = handle.state == StackWalkState::frame || handle.state == StackWalkState::skipped_frame;
+  return at_frame ? handle.frame.address : 0;
+}
+
+Result<Address> StackWalk::method_desc(Address frame) const {
+  auto record = read_frame(memory_, frame);
+  if (!record) return fail(record.error());
+  return frame_method(memory_, *record);
+}
+
+Result<Address> StackWalk::method_desc(const StackDataFrame& handle) {
+  if (frame_address(handle) == 0) {
+    const auto pc = handle.pc_is_return_address ? CodeAddress::after_call(handle.context.pc())
+                                                : CodeAddress::exact(handle.context.pc());
+    const CodeInfo& info = code_.find(pc);
+    return info.is_managed() ? info.method_desc : 0;
+  }
+  const auto& l = memory_.layouts().inlined_call_frame;
+  if (handle.frame.type == FrameType::inlined_call && handle.state == StackWalkState::skipped_frame) {
+    auto pc = memory_.pointer(handle.frame.address, l.caller_return_address);
+    if (!pc) return pc;
+    const CodeInfo info = *pc == 0 ? CodeInfo{} : code_.find(CodeAddress::after_call(*pc));
+    if (info.is_managed() && has_method_context_argument(memory_, info.method_desc)) {
+      if (l.size == 0) return fail(ErrorCode::field_unavailable);
+      return memory_.pointer_at(handle.frame.address + l.size);
+    }
+  }
+  return frame_method(memory_, handle.frame);
+}
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,98 @@
+// The runtime's StackWalk contract, version 1: a lazy walk over managed frames and explicit Frames.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "dotnet/code/code_manager.h"
+#include "dotnet/code/frames/frame_update.h"
+#include "dotnet/code/threads.h"
+
+namespace mixstack::dotnet {
+
+/// Where a walk stands (StackWalkState of StackWalk_1.cs).
+enum class StackWalkState : std::uint8_t {
+  complete,
+  error,
+  frameless,      ///< the context is managed code
+  frame,          ///< the context is native; the next step resumes from the current explicit Frame
+  skipped_frame,  ///< the context is managed; the current explicit Frame lies inside its stack frame
+};
+
+/// What one element of the walk is: IStackDataFrameHandle. Plain data; outlives the walk.
+struct StackDataFrame {
+  StackWalkState state = StackWalkState::complete;
+  Registers context;  ///< registers that are not known are absent
+  bool pc_is_return_address = false;
+  std::uint32_t context_flags = 0;  ///< of raw_context; 0: CONTEXT_FULL
+  FrameRecord frame;                ///< the explicit Frame the walk stands at; address 0 when the list is exhausted
+};
+
+/// The contract's operations for one capture. Borrows the code manager and the memory. Not thread-safe.
+class StackWalk {
+ public:
+  /// `memory` is the overlay of a capture, or the memory of a stopped process or core. `pac_mask` clears pointer
+  /// authentication from return addresses (ARM64).
+  StackWalk(CodeManager& code, const RuntimeMemory& memory, std::uint64_t pac_mask = 0)
+      : code_(code), memory_(memory), pac_mask_(pac_mask) {}
+
+  /// One walk, advanced on demand.
+  class Walk {
+   public:
+    /// Moves to the first or next element; false at the end, see error().
+    [[nodiscard]] bool next();
+    [[nodiscard]] const StackDataFrame& current() const { return at_; }
+    /// Why the walk ended: code none when it is complete. `limit_exceeded` and `stack_not_advancing` guard against
+    /// hostile stacks, errors of unwinding and of Frames are passed on.
+    [[nodiscard]] const Error& error() const { return error_; }
+
+   private:
+    friend class StackWalk;
+    Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context);
+    [[nodiscard]] bool start();
+    [[nodiscard]] bool advance();
+    [[nodiscard]] bool step_out_of_managed();
+    [[nodiscard]] bool step_out_of_frame();
+    void pop_frame();
+    [[nodiscard]] bool settle();
+    [[nodiscard]] bool stop(const Error& error);
+    [[nodiscard]] Result<Registers> caller_of(const StackDataFrame& frame) const;
+    [[nodiscard]] CodeAddress pc() const;
+
+    StackWalk* owner_;
+    AddressRange stack_;
+    StackDataFrame at_;
+    bool started_ = false;
+    std::size_t elements_ = 0;
+    Error error_;
+  };
+
+  /// CreateStackWalk: nothing is read before the first next(). `context` are the thread's registers.
+  [[nodiscard]] Walk create_stack_walk(const ManagedThread& thread, const Registers& context) {
+    return Walk(*this, thread, context);
+  }
+
+  /// GetRawContext: a Windows CONTEXT of the target's CPU. Registers nobody defined are zero. Answers its size;
+  /// `invalid_argument` (value: size needed) for a smaller buffer.
+  [[nodiscard]] Result<std::size_t> raw_context(const StackDataFrame& handle, std::span<std::byte> out) const;
+  /// GetFrameAddress: the explicit Frame, 0 where the context does not stand at one.
+  [[nodiscard]] static Address frame_address(const StackDataFrame& handle);
+  /// GetFrameName: empty for an unknown identifier.
+  [[nodiscard]] std::string_view frame_name(std::uint64_t identifier) const {
+    return dotnet::frame_name(memory_.layouts(), identifier);
+  }
+  /// GetMethodDescPtr(framePtr): 0 where not applicable.
+  [[nodiscard]] Result<Address> method_desc(Address frame) const;
+  /// GetMethodDescPtr(handle), with the ReportInteropMD case: an InlinedCallFrame skipped inside an IL stub that takes
+  /// the real method as hidden argument answers that method.
+  [[nodiscard]] Result<Address> method_desc(const StackDataFrame& handle);
+
+  static constexpr std::size_t kMaxElements = 1u << 20;
+
+ private:
+  CodeManager& code_;
+  RuntimeMemory memory_;
+  std::uint64_t pac_mask_;
+};
+
+}  // namespace mixstack::dotnet

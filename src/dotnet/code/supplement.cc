@@ -1,0 +1,165 @@
+#include "dotnet/code/supplement.h"
+
+#include <algorithm>
+
+#include "dotnet/code/frames/frame_chain.h"
+#include "dotnet/code/method_check.h"
+#include "dotnet/code/threads.h"
+
+namespace mixstack::dotnet {
+namespace {
+
+// Offsets of .NET 10.0 (10.0.9 arm64, 10.0.12 x64), read on live processes; the order of the members is that of
+// src/coreclr/vm/{frames.h,threads.h,codeman.h}. Structures have the same shape on all 64-bit Unix targets.
+struct Shape {
+  Field field;
+  std::uint32_t offset;
+};
+
+bool looks_like(std::initializer_list<Shape> shapes) {
+  return std::all_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.field.offset == s.offset; });
+}
+
+constexpr std::string_view kDatum = "InlinedCallFrame.Datum";
+constexpr std::string_view kMethodDescPtr = "FramedMethodFrame.MethodDescPtr";
+constexpr std::string_view kDispatch = "StubDispatchFrame.RepresentativeMTPtr";
+constexpr std::string_view kExternal = "ExternalMethodFrame.Indirection";
+constexpr std::string_view kDebugInfo = "RealCodeHeader.DebugInfo";
+constexpr std::string_view kRangeListType = "CodeRangeMapRangeList.RangeListType";
+constexpr std::string_view kStackBounds = "Thread.CachedStackBase";
+constexpr std::string_view kHijack = "Thread.HijackedReturnAddress";
+
+bool is_unix_64(const Layouts& l) {
+  return l.pointer_size == 8 && !l.is_windows && (l.arch == Arch::x86_64 || l.arch == Arch::aarch64);
+}
+
+bool inlined_call_frame_of_10(const Layouts& l) {
+  const auto& i = l.inlined_call_frame;
+  return is_unix_64(l) && i.size == 56 &&
+         looks_like({{i.call_site_sp, 24}, {i.caller_return_address, 32}, {i.callee_saved_fp, 40}});
+}
+bool framed_method_frame_of_10(const Layouts& l) {
+  return is_unix_64(l) && l.framed_method_frame.size == 32 &&
+         looks_like({{l.framed_method_frame.transition_block, 16}});
+}
+bool code_header_of_10(const Layouts& l) {
+  return is_unix_64(l) && looks_like({{l.real_code_header.gc_info, 16}, {l.real_code_header.method_desc, 24}});
+}
+bool range_section_of_10(const Layouts& l) {
+  return is_unix_64(l) &&
+         looks_like(
+             {{l.range_section.jit_manager, 24}, {l.range_section.r2r_module, 32}, {l.range_section.heap_list, 40}});
+}
+// Thread: link, stack base and limit, two more limits, hijacked return address, its slot, its method, ..., OS id.
+bool thread_of_10(const Layouts& l) {
+  const auto& t = l.thread;
+  if (!is_unix_64(l) || !t.link_next || !t.os_id) return false;
+  const std::uint32_t link = t.link_next.offset;
+  return looks_like({{t.os_id, link + 184}, {t.gc_handle, link + 192}, {t.last_thrown_object, link + 224}});
+}
+
+}  // namespace
+
+Supplement Supplement::apply(Layouts& l) {
+  using State = SupplementEntry::State;
+  Supplement s;
+  const auto supply = [&](std::string_view name, bool known_shape,
+                          std::initializer_list<std::pair<Field*, std::uint32_t>> fields) {
+    const bool described = std::all_of(fields.begin(), fields.end(), [](auto& f) { return f.first->present(); });
+    if (described) return s.note(name, State::described);
+    if (!known_shape) return s.note(name, State::no_match);
+    for (const auto& [field, offset] : fields)
+      if (!field->present()) field->offset = offset;
+    s.note(name, State::unproved);
+  };
+  supply(kDatum, inlined_call_frame_of_10(l), {{&l.inlined_call_frame.datum, 16}});
+  const bool framed = framed_method_frame_of_10(l);
+  supply(kMethodDescPtr, framed, {{&l.framed_method_frame.method_desc, 24}});
+  supply(kDispatch, framed,
+         {{&l.stub_dispatch_frame.method_desc, 24},
+          {&l.stub_dispatch_frame.representative_mt, 32},
+          {&l.stub_dispatch_frame.representative_slot, 40}});
+  supply(kExternal, framed, {{&l.external_method_frame.zap_module, 32}, {&l.external_method_frame.indirection, 40}});
+  supply(kDebugInfo, code_header_of_10(l), {{&l.real_code_header.debug_info, 0}, {&l.real_code_header.eh_info, 8}});
+  supply(kRangeListType, range_section_of_10(l), {{&l.range_section.range_list, 48}, {&l.code_range_list.type, 288}});
+  const bool thread = thread_of_10(l);
+  const std::uint32_t link = thread ? l.thread.link_next.offset : 0;
+  supply(kStackBounds, thread, {{&l.thread.cached_stack_base, link + 8}, {&l.thread.cached_stack_limit, link + 16}});
+  supply(kHijack, thread,
+         {{&l.thread.hijacked_return_address, link + 40}, {&l.thread.hijacked_return_address_slot, link + 48}});
+  update_thread_extent(l.thread);
+  return s;
+}
+
+bool Supplement::supplied(std::string_view field) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const SupplementEntry& e) {
+    return e.field == field &&
+           (e.state == SupplementEntry::State::unproved || e.state == SupplementEntry::State::verified);
+  });
+}
+
+void Supplement::conclude(std::string_view field, unsigned agreed, unsigned disagreed,
+                          std::initializer_list<Field*> fields) {
+  using State = SupplementEntry::State;
+  for (auto& e : entries_) {
+    if (e.field != field || (e.state != State::unproved && e.state != State::verified)) continue;
+    if (disagreed > agreed) {
+      e.state = State::contradicted;
+      for (Field* f : fields) *f = {};
+    } else if (agreed != 0) {
+      e.state = State::verified;
+    }
+  }
+}
+
+// Every started thread's stack bounds are page aligned and hold its newest Frame; the hijack words are the pattern the
+// constructor leaves (0xcc...) or belong to a thread that says it was hijacked once: a slot on its own stack.
+void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
+  const RuntimeMemory memory(reader, l);
+  unsigned bounds_good = 0, bounds_bad = 0, hijack_good = 0, hijack_bad = 0;
+  for (const ManagedThread& t : read_threads(memory).threads) {
+    if (t.os_id == 0 || t.is_unstarted() || t.is_dead()) continue;
+    const bool aligned = t.stack.begin % 4096 == 0 && t.stack.end % 4096 == 0;
+    const bool holds = t.frame == memory.all_ones() || t.stack.contains(t.frame);
+    (!t.stack.empty() && aligned && holds ? bounds_good : bounds_bad)++;
+    auto slot = memory.pointer(t.address, l.thread.hijacked_return_address_slot);
+    constexpr Address kUnset = 0xcccccccccccccccc;
+    const bool plausible = slot && (*slot == kUnset || *slot == 0 || t.stack.contains(*slot));
+    (plausible ? hijack_good : hijack_bad)++;
+  }
+  conclude(kStackBounds, bounds_good, bounds_bad, {&l.thread.cached_stack_base, &l.thread.cached_stack_limit});
+  conclude(kHijack, hijack_good, hijack_bad,
+           {&l.thread.hijacked_return_address, &l.thread.hijacked_return_address_slot});
+}
+
+// The datum of an active call is 0, marked as a calli target, or a method the runtime calls natively.
+void Supplement::verify_frames(const MemoryReader& reader, Layouts& l) {
+  const RuntimeMemory memory(reader, l);
+  constexpr std::size_t kEnough = 64;
+  unsigned good = 0, bad = 0, framed_good = 0, framed_bad = 0;
+  for (const ManagedThread& t : read_threads(memory).threads) {
+    if (t.os_id == 0 || good + bad > kEnough) continue;
+    for (const FrameRecord& f : read_frame_chain(memory, t.frame, t.stack).frames) {
+      if (f.type == FrameType::prestub_method) {
+        auto md = memory.pointer(f.address, l.framed_method_frame.method_desc);
+        if (md) (is_method_desc(memory, *md) ? framed_good : framed_bad)++;
+      }
+      if (f.type != FrameType::inlined_call) continue;
+      auto active = memory.pointer(f.address, l.inlined_call_frame.caller_return_address);
+      auto datum = memory.pointer(f.address, l.inlined_call_frame.datum);
+      if (!active || *active == 0 || !datum || *datum < 0x10000 || (*datum & 1) != 0) continue;
+      const Address method = *datum & ~Address{7};
+      auto kind = is_method_desc(memory, method) ? method_class(memory, method) : fail(ErrorCode::mismatch);
+      (kind && (*kind == MethodClass::pinvoke || *kind == MethodClass::dynamic) ? good : bad)++;
+    }
+  }
+  conclude(kDatum, good, bad, {&l.inlined_call_frame.datum});
+  conclude(kMethodDescPtr, framed_good, framed_bad, {&l.framed_method_frame.method_desc});
+}
+
+void Supplement::verify(const MemoryReader& memory, Layouts& layouts) {
+  verify_threads(memory, layouts);
+  verify_frames(memory, layouts);
+}
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,75 @@
+// The runtime's threads: the list, what each Thread object says, and its bytes as roots of a capture.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dotnet/code/runtime_memory.h"
+#include "mixstack/target.h"
+
+namespace mixstack::dotnet {
+
+/// One Thread object (src/coreclr/vm/threads.h), as read from one memory. Plain data.
+struct ManagedThread {
+  Address address = 0;
+  std::uint32_t id = 0;      ///< managed id, 0 when not assigned
+  std::uint64_t os_id = 0;   ///< in the target's own pid namespace; 0: not started
+  std::uint32_t state = 0;   ///< ThreadState bits
+  bool cooperative = false;  ///< GC mode: true while the thread runs managed code
+  Address frame = 0;         ///< newest explicit Frame; all ones: none
+  Address exception_tracker = 0;
+  Address thread_object_handle = 0;  ///< GC handle of the managed Thread object
+  Address last_thrown_handle = 0;
+  AddressRange stack;  ///< as the runtime knows it; empty when not known
+  /// A suspension replaced the return address in this stack slot by its own; the true one is `hijacked_return`.
+  Address hijacked_slot = 0, hijacked_return = 0;
+
+  [[nodiscard]] bool is_hijacked() const { return hijacked_slot != 0; }
+  /// TS_Dead, TS_Unstarted, TS_Background of ThreadState.
+  [[nodiscard]] bool is_dead() const { return (state & 0x00000800) != 0; }
+  [[nodiscard]] bool is_unstarted() const { return (state & 0x00000400) != 0; }
+  [[nodiscard]] bool is_background() const { return (state & 0x00000200) != 0; }
+};
+
+struct ThreadList {
+  std::vector<ManagedThread> threads;
+  Error error;  ///< why the list is not whole: a cycle or too long (`limit_exceeded`), or unreadable
+};
+
+/// Bound on hostile lists.
+inline constexpr std::size_t kMaxThreads = 1u << 16;
+
+/// One thread from its object's bytes: one read.
+[[nodiscard]] Result<ManagedThread> read_thread(const RuntimeMemory& memory, Address address);
+/// All threads of the ThreadStore, in the order of their creation. Over the overlay of a capture that took ThreadRoots
+/// the answer belongs to the copied stacks. An error is part of the answer: threads before it are right.
+[[nodiscard]] ThreadList read_threads(const RuntimeMemory& memory);
+
+/// The managed thread's name (Thread.Name) as UTF-8, at most 4 KiB; empty when it has none. The managed object may move
+/// while the process runs: `mismatch` when the object is not (or no longer) this thread's after a few tries.
+/// `object_method_table_of_thread` is checked when not 0.
+[[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
+
+/// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
+[[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);
+
+/// The Thread objects as roots of a capture. `prepare` before the stop finds the list; inside the stop two or three
+/// reads find what was added since. Thread-safe against itself by being used from one thread only.
+class ThreadRoots final : public RootSource {
+ public:
+  /// Borrows the layouts behind `layouts`.
+  explicit ThreadRoots(const Layouts& layouts) : layouts_(&layouts) {}
+  /// Walks the list of the running process.
+  void prepare(const MemoryReader& memory);
+  void collect(const MemoryReader& memory, std::vector<AddressRange>& out) override;
+
+ private:
+  [[nodiscard]] bool walk_from(const RuntimeMemory& memory, Address link);
+
+  const Layouts* layouts_;
+  std::vector<Address> known_;  // Thread addresses in list order
+  std::uint32_t count_ = 0;     // ThreadStore.ThreadCount when they were found
+};
+
+}  // namespace mixstack::dotnet
