@@ -1,0 +1,19 @@
+// Which GOT slot each stub of a PLT section jumps through, by decoding its instructions.
+#pragma once
+
+#include <vector>
+
+#include "object/elf_image.h"
+
+namespace mixstack::object {
+
+struct PltJump {
+  std::uint64_t address = 0;  ///< of the stub
+  std::uint32_t size = 0;
+  std::uint64_t slot = 0;  ///< address of the pointer it jumps through
+};
+
+/// `section` with its bytes. Stubs whose form is not known are left out.
+[[nodiscard]] std::vector<PltJump> decode_plt(Arch arch, const Section& section);
+
+}  // namespace mixstack::object
