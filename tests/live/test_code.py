@@ -6,7 +6,7 @@ class Kinds(LiveCase):
     def test_tiers(self):
         seen = self.check("tiers")
         for thread in ("tier0", "later", "tier1"):
-            self.assert_order(seen.names(thread), "scen_block", "Tiering.Inner", "Tiering.Outer", "Tiering.<>c", "StartCallback")
+            self.assert_order(seen.names(thread), "scen_block", "Tiering.Inner", "Tiering.Outer", "Tiering+<>c", "StartCallback")
 
     def test_on_stack_replacement_is_one_frame(self):
         seen = self.check("osr")
@@ -78,3 +78,11 @@ class Waiting(LiveCase):
 
     def test_pool_and_timer(self):
         self.check("pool")
+
+    def test_blocked_in_callbacks_of_the_runtime(self):
+        """Resolvers called while a call is prepared or dispatched: PrestubMethodFrame, StubDispatchFrame."""
+        seen = self.check("resolvers")
+        self.assert_order(seen.names("dll-import", "managed"), "Scene.Park", "GetResolvedUnmanagedDll", "Resolvers+<>c")
+        self.assert_order(seen.names("prestub", "managed"), "Scene.Park", "ResolveUsingEvent", "CallIntoAbsentAssembly")
+        self.assert_order(seen.names("interface-dispatch", "managed"), "Scene.Park", "Castable.GetInterfaceImplementation",
+                          "Resolvers+<>c")

@@ -35,15 +35,23 @@ def native(source=REPOSITORY / "tests" / "debuggees"):
     stamp.touch()
 
 
-def dotnet(project, output):
+def dotnet(project, output, *properties):
     """One .NET project, in release, into `output`. No build server is left behind."""
     stamp = output / "stamp"
     if stamp.exists() and stamp.stat().st_mtime >= _newest(project, {".cs", ".csproj", ".props"}):
         return
     environment = dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1")
-    _run(["dotnet", "build", "-c", "Release", "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false"],
+    _run(["dotnet", "build", "-c", "Release", "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false",
+          *properties],
          cwd=project, env=environment)
     stamp.touch()
+
+
+def old_runtime(version):
+    """A self-contained program on .NET 8 or 9; its runtime comes from the package registry on the first build."""
+    output = BUILD / "debuggees" / f"OldRuntime{version}"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "OldRuntime", output, f"-p:OldVersion={version}")
+    return output / "OldRuntime"
 
 
 def have_dotnet():
