@@ -7,6 +7,7 @@ import dataclasses
 import re
 
 from method_names import canonical
+from witnesses import context_registers
 
 # The oddities (known differences), by name.
 INLINED_CALL_ADDRESS = "inlined-call-address"    # precompiled code: the Frame's address is not the return address
@@ -147,6 +148,47 @@ def compare_managed(tid, witness_frames, our_frames):
         position, matched = found + 1, matched + 1
     differences.extend(_extra(tid, ours[position:], clrmd_is_blind=matched == 0))
     return differences
+
+
+_CALLEE_SAVED = ("rbx", "r12", "r13", "r14", "r15")
+# Frames that hold every callee-saved register; after any other kind ClrMD's contexts keep stale ones.
+_WHOLE_CONTEXT = ("SoftwareExceptionFrame", "FaultingExceptionFrame", "PrestubMethodFrame", "StubDispatchFrame",
+                  "ExternalMethodFrame", "DynamicHelperFrame", "ResumableFrame", "RedirectedThreadFrame")
+
+
+def _matches(witness_frames, our_frames):
+    """(oracle frame, our frame, whether ClrMD's callee-saved registers mean something) for frames equal by ip and sp."""
+    ours = {(number(f["ip"]), number(f["sp"])): f for f in our_frames if is_managed(f)}
+    whole = bool(witness_frames) and witness_frames[0]["kind"] == "managed"
+    for frame in witness_frames:
+        if frame["kind"] != "managed":
+            whole = frame.get("frameName") in _WHOLE_CONTEXT
+        elif (number(frame["ip"]), number(frame["sp"])) in ours:
+            yield frame, ours[number(frame["ip"]), number(frame["sp"])], whole
+
+
+def compare_registers(tid, witness_frames, our_frames):
+    """The registers we claim to know in a managed frame equal those of ClrMD's context, where it defines them.
+    Answers the differences and the number of registers compared."""
+    differences, compared = [], 0
+    for witness, mine, whole in _matches(witness_frames, our_frames):
+        context = context_registers(witness)
+        for name in ("rip", "rsp", "rbp") + (_CALLEE_SAVED if whole else ()):
+            if name not in mine.get("registers", {}):
+                continue
+            compared += 1
+            if number(mine["registers"][name]) != context[name]:
+                differences.append(Difference(tid, "register", f"{name} {context[name]:#x}, ours "
+                                                               f"{mine['registers'][name]} in {_label(mine)}"))
+    return differences, compared
+
+
+def compare_explicit(tid, witness_frames, our_frames):
+    """Every explicit Frame ClrMD reports is in our `--frames` output, by address and kind."""
+    ours = {(number(f["frame_address"]), f["name"]) for f in our_frames if f.get("code_kind") == "runtime_frame"}
+    seen = {(number(f["sp"]), f["frameName"]) for f in witness_frames if f["kind"] == "runtime" and f["frameName"]}
+    return [Difference(tid, "Frame", f"{name} at {address:#x} is missing") for address, name in sorted(seen)
+            if not any(address == place and name in text for place, text in ours)]
 
 
 def is_code_of_image(frame):

@@ -1,0 +1,56 @@
+"""Options of the command against the witnesses: registers, explicit Frames, managed-only."""
+from harness import LiveCase
+import processes
+import stack_compare
+
+SCENARIOS = ("reverse_pinvoke", "funclets", "hardware_exceptions", "resolvers", "spin", "uco_fnptr", "marshalling")
+
+
+def _threads(seen):
+    ours = {thread["tid"]: thread for thread in seen.dump["threads"]}
+    for witness in seen.oracle["threads"]:
+        if witness["isAlive"] and witness["osId"] in ours:
+            yield witness["osId"], witness["frames"], ours[witness["osId"]]["frames"]
+
+
+class Details(LiveCase):
+    def test_registers(self):
+        for scenario in SCENARIOS:
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                seen = self.observe(debuggee, ("--registers",), with_gdb=False)
+                total = 0
+                for tid, theirs, ours in _threads(seen):
+                    differences, compared = stack_compare.compare_registers(tid, theirs, ours)
+                    total += compared
+                    self.assertEqual([str(d) for d in differences], [])
+                self.assertGreater(total, 20, "hardly a register was compared")
+
+    def test_explicit_frames(self):
+        for scenario in SCENARIOS:
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                seen = self.observe(debuggee, ("--frames",), with_gdb=False)
+                self.assert_no_faults(seen)
+                for tid, theirs, ours in _threads(seen):
+                    self.assertEqual([str(d) for d in stack_compare.compare_explicit(tid, theirs, ours)], [])
+
+    def test_managed_only(self):
+        with processes.scenario("reverse_pinvoke") as debuggee:
+            seen = self.observe(debuggee, ("--managed-only",), with_gdb=False)
+            self.assert_no_faults(seen)
+            kinds = {frame["kind"] for thread in seen.dump["threads"] for frame in thread["frames"]}
+            self.assertEqual(kinds, {"managed"})
+
+    def test_max_frames_marks_the_cut(self):
+        with processes.scenario("deep", 500) as debuggee:
+            seen = self.observe(debuggee, ("--max-frames", "50"), with_gdb=False)
+            thread = seen.thread("deep")
+            self.assertEqual(len(thread["frames"]), 50)
+            self.assertEqual(stack_compare.reason(thread), "max-frames")
+
+    def test_one_thread(self):
+        with processes.scenario("sleep") as debuggee:
+            whole = self.observe(debuggee, with_gdb=False)
+            tid = whole.thread("sleeper")["tid"]
+            single = self.observe(debuggee, ("-t", str(tid)), with_oracle=False, with_gdb=False)
+            self.assertEqual([thread["tid"] for thread in single.dump["threads"]], [tid])
+            self.assertEqual(single.dump["threads"][0]["frames"], whole.thread("sleeper")["frames"])
