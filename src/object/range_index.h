@@ -35,7 +35,8 @@ class RangeIndex {
       n -= half;
     }
     const auto& e = entries_[static_cast<std::size_t>(base - begins_.data())];
-    return address - *base < e.end - *base ? e.number : kNone;
+    // kNone is all ones: no branch that random addresses would mispredict.
+    return e.number | (static_cast<std::uint32_t>(address - *base < e.end - *base) - 1u);
   }
 
   [[nodiscard]] std::size_t size() const { return begins_.size(); }

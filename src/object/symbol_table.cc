@@ -49,7 +49,7 @@ std::uint32_t SymbolTable::find_index(std::uint64_t address) const {
   auto i = static_cast<std::uint32_t>(base - starts_.data());
   if (starts_[i] > offset) return kNone;
   for (int depth = 0; depth < kMaxNesting && i != kNone; depth++) {
-    if (offset - starts_[i] < entries_[i].size) return i;
+    if (offset - starts_[i] < sizes_[i]) return i;
     i = entries_[i].enclosing;
   }
   return kNone;
@@ -57,7 +57,7 @@ std::uint32_t SymbolTable::find_index(std::uint64_t address) const {
 
 Symbol SymbolTable::symbol(std::uint32_t index) const {
   const auto& e = entries_[index];
-  return {without_version(name_of(e)), base_ + starts_[index], e.size, false};
+  return {without_version(name_of(e)), base_ + starts_[index], sizes_[index], false};
 }
 
 std::optional<Symbol> SymbolTable::find(std::uint64_t address) const {

@@ -58,7 +58,6 @@ class SymbolTable {
  private:
   friend class SymbolTableBuilder;
   struct Entry {
-    std::uint32_t size;
     std::uint32_t name;       // offset in its string table
     std::uint32_t enclosing;  // the nearest earlier entry that reaches beyond this one's end, or kNone
     std::uint32_t source;     // index in strings_
@@ -73,6 +72,7 @@ class SymbolTable {
   std::vector<std::span<const std::byte>> strings_;
   std::uint64_t base_ = 0;             // starts_ are relative to it
   std::vector<std::uint32_t> starts_;  // ascending
+  std::vector<std::uint32_t> sizes_;   // apart from entries_: all that a look-up needs fits the first cache level
   std::vector<Entry> entries_;
   bool is_full_ = false;
   std::unique_ptr<Plt> plt_;

@@ -57,6 +57,7 @@ std::shared_ptr<SymbolTable> SymbolTableBuilder::build() {
       table_->is_full_ |= s.type == SHT_SYMTAB && s.size != 0;
   sort();
   table_->starts_.reserve(raw_.size());
+  table_->sizes_.reserve(raw_.size());
   table_->entries_.reserve(raw_.size());
   for (std::size_t i = 0; i < raw_.size();) {
     std::size_t end = i + 1;
@@ -186,10 +187,11 @@ void SymbolTableBuilder::push(const Raw& raw, std::uint32_t size) {
   auto& starts = table_->starts_;
   const std::uint64_t end = std::uint64_t{raw.start} + size;
   std::uint32_t enclosing = entries.empty() ? SymbolTable::kNone : static_cast<std::uint32_t>(entries.size() - 1);
-  while (enclosing != SymbolTable::kNone && std::uint64_t{starts[enclosing]} + entries[enclosing].size <= end)
+  while (enclosing != SymbolTable::kNone && std::uint64_t{starts[enclosing]} + table_->sizes_[enclosing] <= end)
     enclosing = entries[enclosing].enclosing;
   starts.push_back(raw.start);
-  entries.push_back({size, raw.name, enclosing, raw.source});
+  table_->sizes_.push_back(size);
+  entries.push_back({raw.name, enclosing, raw.source});
 }
 
 bool SymbolTableBuilder::wins(const Raw& a, const Raw& b) const {
