@@ -53,6 +53,7 @@ internal static class Program
                 case "signals": Console.WriteLine($"SIGNALS {Native.SignalsGot()}"); break;
                 case "churned": Console.WriteLine($"CHURNED {Threads.Churned}"); break;
                 case "collections": Console.WriteLine($"COLLECTIONS {GC.CollectionCount(0)}"); break;
+                case "traffic": Console.WriteLine($"TRAFFIC {Traffic.Progress}"); break;
                 case "quit": return;
             }
         }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,6 +208,7 @@ int scen_vfork_parent(int seconds) {
     in_place.fetch_add(1);
     pid_t child = vfork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with the test's debuggee
         struct timespec rest = {seconds, 0};
         nanosleep(&rest, nullptr);
         _exit(0);
