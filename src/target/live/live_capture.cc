@@ -16,6 +16,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSpareThreads = 64;      // born between the list and the stop
 constexpr std::size_t kMaxTouched = 32 << 20;  // of the buffer, before the stop
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kLeftStackBytes = 1 << 20;  // of a stack left for a signal stack, beyond the initial bytes
+const auto kNotRead = fail(ErrorCode::no_such_thread);
 
 #ifndef MADV_POPULATE_WRITE
 constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
@@ -46,7 +48,7 @@ Result<void> LiveCapture::list_threads() {
   if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
   slots_.reserve(tids.size() + kSpareThreads);
   for (const ThreadId tid : tids)
-    slots_.push_back({tid, proc_.thread_stat(tid).value_or(ThreadStat{}), fail(ErrorCode::no_such_thread), kNoCopy});
+    slots_.push_back({tid, proc_.thread_stat(tid).value_or(ThreadStat{}), kNotRead, kNoCopy});
   return {};
 }
 
@@ -85,15 +87,36 @@ Result<void> LiveCapture::seize_all(ThreadStopper& stopper) const {
 void LiveCapture::read_registers(ThreadStopper& stopper) {
   const auto threads = stopper.threads();
   for (std::size_t i = slots_.size(); i < threads.size(); i++)
-    slots_.push_back({threads[i].tid, {}, fail(ErrorCode::no_such_thread), kNoCopy});
+    slots_.push_back({threads[i].tid, {}, kNotRead, kNoCopy});
   for (std::size_t i = 0; i < threads.size(); i++) {
     if (threads[i].phase != StopPhase::stopped || threads[i].is_foreign) continue;
-    slots_[i].registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
-    if (!slots_[i].registers) continue;
+    auto& registers = slots_[i].registers;
+    registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
+    if (registers && registers->syscall < 0) threads[i].is_running = true;
+  }
+}
+
+void LiveCapture::list_copies(bool of_running, std::span<const StoppedThread> threads) {
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    const auto& registers = slots_[i].registers;
+    if (!registers || threads[i].is_running != of_running) continue;
     slots_[i].copy = copies_.size();
-    copies_.push_back({slots_[i].registers->registers.sp(), slots_[i].registers->thread_pointer});
+    copies_.push_back({registers->registers.sp(), registers->thread_pointer});
     copy_slots_.push_back(i);
   }
+}
+
+void LiveCapture::copy_and_release(ThreadStopper& stopper, const std::vector<Region>& regions) {
+  read_registers(stopper);
+  list_copies(true, stopper.threads());
+  const std::size_t running = copies_.size();
+  list_copies(false, stopper.threads());
+  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
+  copy_stacks(0, running, regions);
+  if (request_.roots != nullptr) roots_.read(*request_.roots);
+  if (!hold_all_) stopper.release_running();
+  copy_stacks(running, copies_.size(), regions);
+  stopper.release_all();
 }
 
 std::span<std::byte> LiveCapture::room_for(std::size_t size) {
@@ -105,16 +128,17 @@ std::span<std::byte> LiveCapture::room_for(std::size_t size) {
   return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
 }
 
-void LiveCapture::copy_stacks(const std::vector<Region>& regions) {
-  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
-  for (const auto& c : copies_) reads_.push_back({c.begin, room_for(c.size)});
-  memory_.read_ranges(reads_);
+void LiveCapture::copy_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
+  for (std::size_t i = begin; i < end; i++) reads_.push_back({copies_[i].begin, room_for(copies_[i].size)});
+  memory_.read_ranges(std::span(reads_).subspan(begin, end - begin));
+  copy_left_stacks(begin, end, regions);
 }
 
 /// A thread in a handler on an alternate signal stack: its other stack, which the kernel's signal frame points into,
 /// belongs to the same instant.
-void LiveCapture::copy_left_stacks(const std::vector<Region>& regions) {
-  for (std::size_t i = 0; i < copies_.size(); i++) {
+void LiveCapture::copy_left_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
+  const std::size_t before = left_reads_.size();
+  for (std::size_t i = begin; i < end; i++) {
     const Slot& slot = slots_[copy_slots_[i]];
     const Address sp = slot.registers->registers.sp();
     const AddressRange own = home_stack(regions, slot.tid == info_.pid, slot.registers->thread_pointer);
@@ -122,11 +146,11 @@ void LiveCapture::copy_left_stacks(const std::vector<Region>& regions) {
     const MemorySlice stack{reads_[i].address, reads_[i].out.first(reads_[i].done)};
     const Address left = lowest_pointer_into(stack, sp, own);
     if (left == 0) continue;
-    const Address begin = left - own.begin > kRedZone ? left - kRedZone : own.begin;
-    const auto size = std::min<Address>(own.end - begin, request_.initial_stack_bytes + (std::size_t{1} << 20));
-    left_reads_.push_back({begin, room_for(static_cast<std::size_t>(size))});
+    const Address from = left - own.begin > kRedZone ? left - kRedZone : own.begin;
+    const auto size = std::min<Address>(own.end - from, request_.initial_stack_bytes + kLeftStackBytes);
+    left_reads_.push_back({from, room_for(static_cast<std::size_t>(size))});
   }
-  memory_.read_ranges(left_reads_);
+  memory_.read_ranges(std::span(left_reads_).subspan(before));
 }
 
 void LiveCapture::give_back_unused_room() {
@@ -186,12 +210,7 @@ Result<Capture> LiveCapture::take(TraceeList& tracees, const std::vector<Region>
   const auto begin = Clock::now();
   stopper.interrupt_all();
   (void)stopper.wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());
-  if (!stopper.has_execed()) {
-    read_registers(stopper);
-    copy_stacks(regions);
-    copy_left_stacks(regions);
-    if (request_.roots != nullptr) roots_.read(*request_.roots);
-  }
+  if (!stopper.has_execed()) copy_and_release(stopper, regions);
   stopper.release_all();
   const auto end = Clock::now();
 

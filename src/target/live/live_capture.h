@@ -16,12 +16,18 @@ namespace mixstack::target {
 
 /// Takes one capture. Everything that can be done before or after the stop is: the list of threads, their names and
 /// states and the mappings are read before, buffers are allocated and touched before, what remains is one pass each of
-/// interrupt, wait, GETREGSET, one bulk read and detach. Used once, by a tracer thread.
+/// interrupt, wait, GETREGSET, bulk read and detach. Used once, by a tracer thread.
+///
+/// The instant captured is the one at which all threads stand still: all registers are read then, and each thread's
+/// stack before that thread goes on. Threads that were at work are copied first, with the runtime's roots, and released
+/// at once; those that wait in a system call stand until theirs are copied, which they cannot notice. (What is given
+/// up: a word that a released thread writes into the stack of a standing one. No return address or saved register is
+/// written so. `LiveOptions::hold_all` keeps all until everything is copied.)
 class LiveCapture {
  public:
   LiveCapture(const ProcDir& proc, const memory::ProcessMemory& memory, const TargetInfo& info,
-              const CaptureRequest& request)
-      : proc_(proc), memory_(memory), info_(info), request_(request), roots_(memory) {}
+              const CaptureRequest& request, bool hold_all)
+      : proc_(proc), memory_(memory), info_(info), request_(request), hold_all_(hold_all), roots_(memory) {}
 
   /// Must run in a tracer thread. `regions` is the list read just before.
   [[nodiscard]] Result<Capture> take(TraceeList& tracees, const std::vector<Region>& regions);
@@ -41,8 +47,10 @@ class LiveCapture {
   [[nodiscard]] Result<void> seize_all(ThreadStopper& stopper) const;
   // in the stop
   void read_registers(ThreadStopper& stopper);
-  void copy_stacks(const std::vector<Region>& regions);
-  void copy_left_stacks(const std::vector<Region>& regions);
+  void list_copies(bool of_running, std::span<const StoppedThread> threads);
+  void copy_and_release(ThreadStopper& stopper, const std::vector<Region>& regions);
+  void copy_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions);
+  void copy_left_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions);
   [[nodiscard]] std::span<std::byte> room_for(std::size_t size);
   // after the stop
   void give_back_unused_room();
@@ -53,6 +61,7 @@ class LiveCapture {
   const memory::ProcessMemory& memory_;
   const TargetInfo& info_;
   const CaptureRequest& request_;
+  bool hold_all_;
   RootReads roots_;
 
   std::vector<Slot> slots_;  // parallel to the stopper's threads

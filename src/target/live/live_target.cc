@@ -26,10 +26,11 @@ constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings b
 
 class LiveTarget final : public Target {
  public:
-  LiveTarget(ProcDir proc, TargetInfo info, std::string auxv)
+  LiveTarget(ProcDir proc, TargetInfo info, std::string auxv, const LiveOptions& options)
       : proc_(std::move(proc)),
         info_(std::move(info)),
         auxv_(std::move(auxv)),
+        options_(options),
         memory_(proc_.memory_tid(), open_memory(proc_)) {}
 
   [[nodiscard]] const TargetInfo& info() const override { return info_; }
@@ -55,7 +56,7 @@ class LiveTarget final : public Target {
     if (!mapped) return fail(mapped.error());
     Result<Capture> taken = fail(ErrorCode::internal);
     auto ran = run_as_tracer([&](TraceeList& tracees) {
-      LiveCapture capture(proc_, memory_, info_, request);
+      LiveCapture capture(proc_, memory_, info_, request, options_.hold_all);
       taken = capture.take(tracees, *mapped);
     });
     if (!ran) return fail(ran.error());
@@ -66,12 +67,13 @@ class LiveTarget final : public Target {
   ProcDir proc_;
   TargetInfo info_;
   std::string auxv_;
+  LiveOptions options_;
   memory::ProcessMemory memory_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions&) {
+Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions& options) {
   auto proc = ProcDir::open(pid);
   if (!proc) return fail(proc.error());
   if (proc->pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
@@ -80,7 +82,7 @@ Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions&)
   if (info->arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(info->arch));
   auto auxv = proc->read_memory_file("auxv");
   if (!auxv) return fail(auxv.error());
-  return std::make_unique<LiveTarget>(std::move(*proc), std::move(*info), std::move(*auxv));
+  return std::make_unique<LiveTarget>(std::move(*proc), std::move(*info), std::move(*auxv), options);
 }
 
 }  // namespace mixstack::target

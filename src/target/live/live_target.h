@@ -7,8 +7,9 @@
 
 namespace mixstack::target {
 
-/// Room for choices; there are none yet that a CaptureRequest does not make.
-struct LiveOptions {};
+struct LiveOptions {
+  bool hold_all = false;  ///< hold every thread until all stacks are copied (live_capture.h says what differs)
+};
 
 /// Opens a running process without disturbing it: nothing is attached between captures. `pid` may be the id of any of
 /// its threads, and the process may live in other pid and mount namespaces.

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // Rather than sleep in waitpid, which has no deadline, the tracer asks and naps. Naps are short while most stops are
 // still to come and grow for the stragglers.
 constexpr long kFirstNap = 5'000;
-constexpr long kLongestNap = 200'000;
+constexpr long kLongestNap = 100'000;
 
 void* as_data(long value) { return reinterpret_cast<void*>(value); }
 
@@ -202,10 +202,15 @@ void ThreadStopper::release(StoppedThread& t) {
   t.phase = StopPhase::gone;
 }
 
+void ThreadStopper::release_running() {
+  for (auto& t : threads_)
+    if (t.phase == StopPhase::stopped && t.is_running) release(t);
+}
+
 void ThreadStopper::release_all() {
-  for (const bool running : {true, false})
-    for (auto& t : threads_)
-      if (t.phase == StopPhase::stopped && t.is_running == running) release(t);
+  release_running();
+  for (auto& t : threads_)
+    if (t.phase == StopPhase::stopped) release(t);
 }
 
 void ThreadStopper::release_late() {

@@ -52,6 +52,8 @@ class ThreadStopper {
   /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until all there
   /// are stand still. False at the deadline: some are still `pending`, or new ones kept coming.
   [[nodiscard]] bool wait_until_stopped(std::chrono::steady_clock::time_point deadline, bool whole_process);
+  /// Lets those stopped threads go that were running.
+  void release_running();
   /// Lets every stopped thread go, those that were running first.
   void release_all();
   /// Lets those go that stopped after the deadline; to be called after `release_all`.
