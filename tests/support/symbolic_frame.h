@@ -16,9 +16,9 @@
 namespace mixstack::test {
 
 struct SymbolicValue {
-  enum class Kind : std::uint8_t { unknown, entry, sp_relative };
+  enum class Kind : std::uint8_t { unknown, entry, sp_relative, constant };
   Kind kind = Kind::unknown;
-  std::int64_t value = 0;  ///< register number, or distance from the entry sp
+  std::int64_t value = 0;  ///< register number, distance from the entry sp, or the constant
   friend bool operator==(const SymbolicValue&, const SymbolicValue&) = default;
   static SymbolicValue entry(unsigned reg) { return {Kind::entry, reg}; }
   static SymbolicValue address(std::int64_t offset) { return {Kind::sp_relative, offset}; }

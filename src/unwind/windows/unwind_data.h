@@ -22,6 +22,13 @@ struct RuntimeFunction {
   friend bool operator==(const RuntimeFunction&, const RuntimeFunction&) = default;
 };
 
+/// A place in a function. All RVAs of the same image base.
+struct FunctionLocation {
+  RuntimeFunction function;        ///< the row that covers the code (found with CodeAddress::lookup())
+  std::uint32_t pc = 0;            ///< CodeAddress::raw() minus the image base: a return address is *not* lowered
+  bool is_return_address = false;  ///< behind a call: may be in a prologue (stack probes), never in an epilogue
+};
+
 /// Bytes of one image or code heap by RVA.
 class UnwindDataSource {
  public:

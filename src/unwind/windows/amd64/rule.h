@@ -10,12 +10,7 @@
 
 namespace mixstack::unwind::windows {
 
-/// Where in which function. All RVAs of the same image base.
-struct Amd64Location {
-  RuntimeFunction function;        ///< the row that covers the code (found with CodeAddress::lookup())
-  std::uint32_t pc = 0;            ///< CodeAddress::raw() minus the image base: a return address is *not* lowered
-  bool is_return_address = false;  ///< behind a call: cannot be in an epilogue, no code is looked at
-};
+using Amd64Location = FunctionLocation;
 
 /// The rule at `where`, unwind data (and, in version 1, the code at the pc) read through `data`. Trust `certain`,
 /// origin `managed`; `is_signal_frame` for a machine frame. The return address is register 16. Registers saved by the
