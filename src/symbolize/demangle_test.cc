@@ -1,0 +1,60 @@
+#include "symbolize/demangle.h"
+
+#include <gtest/gtest.h>
+
+#include "support/command_output.h"
+
+namespace mixstack::symbolize {
+namespace {
+
+TEST(Demangle, EqualsCxxfiltOnLibstdcxx) {
+  const std::string file = "/lib/x86_64-linux-gnu/libstdc++.so.6";
+  const auto raw =
+      test::command_lines("nm -D --defined-only --format=posix --without-symbol-versions " + file + " | cut -d' ' -f1");
+  const auto told = test::command_lines("nm -D --defined-only --format=posix --without-symbol-versions " + file +
+                                        " | cut -d' ' -f1 | c++filt");
+  ASSERT_GT(raw.size(), 1000u);
+  ASSERT_EQ(raw.size(), told.size());
+  for (std::size_t i = 0; i < raw.size(); i++) EXPECT_EQ(demangle(raw[i]), told[i]);
+}
+
+TEST(Demangle, LeavesOtherNamesAlone) {
+  EXPECT_EQ(demangle("malloc"), "malloc");
+  EXPECT_EQ(demangle(""), "");
+  EXPECT_EQ(demangle("_Z"), "_Z");
+  EXPECT_EQ(demangle("_Znonsense"), "_Znonsense");
+  EXPECT_EQ(demangle("_ZN3foo3barEv.cold"), "foo::bar() [clone .cold]");
+}
+
+TEST(Demangle, ExpansionIsBounded) {
+  // Each pair doubles what it substitutes: 2^40 letters.
+  std::string name = "_Z1fSt4pairIiiE";
+  for (int i = 0; i < 40; i++) {
+    const std::string last =
+        i == 0 ? "S0_" : "S" + std::string(1, static_cast<char>(i < 10 ? '0' + i : 'A' + i - 10)) + "_";
+    name += "St4pairI" + last + last + "E";
+  }
+  EXPECT_LE(demangle(name).size(), std::max(name.size(), kMaxDemangled));
+  EXPECT_EQ(demangle(std::string(kMaxMangled + 1, 'x')).size(), kMaxMangled + 1);
+  std::string deep = "_Z1f";
+  for (int i = 0; i < 4000; i++) deep += "P";
+  EXPECT_FALSE(demangle(deep + "i").empty());
+}
+
+TEST(Demangle, RustLegacyNamesLoseTheirHash) {
+  EXPECT_EQ(demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"), "core::fmt::Formatter::pad");
+  EXPECT_EQ(demangle("_ZN62_$LT$std..io..Error$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE"),
+            "<std::io::Error as core::fmt::Debug>::fmt");
+  EXPECT_EQ(demangle("_ZN3foo4h012E"), "foo::h012");
+}
+
+TEST(Printable, EscapesWhatTerminalsObey) {
+  EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(printable("\xc3\xa4\xff"), "\xc3\xa4\\xff");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_LE(printable(std::string(100000, 'x')).size(), kMaxDemangled);
+}
+
+}  // namespace
+}  // namespace mixstack::symbolize

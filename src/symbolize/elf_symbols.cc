@@ -1,0 +1,66 @@
+#include "symbolize/elf_symbols.h"
+
+#include "symbolize/demangle.h"
+
+namespace mixstack::symbolize {
+namespace {
+
+std::string_view file_name(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_ptr<const object::ElfImage>& image,
+                                                             const std::string& path, const object::PathOpener& open) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = tables_.find(image.get()); it != tables_.end()) return it->second;
+  }
+  // Built outside the lock: two threads may do it twice, none waits for another image.
+  auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open));
+  const std::lock_guard lock(mutex_);
+  return tables_.try_emplace(image.get(), std::move(table)).first->second;
+}
+
+ElfSymbols::ElfSymbols(const object::ModuleMap& modules, object::PathOpener open, std::shared_ptr<SymbolTables> tables)
+    : modules_(modules),
+      open_(std::move(open)),
+      shared_(tables ? std::move(tables) : std::make_shared<SymbolTables>()),
+      tables_(modules.modules().size()) {}
+
+std::optional<SymbolInfo> ElfSymbols::describe(const Frame& frame) {
+  if (frame.kind != FrameKind::native && frame.kind != FrameKind::signal_trampoline) return std::nullopt;
+  return describe(frame.pc);
+}
+
+std::optional<SymbolInfo> ElfSymbols::describe(CodeAddress address) {
+  const auto index = modules_.find(address.lookup());
+  if (index == kNoModule || index >= tables_.size()) return std::nullopt;
+  const auto& module = modules_.modules()[index];
+  SymbolInfo info;
+  info.module = printable(file_name(module.path));
+  info.module_path = printable(module.path);
+  info.build_id = modules_.build_id(index).hex();
+  info.offset = module.link_address(address.raw());
+  const auto symbol = find(index, module.link_address(address.lookup()));
+  if (!symbol) return info;
+  const std::string_view suffix = symbol->is_plt ? "@plt" : "";
+  info.raw_name = printable(symbol->name).append(suffix);
+  info.name = printable(demangle(symbol->name)).append(suffix);
+  info.offset -= symbol->address;
+  return info;
+}
+
+std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address) {
+  auto& table = tables_[module];
+  if (!table) {
+    const auto image = modules_.image(module);
+    if (!image) return std::nullopt;
+    table = shared_->get(*image, modules_.modules()[module].path, open_);
+  }
+  return table->find(link_address);
+}
+
+}  // namespace mixstack::symbolize

@@ -1,0 +1,46 @@
+// Names of native frames from the symbol tables of ELF images.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "mixstack/symbolizer.h"
+#include "object/debug_file.h"
+#include "object/module_map.h"
+
+namespace mixstack::symbolize {
+
+/// Symbol tables by image, shared by the processes of a session as their images are. Thread-safe.
+class SymbolTables {
+ public:
+  /// Never null; empty when the image has no symbols.
+  [[nodiscard]] std::shared_ptr<const object::SymbolTable> get(const std::shared_ptr<const object::ElfImage>& image,
+                                                               const std::string& path, const object::PathOpener& open);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<const object::ElfImage*, std::shared_ptr<const object::SymbolTable>> tables_;
+};
+
+/// Describes native frames and signal trampolines. Where a frame lies in an image but in no symbol, it answers module
+/// and offset without a name; frames outside all images are not its own. Borrows the map; not thread-safe.
+class ElfSymbols final : public NameProvider {
+ public:
+  ElfSymbols(const object::ModuleMap& modules, object::PathOpener open, std::shared_ptr<SymbolTables> tables = nullptr);
+
+  [[nodiscard]] std::string_view provider_name() const override { return "elf"; }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
+  /// The same for any address of a code image, whatever kind of frame it came from.
+  [[nodiscard]] std::optional<SymbolInfo> describe(CodeAddress address);
+
+ private:
+  [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address);
+
+  const object::ModuleMap& modules_;
+  object::PathOpener open_;
+  std::shared_ptr<SymbolTables> shared_;
+  std::vector<std::shared_ptr<const object::SymbolTable>> tables_;  // by module; null: not looked for yet
+};
+
+}  // namespace mixstack::symbolize
