@@ -97,6 +97,10 @@ void append_named(BoundedText& out, const TypeTree& tree, const TypeNode& node, 
   }
   const NestingChain chain = nesting_chain(node.metadata, node.token);
   if (chain.count == 0) out << '?';
+  if (chain.count == 1 && chain.types[0].name == "Decimal" && chain.types[0].name_space == "System") {
+    out << "decimal";
+    return;
+  }
   append_chain(out, tree, chain, arguments, false);
 }
 
@@ -268,6 +272,17 @@ std::string_view operator_name(std::string_view method) {
       {"op_CheckedUnaryNegation", "operator checked -"},
       {"op_CheckedIncrement", "operator checked ++"},
       {"op_CheckedDecrement", "operator checked --"},
+      {"op_AdditionAssignment", "operator +="},
+      {"op_SubtractionAssignment", "operator -="},
+      {"op_MultiplicationAssignment", "operator *="},
+      {"op_DivisionAssignment", "operator /="},
+      {"op_ModulusAssignment", "operator %="},
+      {"op_BitwiseAndAssignment", "operator &="},
+      {"op_BitwiseOrAssignment", "operator |="},
+      {"op_ExclusiveOrAssignment", "operator ^="},
+      {"op_LeftShiftAssignment", "operator <<="},
+      {"op_RightShiftAssignment", "operator >>="},
+      {"op_UnsignedRightShiftAssignment", "operator >>>="},
   };
   const auto* o = std::ranges::find(kOperators, method, &Operator::method);
   return o == std::end(kOperators) ? std::string_view{} : o->text;

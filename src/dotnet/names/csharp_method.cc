@@ -187,6 +187,10 @@ void Writer::member(const MethodContext& context, std::string_view name, bool is
     }
   } else if (made.kind == GeneratedKind::top_level) {
     out_ << "Main";
+  } else if (name == "Finalize" && count == 0 &&
+             (context.metadata->cell(TableId::method_def, context.method, 2) & kVirtual)) {
+    const std::string_view type = context.metadata->string_cell(TableId::type_def, context.type, 1);
+    out_ << '~' << without_file_prefix(split_arity(type).name);
   } else {
     out_ << name;
   }

@@ -35,7 +35,7 @@ Result<MethodName> MethodText::method(const MethodDescFacts& facts) {
   if (!type) return fail(type.error());
   const ModuleFacts& module = modules_.at(type->module);
   tree_.clear();
-  if (facts.kind == MethodClass::dynamic) return dynamic(facts, module);
+  if (facts.kind == MethodClass::dynamic) return dynamic(facts, *type, module);
   if (facts.kind == MethodClass::array) return array(facts, *type);
   return ordinary(facts, *type, module);
 }
@@ -67,21 +67,8 @@ Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const Meth
   if (facts.kind == MethodClass::instantiated && facts.instantiation != 0)
     context.method_arguments = types_.handles(tree_, facts.instantiation, facts.argument_count);
 
-  const ArgumentResolver resolver(context, false);
-  const SignatureContext how{context.metadata, &resolver, context.pointer_size};
-  const auto signature = read_method_signature(row->signature, how, tree_);
   BoundedText raw(options_.max_name);
-  raw << raw_owner(type) << '.' << row->name;
-  if (facts.kind == MethodClass::instantiated && !facts.is_generic_definition && !context.method_arguments.empty()) {
-    const TypeIndex list = tree_.add(TypeKind::instance);
-    for (const TypeIndex a : context.method_arguments) tree_.append(list, tree_.copy(a));
-    append_raw_arguments(raw, tree_, tree_[list].first_child);
-  }
-  if (signature) {
-    append_raw_parameters(raw, tree_, *signature);
-  } else {
-    raw << "(?)";
-  }
+  append_raw_method(raw, context, type, facts.is_generic_definition, *row);
   if (tree_.is_cut()) raw.mark_cut();
   name.raw_name = std::move(raw).take();
 
@@ -90,6 +77,28 @@ Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const Meth
   if (tree_.is_cut()) text.mark_cut();
   name.name = std::move(text).take();
   return name;
+}
+
+void MethodText::append_raw_method(BoundedText& raw, const MethodContext& context, const MethodTableFacts& type,
+                                   bool is_definition, const MethodDefRow& row) {
+  // The DAC knows no arguments of open definitions: their variables stay numbers.
+  MethodContext known = context;
+  if (type.is_definition()) known.class_arguments.clear();
+  if (is_definition) known.method_arguments.clear();
+  const ArgumentResolver resolver(known, false);
+  const auto signature =
+      read_method_signature(row.signature, {context.metadata, &resolver, context.pointer_size}, tree_);
+  raw << raw_owner(type) << '.' << row.name;
+  if (!known.method_arguments.empty()) {
+    const TypeIndex list = tree_.add(TypeKind::instance);
+    for (const TypeIndex a : known.method_arguments) tree_.append(list, tree_.copy(a));
+    append_raw_arguments(raw, tree_, tree_[list].first_child);
+  }
+  if (signature) {
+    append_raw_parameters(raw, tree_, *signature);
+  } else {
+    raw << "(?)";
+  }
 }
 
 MethodSignature MethodText::stored_signature(const MethodDescFacts& facts, const MethodContext& context) {
@@ -103,14 +112,15 @@ MethodSignature MethodText::stored_signature(const MethodDescFacts& facts, const
   return signature ? std::move(*signature) : failed;
 }
 
-MethodName MethodText::dynamic(const MethodDescFacts& facts, const ModuleFacts& module) {
+MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFacts& type, const ModuleFacts& module) {
   MethodName name = nameless(facts, module);
   name.token = 0;
   name.module.clear();
   name.module_path.clear();
   name.is_dynamic = true;
   name.is_il_stub = facts.is_il_stub();
-  const MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
+  MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
+  context.class_arguments = types_.class_arguments(tree_, type);  // stubs of delegates: the delegate's own
   const std::string own = memory_.reader().read_cstring(facts.name, kMaxDynamicName).value_or("?");
   const MethodSignature signature = stored_signature(facts, context);
   BoundedText raw(options_.max_name), text(options_.max_name);

@@ -29,9 +29,12 @@ class MethodText {
  private:
   [[nodiscard]] Result<MethodName> ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
                                             const ModuleFacts& module);
-  [[nodiscard]] MethodName dynamic(const MethodDescFacts& facts, const ModuleFacts& module);
+  [[nodiscard]] MethodName dynamic(const MethodDescFacts& facts, const MethodTableFacts& type,
+                                   const ModuleFacts& module);
   [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);
   [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
+  void append_raw_method(BoundedText& raw, const MethodContext& context, const MethodTableFacts& type,
+                         bool is_definition, const MethodDefRow& row);
   [[nodiscard]] MethodSignature stored_signature(const MethodDescFacts& facts, const MethodContext& context);
   [[nodiscard]] const std::string& raw_owner(const MethodTableFacts& facts);
 

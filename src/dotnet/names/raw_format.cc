@@ -136,7 +136,8 @@ void append_raw_parameter(BoundedText& out, const TypeTree& tree, TypeIndex type
       append_number(out, node.number);
       break;
     case TypeKind::variable_name:
-      out << node.text;
+      out << (node.element == ElementType::method_variable ? "!!" : "!");
+      append_number(out, node.number);
       break;
     case TypeKind::sz_array:
     case TypeKind::array:
@@ -243,10 +244,12 @@ void append_raw_type(BoundedText& out, const TypeTree& tree, TypeIndex type) {
       out << ')';
       break;
     }
+    case TypeKind::variable_name:
+      append_escaped(out, node.text);
+      break;
     case TypeKind::unknown:
     case TypeKind::class_variable:
     case TypeKind::method_variable:
-    case TypeKind::variable_name:
       append_raw_parameter(out, tree, type);
       break;
   }

@@ -9,9 +9,9 @@ Result<void> read_instantiated(const RuntimeMemory& memory, MethodDescFacts& m) 
   const InstantiatedMethodDescLayout& l = memory.layouts().instantiated_method_desc;
   const auto flags = memory.value<std::uint16_t>(m.address, l.flags2);
   if (!flags) return fail(flags.error());
-  const unsigned kind = *flags & 7u;  // InstantiatedMethodDesc::KindMask: 0 definition, 1 unshared, 2 shared, 3 wrapper
-  m.is_generic_definition = kind == 0;
-  m.is_shared = kind == 2;
+  const unsigned kind = *flags & 7u;  // KindMask of InstantiatedMethodDescFlags2: 1 definition, 2 unshared, 3 shared
+  m.is_generic_definition = kind == 1;
+  m.is_shared = kind == 3;
   m.instantiation = memory.pointer(m.address, l.per_inst_info).value_or(0);
   m.argument_count = memory.value<std::uint16_t>(m.address, l.num_generic_args).value_or(0);
   return {};

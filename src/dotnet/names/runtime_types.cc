@@ -148,6 +148,9 @@ TypeIndex RuntimeTypes::type_variable(TypeTree& tree, Address address) const {
   if (const auto row = facts.metadata->generic_param(Token(*token).rid())) {
     tree.at(t).kind = TypeKind::variable_name;
     tree.at(t).text = row->name;
+    tree.at(t).number = row->number;
+    tree.at(t).element =
+        row->owner.table() == TableId::method_def ? ElementType::method_variable : ElementType::variable;
   }
   return t;
 }

@@ -55,7 +55,7 @@ enum class TypeKind : std::uint8_t {
   instance,          ///< children: the generic type, then its arguments
   class_variable,    ///< `number`: an argument nobody knows
   method_variable,   ///< `number`
-  variable_name,     ///< `text`: a type parameter of an open definition
+  variable_name,     ///< `text`: a type parameter of an open definition; `number`, `element`: which one
   sz_array,          ///< child: element
   array,             ///< child: element; `number`: rank
   pointer,           ///< child
