@@ -77,7 +77,9 @@ void write_how_found(const StackText& stack, const Frame& frame) {
 void write_first_columns(const StackText& stack, std::size_t index, const Frame& frame) {
   Writer& out = stack.out.plain();
   out << fmt::format("{:<5} ", fmt::format("#{}", index));
-  if (stack.show_addresses) {
+  if (frame.pc.raw() == 0) {
+    out << std::string_view("           -");
+  } else if (stack.show_addresses) {
     stack.out.paint(Ink::faint, fmt::format("{:012x}", frame.pc.raw()));
   } else {
     out << std::string_view("           ·");

@@ -1,0 +1,96 @@
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/help.h"
+
+namespace mixstack::cli {
+namespace {
+
+using Action = Invocation::Action;
+
+Invocation parse(const std::string& line) {
+  std::istringstream words(line);
+  return parse_arguments({std::istream_iterator<std::string>(words), {}});
+}
+
+DumpArguments dump(const std::string& line) {
+  const Invocation invocation = parse(line);
+  EXPECT_EQ(invocation.action, Action::dump) << line << ": " << invocation.text;
+  return invocation.dump;
+}
+
+std::string usage_error(const std::string& line) {
+  const Invocation invocation = parse(line);
+  EXPECT_EQ(invocation.action, Action::usage_error) << line;
+  EXPECT_FALSE(invocation.text.empty()) << line;
+  return invocation.text;
+}
+
+TEST(Arguments, ThePidInEveryForm) {
+  for (const char* line : {"dump 4711", "dump -p 4711", "dump -p4711", "dump --pid 4711", "dump --pid=4711",
+                           "dump --json 4711", "dump 4711 --json", "dump -jp 4711", "dump -t 5 4711"})
+    EXPECT_EQ(dump(line).pid, 4711u) << line;
+}
+
+TEST(Arguments, Defaults) {
+  const DumpArguments arguments = dump("dump 1");
+  EXPECT_EQ(arguments.options.walk.max_frames, 65536u);
+  EXPECT_EQ(arguments.options.stop_timeout, std::chrono::milliseconds(20));
+  EXPECT_TRUE(arguments.options.threads.empty());
+  EXPECT_FALSE(arguments.json || arguments.merge || arguments.managed_only || arguments.raw_names);
+  EXPECT_FALSE(arguments.options.walk.explain || arguments.options.walk.keep_registers);
+}
+
+TEST(Arguments, ThreadsAreListedOnceEach) {
+  const std::vector<ThreadId> expected = {5, 6};
+  for (const char* line : {"dump 4711 -t 5 6", "dump 4711 -t 6 -t 5 -t 5", "dump 4711 --thread=5,6", "dump -t 5 6 4711",
+                           "dump -t 5 6 -p 4711", "dump 4711 --threads 5 6 --json"})
+    EXPECT_EQ(dump(line).options.threads, expected) << line;
+}
+
+TEST(Arguments, EveryFlagReachesItsOption) {
+  const DumpArguments all = dump(
+      "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --max-frames 7 "
+      "--stop-timeout 2s --color always");
+  EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names);
+  EXPECT_TRUE(all.options.walk.explicit_frames && all.options.walk.keep_registers && all.options.walk.explain);
+  EXPECT_EQ(all.options.walk.max_frames, 7u);
+  EXPECT_EQ(all.options.stop_timeout, std::chrono::seconds(2));
+  EXPECT_EQ(all.color, ColorMode::always);
+}
+
+TEST(Arguments, TimesHaveUnits) {
+  EXPECT_EQ(dump("dump 1 --stop-timeout 50").options.stop_timeout, std::chrono::milliseconds(50));
+  EXPECT_EQ(dump("dump 1 --stop-timeout=50ms").options.stop_timeout, std::chrono::milliseconds(50));
+  for (const char* bad : {"0", "-1", "5m", "", "1h", "99999999999999999999", "3601s"})
+    usage_error(std::string("dump 1 --stop-timeout=") + bad);
+}
+
+TEST(Arguments, WrongLinesSayWhatIsWrong) {
+  for (const char* line :
+       {"", "dumb 1", "dump", "dump x", "dump 0", "dump -5", "dump 99999999999", "dump 1 2", "dump 1 -p 2", "dump 1 -t",
+        "dump 1 -t x", "dump 1 --max-frames 0", "dump 1 --color blue", "dump 1 --no-such-option"})
+    usage_error(line);
+  EXPECT_NE(usage_error("dump 4711x").find("'4711x' is not a pid"), std::string::npos);
+}
+
+TEST(Arguments, HelpAndVersionArePrinted) {
+  for (const char* line : {"--help", "-h", "help", "dump --help", "dump -h", "dump 1 -h", "--version", "-V"})
+    EXPECT_EQ(parse(line).action, Action::print) << line;
+}
+
+TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
+  for (const char* option : {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers",
+                             "--explain", "--merge", "--raw-names", "--max-frames", "--stop-timeout", "--color"})
+    EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
+  for (const std::string_view help : {main_help(), dump_help()}) {
+    std::istringstream lines{std::string(help)};
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 82u) << line;
+  }
+}
+
+}  // namespace
+}  // namespace mixstack::cli

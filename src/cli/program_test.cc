@@ -1,0 +1,171 @@
+#include "cli/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/scoped_fd.h"
+#include "support/sample_dump.h"
+
+namespace mixstack::cli {
+namespace {
+
+/// A session that answers what it is told: the command's own behaviour is under test here.
+class ScriptedSession final : public Session {
+ public:
+  explicit ScriptedSession(Result<ProcessDump> answer) : answer_(std::move(answer)) {}
+  Target& target() override { std::abort(); }
+  Result<ProcessDump> dump(const DumpOptions&) override { return answer_; }
+
+ private:
+  Result<ProcessDump> answer_;
+};
+
+std::string content(const base::ScopedFd& fd) {
+  std::string text(static_cast<std::size_t>(lseek(fd.get(), 0, SEEK_END)), '\0');
+  EXPECT_EQ(pread(fd.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  return text;
+}
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+Outcome run(std::vector<std::string> arguments, Environment environment) {
+  const base::ScopedFd out(memfd_create("out", MFD_CLOEXEC)), err(memfd_create("err", MFD_CLOEXEC));
+  if (environment.out == 1) environment.out = out.get();
+  environment.err = err.get();
+  const int code = run_program(std::move(arguments), environment);
+  return {code, content(out), content(err)};
+}
+
+Environment opens(Result<ProcessDump> answer) {
+  Environment environment;
+  environment.open_process = [answer](std::uint32_t) -> Result<std::unique_ptr<Session>> {
+    return std::make_unique<ScriptedSession>(answer);
+  };
+  return environment;
+}
+
+Environment refuses(const Error& error) {
+  Environment environment;
+  environment.open_process = [error](std::uint32_t) -> Result<std::unique_ptr<Session>> { return fail(error); };
+  return environment;
+}
+
+/// A child that sleeps until it is destroyed: a process that may be asked about.
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    if (pid_ == 0) {
+      pause();
+      _exit(0);
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    kill();
+    waitpid(pid_, nullptr, 0);
+  }
+  void kill() const { ::kill(pid_, SIGKILL); }
+  void wait_until_zombie() const {
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  }
+  [[nodiscard]] std::string pid() const { return std::to_string(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+ProcessDump complete_dump() {
+  ProcessDump dump = testing::sample_dump();
+  dump.threads.resize(1);
+  return dump;
+}
+
+TEST(Program, CompleteDump) {
+  const Child child;
+  const Outcome outcome = run({"dump", child.pid()}, opens(complete_dump()));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_NE(outcome.out.find("System.Threading.Monitor.Wait"), std::string::npos);
+}
+
+TEST(Program, PartialDumpIsPrintedAndSaysSo) {
+  const Child child;
+  const Outcome outcome = run({"dump", child.pid(), "--json"}, opens(testing::sample_dump()));
+  EXPECT_EQ(outcome.exit_code, 7);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("threads").size(), 4u);
+}
+
+TEST(Program, AThreadThatIsNotThereIsNamed) {
+  const Child child;
+  const Outcome outcome = run({"dump", child.pid(), "-t", "4711", "99"}, opens(complete_dump()));
+  EXPECT_EQ(outcome.exit_code, 7);
+  EXPECT_NE(outcome.err.find("has no thread 99"), std::string::npos);
+  EXPECT_EQ(outcome.err.find("has no thread 4711"), std::string::npos);
+}
+
+TEST(Program, EachRefusalHasItsExitCode) {
+  const Child child;
+  const std::pair<ErrorCode, int> expected[] = {{ErrorCode::no_such_process, 3}, {ErrorCode::permission_denied, 4},
+                                                {ErrorCode::already_traced, 5},  {ErrorCode::unsupported_cpu, 6},
+                                                {ErrorCode::process_changed, 8}, {ErrorCode::internal, 1}};
+  for (const auto& [code, exit_code] : expected) {
+    const Outcome refused = run({"dump", child.pid()}, refuses({code, 0, 0}));
+    EXPECT_EQ(refused.exit_code, exit_code);
+    EXPECT_NE(refused.err.find(child.pid()), std::string::npos) << refused.err;
+    EXPECT_EQ(run({"dump", child.pid()}, opens(fail(code))).exit_code, exit_code);
+  }
+}
+
+TEST(Program, WhatCannotBeDumpedIsSaidWithoutTrying) {
+  Environment environment;
+  environment.open_process = [](std::uint32_t) -> Result<std::unique_ptr<Session>> {
+    ADD_FAILURE() << "tried all the same";
+    return fail(ErrorCode::internal);
+  };
+  EXPECT_EQ(run({"dump", "2147483647"}, environment).exit_code, 3);
+  EXPECT_EQ(run({"dump", std::to_string(getpid())}, environment).exit_code, 6);
+  const Child child;
+  child.kill();
+  child.wait_until_zombie();
+  const Outcome zombie = run({"dump", child.pid()}, environment);
+  EXPECT_EQ(zombie.exit_code, 6);
+  EXPECT_NE(zombie.err.find("zombie"), std::string::npos);
+}
+
+TEST(Program, AFullDiskIsReported) {
+  const Child child;
+  const base::ScopedFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  Environment environment = opens(complete_dump());
+  environment.out = full.get();
+  const Outcome outcome = run({"dump", child.pid()}, environment);
+  EXPECT_EQ(outcome.exit_code, 9);
+  EXPECT_NE(outcome.err.find("No space left on device"), std::string::npos);
+}
+
+TEST(Program, UsageErrorsGoToStandardError) {
+  const Outcome outcome = run({"dump", "x"}, {});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("'x' is not a pid"), std::string::npos);
+}
+
+TEST(Program, ColoursOnlyWhenAsked) {
+  const Child child;
+  EXPECT_EQ(run({"dump", child.pid()}, opens(complete_dump())).out.find("\x1b"), std::string::npos);
+  EXPECT_NE(run({"dump", child.pid(), "--color=always"}, opens(complete_dump())).out.find("\x1b[32m"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace mixstack::cli

@@ -1,0 +1,84 @@
+#include "report/text.h"
+
+#include <gtest/gtest.h>
+
+#include "support/golden.h"
+#include "support/sample_dump.h"
+
+namespace mixstack::report {
+namespace {
+
+using testing::expect_golden;
+using testing::sample_dump;
+
+std::string text_of(const ProcessDump& dump, const ReportOptions& options = {}) {
+  return collect([&](Writer& out) { write_text(out, dump, options); });
+}
+
+TEST(Text, PlainDump) { expect_golden("report/plain.txt", text_of(sample_dump())); }
+
+TEST(Text, MergedDump) {
+  ReportOptions options;
+  options.merge = true;
+  expect_golden("report/merged.txt", text_of(sample_dump(), options));
+}
+
+TEST(Text, ManagedFramesOnly) {
+  ReportOptions options;
+  options.managed_only = true;
+  expect_golden("report/managed_only.txt", text_of(sample_dump(), options));
+}
+
+TEST(Text, ExplainedWithRegisters) {
+  ProcessDump dump = sample_dump();
+  dump.threads.resize(1);
+  Trace& trace = dump.threads[0].trace;
+  Registers registers(Arch::x86_64);
+  for (unsigned reg : {0u, 3u, 6u, 7u, 16u}) registers.set(reg, 0x1000 + reg);
+  trace.registers = {registers};
+  trace.frames[0].registers = 1;
+  trace.evidence = {{StepperId::managed, {ErrorCode::not_found, 0, 0}, 0},
+                    {StepperId::eh_frame, {}, 0},
+                    {StepperId::eh_frame, {ErrorCode::no_unwind_info, 0, 0x7f12a06fa1c5}, 4}};
+  ReportOptions options;
+  options.explain = options.registers = true;
+  expect_golden("report/explained.txt", text_of(dump, options));
+}
+
+TEST(Text, NothingOfTheTargetReachesTheTerminalUnescaped) {
+  ProcessDump dump = sample_dump();
+  const std::string evil = "a\x1b]0;owned\x07\n\xff\xe2\x80\xae\xc2\x9bz";
+  dump.target.executable = dump.target.command_line[1] = evil;
+  dump.runtimes[0].kind = dump.runtimes[0].version = evil;
+  dump.diagnoses[0].subject = dump.diagnoses[0].text = evil;
+  for (SymbolInfo& s : dump.symbols) s.name = s.raw_name = s.module = s.file = s.note = evil;
+  for (ThreadDump& t : dump.threads) {
+    t.comm = evil;
+    if (t.managed) t.managed->name = t.managed->exception_type = evil;
+  }
+  const std::string text = text_of(dump);
+  for (const char* bad : {"\x1b", "\x07", "\xff", "\xe2\x80\xae", "\xc2\x9b"})
+    EXPECT_EQ(text.find(bad), std::string::npos) << "found a raw " << ::testing::PrintToString(std::string(bad));
+  EXPECT_NE(text.find("a\\x1b]0;owned\\x07\\n\\xff\\u{202e}\\u{009b}z"), std::string::npos);
+}
+
+TEST(Text, ColourWrapsButDoesNotChangeTheWords) {
+  ReportOptions options;
+  options.color = true;
+  std::string text = text_of(sample_dump(), options);
+  ASSERT_NE(text.find("\x1b[32m"), std::string::npos);
+  for (std::size_t at; (at = text.find("\x1b[")) != std::string::npos;) text.erase(at, text.find('m', at) - at + 1);
+  EXPECT_EQ(text, text_of(sample_dump()));
+}
+
+TEST(Text, IndexesOutOfRangeAreUnnamedFrames) {
+  ProcessDump dump = sample_dump();
+  dump.threads[0].symbols = {99, 0};
+  dump.threads[0].trace.frames[0].registers = 7;
+  ReportOptions options;
+  options.registers = true;
+  EXPECT_NE(text_of(dump, options).find("0x7f12ab10d19d"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mixstack::report

@@ -1,0 +1,111 @@
+// A small dump with one of everything a report must show.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mixstack/dump.h"
+
+namespace mixstack::testing {
+
+inline SymbolInfo named(std::string name, std::string module, std::uint64_t offset = 0) {
+  SymbolInfo symbol;
+  symbol.name = name;
+  symbol.raw_name = std::move(name);
+  symbol.module_path = "/usr/lib/" + module;
+  symbol.module = std::move(module);
+  symbol.offset = offset;
+  return symbol;
+}
+
+inline Frame frame_at(Address pc, Address sp, FrameKind kind, ModuleIndex module = kNoModule,
+                      std::uint64_t offset = 0) {
+  Frame frame;
+  frame.pc = CodeAddress::after_call(pc);
+  frame.sp = sp;
+  frame.cfa = sp + 0x40;
+  frame.kind = kind;
+  frame.found_by = kind == FrameKind::managed ? StepperId::managed : StepperId::eh_frame;
+  frame.module = module;
+  frame.module_offset = offset;
+  return frame;
+}
+
+/// The symbols of the sample; the numbers in `ThreadDump::symbols` index them.
+inline std::vector<SymbolInfo> sample_symbols() {
+  std::vector<SymbolInfo> symbols(1);
+  symbols.push_back(named("syscall", "libc.so.6", 0x1d));
+  symbols.back().build_id = "0123456789abcdef";
+  symbols.push_back(named("System.Threading.Monitor.Wait(System.Object, Int32)", "System.Private.CoreLib"));
+  symbols.push_back(named("Shop.Cart.<Add>b__0(Int32) + lambda in Add", "Shop"));
+  symbols.back().name = "Shop.Cart.Add(Int32)";
+  symbols.back().note = "lambda";
+  symbols.back().file = "/src/Shop/Cart.cs";
+  symbols.back().line = 42;
+  symbols.push_back(SymbolInfo{});
+  symbols.back().module = "libcoreclr.so";
+  symbols.back().module_path = "/usr/share/dotnet/libcoreclr.so";
+  symbols.back().offset = 0x6fa1c5;
+  symbols.push_back(named("InlinedCallFrame", ""));
+  symbols.back().module_path.clear();
+  return symbols;
+}
+
+inline ThreadDump sample_thread(ThreadId tid) {
+  ThreadDump thread;
+  thread.tid = thread.ns_tid = tid;
+  thread.comm = ".NET TP Worker";
+  thread.kernel_state = 'S';
+  thread.syscall = 202;
+  thread.captured = true;
+  thread.managed = ManagedThreadFacts{7, "cart", false, 0x1020, {}};
+  auto& frames = thread.trace.frames;
+  frames.push_back(frame_at(0x7f12ab10d19d, 0x7f0000001000, FrameKind::native, 0, 0x10d19d));
+  frames.back().found_by = StepperId::initial;
+  frames.back().pc = CodeAddress::exact(0x7f12ab10d19d);
+  frames.back().is_interrupted = true;
+  frames.push_back(frame_at(0, 0x7f0000001040, FrameKind::runtime_frame));
+  frames.back().explicit_frame = 0x7f0000001060;
+  frames.back().found_by = StepperId::explicit_frame;
+  frames.push_back(frame_at(0x7f12a0001234, 0x7f0000001080, FrameKind::managed));
+  frames.back().method = 0x7f1299990000;
+  frames.back().method_start = 0x7f12a0001200;
+  frames.back().trust = Trust::checkpoint;
+  frames.push_back(frame_at(0x7f12a0005678, 0x7f00000010c0, FrameKind::managed));
+  frames.push_back(frame_at(0x7f12a06fa1c5, 0x7f0000001100, FrameKind::native, 1, 0x6fa1c4));
+  frames.back().cfa = 0;
+  thread.symbols = {1, 5, 2, 3, 4};
+  return thread;
+}
+
+inline ProcessDump sample_dump() {
+  ProcessDump dump;
+  dump.target.pid = 4711;
+  dump.target.arch = Arch::x86_64;
+  dump.target.executable = "/usr/bin/dotnet";
+  dump.target.command_line = {"dotnet", "shop.dll", "--port=80"};
+  dump.runtimes.push_back({"CoreCLR", "10.0.12", "/usr/share/dotnet/libcoreclr.so", 0x7f12a0000000, true, {}});
+  dump.pause = std::chrono::microseconds(412);
+  dump.symbols = sample_symbols();
+  dump.threads = {sample_thread(4711), sample_thread(4712), sample_thread(4713)};
+  ThreadDump& cut = dump.threads[1];
+  cut.trace.frames.resize(1);
+  cut.symbols.resize(1);
+  cut.trace.stop = StopReason::no_unwind_info;
+  cut.trace.stop_error = {ErrorCode::no_unwind_info, 0, 0x7f12ab10d19d};
+  cut.managed->exception_type = "System.InvalidOperationException";
+  ThreadDump& stuck = dump.threads.emplace_back();
+  stuck.tid = stuck.ns_tid = 4714;
+  stuck.comm = "stuck";
+  stuck.kernel_state = 'D';
+  stuck.syscall = 58;
+  stuck.capture_error = {ErrorCode::thread_not_stopped, 0, 0};
+  stuck.trace.stop = StopReason::not_captured;
+  dump.threads_not_stopped = 1;
+  dump.diagnoses.push_back(
+      {{ErrorCode::mismatch, 0, 0}, "/usr/lib/libold.so", "the file was replaced since it was loaded"});
+  return dump;
+}
+
+}  // namespace mixstack::testing
