@@ -17,11 +17,17 @@
 namespace mixstack::target {
 namespace {
 
+constexpr int kTries = 3;
+constexpr unsigned kRetryAfter = 2000;         // us
 constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings by default: 6 MB
 
 [[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
   auto fd = proc.open_memory_file("mem", O_RDONLY);
   return fd ? std::move(*fd) : base::ScopedFd();
+}
+
+[[nodiscard]] bool may_be_exec(ErrorCode code) {
+  return code == ErrorCode::no_such_process || code == ErrorCode::permission_denied || code == ErrorCode::not_found;
 }
 
 class LiveTarget final : public Target {
@@ -48,10 +54,26 @@ class LiveTarget final : public Target {
     return open_target_path(proc_, path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
-    // The vector holds addresses and random bytes that differ in every program image: another one, another program.
+    // In the middle of an exec threads and files vanish and the main thread is briefly a zombie: what looks like an end
+    // or a refusal is looked at again.
+    for (int tries = 0;; tries++) {
+      auto taken = capture_once(request);
+      if (taken || !may_be_exec(taken.error().code) || tries == kTries) return taken;
+      ::usleep(kRetryAfter);
+    }
+  }
+
+ private:
+  /// The auxiliary vector holds addresses and random bytes that differ in every program image.
+  [[nodiscard]] Result<void> check_same_program() const {
     auto auxv = proc_.read_memory_file("auxv");
     if (!auxv) return fail(auxv.error());
+    if (auxv->empty()) return fail(ErrorCode::no_such_process, info_.pid);
     if (*auxv != auxv_) return fail(ErrorCode::process_changed, info_.pid);
+    return {};
+  }
+  [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
+    if (auto same = check_same_program(); !same) return fail(same.error());
     auto mapped = regions();
     if (!mapped) return fail(mapped.error());
     Result<Capture> taken = fail(ErrorCode::internal);
@@ -60,10 +82,12 @@ class LiveTarget final : public Target {
       taken = capture.take(tracees, *mapped);
     });
     if (!ran) return fail(ran.error());
+    // What was captured of a program that has been replaced since cannot be named: its memory is gone.
+    auto same = check_same_program();
+    if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
     return taken;
   }
 
- private:
   ProcDir proc_;
   TargetInfo info_;
   std::string auxv_;

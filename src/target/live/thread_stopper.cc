@@ -37,6 +37,8 @@ void ThreadStopper::reserve(std::size_t n) {
   tracees_.reserve(n);
 }
 
+bool ThreadStopper::is_main(const StoppedThread& t) const { return t.tid == proc_.pid(); }
+
 bool ThreadStopper::is_known(ThreadId tid) const {
   return std::any_of(threads_.begin(), threads_.end(), [&](const StoppedThread& t) { return t.tid == tid; });
 }
@@ -63,7 +65,7 @@ void ThreadStopper::seize(ThreadId tid, bool is_running) {
     threads_.push_back(t);
     return;
   }
-  tracees_.add(static_cast<pid_t>(tid));
+  if (!is_main(t)) tracees_.add(static_cast<pid_t>(tid));
   // The id could have been given to another process since it was listed.
   t.is_foreign = !proc_.has_task(tid);
   threads_.push_back(t);
@@ -93,6 +95,12 @@ void ThreadStopper::adopt_newborn(ThreadId parent) {
 }
 
 bool ThreadStopper::poll(StoppedThread& t) {
+  // The end of the process is its parent's to collect, and that may be our own host: look at it without taking it.
+  if (is_main(t) && has_ended(static_cast<pid_t>(t.tid))) {
+    t.phase = StopPhase::gone;
+    t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
+    return true;
+  }
   int status = 0;
   const pid_t got = ::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
   if (got == 0 || (got < 0 && errno == EINTR)) return false;
@@ -196,9 +204,9 @@ void ThreadStopper::release(StoppedThread& t) {
     t.phase = StopPhase::released;
     return;
   }
-  // It was killed meanwhile: collect it, lest its process wait for us.
+  // It was killed meanwhile: collect it, lest an exec wait for us.
   int status = 0;
-  (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  if (!is_main(t)) (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
   t.phase = StopPhase::gone;
 }
 

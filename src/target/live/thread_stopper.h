@@ -73,6 +73,7 @@ class ThreadStopper {
   void handle_stop(StoppedThread& t, int event, int signal);
   void probe_pending();
   void adopt_newborn(ThreadId parent);
+  [[nodiscard]] bool is_main(const StoppedThread& t) const;
   [[nodiscard]] bool is_known(ThreadId tid) const;
   [[nodiscard]] Error refusal(ThreadId tid, int error) const;
   void release(StoppedThread& t);

@@ -39,11 +39,11 @@ void* run(void* argument) {
   return nullptr;
 }
 
+/// Any thread of the tracer's process may collect (no __WNOTHREAD).
 void collect_dead(const TraceeList& tracees) {
   for (const pid_t tid : tracees.copy()) {
-    siginfo_t info{};
-    // Any thread of the tracer's process may collect (no __WNOTHREAD); stops are not asked for and so not taken.
-    (void)::waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WNOHANG | __WALL);
+    int status = 0;
+    if (has_ended(tid)) (void)::waitpid(tid, &status, WNOHANG | __WALL);
   }
 }
 
@@ -80,6 +80,13 @@ class SignalBlock {
 };
 
 }  // namespace
+
+bool has_ended(pid_t tid) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return false;
+  if (info.si_pid != tid) return false;
+  return info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
+}
 
 Result<void> run_as_tracer(const std::function<void(TraceeList&)>& work) {
   const SignalBlock block;

@@ -11,7 +11,8 @@
 
 namespace mixstack::target {
 
-/// The threads that were seized during one stop. Written by the tracer, read by the thread that waits for it.
+/// The threads that were seized during one stop, without the main thread, whose end only its parent may collect.
+/// Written by the tracer, read by the thread that waits for it.
 class TraceeList {
  public:
   void add(pid_t tid) {
@@ -31,6 +32,9 @@ class TraceeList {
   mutable std::mutex mutex_;
   std::vector<pid_t> tids_;
 };
+
+/// Whether a tracee has ended, without collecting it. waitid reports ptrace stops even when only ends are asked for.
+[[nodiscard]] bool has_ended(pid_t tid);
 
 /// Runs `work` in a thread of its own and waits for it. All ptrace calls of one stop belong into `work`.
 ///
