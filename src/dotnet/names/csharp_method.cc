@@ -11,9 +11,9 @@
 namespace mixstack::dotnet::names {
 namespace {
 
-constexpr std::uint16_t kSpecialName = 0x0800;            // MethodAttributes, ECMA-335 II.23.1.10
-constexpr std::uint16_t kParamIn = 0x1, kParamOut = 0x2;  // ParamAttributes, II.23.1.13
-constexpr unsigned kMaxOrigins = 4;                       // a lambda's state machine in a local function's closure, ...
+constexpr std::uint16_t kVirtual = 0x0040, kSpecialName = 0x0800;  // MethodAttributes, ECMA-335 II.23.1.10
+constexpr std::uint16_t kParamIn = 0x1, kParamOut = 0x2;           // ParamAttributes, II.23.1.13
+constexpr unsigned kMaxOrigins = 4;  // a lambda's state machine in a local function's closure, ...
 
 /// Writes one method. Holds what all steps need; lives for one name.
 class Writer {
@@ -188,7 +188,7 @@ void Writer::member(const MethodContext& context, std::string_view name, bool is
   } else if (made.kind == GeneratedKind::top_level) {
     out_ << "Main";
   } else if (name == "Finalize" && count == 0 &&
-             (context.metadata->cell(TableId::method_def, context.method, 2) & kVirtual)) {
+             (context.metadata->cell(TableId::method_def, context.method, 2) & kVirtual) != 0) {
     const std::string_view type = context.metadata->string_cell(TableId::type_def, context.type, 1);
     out_ << '~' << without_file_prefix(split_arity(type).name);
   } else {

@@ -28,6 +28,33 @@ std::string_view array_method_name(unsigned index) {
   return index < names.size() ? names[index] : ".ctor";
 }
 
+/// What an IL stub is for, by the names of ILStubResolver::GetStubMethodName (src/coreclr/vm/ilstubresolver.cpp).
+std::string_view stub_kind(std::string_view name) {
+  struct Kind {
+    std::string_view name, text;
+  };
+  static constexpr Kind kKinds[] = {
+      {"IL_STUB_PInvoke", "P/Invoke"},
+      {"IL_STUB_ReversePInvoke", "reverse P/Invoke"},
+      {"IL_STUB_CLRtoCOM", "COM call"},
+      {"IL_STUB_COMtoCLR", "COM callback"},
+      {"IL_STUB_StructMarshal", "struct marshalling"},
+      {"IL_STUB_Array", "array access"},
+      {"IL_STUB_MulticastDelegate_Invoke", "multicast delegate"},
+      {"IL_STUB_WrapperDelegate_Invoke", "wrapper delegate"},
+      {"IL_STUB_UnboxingStub", "unboxing"},
+      {"IL_STUB_InstantiatingStub", "instantiating"},
+      {"IL_STUB_StoreTailCallArgs", "tail call arguments"},
+      {"IL_STUB_CallTailCallTarget", "tail call target"},
+      {"IL_STUB_bVirtualStaticMethodDispatch", "virtual static dispatch"},
+      {"IL_STUB_DelegateShuffleThunk", "delegate shuffle"},
+      {"IL_STUB_DelegateInvoke_Invoke", "delegate invoke"},
+  };
+  for (const Kind& k : kKinds)
+    if (k.name == name) return k.text;
+  return name.starts_with("IL_STUB_") ? name.substr(8) : name;
+}
+
 }  // namespace
 
 Result<MethodName> MethodText::method(const MethodDescFacts& facts) {
@@ -112,6 +139,32 @@ MethodSignature MethodText::stored_signature(const MethodDescFacts& facts, const
   return signature ? std::move(*signature) : failed;
 }
 
+void MethodText::append_parameters(BoundedText& text, const MethodSignature& signature) {
+  if (!options_.signatures) return;
+  text << '(';
+  for (std::size_t i = 0; i < signature.parameters.size(); i++) {
+    if (i != 0) text << ", ";
+    append_csharp_type(text, tree_, signature.parameters[i]);
+  }
+  text << (signature.is_cut ? "?)" : ")");
+}
+
+void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, std::string_view own,
+                             const MethodSignature& signature) {
+  text << "[stub: " << stub_kind(own) << ']';
+  if (facts.stub_target != 0 && facts.stub_target != facts.address) {
+    const auto target = read_method_desc(memory_, facts.stub_target);
+    if (target && target->kind != MethodClass::dynamic) {
+      MethodText inner(memory_, modules_, types_, options_);  // the tree here is in use
+      if (const auto name = inner.method(*target)) {
+        text << " -> " << name->name;
+        return;
+      }
+    }
+  }
+  append_parameters(text, signature);
+}
+
 MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFacts& type, const ModuleFacts& module) {
   MethodName name = nameless(facts, module);
   name.token = 0;
@@ -126,16 +179,13 @@ MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFa
   BoundedText raw(options_.max_name), text(options_.max_name);
   raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << own;
   append_raw_parameters(raw, tree_, signature);
-  text << own;
-  if (options_.signatures) {
-    text << '(';
-    for (std::size_t i = 0; i < signature.parameters.size(); i++) {
-      if (i != 0) text << ", ";
-      append_csharp_type(text, tree_, signature.parameters[i]);
-    }
-    text << (signature.is_cut ? "?)" : ")");
+  if (name.is_il_stub) {
+    append_stub(text, facts, own, signature);
+  } else {
+    text << own;
+    append_parameters(text, signature);
+    text << " [dynamic]";
   }
-  text << (facts.is_il_stub() ? " [IL stub]" : " [dynamic]");
   name.raw_name = std::move(raw).take();
   name.name = std::move(text).take();
   return name;
@@ -156,14 +206,7 @@ MethodName MethodText::array(const MethodDescFacts& facts, const MethodTableFact
   append_raw_parameters(raw, tree_, signature);
   append_csharp_type(text, tree_, self);
   text << '.' << own;
-  if (options_.signatures) {
-    text << '(';
-    for (std::size_t i = 0; i < signature.parameters.size(); i++) {
-      if (i != 0) text << ", ";
-      append_csharp_type(text, tree_, signature.parameters[i]);
-    }
-    text << ')';
-  }
+  append_parameters(text, signature);
   name.raw_name = std::move(raw).take();
   name.name = std::move(text).take();
   return name;

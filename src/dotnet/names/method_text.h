@@ -33,6 +33,9 @@ class MethodText {
                                    const ModuleFacts& module);
   [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);
   [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
+  void append_parameters(BoundedText& text, const MethodSignature& signature);
+  void append_stub(BoundedText& text, const MethodDescFacts& facts, std::string_view own,
+                   const MethodSignature& signature);
   void append_raw_method(BoundedText& raw, const MethodContext& context, const MethodTableFacts& type,
                          bool is_definition, const MethodDefRow& row);
   [[nodiscard]] MethodSignature stored_signature(const MethodDescFacts& facts, const MethodContext& context);

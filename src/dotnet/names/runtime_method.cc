@@ -24,6 +24,20 @@ void read_stored_signature(const RuntimeMemory& memory, MethodDescFacts& m) {
   m.extended_flags = memory.value<std::uint32_t>(m.address, l.extended_flags).value_or(0);
 }
 
+/// In no descriptor: DynamicMethodDesc::m_pResolver follows the name; an ILStubResolver (src/coreclr/vm/
+/// ilstubresolver.h) is a vtable, its compile-time state, the stub's own MethodDesc and the target's. The own
+/// MethodDesc proves the layout: without it there is no target.
+Address stub_target(const RuntimeMemory& memory, const MethodDescFacts& m) {
+  const DynamicMethodDescLayout& l = memory.layouts().dynamic_method_desc;
+  const unsigned word = memory.pointer_size();
+  if (!l.method_name || l.size < l.method_name.offset + 2 * word) return 0;
+  const auto resolver = memory.pointer_at(m.address + l.method_name.offset + word);
+  if (!resolver || *resolver == 0 || *resolver % word != 0) return 0;
+  const auto self = memory.pointer_at(*resolver + 2 * word);
+  const auto target = memory.pointer_at(*resolver + 3 * word);
+  return self && target && *self == m.address ? *target : 0;
+}
+
 }  // namespace
 
 Result<MethodDescFacts> read_method_desc(const RuntimeMemory& memory, Address address) {
@@ -59,7 +73,10 @@ Result<MethodDescFacts> read_method_desc(const RuntimeMemory& memory, Address ad
     if (auto r = read_instantiated(memory, m); !r) return fail(r.error());
   } else if (m.kind == MethodClass::array || m.kind == MethodClass::dynamic || m.kind == MethodClass::ee_impl) {
     read_stored_signature(memory, m);
-    if (m.kind == MethodClass::dynamic) m.name = memory.pointer(address, l.dynamic_method_desc.method_name).value_or(0);
+    if (m.kind == MethodClass::dynamic) {
+      m.name = memory.pointer(address, l.dynamic_method_desc.method_name).value_or(0);
+      m.stub_target = m.is_il_stub() ? stub_target(memory, m) : 0;
+    }
   }
   return m;
 }
