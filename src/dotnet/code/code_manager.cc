@@ -1,9 +1,7 @@
 #include "dotnet/code/code_manager.h"
 
 #include "unwind/windows/amd64/rule.h"
-#if __has_include("unwind/windows/arm64/rule.h")
 #include "unwind/windows/arm64/rule.h"
-#endif
 
 namespace mixstack::dotnet {
 
@@ -35,10 +33,9 @@ RangeSection::Kind CodeManager::range_kind(Address address) {
 
 const CodeInfo& CodeManager::find(CodeAddress pc) {
   const Address address = pc.lookup();
-  if (auto it = found_.find(address); it != found_.end()) [[likely]]
-    return it->second;
-  if (found_.size() >= kMaxCached) found_.clear();
-  return found_.emplace(address, look_up(address)).first->second;
+  if (const CodeInfo* known = found_.find(address)) [[likely]]
+    return *known;
+  return found_.insert(address, look_up(address));
 }
 
 CodeInfo CodeManager::look_up(Address address) {
@@ -149,6 +146,8 @@ CodeManager::CachedRule CodeManager::make_rule(const CodeInfo& info, CodeAddress
       rule = unwind::windows::amd64_rule(data, {info.row, rva, !pc.is_exact()});
       break;
     case Arch::aarch64:
+      rule = unwind::windows::arm64_rule(data, {info.row, rva, !pc.is_exact()});
+      break;
     case Arch::x86:  // by GCInfo, not by unwind codes
     case Arch::arm:
     case Arch::unknown:
@@ -165,13 +164,11 @@ CodeManager::CachedRule CodeManager::make_rule(const CodeInfo& info, CodeAddress
 Result<const unwind::UnwindRule*> CodeManager::rule(CodeAddress pc) {
   // Code addresses never use the top bit of a 64-bit address space's lower half.
   const Address key = pc.raw() << 1 | (pc.is_exact() ? 1u : 0u);
-  auto it = rules_.find(key);
-  if (it == rules_.end()) [[unlikely]] {
-    if (rules_.size() >= kMaxCached) rules_.clear();
-    it = rules_.emplace(key, make_rule(find(pc), pc)).first;
-  }
-  if (it->second.error.code != ErrorCode::none) return fail(it->second.error);
-  return &it->second.rule;
+  const CachedRule* known = rules_.find(key);
+  if (known == nullptr) [[unlikely]]
+    known = &rules_.insert(key, make_rule(find(pc), pc));
+  if (known->error.code != ErrorCode::none) return fail(known->error);
+  return &known->rule;
 }
 
 }  // namespace mixstack::dotnet

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet/code/address_cache.h"
 #include "dotnet/code/contracts.h"
 #include "dotnet/code/jit_code.h"
 #include "dotnet/code/ready_to_run.h"
@@ -59,7 +60,7 @@ class CodeManager {
   /// call of any member; a hit in the cache takes some 10 ns.
   [[nodiscard]] Result<const unwind::UnwindRule*> rule(CodeAddress pc);
 
-  /// Forgets everything read: after each capture, methods may have been moved, freed or replaced. Image tables stay.
+  /// Forgets everything read: after each capture, methods may have been freed or replaced.
   void clear();
   /// clear(), then reads through another reader (the overlay of a new capture).
   void rebind(const RuntimeMemory& memory);
@@ -86,8 +87,8 @@ class CodeManager {
   RangeSections ranges_;
   PrecodeStubs precode_;
   std::unordered_map<Address, ReadyToRunImage> images_;  // by RangeSection address
-  std::unordered_map<Address, CodeInfo> found_;          // by looked-up address
-  std::unordered_map<Address, CachedRule> rules_;        // by raw address and how it was obtained
+  AddressCache<CodeInfo> found_{kMaxCached};             // by looked-up address
+  AddressCache<CachedRule> rules_{kMaxCached};           // by raw address and how it was obtained
 };
 
 }  // namespace mixstack::dotnet

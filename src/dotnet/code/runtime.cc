@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "memory/cached_memory.h"
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -96,9 +98,11 @@ std::shared_ptr<const Runtime> Runtime::from_descriptor(const MemoryReader& memo
 Diagnosed<std::shared_ptr<const Runtime>> Runtime::open(const MemoryReader& memory, const RuntimeImage& image) {
   if (image.descriptor == 0)
     return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
-  auto descriptor = Descriptor::read(memory, image.descriptor);
+  // Hundreds of small reads: pages at a time.
+  const memory::CachedMemory cached(memory);
+  auto descriptor = Descriptor::read(cached, image.descriptor);
   if (!descriptor) return tl::unexpected(descriptor.error());
-  return from_descriptor(memory, std::move(*descriptor), image);
+  return from_descriptor(cached, std::move(*descriptor), image);
 }
 
 bool Runtime::can_walk() const {

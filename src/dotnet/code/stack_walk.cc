@@ -7,8 +7,9 @@
 
 namespace mixstack::dotnet {
 
-StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context)
-    : owner_(&owner), stack_(thread.stack) {
+StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context, const StackView& stack)
+    : owner_(&owner), bounds_(thread.stack), stack_(stack) {
+  stack_.fallback = &owner.memory_.reader();
   at_.context = context;
   at_.frame.address = thread.frame;
 }
@@ -41,7 +42,7 @@ static Result<FrameRecord> read_next(const RuntimeMemory& memory, Address at, Ad
 }
 
 bool StackWalk::Walk::start() {
-  auto first = read_next(owner_->memory_, at_.frame.address, 0, stack_);
+  auto first = read_next(owner_->memory_, at_.frame.address, 0, bounds_);
   at_.frame = first.value_or(FrameRecord{});
   if (!first) error_ = first.error();
   // As the runtime's own walk does, Frames inside the first managed frame are found before that frame is left.
@@ -52,42 +53,45 @@ void StackWalk::Walk::pop_frame() {
   const auto& memory = owner_->memory_;
   if (at_.frame.address == 0) return;
   auto next = memory.pointer(at_.frame.address, memory.layouts().frame.next);
-  auto record = next ? read_next(memory, *next, at_.frame.address, stack_) : fail(next.error());
+  auto record = next ? read_next(memory, *next, at_.frame.address, bounds_) : fail(next.error());
   at_.frame = record.value_or(FrameRecord{});
   if (!record) error_ = record.error();
 }
 
-Result<Registers> StackWalk::Walk::caller_of(const StackDataFrame& frame) const {
-  auto rule = owner_->code_.rule(frame.pc_is_return_address ? CodeAddress::after_call(frame.context.pc())
-                                                            : CodeAddress::exact(frame.context.pc()));
+Result<Registers> StackWalk::Walk::compute_caller() const {
+  auto rule = owner_->code_.rule(pc());
   if (!rule) return fail(rule.error());
-  Registers caller = frame.context;
-  const StackView stack{0, nullptr, 0, &owner_->memory_.reader()};
-  auto applied = unwind::apply(**rule, caller, CodeAddress::exact(frame.context.pc()), stack, owner_->pac_mask_);
+  Registers caller = at_.context;
+  auto applied = unwind::apply(**rule, caller, pc(), stack_, owner_->pac_mask_);
   if (!applied) return fail(applied.error());
   if (applied->is_end_of_stack) caller.set_pc(0);
   return caller;
 }
 
+const Result<Registers>& StackWalk::Walk::caller() {
+  if (!caller_) caller_ = compute_caller();
+  return *caller_;
+}
+
 bool StackWalk::Walk::step_out_of_managed() {
-  auto caller = caller_of(at_);
-  if (!caller) return stop(caller.error());
-  if (caller->sp() <= at_.context.sp() && caller->pc() != 0)
-    return stop({ErrorCode::stack_not_advancing, 0, caller->sp()});
-  at_.context = *caller;
+  const auto& found = caller();
+  if (!found) return stop(found.error());
+  if (found->sp() <= at_.context.sp() && found->pc() != 0)
+    return stop({ErrorCode::stack_not_advancing, 0, found->sp()});
+  at_.context = *found;
   at_.pc_is_return_address = true;
-  at_.context_flags = 0;
+  caller_.reset();
   return true;
 }
 
 bool StackWalk::Walk::step_out_of_frame() {
-  const auto& memory = owner_->memory_;
-  auto update = update_from_frame(memory, at_.frame, at_.context);
+  auto update = update_from_frame(owner_->memory_, at_.frame, at_.context);
   if (!update) return stop(update.error());
   if (update->changed) {
     at_.context = update->registers;
     at_.pc_is_return_address = !update->interrupted;
-    at_.context_flags = update->context_flags;
+    if (update->whole) at_.context_flags = update->context_flags;
+    caller_.reset();
   }
   // An InlinedCallFrame in a call lies inside the managed frame it leads to and is met again there, as skipped.
   const bool stays = at_.frame.type == FrameType::inlined_call && update->changed;
@@ -124,8 +128,8 @@ bool StackWalk::Walk::settle() {
   at_.state = StackWalkState::frameless;
   if (at_.frame.address == 0) return true;
   // Without the caller nothing is skipped; the failure shows when the walk leaves this frame.
-  auto caller = caller_of(at_);
-  if (caller && at_.frame.address < caller->sp()) at_.state = StackWalkState::skipped_frame;
+  const auto& found = caller();
+  if (found && at_.frame.address < found->sp()) at_.state = StackWalkState::skipped_frame;
   return true;
 }
 

@@ -24,7 +24,7 @@ struct StackDataFrame {
   StackWalkState state = StackWalkState::complete;
   Registers context;  ///< registers that are not known are absent
   bool pc_is_return_address = false;
-  std::uint32_t context_flags = 0;  ///< of raw_context; 0: CONTEXT_FULL
+  std::uint32_t context_flags = 0;  ///< of raw_context; 0: CONTEXT_FULL. A stored context's stay until the next one
   FrameRecord frame;                ///< the explicit Frame the walk stands at; address 0 when the list is exhausted
 };
 
@@ -48,7 +48,7 @@ class StackWalk {
 
    private:
     friend class StackWalk;
-    Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context);
+    Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context, const StackView& stack);
     [[nodiscard]] bool start();
     [[nodiscard]] bool advance();
     [[nodiscard]] bool step_out_of_managed();
@@ -56,20 +56,25 @@ class StackWalk {
     void pop_frame();
     [[nodiscard]] bool settle();
     [[nodiscard]] bool stop(const Error& error);
-    [[nodiscard]] Result<Registers> caller_of(const StackDataFrame& frame) const;
+    [[nodiscard]] Result<Registers> compute_caller() const;
+    [[nodiscard]] const Result<Registers>& caller();
     [[nodiscard]] CodeAddress pc() const;
 
     StackWalk* owner_;
-    AddressRange stack_;
+    AddressRange bounds_;
+    StackView stack_;
     StackDataFrame at_;
+    std::optional<Result<Registers>> caller_;  // of the managed context in at_, once it was needed
     bool started_ = false;
     std::size_t elements_ = 0;
     Error error_;
   };
 
-  /// CreateStackWalk: nothing is read before the first next(). `context` are the thread's registers.
-  [[nodiscard]] Walk create_stack_walk(const ManagedThread& thread, const Registers& context) {
-    return Walk(*this, thread, context);
+  /// CreateStackWalk: nothing is read before the first next(). `context` are the thread's registers. `stack` speeds up
+  /// reading of the thread's stack by bytes at hand (its captured slice, borrowed); its fallback is not used.
+  [[nodiscard]] Walk create_stack_walk(const ManagedThread& thread, const Registers& context,
+                                       const StackView& stack = {}) {
+    return Walk(*this, thread, context, stack);
   }
 
   /// GetRawContext: a Windows CONTEXT of the target's CPU. Registers nobody defined are zero. Answers its size;

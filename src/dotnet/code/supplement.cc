@@ -11,6 +11,8 @@ namespace {
 
 // Offsets of .NET 10.0 (10.0.9 arm64, 10.0.12 x64), read on live processes; the order of the members is that of
 // src/coreclr/vm/{frames.h,threads.h,codeman.h}. Structures have the same shape on all 64-bit Unix targets.
+constexpr unsigned kEnoughThreads = 24;  // whose evidence is looked at
+
 struct Shape {
   Field field;
   std::uint32_t offset;
@@ -118,6 +120,7 @@ void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
   const RuntimeMemory memory(reader, l);
   unsigned bounds_good = 0, bounds_bad = 0, hijack_good = 0, hijack_bad = 0;
   for (const ManagedThread& t : read_threads(memory).threads) {
+    if (bounds_good + bounds_bad == kEnoughThreads) break;
     if (t.os_id == 0 || t.is_unstarted() || t.is_dead()) continue;
     const bool aligned = t.stack.begin % 4096 == 0 && t.stack.end % 4096 == 0;
     const bool holds = t.frame == memory.all_ones() || t.stack.contains(t.frame);
@@ -135,10 +138,10 @@ void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
 // The datum of an active call is 0, marked as a calli target, or a method the runtime calls natively.
 void Supplement::verify_frames(const MemoryReader& reader, Layouts& l) {
   const RuntimeMemory memory(reader, l);
-  constexpr std::size_t kEnough = 64;
-  unsigned good = 0, bad = 0, framed_good = 0, framed_bad = 0;
+  unsigned good = 0, bad = 0, framed_good = 0, framed_bad = 0, looked = 0;
   for (const ManagedThread& t : read_threads(memory).threads) {
-    if (t.os_id == 0 || good + bad > kEnough) continue;
+    if (t.os_id == 0) continue;
+    if (++looked > kEnoughThreads) break;
     for (const FrameRecord& f : read_frame_chain(memory, t.frame, t.stack).frames) {
       if (f.type == FrameType::prestub_method) {
         auto md = memory.pointer(f.address, l.framed_method_frame.method_desc);

@@ -1,0 +1,21 @@
+// The explicit Frames of a thread as the mixed walk wants them: witnesses of transitions and places to resume.
+#pragma once
+
+#include <vector>
+
+#include "dotnet/code/code_manager.h"
+#include "dotnet/code/threads.h"
+#include "walk/stepper.h"
+
+namespace mixstack::dotnet {
+
+struct CheckpointList {
+  std::vector<walk::Checkpoint> checkpoints;  ///< ascending addresses
+  Error error;                                ///< why the list is not whole
+};
+
+/// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed
+/// are places to resume; the others are listed for display. With `methods` the Frames' MethodDescs are looked up too.
+[[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods);
+
+}  // namespace mixstack::dotnet
