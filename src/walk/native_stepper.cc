@@ -2,51 +2,59 @@
 
 #include <algorithm>
 
-#include "unwind/apply.h"
-
 namespace mixstack::walk {
 
-const unwind::UnwindTable& NativeTables::table(ModuleIndex index) {
-  auto& slot = tables_[index];
-  if (!slot) {
-    auto image = modules_.image(index);
-    slot = image ? unwind::UnwindTable::create(*image) : unwind::UnwindTable::create(object::UnwindSections{}, {});
+unwind::NativeModules native_modules(const object::ModuleMap& modules) {
+  std::vector<unwind::NativeModule> list;
+  for (ModuleIndex i = 0; i < modules.modules().size(); i++) {
+    const object::Module& m = modules.modules()[i];
+    if (m.kind != object::ModuleKind::elf) continue;
+    // One entry per executable mapping: images may lie in each other's gaps (single-file programs).
+    for (const AddressRange& range : m.executable) list.push_back({range, m.load_bias, i, nullptr});
   }
-  return *slot;
+  auto loader = [&modules](ModuleIndex i) -> std::shared_ptr<const unwind::UnwindTable> {
+    auto image = modules.image(i);
+    return image ? unwind::UnwindTable::create(*image) : nullptr;
+  };
+  return unwind::NativeModules(std::move(list), std::move(loader));
+}
+
+NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask)
+    : map_(modules), engine_(arch, pac_mask) {
+  engine_.set_modules(native_modules(modules));
 }
 
 bool NativeStepper::claim(Frame& frame) {
-  const object::ModuleMap& map = tables_.modules();
-  const Address pc = frame.pc.lookup();
-  const ModuleIndex index = map.find(pc);
-  if (index == kNoModule) return false;
-  const object::Module& module = map.modules()[index];
-  if (module.kind != object::ModuleKind::elf || !map.is_executable(pc)) return false;
+  const unwind::NativeModule* module = engine_.module_at(frame.pc);
+  if (module == nullptr) return false;
   frame.kind = FrameKind::native;
-  frame.module = index;
-  frame.module_offset = module.link_address(pc);
+  frame.module = module->index;
+  frame.module_offset = frame.pc.lookup() - module->load_bias;
   return true;
 }
 
 StepOutcome NativeStepper::step(Cursor& cursor, const ThreadInput& thread) {
-  Frame& frame = cursor.frame;
+  const Frame& frame = cursor.frame;
   if (frame.kind != FrameKind::native || frame.module == kNoModule) return {};
-  StepOutcome outcome{.status = StepStatus::failed, .stepper = StepperId::eh_frame};
-  const Address bias = tables_.modules().modules()[frame.module].load_bias;
-  auto rule = tables_.table(frame.module).rule(frame.module_offset, bias);
-  if (!rule) {
-    outcome.error = rule.error();
-    return outcome;
+  const unwind::NativeStep step = engine_.step(frame.pc, cursor.registers, thread.stack);
+  StepOutcome outcome;
+  outcome.stepper = step.found_by != StepperId::none ? step.found_by : StepperId::eh_frame;
+  switch (step.status) {
+    case unwind::StepStatus::caller:
+      outcome.status = StepStatus::caller;
+      outcome.caller_interrupted = step.pc.is_exact();
+      break;
+    case unwind::StepStatus::end_of_stack:
+      outcome.status = StepStatus::end_of_stack;
+      break;
+    case unwind::StepStatus::not_native:
+      outcome.status = StepStatus::not_mine;
+      break;
+    case unwind::StepStatus::failed:
+      outcome.status = StepStatus::failed;
+      outcome.error = engine_.error();
+      break;
   }
-  if (rule->origin != StepperId::none) outcome.stepper = rule->origin;
-  auto caller = unwind::apply(*rule, cursor.registers, frame.pc, thread.stack, pac_mask_);
-  if (!caller) {
-    outcome.error = caller.error();
-    return outcome;
-  }
-  outcome.trust = rule->trust;
-  outcome.caller_interrupted = rule->is_signal_frame;
-  outcome.status = caller->is_end_of_stack ? StepStatus::end_of_stack : StepStatus::caller;
   return outcome;
 }
 

@@ -1,0 +1,61 @@
+#include "dotnet/names/managed_symbols.h"
+
+#include "dotnet/code/frames/frame_chain.h"
+
+namespace mixstack::dotnet::names {
+
+std::optional<SymbolInfo> ManagedSymbols::describe(const Frame& frame) {
+  switch (frame.kind) {
+    case FrameKind::managed:
+      return method(frame);
+    case FrameKind::runtime_frame:
+      return record(frame);
+    case FrameKind::runtime_stub:
+      return stub(frame);
+    default:
+      return std::nullopt;
+  }
+}
+
+SymbolInfo ManagedSymbols::method(const Frame& frame) {
+  SymbolInfo info;
+  info.offset = frame.pc.raw() - frame.method_start;
+  if (frame.is_funclet) info.note = "funclet";
+  auto name = names_.describe(frame.method);
+  if (!name) {
+    info.note = "method could not be named";
+    return info;
+  }
+  info.name = (*name)->name;
+  info.raw_name = (*name)->raw_name;
+  info.module = (*name)->module;
+  info.module_path = (*name)->module_path;
+  if ((*name)->freed_while_named) info.note = "freed while named";
+  return info;
+}
+
+std::string ManagedSymbols::target_name(Address method) {
+  if (method == 0) return {};
+  auto name = names_.describe(method);
+  return name ? (*name)->name : std::string();
+}
+
+SymbolInfo ManagedSymbols::record(const Frame& frame) {
+  SymbolInfo info;
+  const std::string_view type = frame_name(layouts_, frame.frame_identifier);
+  info.raw_name = type.empty() ? "Frame " + std::to_string(frame.frame_identifier) : std::string(type);
+  info.name = "[" + info.raw_name + "]";
+  if (const std::string target = target_name(frame.method); !target.empty()) info.name += " " + target;
+  return info;
+}
+
+SymbolInfo ManagedSymbols::stub(const Frame& frame) {
+  SymbolInfo info;
+  info.raw_name = stub_kind_name(static_cast<StubKind>(frame.frame_identifier));
+  info.name = "[stub: " + info.raw_name + "]";
+  if (const std::string target = target_name(frame.method); !target.empty()) info.name += " -> " + target;
+  info.offset = frame.pc.raw() - frame.method_start;
+  return info;
+}
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,32 @@
+// The .NET runtime's share of symbolization: methods, explicit Frames and stubs.
+#pragma once
+
+#include <string_view>
+
+#include "dotnet/code/code_manager.h"
+#include "dotnet/names/method_names.h"
+#include "mixstack/symbolizer.h"
+
+namespace mixstack::dotnet::names {
+
+/// Describes managed frames by their MethodDesc, explicit Frames by type and method, stubs by kind and target. Borrows
+/// the names and the layouts. Not thread-safe.
+class ManagedSymbols final : public NameProvider {
+ public:
+  ManagedSymbols(MethodNames& names, const Layouts& layouts) : names_(names), layouts_(layouts) {}
+
+  [[nodiscard]] std::string_view provider_name() const override { return "dotnet"; }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
+
+ private:
+  [[nodiscard]] SymbolInfo method(const Frame& frame);
+  [[nodiscard]] SymbolInfo record(const Frame& frame);
+  [[nodiscard]] SymbolInfo stub(const Frame& frame);
+  /// C# name of a MethodDesc, or empty.
+  [[nodiscard]] std::string target_name(Address method);
+
+  MethodNames& names_;
+  const Layouts& layouts_;
+};
+
+}  // namespace mixstack::dotnet::names

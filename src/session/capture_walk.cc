@@ -1,0 +1,103 @@
+#include "session/capture_walk.h"
+
+#include <cstring>
+
+namespace mixstack::session {
+namespace {
+
+std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
+  std::vector<AddressRange> ranges;
+  for (const Region& r : regions)
+    if (r.executable) ranges.push_back(r.range);
+  return ranges;
+}
+
+}  // namespace
+
+CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
+                         std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
+                         const WalkOptions& options)
+    : capture_(capture),
+      overlay_(capture, &live),
+      only_copied_(capture, nullptr),
+      runtimes_(runtimes),
+      native_(modules, capture.arch, 0),
+      undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
+      options_(options) {
+  std::vector<walk::FrameStepper*> owners{&native_};
+  for (const auto& runtime : runtimes_) {
+    runtime->begin_capture(overlay_);
+    if (runtime->is_walkable()) owners.push_back(&runtime->stepper());
+  }
+  owners.push_back(&undescribed_);
+  const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
+  walker_ = std::make_unique<walk::Walker>(std::move(owners), std::vector<walk::FrameStepper*>{&undescribed_}, limits);
+  mend_hijacked_stacks();
+}
+
+/// A pending suspension replaces return addresses by its own stub and keeps the true ones in the Thread: put them back
+/// into our copy of the stack.
+void CaptureWalk::mend_hijacked_stacks() {
+  for (const ThreadCapture& t : capture_.threads) {
+    for (const auto& runtime : runtimes_) {
+      const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
+      if (managed == nullptr || !managed->is_hijacked()) continue;
+      const Address offset = managed->hijacked_slot - t.stack.base;
+      if (managed->hijacked_slot < t.stack.base || offset + sizeof(Address) > t.stack.bytes.size()) continue;
+      std::memcpy(const_cast<std::byte*>(t.stack.bytes.data()) + offset, &managed->hijacked_return, sizeof(Address));
+    }
+  }
+}
+
+bool CaptureWalk::is_described(Frame& frame) {
+  if (native_.claim(frame)) return true;
+  for (const auto& runtime : runtimes_)
+    if (runtime->is_walkable() && runtime->stepper().claim(frame)) return frame.kind == FrameKind::managed;
+  return false;
+}
+
+walk::ThreadInput CaptureWalk::input_for(const ThreadCapture& thread) const {
+  walk::ThreadInput input;
+  input.tid = thread.tid;
+  input.registers = thread.registers;
+  input.stack = {thread.stack.base, thread.stack.bytes.data(), thread.stack.bytes.size(), &only_copied_};
+  input.stack_range = thread.stack.range();
+  input.stack_truncated = thread.stack_truncated;
+  return input;
+}
+
+ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
+  ThreadDump dump;
+  dump.tid = thread.tid;
+  dump.ns_tid = thread.ns_tid;
+  dump.comm = thread.comm;
+  dump.kernel_state = thread.kernel_state;
+  dump.syscall = thread.syscall;
+  dump.captured = thread.captured;
+  dump.capture_error = thread.error;
+  dump.trace.tid = thread.tid;
+  if (!thread.captured) {
+    dump.trace.stop = StopReason::not_captured;
+    dump.trace.stop_error = thread.error;
+    return dump;
+  }
+  for (const auto& runtime : runtimes_) {
+    const dotnet::ManagedThread* managed = runtime->thread(thread.ns_tid);
+    if (managed == nullptr) continue;
+    dump.managed = runtime->facts(*managed);
+    dump.trace = walk_managed(thread, *runtime, *managed);
+    return dump;
+  }
+  dump.trace = walker_->walk(input_for(thread));
+  return dump;
+}
+
+Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+                                const dotnet::ManagedThread& managed) {
+  const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
+  walk::ThreadInput input = input_for(thread);
+  input.checkpoints = list.checkpoints;
+  return walker_->walk(input);
+}
+
+}  // namespace mixstack::session

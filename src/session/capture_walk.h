@@ -1,0 +1,45 @@
+// The walk of one capture: steppers assembled over the copied bytes, each thread walked in turn.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/overlay_memory.h"
+#include "mixstack/session.h"
+#include "session/clr_runtime.h"
+#include "walk/native_stepper.h"
+#include "walk/undescribed_stepper.h"
+#include "walk/walker.h"
+
+namespace mixstack::session {
+
+/// Borrows everything it is given; lives as long as the capture is being walked.
+class CaptureWalk {
+ public:
+  /// `live` is the running target's memory: code and runtime structures that the capture does not hold come from it,
+  /// stacks never do, since they have changed since.
+  CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
+              std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
+              const WalkOptions& options);
+
+  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
+
+ private:
+  [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
+  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+                                   const dotnet::ManagedThread& managed);
+  void mend_hijacked_stacks();
+  [[nodiscard]] bool is_described(Frame& frame);
+
+  Capture& capture_;
+  memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
+  memory::OverlayMemory only_copied_;  ///< captured bytes alone
+  std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
+  walk::NativeStepper native_;
+  walk::UndescribedStepper undescribed_;
+  WalkOptions options_;
+  std::unique_ptr<walk::Walker> walker_;
+};
+
+}  // namespace mixstack::session

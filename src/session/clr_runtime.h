@@ -1,0 +1,59 @@
+// One CoreCLR of a target, with the parts of walking and naming that depend on it.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "dotnet/code/checkpoints.h"
+#include "dotnet/code/code_manager.h"
+#include "dotnet/code/managed_stepper.h"
+#include "dotnet/code/runtime.h"
+#include "dotnet/code/threads.h"
+#include "dotnet/names/managed_symbols.h"
+#include "mixstack/dump.h"
+
+namespace mixstack::session {
+
+/// Facts that live as long as the process (descriptor, layouts, names of ordinary code), and those of one capture, made
+/// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
+class ClrRuntime {
+ public:
+  /// `live` is the running target's memory and is borrowed. A runtime that cannot be walked is an answer too: its
+  /// summary says what is missing.
+  ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, dotnet::names::FileOpener opener);
+  ClrRuntime(const ClrRuntime&) = delete;
+  ClrRuntime& operator=(const ClrRuntime&) = delete;
+
+  [[nodiscard]] const RuntimeSummary& summary() const { return summary_; }
+  [[nodiscard]] bool is_walkable() const { return summary_.walkable; }
+
+  /// The Thread objects, to be read in the stop. Null when the contract is missing.
+  [[nodiscard]] RootSource* prepare_roots();
+  /// Forgets the facts of the last capture and reads the threads of this one. `overlay` is borrowed until the next
+  /// call.
+  void begin_capture(const MemoryReader& overlay);
+
+  /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
+  [[nodiscard]] const dotnet::ManagedThread* thread(std::uint64_t os_id) const;
+  [[nodiscard]] const Error& thread_list_error() const { return threads_.error; }
+  [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods);
+  [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);
+
+  // Only when walkable:
+  [[nodiscard]] walk::FrameStepper& stepper() { return *stepper_; }
+  [[nodiscard]] NameProvider& symbols() { return *symbols_; }
+
+ private:
+  const MemoryReader& live_;
+  RuntimeSummary summary_;
+  std::shared_ptr<const dotnet::Runtime> runtime_;  ///< null when its descriptor was refused
+  std::unique_ptr<dotnet::ThreadRoots> roots_;
+  std::unique_ptr<dotnet::CodeManager> code_;
+  std::unique_ptr<dotnet::ManagedStepper> stepper_;
+  std::unique_ptr<dotnet::names::MethodNames> names_;
+  std::unique_ptr<dotnet::names::ManagedSymbols> symbols_;
+  dotnet::ThreadList threads_;
+  std::unordered_map<std::uint64_t, std::size_t> by_os_id_;
+};
+
+}  // namespace mixstack::session

@@ -1,0 +1,36 @@
+// A session over any Target: modules, runtimes, capture, walk, names.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "memory/cached_memory.h"
+#include "mixstack/session.h"
+#include "object/module_map.h"
+#include "session/clr_runtime.h"
+#include "symbolize/elf_symbols.h"
+
+namespace mixstack::session {
+
+class ProcessSession final : public Session {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target);
+
+  [[nodiscard]] Target& target() override { return *target_; }
+  [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
+
+ private:
+  explicit ProcessSession(std::unique_ptr<Target> target);
+  [[nodiscard]] Result<void> load_modules();
+  void find_runtimes();
+  void name_frames(ProcessDump& dump);
+
+  std::unique_ptr<Target> target_;
+  memory::CachedMemory memory_;  ///< of the running target; cleared at every capture
+  std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
+  std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
+  object::ModuleMap modules_;
+  std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
+};
+
+}  // namespace mixstack::session
