@@ -19,6 +19,8 @@ sys.path.insert(0, str(HERE))
 import harness  # noqa: E402
 import debuggee_build  # noqa: E402
 import mixstack_dump  # noqa: E402
+import processes  # noqa: E402
+import witnesses  # noqa: E402
 
 
 class TestTimeout(Exception):
@@ -64,7 +66,8 @@ class TimedResult(unittest.TestResult):
 
     def _add_bad(self, test, error, word):
         kind, value, _ = error
-        text = str(value) if kind in (AssertionError, TestTimeout) else self._exc_info_to_string(error, test)
+        plain = kind in (AssertionError, TestTimeout, mixstack_dump.DumpError, processes.ProcessError, witnesses.WitnessError)
+        text = str(value) if plain else self._exc_info_to_string(error, test)
         self._line(word, test, text[:6000])
 
     def addFailure(self, test, error):
