@@ -71,38 +71,40 @@ std::atomic<long> g_signals;
 void count_signal(int) { g_signals++; }
 
 TEST(LiveStop, NoSignalIsLost) {
-  constexpr long kSignals = 20'000;
-  const TestProcess process([](Shared& s) {
-    struct sigaction action {};
-    action.sa_handler = count_signal;
-    ::sigaction(SIGRTMIN + 1, &action, nullptr);
-    s.ready++;
-    for (;;) s.counter = g_signals.load();
-  });
+  const TestProcess process(
+      [](Shared& s) {
+        struct sigaction action {};
+        action.sa_handler = count_signal;
+        ::sigaction(SIGRTMIN + 1, &action, nullptr);
+        for (int i = 0; i < 40; i++) start_thread(sleeping_thread, &s);
+        for (;;) s.counter = g_signals.load();
+      },
+      40);
+  ASSERT_TRUE(process.is_ready());
   auto target = open_live(process.id());
   ASSERT_TRUE(target.has_value());
-  std::atomic<bool> sent{false};
+  std::atomic<bool> enough{false};
   std::atomic<long> queued{0};
   std::thread sender([&] {
-    for (long i = 0; i < kSignals; i++) {
-      const sigval value{};
-      while (::sigqueue(process.pid(), SIGRTMIN + 1, value) != 0) nap(100us);  // the queue is full
-      queued++;
+    while (!enough) {
+      if (::sigqueue(process.pid(), SIGRTMIN + 1, sigval{}) == 0) queued++;
+      if (queued % 8 == 0) nap(20us);
     }
-    sent = true;
   });
-  int intercepted = 0, captures = 0;
-  while (!sent) {
+  // Until some were caught on their way to a handler, between seize and interrupt, and had to be given back.
+  int intercepted = 0;
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  for (int i = 0; (i < 100 || queued < 5000 || intercepted < 5) && std::chrono::steady_clock::now() < end; i++) {
     auto capture = (*target)->capture(kPatient);
-    ASSERT_TRUE(capture.has_value());
-    captures++;
-    if (capture->threads[0].pending_signal == SIGRTMIN + 1) intercepted++;
+    EXPECT_TRUE(capture.has_value());
+    if (!capture) break;
+    for (const auto& t : capture->threads) intercepted += t.pending_signal == SIGRTMIN + 1 ? 1 : 0;
   }
+  enough = true;
   sender.join();
-  EXPECT_TRUE(eventually([&] { return process.shared().counter == kSignals; })) << process.shared().counter;
-  EXPECT_GT(captures, 0);
-  RecordProperty("captures", captures);
-  RecordProperty("intercepted", intercepted);
+  EXPECT_GE(intercepted, 5);
+  EXPECT_TRUE(eventually([&] { return process.shared().counter == queued; }))
+      << process.shared().counter << " of " << queued;
 }
 
 TEST(LiveStop, AStoppedProcessStaysStoppedAndContinuesOnSigcont) {

@@ -1,0 +1,138 @@
+#include "target/live/file_access.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "target/live/live_target.h"
+#include "target/live/test_process.h"
+
+namespace mixstack::target {
+namespace {
+
+using namespace test;
+
+std::string text_of(const Result<std::shared_ptr<const FileBytes>>& file) {
+  if (!file) return "error " + std::to_string(static_cast<int>(file.error().code));
+  const auto bytes = (*file)->bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A file that the child has mapped, in a directory of its own.
+class MappedFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = testing::TempDir() + "mixstack-files-" + std::to_string(::getpid());
+    ::mkdir(directory_.c_str(), 0755);
+    path_ = directory_ + "/a\nb (deleted) \\012.so";
+    write(path_, "first");
+    process_ = std::make_unique<TestProcess>([&](Shared& s) {
+      const int fd = ::open(path_.c_str(), O_RDONLY);
+      if (::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED) ::_exit(1);
+      ::close(fd);
+      s.ready++;
+    });
+    ASSERT_TRUE(process_->is_ready());
+    auto target = open_live(process_->id());
+    ASSERT_TRUE(target.has_value());
+    target_ = std::move(*target);
+  }
+  void TearDown() override {
+    ::unlink(path_.c_str());
+    ::rmdir(directory_.c_str());
+  }
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::trunc) << text; }
+
+  Region mapping() const {
+    auto regions = target_->regions();
+    if (!regions) return {};
+    auto it = std::find_if(regions->begin(), regions->end(),
+                           [&](const Region& r) { return r.path.find("mixstack-files-") != std::string::npos; });
+    return it == regions->end() ? Region{} : *it;
+  }
+  /// The same without its entry in map_files, as for a user who may not use that.
+  Region by_path_only() const {
+    Region r = mapping();
+    r.range.begin += 16;
+    return r;
+  }
+
+  std::string directory_, path_;
+  std::unique_ptr<TestProcess> process_;
+  std::unique_ptr<Target> target_;
+};
+
+TEST_F(MappedFile, IsOpenedByMappingAndByPath) {
+  EXPECT_FALSE(mapping().deleted);
+  EXPECT_EQ(text_of(target_->open_file(mapping())), "first");
+  EXPECT_EQ(text_of(target_->open_path(path_)), "first");
+}
+
+TEST_F(MappedFile, IsFoundAfterItWasDeletedAndReplaced) {
+  ::unlink(path_.c_str());
+  write(path_, "second");
+  EXPECT_TRUE(mapping().deleted);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(text_of(target_->open_file(mapping())), "first");
+  }
+  auto wrong = target_->open_file(by_path_only());
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_TRUE(wrong.error().code == ErrorCode::mismatch || wrong.error().code == ErrorCode::not_found);
+}
+
+TEST_F(MappedFile, IsRefusedByPathWhenAnotherLiesThere) {
+  Region r = by_path_only();
+  r.path = directory_ + "/plain";
+  write(r.path, "other");
+  auto wrong = target_->open_file(r);
+  ::unlink(r.path.c_str());
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code, ErrorCode::mismatch);
+}
+
+TEST_F(MappedFile, AnonymousAndDeviceMappingsAreNotOpened) {
+  Region r = mapping();
+  r.path = "/dev/null";
+  EXPECT_EQ(target_->open_file(r).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(target_->open_file(Region{}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(target_->open_path("relative").error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(target_->open_path("/dev/null").error().code, ErrorCode::unsupported);
+  EXPECT_EQ(target_->open_path("/no/such/file").error().code, ErrorCode::not_found);
+}
+
+TEST(FileAccess, SeesTheMountsAndTheRootOfTheProcess) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to mount and to change the root";
+  const std::string room = testing::TempDir() + "mixstack-root-" + std::to_string(::getpid());
+  ::mkdir(room.c_str(), 0755);
+  const TestProcess process([&](Shared& s) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(1);
+    if (::mount("none", room.c_str(), "tmpfs", 0, nullptr) != 0 || ::chroot(room.c_str()) != 0) ::_exit(1);
+    std::ofstream("/file") << "inside";
+    if (::symlink("/file", "/link") != 0 || ::symlink("/etc/passwd", "/outside") != 0) ::_exit(1);
+    if (::symlink("../../../../../../etc/passwd", "/climber") != 0 || ::mkfifo("/fifo", 0644) != 0) ::_exit(1);
+    const int fd = ::open("/file", O_RDONLY);
+    if (::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED) ::_exit(1);
+    s.ready++;
+  });
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  EXPECT_EQ(text_of((*target)->open_path("/file")), "inside");
+  EXPECT_EQ(text_of((*target)->open_path("/link")), "inside");
+  EXPECT_EQ((*target)->open_path("/outside").error().code, ErrorCode::not_found) << "must not leave the root";
+  EXPECT_EQ((*target)->open_path("/climber").error().code, ErrorCode::not_found) << "must not leave the root";
+  EXPECT_EQ((*target)->open_path("/fifo").error().code, ErrorCode::unsupported) << "must not wait for a writer";
+  auto regions = (*target)->regions();
+  ASSERT_TRUE(regions.has_value());
+  auto mapped = std::find_if(regions->begin(), regions->end(),
+                             [](const Region& r) { return r.path == "/file" || r.path.ends_with("/file"); });
+  ASSERT_NE(mapped, regions->end());
+  EXPECT_EQ(text_of((*target)->open_file(*mapped)), "inside");
+  ::rmdir(room.c_str());
+}
+
+}  // namespace
+}  // namespace mixstack::target
