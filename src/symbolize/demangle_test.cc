@@ -40,15 +40,24 @@ TEST(Demangle, LeavesOtherNamesAlone) {
   EXPECT_EQ(demangle("_ZN3foo3barEv.cold"), "foo::bar() [clone .cold]");
 }
 
+/// "S_", "S0_", ... of the Itanium ABI: base 36, one less than the index.
+std::string substitution(int index) {
+  if (index == 0) return "S_";
+  std::string digits;
+  for (int i = index - 1; digits.empty() || i != 0; i /= 36)
+    digits.insert(digits.begin(), static_cast<char>(i % 36 < 10 ? '0' + i % 36 : 'A' + i % 36 - 10));
+  return "S" + digits + "_";
+}
+
 TEST(Demangle, ExpansionIsBounded) {
-  // Each pair doubles what it substitutes: 2^40 letters.
-  std::string name = "_Z1fSt4pairIiiE";
-  for (int i = 0; i < 40; i++) {
-    const std::string last =
-        i == 0 ? "S0_" : "S" + std::string(1, static_cast<char>(i < 10 ? '0' + i : 'A' + i - 10)) + "_";
-    name += "St4pairI" + last + last + "E";
-  }
-  EXPECT_LE(demangle(name).size(), std::max(name.size(), kMaxDemangled));
+  // Each parameter is a template of the one before, twice: the text doubles.
+  const auto doubling = [](int times) {
+    std::string name = "_Z1f1AIiiE";
+    for (int i = 0; i < times; i++) name += "1AI" + substitution(1 + 2 * i) + substitution(1 + 2 * i) + "E";
+    return name;
+  };
+  EXPECT_GT(demangle(doubling(5)).size(), 1000u);
+  EXPECT_EQ(demangle(doubling(35)), doubling(35));  // 2^35 letters
   EXPECT_EQ(demangle(std::string(kMaxMangled + 1, 'x')).size(), kMaxMangled + 1);
   std::string deep = "_Z1f";
   for (int i = 0; i < 4000; i++) deep += "P";
