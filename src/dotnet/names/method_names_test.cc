@@ -1,0 +1,197 @@
+#include "dotnet/names/method_names.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_names_runtime.h"
+
+namespace mixstack::dotnet::names {
+namespace {
+
+using test::bytes_of;
+using test::ByteWriter;
+
+constexpr std::uint32_t kInstance = 0x10, kDefinition = 0x30;  // generics kind in MethodTable flags
+constexpr std::uint32_t kVector = 0xa0000, kArray = 0x80000;
+
+/// Type 2 Ns.Plain {1 Run, 2 get_Item, 3 op_Implicit, 4 generic Make}, 3 Ns.Outer`1 {5 Do}, 4 nested <Run>d__0
+/// {6 MoveNext}, 5 nested <>c {7 <Run>b__0_1}.
+class MethodNamesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    test::MetadataBuilder b;
+    b.module("sample.dll");
+    b.assembly("sample");
+    b.type_ref("System.Runtime.CompilerServices", "IAsyncStateMachine");
+    b.type_ref("System.Runtime.CompilerServices", "AsyncStateMachineAttribute");
+    b.type_def("", "<Module>", 1);
+    b.type_def("Ns", "Plain", 1);
+    b.type_def("Ns", "Outer`1", 5);
+    b.type_def("", "<Run>d__0", 6, 3);
+    b.type_def("", "<>c", 7, 3);
+    b.method_def("Run", bytes_of({0x20, 1, 0x01, 0x10, 0x08}), 0x86, 1);
+    b.method_def("get_Item", bytes_of({0x20, 1, 0x0e, 0x08}), 0x886, 2);
+    b.method_def("op_Implicit", bytes_of({0x00, 1, 0x08, 0x0e}), 0x896, 2);
+    b.method_def("Make", bytes_of({0x10, 1, 1, 0x01, 0x1e, 0}), 0x96, 2);
+    b.method_def("Do", bytes_of({0x20, 1, 0x01, 0x1d, 0x13, 0}), 0x86, 2);
+    b.method_def("MoveNext", bytes_of({0x20, 0, 0x01}), 0x1e6, 2);
+    b.method_def("<Run>b__0_1", bytes_of({0x20, 1, 0x01, 0x0e}), 0x83, 2);
+    b.param(2, 1, "value");
+    b.interface_impl(4, 1 << 2 | 1);
+    b.member_ref(2 << 3 | 1, ".ctor", bytes_of({0x20, 0, 0x01}));
+    ByteWriter attribute;
+    attribute.u16(1).u8(18).text("Ns.Plain+<Run>d__0").u16(0);
+    b.custom_attribute(1 << 5, 1 << 3 | 3, attribute.bytes);
+    b.nested(4, 2);
+    b.nested(5, 2);
+    b.generic_param(0, 3 << 1, "T");
+    b.generic_param(0, 4 << 1 | 1, "TMake");
+    blob_ = b.build();
+    module_ = runtime_.module(blob_);
+    plain_ = runtime_.method_table(module_, 2);
+  }
+  MethodNames names(NameOptions options = {}) { return MethodNames(runtime_.runtime(), options); }
+  /// "raw | C#" of one MethodDesc.
+  std::string both(Address md, NameOptions options = {}) {
+    MethodNames n(runtime_.runtime(), options);
+    const auto name = n.describe(md);
+    if (!name) return "error " + std::to_string(static_cast<int>(name.error().code));
+    return (*name)->raw_name + " | " + (*name)->name;
+  }
+
+  FakeRuntime runtime_;
+  std::vector<std::byte> blob_;
+  Address module_ = 0, plain_ = 0;
+};
+
+TEST_F(MethodNamesTest, PlainMembers) {
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 1)), "Ns.Plain.Run(Int32 ByRef) | Ns.Plain.Run(out int)");
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 2)), "Ns.Plain.get_Item(Int32) | Ns.Plain.this[int].get");
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 3)),
+            "Ns.Plain.op_Implicit(System.String) | Ns.Plain.implicit operator int(string)");
+}
+
+TEST_F(MethodNamesTest, WithoutSignatures) {
+  NameOptions options;
+  options.signatures = false;
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 1), options), "Ns.Plain.Run(Int32 ByRef) | Ns.Plain.Run");
+}
+
+TEST_F(MethodNamesTest, CompilerMadeCodeGoesBackToItsMethod) {
+  const Address machine = runtime_.method_table(module_, 4), closure = runtime_.method_table(module_, 5);
+  EXPECT_EQ(both(runtime_.method_desc(machine, 6)), "Ns.Plain+<Run>d__0.MoveNext() | Ns.Plain.Run(out int) [async]");
+  EXPECT_EQ(both(runtime_.method_desc(closure, 7)),
+            "Ns.Plain+<>c.<Run>b__0_1(System.String) | Ns.Plain.Run(out int).lambda#1(string)");
+}
+
+TEST_F(MethodNamesTest, TypeArguments) {
+  const Address vector = runtime_.method_table(module_, 0, kVector, plain_);
+  const Address pointer = runtime_.type_desc(0x0f, plain_);
+  const Address of_vector = runtime_.method_table(module_, 3, kInstance, runtime_.instance({vector}));
+  const Address of_pointer = runtime_.method_table(module_, 3, kInstance, runtime_.instance({pointer}));
+  const Address definition = runtime_.method_table(module_, 3, kDefinition, runtime_.instance({plain_}));
+  EXPECT_EQ(both(runtime_.method_desc(of_vector, 5)),
+            "Ns.Outer`1[[Ns.Plain[], sample]].Do(Ns.Plain[][]) | Ns.Outer<Plain[]>.Do(Plain[][])");
+  EXPECT_EQ(both(runtime_.method_desc(of_pointer, 5)),
+            "Ns.Outer`1[[Ns.Plain*, sample]].Do(Ns.Plain*[]) | Ns.Outer<Plain*>.Do(Plain*[])");
+  EXPECT_EQ(both(runtime_.method_desc(definition, 5)), "Ns.Outer`1.Do(!0[]) | Ns.Outer<Plain>.Do(Plain[])");
+}
+
+TEST_F(MethodNamesTest, MethodArguments) {
+  const Address matrix = runtime_.method_table(module_, 0, kArray, plain_);
+  ByteWriter rest;
+  rest.u64(0).u64(runtime_.handle_list({matrix})).u16(2).u16(1);
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 4, 5, rest)),
+            "Ns.Plain.Make[[Ns.Plain[,], sample]](Ns.Plain[,]) | Ns.Plain.Make<Plain[,]>(Plain[,])");
+}
+
+TEST_F(MethodNamesTest, ArrayMethods) {
+  const Address matrix = runtime_.method_table(module_, 0, kArray, plain_);
+  const auto signature = bytes_of({0x20, 2, 0x13, 0, 0x08, 0x08});
+  ByteWriter rest;
+  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0);
+  // Slot 5 of the fake MethodDesc, 4 virtual methods: the second array method.
+  EXPECT_EQ(both(runtime_.method_desc(matrix, 0, 4, rest)), "Ns.Plain[,].Set(Int32, Int32) | Plain[,].Set(int, int)");
+}
+
+TEST_F(MethodNamesTest, DynamicMethods) {
+  const auto signature = bytes_of({0x00, 1, 0x01, 0x0e});
+  ByteWriter rest;
+  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x4000).u64(runtime_.text("odd\nname")).u64(0);
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 0, 7, rest)),
+            "DynamicClass.odd\\nname(System.String) | odd\\nname(string) [dynamic]");
+}
+
+TEST_F(MethodNamesTest, StubsNameTheirTargetWhenTheResolverProvesItself) {
+  const auto signature = bytes_of({0x00, 0, 0x01});
+  const Address target = runtime_.method_desc(plain_, 1), resolver = runtime_.place(), chunk = runtime_.place();
+  ByteWriter rest;
+  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x8001).u64(runtime_.text("IL_STUB_PInvoke"));
+  rest.u64(resolver);
+  FakeRuntime::write_method_desc(runtime_.memory, chunk, plain_, 0, 7, rest);
+  runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(chunk + 24).u64(target).bytes);
+  EXPECT_EQ(both(chunk + 24), "ILStubClass.IL_STUB_PInvoke() | [stub: P/Invoke] -> Ns.Plain.Run(out int)");
+  runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(chunk).u64(target).bytes);
+  EXPECT_EQ(both(chunk + 24), "ILStubClass.IL_STUB_PInvoke() | [stub: P/Invoke]()");
+}
+
+TEST_F(MethodNamesTest, ContradictionsAreRefused) {
+  const std::string mismatch = "error " + std::to_string(static_cast<int>(ErrorCode::mismatch));
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 5)), mismatch);  // a method of another type
+  const Address bad = runtime_.place();
+  runtime_.write_method_table(bad, module_, 2, 0, plain_, 0);  // its class does not point back
+  EXPECT_NE(both(runtime_.method_desc(bad, 1)).find("error"), std::string::npos);
+  EXPECT_NE(both(0).find("error"), std::string::npos);
+  EXPECT_NE(both(0x100001).find("error"), std::string::npos);
+  EXPECT_NE(both(0xdead0000).find("error"), std::string::npos);
+}
+
+TEST_F(MethodNamesTest, RowsBeyondTheSnapshotKeepTheirToken) {
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 99)), "sample!0x6000063 | sample!0x6000063");
+}
+
+TEST_F(MethodNamesTest, CyclesEnd) {
+  const Address cyclic = runtime_.place();
+  runtime_.memory.add(cyclic, ByteWriter().u32(0x0f).u32(0).u64(0).u64(cyclic + 2).bytes);
+  const Address self = runtime_.place(), of_self = runtime_.method_table(module_, 3, kInstance, self);
+  // An instantiation over itself, twice: exponential unless bounded.
+  const Address list = runtime_.handle_list({of_self, of_self});
+  runtime_.memory.add(self - 8, ByteWriter().u32(0).u16(1).u16(2).u64(list).bytes);
+  EXPECT_NE(both(runtime_.method_desc(of_self, 5)).find("…"), std::string::npos);
+  const Address of_cyclic = runtime_.method_table(module_, 3, kInstance, runtime_.instance({cyclic + 2}));
+  EXPECT_FALSE(both(runtime_.method_desc(of_cyclic, 5)).empty());
+}
+
+TEST_F(MethodNamesTest, FreedWhileNamed) {
+  const Address module = runtime_.module(blob_, true), table = runtime_.method_table(module, 2);
+  const Address md = runtime_.method_desc(table, 1);
+  memory::BufferMemory now = runtime_.memory;
+  NameOptions options;
+  options.fresh = &now;
+  MethodNames n(runtime_.runtime(), options);
+  const auto name = n.describe(md);
+  ASSERT_TRUE(name);
+  EXPECT_TRUE((*name)->is_collectible);
+  EXPECT_FALSE((*name)->freed_while_named);
+  n.new_capture();
+  FakeRuntime::write_method_desc(now, md - 24, table, 2, 0, {});
+  EXPECT_TRUE((*n.describe(md))->freed_while_named);
+}
+
+TEST_F(MethodNamesTest, TypesOfObjects) {
+  auto n = names();
+  EXPECT_EQ(n.type_name(plain_).value(), "Ns.Plain");
+  const Address object = runtime_.place();
+  runtime_.memory.add_value(object, plain_ | 1);  // the mark bit of a GC
+  EXPECT_EQ(n.object_type_name(object, true).value(), "Ns.Plain");
+  EXPECT_EQ(n.type_name(runtime_.method_table(module_, 0, kVector, plain_)).value(), "Plain[]");
+  EXPECT_FALSE(n.type_name(0x123));
+}
+
+TEST_F(MethodNamesTest, LongNamesAreCutWithAMark) {
+  NameOptions options;
+  options.max_name = 8;
+  EXPECT_EQ(both(runtime_.method_desc(plain_, 1), options), "Ns.Plain… | Ns.Plain…");
+}
+
+}  // namespace
+}  // namespace mixstack::dotnet::names
