@@ -88,9 +88,8 @@ class Emitter {
     if (reg >= slots_.size()) return;
     const int slot = slots_[reg];
     const std::int64_t depth = -n;
-    if (slot < 0 || depth <= 0 || (depth & 7) != 0 || depth / 8 > std::numeric_limits<std::uint16_t>::max())
-      return set_odd(reg);
-    state_.rule.slots[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(depth / 8);
+    if (slot < 0 || depth < 8 || depth > std::numeric_limits<std::uint16_t>::max()) return set_odd(reg);
+    state_.rule.slots[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(depth);
     state_.odd &= ~(std::uint64_t{1} << reg);
     if (static_cast<unsigned>(slot) == ra_) state_.ra_undefined = false;
   }
@@ -152,7 +151,7 @@ class Emitter {
     if (state_.ra_undefined) {
       rule.kind = CompactKind::end_of_stack;
       rule.slots[ra_] = 0;
-    } else if (section_.arch == Arch::x86_64 && rule.slots[ra_] != 1) {
+    } else if (section_.arch == Arch::x86_64 && rule.slots[ra_] != 8) {
       rule = {};
       rule.kind = CompactKind::interpret;
     }

@@ -29,7 +29,7 @@ void derive(CompactRule& rule, Arch arch) {
   rule.depth = 0;
   for_each_saved(rule, arch, [&](unsigned reg, std::uint16_t slot) {
     rule.saved |= std::uint64_t{1} << reg;
-    rule.depth = std::max<std::uint32_t>(rule.depth, 8u * slot);
+    rule.depth = std::max<std::uint32_t>(rule.depth, slot);
   });
 }
 
@@ -45,7 +45,7 @@ UnwindRule expand(const CompactRule& rule, Arch arch) {
   out.plt_step = rule.plt_step;
   out.ra_is_signed = (rule.flags & CompactRule::kRaSigned) != 0;
   for_each_saved(rule, arch, [&](unsigned reg, std::uint16_t slot) {
-    out.rules[out.count++] = {static_cast<std::uint8_t>(reg), RegisterRuleKind::at_cfa_offset, 0, 0, -8 * slot};
+    out.rules[out.count++] = {static_cast<std::uint8_t>(reg), RegisterRuleKind::at_cfa_offset, 0, 0, -slot};
   });
   if (out.is_end_of_stack) out.rules[out.count++] = {out.ra_register, RegisterRuleKind::undefined, 0, 0, 0};
   return out;

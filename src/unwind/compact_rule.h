@@ -1,5 +1,5 @@
 // What an unwind rule is for practically all compiled code, in 32 bytes that say everything: CFA = register + offset,
-// the preserved registers saved at multiples of eight below the CFA. The hot loop executes these; everything else is
+// the preserved registers saved less than 64 KiB below the CFA. The hot loop executes these; everything else is
 // interpreted.
 #pragma once
 
@@ -20,7 +20,7 @@ enum class CompactKind : std::uint8_t {
   end_of_stack,     ///< the return address is undefined
 };
 
-/// Interned per image. Slot i holds where the i-th register of `CompactLayout` is saved: CFA - 8 * slot, 0: nowhere.
+/// Interned per image. Slot i tells where the i-th register of `CompactLayout` is saved: at CFA - slot; 0: nowhere.
 struct CompactRule {
   static constexpr std::size_t kSlots = 12;
   static constexpr std::uint8_t kRaSigned = 1;
@@ -42,6 +42,8 @@ struct CompactRule {
   }
 };
 
+inline constexpr CompactRule kNoCompactRule{};
+
 /// Which register each slot belongs to. The last slot used is the return address.
 template <Arch>
 struct CompactLayout;
@@ -51,7 +53,7 @@ struct CompactLayout<Arch::x86_64> {
   static constexpr std::array<std::uint8_t, 6> kPreserved{x86_64_reg::rbp, x86_64_reg::rbx, x86_64_reg::r12,
                                                           x86_64_reg::r13, x86_64_reg::r14, x86_64_reg::r15};
   static constexpr unsigned kFp = 0;  ///< index in kPreserved
-  static constexpr unsigned kRa = 6;  ///< its slot is always 1: `call` pushed it
+  static constexpr unsigned kRa = 6;  ///< its slot is always 8: `call` pushed it
   static constexpr unsigned kRaColumn = x86_64_reg::rip;
 };
 

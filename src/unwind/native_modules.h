@@ -1,6 +1,7 @@
 // Which image an address belongs to, for the walker: the images of one target in address order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,16 +33,10 @@ class NativeModules {
 
   /// The module around `address`, or null.
   [[nodiscard]] const NativeModule* find(Address address) const {
-    std::size_t count = begins_.size();
-    if (count == 0) return nullptr;
-    const Address* first = begins_.data();
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      first = first[half] <= address ? first + half : first;
-      count -= half;
-    }
-    const NativeModule& module = modules_[static_cast<std::size_t>(first - begins_.data())];
-    return module.range.contains(address) ? &module : nullptr;
+    // Calls go to and fro between few modules.
+    for (const NativeModule* module : recent_)
+      if (module != nullptr && module->range.contains(address)) return module;
+    return search(address);
   }
   /// Its table, loaded now if need be; null when it has none.
   [[nodiscard]] const UnwindTable* table(const NativeModule& module) const {
@@ -51,12 +46,28 @@ class NativeModules {
   }
 
  private:
+  [[nodiscard]] const NativeModule* search(Address address) const {
+    std::size_t count = begins_.size();
+    if (count == 0) return nullptr;
+    const Address* first = begins_.data();
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      first = first[half] <= address ? first + half : first;
+      count -= half;
+    }
+    const NativeModule& module = modules_[static_cast<std::size_t>(first - begins_.data())];
+    if (!module.range.contains(address)) return nullptr;
+    recent_[next_recent_++ % recent_.size()] = &module;
+    return &module;
+  }
   [[nodiscard]] const UnwindTable* load(const NativeModule& module) const;
 
   std::vector<Address> begins_;
   mutable std::vector<NativeModule> modules_;
   mutable std::vector<bool> asked_;
   TableLoader loader_;
+  mutable std::array<const NativeModule*, 2> recent_{};
+  mutable unsigned next_recent_ = 0;
 };
 
 }  // namespace mixstack::unwind

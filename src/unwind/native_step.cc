@@ -22,6 +22,29 @@ Result<UnwindRule> NativeStepper::rule_at(CodeAddress pc) const {
   return table->rule(pc.lookup() - module->load_bias, module->load_bias);
 }
 
+const RuleSlot& NativeStepper::find_exact(Address pc) {
+  const CodeAddress code = CodeAddress::exact(pc);
+  const Address key = RuleCache::key_of(code);
+  const bool is_arm = arch_ == Arch::aarch64;
+  RuleSlot& slot = is_arm ? cache_.slot<Arch::aarch64>(key) : cache_.slot<Arch::x86_64>(key);
+  if (slot.key == key) return slot;
+  if (is_arm) {
+    fill<Arch::aarch64>(slot, code);
+  } else {
+    fill<Arch::x86_64>(slot, code);
+  }
+  return slot;
+}
+
+void NativeStepper::refill(RuleSlot& slot, Address return_address) {
+  const CodeAddress code = CodeAddress::after_call(return_address);
+  if (arch_ == Arch::aarch64) {
+    fill<Arch::aarch64>(slot, code);
+  } else {
+    fill<Arch::x86_64>(slot, code);
+  }
+}
+
 Result<UnwindRule> NativeStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {
   if (slot.rule->kind != CompactKind::interpret) return expand(*slot.rule, arch_);
   if (interpreted_ == nullptr) interpreted_ = std::make_unique<Interpreted[]>(kInterpretedSlots);
@@ -75,14 +98,13 @@ NativeStep NativeStepper::slow_light(const RuleSlot& slot, LightFrame& frame, co
   Registers registers(arch_);
   registers.set_pc(frame.pc.raw());
   registers.set_sp(frame.sp);
-  if (frame.fp_known) registers.set_fp(frame.fp);
+  if (frame.fp != LightFrame::kUnknownFp) registers.set_fp(frame.fp);
   if (arch_ == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
   const NativeStep result = slow_step(slot, frame.pc, registers, stack);
   if (result.status != StepStatus::caller) return result;
   frame.pc = result.pc;
   frame.sp = registers.sp();
-  frame.fp_known = registers.is_known(numbers.fp);
-  frame.fp = registers.fp();
+  frame.fp = registers.is_known(numbers.fp) ? registers.fp() : LightFrame::kUnknownFp;
   frame.lr = arch_ == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
   return result;
 }

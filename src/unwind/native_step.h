@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "mixstack/address.h"
 #include "mixstack/frame.h"
@@ -33,17 +34,25 @@ struct NativeStep {
   StepperId found_by = StepperId::none;
 };
 
-/// The registers of a light walk.
+/// The registers of a light walk. The order of the members keeps GCC 12 from packing sp and fp into one vector
+/// register, which doubles the time of a step.
 struct LightFrame {
+  /// Stands for a frame pointer that is not known: no stack lies there, so that a rule based on it leaves the fast path
+  /// (and fails with register_unknown).
+  static constexpr Address kUnknownFp = Address{1} << 63;
+
   CodeAddress pc;
-  Address sp = 0, fp = 0;
-  Address lr = 0;        ///< AArch64: matters in the innermost frame and behind a signal frame
-  bool fp_known = true;  ///< a rule based on an unknown frame pointer fails with register_unknown
+  alignas(16) Address sp = 0;
+  alignas(16) Address fp = kUnknownFp;
+  alignas(16) Address lr = 0;  ///< AArch64: matters in the innermost frame and behind a signal frame
 
   [[nodiscard]] static LightFrame innermost(const Registers& registers) {
-    const bool fp_known = registers.is_known(arch_registers(registers.arch()).fp);
-    const Address lr = registers.arch() == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
-    return {CodeAddress::exact(registers.pc()), registers.sp(), registers.fp(), lr, fp_known};
+    LightFrame frame;
+    frame.pc = CodeAddress::exact(registers.pc());
+    frame.sp = registers.sp();
+    if (registers.is_known(arch_registers(registers.arch()).fp)) frame.fp = registers.fp();
+    if (registers.arch() == Arch::aarch64) frame.lr = registers.value_or_zero(aarch64_reg::lr);
+    return frame;
   }
 };
 
@@ -97,20 +106,58 @@ class NativeStepper {
     std::memcpy(&v, from, sizeof(v));
     return v;
   }
+  /// The byte of a stack at an address that was checked to lie in it.
+  static const std::byte* at(const StackView& stack, Address address) {
+    return reinterpret_cast<const std::byte*>(address + (reinterpret_cast<Address>(stack.data) - stack.base));
+  }
+  /// A saved register, or its present value where the slot is 0. Loads in any case and selects: which registers a
+  /// function saves is as good as random, and a mispredicted branch costs more than the load.
+  static std::uint64_t saved_or(std::uint16_t slot, const std::byte* top, std::uint64_t present) {
+    std::uint64_t saved = load(top - slot);
+    asm("" : "+r"(saved));  // no code: makes the load happen before the choice, so that the choice needs no branch
+    return slot != 0 ? saved : present;
+  }
+  static Address cfa_of(const RuleSlot& slot, Address sp, Address fp) {
+    Address base = (slot.kind & slot_kind::kByFp) != 0 ? fp : sp;
+    return base + static_cast<Address>(std::int64_t{slot.cfa_offset});
+  }
+  /// The frames above will be read next; by two frames of usual size ahead, memory has time to answer.
+  static void prefetch_above(const std::byte* top) { __builtin_prefetch(top + 192); }
+  /// Whether [cfa - depth, cfa + 8) lies in the stack: everything a plain slot can make us load.
+  static bool holds(const StackView& stack, Address cfa, std::uint16_t depth) {
+    const Address offset = cfa - stack.base;
+    const std::size_t limit = stack.size >= 8 ? stack.size - 8 : 0;
+    return offset <= limit && offset >= depth;
+  }
   template <Arch A>
-  void fill(RuleSlot& slot, Address key);
+  void fill(RuleSlot& slot, CodeAddress pc);
   template <Arch A, bool kCached>
-  [[nodiscard]] const RuleSlot& find(Address key, RuleSlot& local) {
+  [[nodiscard]] const RuleSlot& find(CodeAddress pc, RuleSlot& local) {
     if constexpr (kCached) {
-      RuleSlot& slot = cache_.slot(key);
-      if (slot.key != key) [[unlikely]]
-        fill<A>(slot, key);
+      const Address raw = pc.raw();
+      if (pc.is_exact()) [[unlikely]]
+        return find_exact(raw);
+      RuleSlot& slot = cache_.slot<A>(raw);
+      if (slot.key != raw) [[unlikely]]
+        refill(slot, raw);
       return slot;
     } else {
-      fill<A>(local, key);
+      fill<A>(local, pc);
       return local;
     }
   }
+  /// Registers a function need not preserve. Written out at compile time: an index that varies would keep the registers
+  /// in memory throughout.
+  template <Arch A, std::size_t... I>
+  static void zero_volatile(Registers& registers, std::index_sequence<I...>) {
+    ((callee_saved_registers(A) >> I & 1 ? void() : registers.store(I, 0)), ...);
+  }
+  static NativeStep end_of_stack(const RuleSlot& slot) {
+    return {{}, 0, slot.module, StepStatus::end_of_stack, slot.rule->origin};
+  }
+  /// Apart, so that steps from return addresses need not compute the key.
+  [[nodiscard]] const RuleSlot& find_exact(Address pc);
+  void refill(RuleSlot& slot, Address return_address);
   /// A step within the same function of the same sp is possible once, in an innermost frame that has no frame yet.
   template <Arch A>
   static bool advances(Address cfa, Address sp, bool is_exact) {
@@ -132,13 +179,17 @@ class NativeStepper {
 };
 
 template <Arch A>
-inline void NativeStepper::fill(RuleSlot& slot, Address key) {
-  static constexpr CompactRule kNothing{};
-  const NativeModule* module = modules_.find(key);
+inline void NativeStepper::fill(RuleSlot& slot, CodeAddress pc) {
+  const Address address = pc.lookup();
+  const NativeModule* module = modules_.find(address);
   const UnwindTable* table = module != nullptr ? modules_.table(*module) : nullptr;
-  const CompactRule& rule = table != nullptr ? table->find(key - module->load_bias) : kNothing;
-  slot.assign<A>(key, rule, module != nullptr ? module->index : kNoModule);
+  const CompactRule& rule = table != nullptr ? table->find(address - module->load_bias) : kNoCompactRule;
+  slot.assign<A>(RuleCache::key_of(pc), rule, module != nullptr ? module->index : kNoModule);
 }
+
+// Both loops are written so that what one step waits for of the one before is short: return address -> slot -> CFA ->
+// return address. Everything else (checks, the other registers) runs beside it. Slow paths get copies, so that the
+// compiler may keep the caller's state in registers.
 
 template <Arch A, bool kCached>
 inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers, const StackView& stack) {
@@ -146,37 +197,44 @@ inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers,
   constexpr ArchRegisters kNumbers = arch_registers(A);
   constexpr std::uint64_t kPreserved = callee_saved_registers(A);
   constexpr auto bit = [](unsigned reg) { return std::uint64_t{1} << reg; };
+  const auto slow = [&](const RuleSlot& slot) {
+    if ((slot.kind & slot_kind::kEnd) != 0) return end_of_stack(slot);
+    Registers copy = registers;
+    const StackView view = stack;
+    const NativeStep result = slow_step(slot, pc, copy, view);
+    registers = copy;
+    return result;
+  };
 
   RuleSlot local;
-  const RuleSlot& slot = find<A, kCached>(pc.lookup(), local);
+  const RuleSlot& slot = find<A, kCached>(pc, local);
   const std::uint64_t known = registers.known();
-  if (slot.kind == SlotKind::other || (known >> slot.cfa_register & 1) == 0) [[unlikely]]
-    return slow_step(slot, pc, registers, stack);
-  const Address cfa = registers.data()[slot.cfa_register] + static_cast<Address>(std::int64_t{slot.cfa_offset});
-  const Address offset = cfa - stack.base;
-  if (offset > stack.size || offset < slot.depth * 8u ||
-      !advances<A>(cfa, registers.data()[kNumbers.sp], pc.is_exact())) [[unlikely]]
-    return slow_step(slot, pc, registers, stack);
+  // kByFp is the lowest bit, as is the one shifted out of the known registers.
+  if ((slot.kind & (slot_kind::kNotPlain | (~known >> kNumbers.fp & 1))) != 0) [[unlikely]]
+    return slow(slot);
+  const Address sp = registers.data()[kNumbers.sp];
+  const Address cfa = cfa_of(slot, sp, registers.data()[kNumbers.fp]);
+  if (!holds(stack, cfa, slot.depth) || !advances<A>(cfa, sp, pc.is_exact())) [[unlikely]]
+    return slow(slot);
 
-  const std::byte* top = stack.data + offset;
+  const std::byte* top = at(stack, cfa);
+  prefetch_above(top);
   Address ra = 0;
   if constexpr (A == Arch::x86_64) {
     ra = load(top - 8);
   } else {
-    ra = slot.ra_slot != 0 ? load(top - 8 * slot.ra_slot) : registers.data()[Layout::kRaColumn];
-    if (slot.ra_slot == 0 && !registers.is_known(Layout::kRaColumn)) ra = 0;
-    if (slot.kind == SlotKind::plain_signed) ra &= ~pac_mask_;
+    ra = slot.ra_slot != 0 ? load(top - slot.ra_slot) : registers.data()[Layout::kRaColumn];
+    if ((slot.kind & slot_kind::kSigned) != 0) ra &= ~pac_mask_;
   }
   if (ra == 0) [[unlikely]]
-    return slow_step(slot, pc, registers, stack);
+    return slow(slot);
 
-  const CompactRule& rule = *slot.rule;
   if ((known & ~(kPreserved | bit(kNumbers.pc) | bit(Layout::kRaColumn))) != 0) [[unlikely]]
-    registers.keep(kPreserved);
+    zero_volatile<A>(registers, std::make_index_sequence<kNumbers.count>());
+  const CompactRule& rule = *slot.rule;
   for (std::size_t i = 0; i < Layout::kPreserved.size(); i++) {
-    // Without branches: a register that is not saved is loaded from its own place.
-    const auto* own = reinterpret_cast<const std::byte*>(registers.data() + Layout::kPreserved[i]);
-    registers.store(Layout::kPreserved[i], load(rule.slots[i] != 0 ? top - 8 * rule.slots[i] : own));
+    const unsigned reg = Layout::kPreserved[i];
+    registers.store(reg, saved_or(rule.slots[i], top, registers.data()[reg]));
   }
   registers.store(kNumbers.sp, cfa);
   registers.store(kNumbers.pc, ra);
@@ -187,29 +245,34 @@ inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers,
 
 template <Arch A, bool kCached>
 inline NativeStep NativeStepper::light(LightFrame& frame, const StackView& stack) {
-  constexpr ArchRegisters kNumbers = arch_registers(A);
+  const auto slow = [&](const RuleSlot& slot) {
+    if ((slot.kind & slot_kind::kEnd) != 0) return end_of_stack(slot);
+    LightFrame copy = frame;
+    const StackView view = stack;
+    const NativeStep result = slow_light(slot, copy, view);
+    frame = copy;
+    return result;
+  };
   RuleSlot local;
-  const RuleSlot& slot = find<A, kCached>(frame.pc.lookup(), local);
-  const bool by_fp = slot.cfa_register == kNumbers.fp;
-  if (slot.kind == SlotKind::other || (by_fp ? !frame.fp_known : slot.cfa_register != kNumbers.sp)) [[unlikely]]
-    return slow_light(slot, frame, stack);
-  const Address cfa = (by_fp ? frame.fp : frame.sp) + static_cast<Address>(std::int64_t{slot.cfa_offset});
-  const Address offset = cfa - stack.base;
-  if (offset > stack.size || offset < slot.depth * 8u || !advances<A>(cfa, frame.sp, frame.pc.is_exact())) [[unlikely]]
-    return slow_light(slot, frame, stack);
+  const RuleSlot& slot = find<A, kCached>(frame.pc, local);
+  if ((slot.kind & slot_kind::kNotPlain) != 0) [[unlikely]]
+    return slow(slot);
+  const Address cfa = cfa_of(slot, frame.sp, frame.fp);
+  if (!holds(stack, cfa, slot.depth) || !advances<A>(cfa, frame.sp, frame.pc.is_exact())) [[unlikely]]
+    return slow(slot);
 
-  const std::byte* top = stack.data + offset;
+  const std::byte* top = at(stack, cfa);
+  prefetch_above(top);
   Address ra = 0;
   if constexpr (A == Arch::x86_64) {
     ra = load(top - 8);
   } else {
-    ra = slot.ra_slot != 0 ? load(top - 8 * slot.ra_slot) : frame.lr;
-    if (slot.kind == SlotKind::plain_signed) ra &= ~pac_mask_;
+    ra = slot.ra_slot != 0 ? load(top - slot.ra_slot) : frame.lr;
+    if ((slot.kind & slot_kind::kSigned) != 0) ra &= ~pac_mask_;
   }
   if (ra == 0) [[unlikely]]
-    return slow_light(slot, frame, stack);
-  frame.fp = load(slot.fp_slot != 0 ? top - 8 * slot.fp_slot : reinterpret_cast<const std::byte*>(&frame.fp));
-  frame.fp_known |= slot.fp_slot != 0;
+    return slow(slot);
+  frame.fp = saved_or(slot.fp_slot, top, frame.fp);
   frame.sp = cfa;
   frame.lr = ra;
   frame.pc = CodeAddress::after_call(ra);

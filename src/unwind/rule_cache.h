@@ -2,6 +2,8 @@
 // all.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -11,38 +13,42 @@
 
 namespace mixstack::unwind {
 
-enum class SlotKind : std::uint8_t {
-  plain,         ///< CFA = register + offset; everything the hot loop needs is in the slot
-  plain_signed,  ///< the same, return address with pointer authentication
-  other,         ///< see `rule`
-};
+/// What the hot loop does with a slot, as bits so that each mode tests once.
+namespace slot_kind {
+inline constexpr std::uint8_t kByFp = 1;      ///< CFA = frame pointer + offset, else sp + offset
+inline constexpr std::uint8_t kSigned = 2;    ///< the return address carries an authentication code
+inline constexpr std::uint8_t kNotPlain = 4;  ///< anything else: see `rule`
+inline constexpr std::uint8_t kEnd = 8;       ///< with kNotPlain: the outermost frame
+}  // namespace slot_kind
 
 /// What the hot loop reads of a rule, two to a cache line.
 struct alignas(32) RuleSlot {
-  Address key = ~Address{0};
-  const CompactRule* rule = nullptr;  ///< of the module's table; valid as long as the modules
+  Address key = 0;                            ///< RuleCache::key_of; 0 and ~0 are no code
+  const CompactRule* rule = &kNoCompactRule;  ///< of the module's table; valid as long as the modules
   std::int32_t cfa_offset = 0;
   std::uint16_t fp_slot = 0;  ///< as in CompactRule::slots
   std::uint16_t ra_slot = 0;
-  std::uint16_t depth = 0;  ///< words below the CFA that must be readable
-  std::uint8_t cfa_register = 0;
-  SlotKind kind = SlotKind::other;
+  std::uint16_t depth = 0;  ///< bytes below the CFA that must be readable, at least 8
+  std::uint8_t kind = slot_kind::kNotPlain;
+  std::uint8_t unused = 0;
   ModuleIndex module = kNoModule;
 
   template <Arch A>
-  void assign(Address address, const CompactRule& r, ModuleIndex m) {
+  void assign(Address new_key, const CompactRule& r, ModuleIndex m) {
     using Layout = CompactLayout<A>;
-    key = address;
+    constexpr ArchRegisters kNumbers = arch_registers(A);
+    key = new_key;
     rule = &r;
     module = m;
     cfa_offset = r.cfa_offset;
     fp_slot = r.slots[Layout::kFp];
     ra_slot = r.slots[Layout::kRa];
-    depth = static_cast<std::uint16_t>(r.depth / 8);
-    cfa_register = r.cfa_register;
-    kind = r.kind != CompactKind::register_offset    ? SlotKind::other
-           : (r.flags & CompactRule::kRaSigned) != 0 ? SlotKind::plain_signed
-                                                     : SlotKind::plain;
+    depth = static_cast<std::uint16_t>(std::max(r.depth, 8u));
+    const bool by_fp = r.cfa_register == kNumbers.fp;
+    const bool plain = r.kind == CompactKind::register_offset && (by_fp || r.cfa_register == kNumbers.sp);
+    kind = static_cast<std::uint8_t>((by_fp ? slot_kind::kByFp : 0) | (plain ? 0 : slot_kind::kNotPlain) |
+                                     ((r.flags & CompactRule::kRaSigned) != 0 ? slot_kind::kSigned : 0) |
+                                     (r.kind == CompactKind::end_of_stack ? slot_kind::kEnd : 0));
   }
 };
 static_assert(sizeof(RuleSlot) == 32);
@@ -53,12 +59,24 @@ class RuleCache {
   static constexpr std::size_t kSlots = 4096;
 
   RuleCache() : slots_(std::make_unique<RuleSlot[]>(kSlots)) {}
-  [[nodiscard]] RuleSlot& slot(Address key) { return slots_[(key ^ key >> 12) % kSlots]; }
+  /// What a location is kept under: a return address as it stands, since that is what the hot loop has in hand; the
+  /// same address as an exact pc means another row and is kept under its complement, which no return address equals.
+  [[nodiscard]] static Address key_of(CodeAddress pc) { return pc.is_exact() ? ~pc.raw() : pc.raw(); }
+  /// The low bits of return addresses are as good as random; `A` tells how many of them are always zero.
+  template <Arch A>
+  [[nodiscard]] RuleSlot& slot(Address key) {
+    constexpr unsigned kAlwaysZero = A == Arch::aarch64 ? 2 : 0;
+    // Index times size, with the multiplication folded into the shift.
+    const auto offset = static_cast<std::size_t>((key * (sizeof(RuleSlot) >> kAlwaysZero)) & kOffsetMask);
+    return *reinterpret_cast<RuleSlot*>(reinterpret_cast<std::byte*>(slots_.get()) + offset);
+  }
   void clear() {
     for (std::size_t i = 0; i < kSlots; i++) slots_[i] = {};
   }
 
  private:
+  static constexpr std::uint64_t kOffsetMask = (kSlots - 1) * sizeof(RuleSlot);
+
   std::unique_ptr<RuleSlot[]> slots_;
 };
 

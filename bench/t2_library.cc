@@ -1,0 +1,17 @@
+#include <utility>
+
+#include "t2_functions.h"
+
+namespace t2 {
+namespace {
+
+template <std::size_t... N>
+void fill(Function* out, std::index_sequence<N...>) {
+  ((out[N] = &function<4096 + N>), ...);
+}
+
+}  // namespace
+
+void library_functions(Function* out) { fill(out, std::make_index_sequence<kFunctionsPerHalf>()); }
+
+}  // namespace t2
