@@ -130,6 +130,9 @@ Invocation parse_dump(std::vector<std::string> arguments) {
     } catch (const CLI::RequiredError&) {
       return parse_dump_with(std::move(arguments), false);
     }
+  } catch (const CLI::ExtrasError& error) {
+    const std::string_view text = error.what();  // "The following argument was not expected: X"
+    return wrong(fmt::format("unexpected argument{}", text.substr(std::min(text.find(':'), text.size()))));
   } catch (const CLI::Error& error) {
     return wrong(error.what());
   }

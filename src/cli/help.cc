@@ -21,48 +21,48 @@ Start here:
 }
 
 std::string_view dump_help() {
-  return R"(Print the stack of every thread of a process, native and managed frames in their
-true order. The process needs no preparation and does not help; it is stopped for
-about a millisecond, and nothing in it is changed.
+  return R"(Print the stack of every thread of a process, native and managed frames in
+their true order. The process needs no preparation and does not help; it is
+stopped for about a millisecond, and nothing in it is changed.
 
 Usage: mixstack dump PID [OPTIONS]
 
 Which threads:
   -p, --pid PID            the process (the same as PID without the option)
-  -t, --thread TID...      only these threads: -t 12 13 or -t 12,13 or -t 12 -t 13
+  -t, --thread TID...      only these threads: -t 12 13, -t 12,13, -t 12 -t 13
                            (also --threads)
 
 What is shown:
-  -m, --merge              threads with the same stack shown once, with their number
+  -m, --merge              threads with the same stack once, with their number
       --managed-only       managed frames only
       --frames             the runtime's explicit Frames, too, where they lie
       --registers          the registers known in each frame
-      --explain            for each frame: who found it, by which evidence, and who
-                           else was asked and declined
-      --raw-names          names as the metadata and symbol tables have them
+      --explain            for each frame: who found it, by which evidence,
+                           and who else was asked and declined
+      --raw-names          names as metadata and symbol tables have them
   -j, --json               one JSON document (docs/formats/dump.schema.json)
       --color WHEN         auto (on a terminal), always or never
 
 Limits:
       --max-frames N       at most N frames a thread (65536)
-      --stop-timeout TIME  give up on threads that do not stop in this time (20ms);
-                           the others have run on long before
+      --stop-timeout TIME  give up on threads that do not stop in this time
+                           (20ms); the others run on all the same
 
 Marks before a name:
   M managed   N native   S runtime stub   F explicit Frame of the runtime
   ! signal handler's return   ? code nobody describes
-A frame whose finding is not certain says so behind its name, and a stack whose end
-was not reached says why.
+A frame that is not certain says so behind its name; a stack whose end was not
+reached says why.
 
 Exit codes:
   0  everything was printed        5  another tracer (gdb, strace) is attached
-  1  fault of mixstack or system   6  kernel thread, zombie, 32-bit or unknown CPU
+  1  fault of mixstack or system   6  kernel thread, zombie, 32-bit, other CPU
   2  wrong command line            7  partial: printed, something is missing
   3  no such process               8  the process exited or changed meanwhile
   4  not permitted                 9  the report could not be written
 
-You need to be the same user as the process, and allowed to trace it: root, or
-CAP_SYS_PTRACE, or kernel.yama.ptrace_scope = 0.
+You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or
+as the same user where kernel.yama.ptrace_scope is 0.
 )";
 }
 

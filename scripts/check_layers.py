@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Compares every include line and every USES of CMake with the tables of docs/layers.md.
+
+  check_layers.py [ROOT]
+
+Prints each violation as FILE:LINE: TEXT. Exit status 1 when there is one.
+"""
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+USES = re.compile(r"mixstack_layer\(\s*(\S+)\s(?:[^()]*?\bUSES\b([^()]*?))?(?:\b(?:LIBS|SKIP)\b[^()]*)?\)", re.S)
+
+
+def table(text, heading):
+    """The rows below a heading, without the table's own heading, as lists of cells."""
+    section = text.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip().strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
+
+
+class Rules:
+    """docs/layers.md."""
+
+    def __init__(self, text):
+        folders = table(text, "Folders")
+        self.level = {name: float(level) for name, level, _ in folders}
+        self.may_use = {name: set(uses.split()) for name, _, uses in folders}
+        self.public = {name: float(level) for name, level in table(text, "Public headers")}
+        self.reserved = [(headers.split(), set(only.split())) for headers, only, _ in table(text, "Headers of others")]
+
+    def faults(self):
+        """Contradictions inside the tables themselves."""
+        for name, uses in self.may_use.items():
+            for used in sorted(uses):
+                if used not in self.level:
+                    yield f"{name} may use {used}, which is no folder"
+                elif self.level[used] >= self.level[name]:
+                    yield f"{name} (level {self.level[name]:g}) may use {used} (level {self.level[used]:g})"
+
+    def folder_of(self, path):
+        """The folder a file of src/ or an included path belongs to; None: none of the table."""
+        parts = path.split("/")
+        for length in (2, 1):
+            name = "/".join(parts[:length])
+            if len(parts) > length and name in self.level:
+                return name
+        return None
+
+    def check_own(self, folder, linked, header, is_test):
+        """What is wrong with an include in quotation marks; None: nothing."""
+        if header.startswith("mixstack/"):
+            if header not in self.public:
+                return f"{header} is not listed among the public headers"
+            if self.public[header] > self.level[folder]:
+                return f"{folder} may not include {header}, a contract of level {self.public[header]:g}"
+            return None
+        if header.startswith("support/"):
+            return None if is_test else "only tests include support/"
+        used = self.folder_of(header)
+        if used is None:
+            return f'"{header}" is in no folder of the table'
+        if used == folder:
+            return None
+        if used not in self.may_use[folder]:
+            return f"{folder} may not use {used}"
+        return None if used in linked else f"{folder} includes {used} but does not link it (USES)"
+
+    def check_foreign(self, folder, header):
+        for headers, only in self.reserved:
+            for reserved in headers:
+                matches = header.startswith(reserved) if reserved.endswith("/") else header == reserved
+                if matches and folder not in only:
+                    return f"<{header}> is for {', '.join(sorted(only))} only"
+        return None
+
+
+def linked_folders(root):
+    """Per folder the folders its CMakeLists links."""
+    linked = {}
+    for lists in sorted((root / "src").rglob("CMakeLists.txt")):
+        for name, uses in USES.findall(lists.read_text()):
+            linked[name] = set(uses.split())
+    return linked
+
+
+def check_files(root, rules, linked):
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in (".h", ".cc", ".inc"):
+            continue
+        inside = path.relative_to(root / "src").as_posix()
+        folder = rules.folder_of(inside)
+        if folder is None:
+            yield f"src/{inside}:1: in no folder of docs/layers.md"
+            continue
+        is_test = path.name.endswith("_test.cc")
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            own, header = found.group(1) == '"', found.group(2)
+            fault = (rules.check_own(folder, linked.get(folder, set()), header, is_test) if own
+                     else None if is_test else rules.check_foreign(folder, header))
+            if fault:
+                yield f"src/{inside}:{number}: {fault}"
+
+
+def check_public(root, rules):
+    """Contracts include contracts of their level or below, and nothing of ours else."""
+    for path in sorted((root / "include/mixstack").glob("*.h")):
+        name = f"mixstack/{path.name}"
+        if name not in rules.public:
+            yield f"include/{name}:1: not listed in docs/layers.md"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            found = INCLUDE.match(line)
+            if found and found.group(1) == '"':
+                other = found.group(2)
+                if rules.public.get(other, 99) > rules.public[name]:
+                    yield f"include/{name}:{number}: includes {other}"
+
+
+def check(root):
+    """All violations of the tree at `root`, and the number of files read."""
+    rules = Rules((root / "docs/layers.md").read_text())
+    faults = [f"docs/layers.md: {fault}" for fault in rules.faults()]
+    linked = linked_folders(root)
+    for folder, uses in sorted(linked.items()):
+        if folder not in rules.level:
+            faults.append(f"src/{folder}/CMakeLists.txt: {folder} is not in docs/layers.md")
+            continue
+        faults += [f"src/{folder}/CMakeLists.txt: links {used}, which the table does not grant"
+                   for used in sorted(uses - rules.may_use[folder])]
+    return faults + list(check_files(root, rules, linked)) + list(check_public(root, rules))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1])
+    faults = check(root)
+    for fault in faults:
+        print(fault)
+    print(f"layers: {len(faults)} violations")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""scripts/check_layers.py finds what it is there to find."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import check_layers  # noqa: E402
+
+LAYERS = """
+## Folders
+
+| folder | level | may use |
+| --- | --- | --- |
+| base | 0 | |
+| memory | 1 | base |
+| dotnet/code | 6.1 | memory base |
+| dotnet/names | 6.2 | dotnet/code base |
+
+## Public headers
+
+| header | level |
+| --- | --- |
+| mixstack/result.h | 0 |
+| mixstack/session.h | 7 |
+
+## Headers of others
+
+| header | only in | why |
+| --- | --- | --- |
+| CLI/ | nobody | |
+| sys/ptrace.h | memory | |
+"""
+
+
+class CheckLayers(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.root = pathlib.Path(self.directory.name)
+        self.write("docs/layers.md", LAYERS)
+        self.write("src/base/CMakeLists.txt", "mixstack_layer(base LIBS tl::expected)")
+        self.write("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base LIBS x y SKIP z)")
+        self.write("src/dotnet/code/CMakeLists.txt", "mixstack_layer(dotnet/code USES memory\n  base)")
+        self.write("src/dotnet/names/CMakeLists.txt", "mixstack_layer(dotnet/names USES base)")
+        self.write("include/mixstack/result.h", "#include <cstdint>\n")
+        self.write("include/mixstack/session.h", '#include "mixstack/result.h"\n')
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def faults_with(self, path, text):
+        self.write(path, text)
+        return check_layers.check(self.root)
+
+    def test_granted_and_linked_is_fine(self):
+        self.assertEqual(self.faults_with("src/dotnet/code/a.cc", '#include "memory/x.h"\n#include "mixstack/result.h"\n'
+                                          '#include "dotnet/code/b.h"\n'), [])
+
+    def test_upwards(self):
+        [fault] = self.faults_with("src/base/a.h", '\n#include "memory/x.h"\n')
+        self.assertEqual(fault, "src/base/a.h:2: base may not use memory")
+
+    def test_granted_but_not_linked(self):
+        [fault] = self.faults_with("src/dotnet/names/a.cc", '#include "dotnet/code/x.h"\n')
+        self.assertIn("does not link", fault)
+
+    def test_linked_but_not_granted(self):
+        [fault] = self.faults_with("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base dotnet/code)")
+        self.assertIn("links dotnet/code", fault)
+
+    def test_contract_of_a_higher_level(self):
+        [fault] = self.faults_with("src/memory/a.cc", '#include "mixstack/session.h"\n')
+        self.assertIn("level 7", fault)
+
+    def test_reserved_headers(self):
+        [fault] = self.faults_with("src/memory/a.cc", "#include <CLI/CLI.hpp>\n#include <sys/ptrace.h>\n")
+        self.assertIn("CLI/CLI.hpp", fault)
+        self.assertEqual(self.faults_with("src/memory/a.cc", ""), [])
+        self.assertEqual(self.faults_with("src/base/a_test.cc", "#include <sys/ptrace.h>\n"), [])
+
+    def test_support_is_for_tests(self):
+        self.assertEqual(self.faults_with("src/memory/a_test.cc", '#include "support/fake.h"\n'), [])
+        self.assertEqual(len(self.faults_with("src/memory/a.cc", '#include "support/fake.h"\n')), 1)
+
+    def test_unknown_folders_and_contracts(self):
+        self.assertEqual(len(self.faults_with("src/attic/a.cc", "\n")), 1)
+        self.assertEqual(len(self.faults_with("include/mixstack/new.h", "\n")), 2)
+
+    def test_a_table_that_contradicts_itself(self):
+        faults = self.faults_with("docs/layers.md", LAYERS.replace("| base | 0 | |", "| base | 0 | memory |"))
+        self.assertEqual(faults, ["docs/layers.md: base (level 0) may use memory (level 1)"])
+
+
+if __name__ == "__main__":
+    unittest.main()
