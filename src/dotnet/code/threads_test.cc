@@ -1,0 +1,164 @@
+#include "dotnet/code/threads.h"
+
+#include "dotnet/code/exceptions.h"
+#include "dotnet/code/supplement.h"
+#include "memory/buffer_memory.h"
+#include "memory/overlay_memory.h"
+#include "support/dotnet_memory.h"
+
+namespace mixstack::dotnet {
+namespace {
+
+using test::DotnetMemory;
+
+struct Threads : DotnetMemory {
+  static constexpr Address kStore = 0x30000;
+  Threads() {
+    (void)Supplement::apply(layouts);
+    memory.map(kStore, 4096);
+    memory.put_u64(layouts.globals.thread_store.value, kStore);
+  }
+  void add(Address at, std::uint32_t id, std::uint64_t os_id) {
+    memory.map(at, 1024);
+    const auto& l = layouts.thread;
+    memory.put_u32(at + l.id.offset, id);
+    memory.put_u64(at + l.os_id.offset, os_id);
+    memory.put_u64(at + l.frame.offset, ~0ull);
+    memory.put_u64(last_, at + l.link_next.offset);
+    last_ = at + l.link_next.offset;
+    count_++;
+    memory.put_u32(kStore + layouts.thread_store.thread_count.offset, count_);
+  }
+  Address last_ = kStore + layouts.thread_store.first_thread_link.offset;
+  std::uint32_t count_ = 0;
+};
+
+TEST(Threads, AreReadInOrder) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  const auto& l = t.layouts.thread;
+  t.memory.put_u32(0x51000 + l.preemptive_gc_disabled.offset, 1);
+  t.memory.put_u32(0x51000 + l.state.offset, 0x200 | 0x80);
+  t.memory.put_u64(0x51000 + l.cached_stack_base.offset, 0x7ff000);
+  t.memory.put_u64(0x51000 + l.cached_stack_limit.offset, 0x7f0000);
+  t.memory.put_u64(0x51000 + l.hijacked_return_address.offset, 0x1234);
+  t.memory.put_u64(0x51000 + l.hijacked_return_address_slot.offset, 0x7f8000);
+  auto list = read_threads(t.runtime());
+  EXPECT_EQ(list.error.code, ErrorCode::none);
+  ASSERT_EQ(list.threads.size(), 2u);
+  EXPECT_EQ(list.threads[0].os_id, 100u);
+  EXPECT_FALSE(list.threads[0].is_hijacked());
+  EXPECT_TRUE(list.threads[1].cooperative);
+  EXPECT_TRUE(list.threads[1].is_background());
+  EXPECT_EQ(list.threads[1].stack, (AddressRange{0x7f0000, 0x7ff000}));
+  EXPECT_EQ(list.threads[1].hijacked_slot, 0x7f8000u);
+  EXPECT_EQ(list.threads[1].hijacked_return, 0x1234u);
+  // A slot that is not on the stack is not believed.
+  t.memory.put_u64(0x51000 + l.hijacked_return_address_slot.offset, 0x123);
+  EXPECT_FALSE(read_threads(t.runtime()).threads[1].is_hijacked());
+}
+
+TEST(Threads, HostileListsEnd) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  t.memory.put_u64(t.last_, 0x50000 + t.layouts.thread.link_next.offset);
+  auto cyclic = read_threads(t.runtime());
+  EXPECT_EQ(cyclic.threads.size(), 2u);
+  EXPECT_EQ(cyclic.error.code, ErrorCode::limit_exceeded);
+  t.memory.put_u64(t.last_, 0x99999999);
+  auto broken = read_threads(t.runtime());
+  EXPECT_EQ(broken.threads.size(), 2u);
+  EXPECT_EQ(broken.error.code, ErrorCode::unreadable_memory);
+}
+
+TEST(ThreadRoots, FindThreadsBornAfterPreparation) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  ThreadRoots roots(t.layouts);
+  roots.prepare(t.memory);
+  t.add(0x52000, 3, 102);
+  std::vector<AddressRange> ranges;
+  roots.collect(t.memory, ranges);
+  ASSERT_EQ(ranges.size(), 4u);  // three threads and the head of the list
+  EXPECT_EQ(ranges[2].begin, 0x52000u);
+  EXPECT_GE(ranges[2].size(), t.layouts.thread.exception_tracker.offset + 8);
+
+  // What was copied is enough to read the list again when the process has gone on.
+  memory::BufferMemory copied;
+  std::vector<MemorySlice> slices;
+  std::vector<std::vector<std::byte>> held;
+  for (const auto& r : ranges) {
+    held.emplace_back(r.size());
+    ASSERT_TRUE(t.memory.read_exact(r.begin, held.back()));
+    slices.push_back({r.begin, held.back()});
+  }
+  t.memory.put_u64(0x50000 + t.layouts.thread.link_next.offset, 0);
+  const memory::OverlayMemory overlay(slices, &t.memory);
+  EXPECT_EQ(read_threads(t.runtime()).threads.size(), 1u);
+  EXPECT_EQ(read_threads(t.runtime().with(overlay)).threads.size(), 3u);
+}
+
+TEST(ThreadRoots, StartAnewWhenThreadsHaveGone) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  t.add(0x52000, 3, 102);
+  ThreadRoots roots(t.layouts);
+  roots.prepare(t.memory);
+  t.memory.put_u64(0x50000 + t.layouts.thread.link_next.offset, 0x52000 + t.layouts.thread.link_next.offset);
+  t.memory.put_u32(Threads::kStore + t.layouts.thread_store.thread_count.offset, 2);
+  std::vector<AddressRange> ranges;
+  roots.collect(t.memory, ranges);
+  ASSERT_EQ(ranges.size(), 3u);
+  EXPECT_EQ(ranges[0].begin, 0x50000u);
+  EXPECT_EQ(ranges[1].begin, 0x52000u);
+}
+
+TEST(ThreadName, IsReadThroughTheHandleAndChecked) {
+  Threads t;
+  t.add(0x50000, 7, 100);
+  constexpr Address kHandle = 0x60000, kObject = 0x61000, kString = 0x62000, kStringType = 0x63000;
+  for (const Address a : {kHandle, kObject, kString, kStringType}) t.memory.map(a, 256);
+  t.memory.put_u64(0x50000 + t.layouts.thread.gc_handle.offset, kHandle);
+  t.memory.put_u64(kHandle, kObject);
+  t.memory.put_u64(kObject + 24, kString);
+  t.memory.put_u64(kObject + 40, 0x50000);
+  t.memory.put_u32(kObject + 52, 7);
+  t.memory.put_u64(t.layouts.globals.string_method_table.value, kStringType);
+  t.memory.put_u64(kString, kStringType | 1);  // marked by a GC
+  const std::u16string name = u"w\u00f6rker \U0001F600\xd800";
+  t.memory.put_u32(kString + t.layouts.string.length.offset, static_cast<std::uint32_t>(name.size()));
+  t.memory.put_bytes(kString + t.layouts.string.first_char.offset, std::as_bytes(std::span(name)));
+  const auto thread = read_threads(t.runtime()).threads.at(0);
+  EXPECT_EQ(thread_name(t.runtime(), thread).value(), "w\u00f6rker \U0001F600\ufffd");
+  t.memory.put_u32(kObject + 52, 8);  // another thread's object
+  EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::mismatch);
+  t.memory.put_u64(kHandle, 0);
+  EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::not_found);
+}
+
+TEST(Exceptions, AreFollowedThroughTheirNesting) {
+  Threads t;
+  t.add(0x50000, 7, 100);
+  const auto& l = t.layouts.exception_info;
+  for (const Address a : {0x70000, 0x71000, 0x72000, 0x73000}) t.memory.map(a, 256);
+  t.memory.put_u64(0x50000 + t.layouts.thread.exception_tracker.offset, 0x70000);
+  t.memory.put_u64(0x70000 + l.thrown_object.offset, 0x72000);
+  t.memory.put_u64(0x70000 + l.previous_nested_info.offset, 0x71000);
+  t.memory.put_u64(0x72000, 0x73000);
+  t.memory.put_u64(0x73000, 0xabc0 | 2);
+  auto thread = read_threads(t.runtime()).threads.at(0);
+  auto chain = current_exceptions(t.runtime(), thread);
+  ASSERT_EQ(chain.exceptions.size(), 2u);
+  EXPECT_EQ(chain.exceptions[0].object, 0x73000u);
+  EXPECT_EQ(chain.exceptions[0].method_table, 0xabc0u);
+  EXPECT_EQ(chain.exceptions[1].object, 0u);
+  t.memory.put_u64(0x71000 + l.previous_nested_info.offset, 0x70000);
+  EXPECT_EQ(current_exceptions(t.runtime(), thread).error.code, ErrorCode::limit_exceeded);
+}
+
+}  // namespace
+}  // namespace mixstack::dotnet
