@@ -11,7 +11,8 @@ namespace mixstack::object {
 namespace {
 
 constexpr std::string_view kDebugRoot = "/usr/lib/debug";
-constexpr std::uint64_t kMaxCrcBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxCrcBytes = std::uint64_t{512} << 20;
+constexpr std::size_t kMaxMiniDebugInfo = std::size_t{64} << 20;
 
 bool has_symbols(const ElfImage& image) {
   for (const auto& s : image.sections())
@@ -89,7 +90,7 @@ std::shared_ptr<const ElfImage> find_debug_file(const ElfImage& image, const std
 std::shared_ptr<const ElfImage> open_mini_debug_info(const ElfImage& image) {
   const auto section = image.section(".gnu_debugdata");
   if (!section || section->bytes.empty()) return nullptr;
-  auto bytes = decompress_xz(section->bytes, kDecompressLimit);
+  auto bytes = decompress_xz(section->bytes, kMaxMiniDebugInfo);
   if (!bytes) return nullptr;
   auto mini = ElfImage::from_file(buffer_file_bytes(std::move(*bytes)));
   return mini ? *mini : nullptr;

@@ -9,7 +9,7 @@
 
 namespace mixstack::object {
 
-/// Most bytes one compressed section or MiniDebugInfo may expand to.
+/// Most bytes the compressed sections of one image may expand to.
 inline constexpr std::size_t kDecompressLimit = std::size_t{256} << 20;
 
 /// A zlib stream (RFC 1950).

@@ -11,7 +11,8 @@ namespace mixstack::object {
 namespace {
 
 constexpr std::size_t kMaxDynamicEntries = 4096;
-constexpr std::uint64_t kMaxSymbols = 1u << 24;
+constexpr std::uint64_t kMaxSymbols = 1u << 22;
+constexpr std::uint64_t kMaxChain = 1u << 16;  // real chains are a handful long
 
 std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t index, bool is_64_bit) {
   if (is_64_bit) return base::load_at<std::uint64_t>(bytes, index * 8).value_or(0);
@@ -54,7 +55,7 @@ std::uint64_t gnu_hash_symbol_count(const ElfImage& image, const GnuHash& h) {
   for (std::uint64_t i = 0; i < h.bucket_count; i++)
     last = std::max(last, base::load_at<std::uint32_t>(h.bucket_bytes, i * 4).value_or(0));
   if (last < h.first_symbol) return h.first_symbol;
-  for (std::uint64_t i = last; i < kMaxSymbols; i++) {
+  for (std::uint64_t i = last; i < last + kMaxChain; i++) {
     const auto chain = image.bytes_at(h.chains + (i - h.first_symbol) * 4, 4);
     if (chain.empty()) return i;
     if ((base::load_at<std::uint32_t>(chain, 0).value_or(1) & 1) != 0) return i + 1;
@@ -74,7 +75,9 @@ bool is_named(const ElfImage& image, const DynamicTables& t, std::uint64_t index
               std::uint64_t& value) {
   const auto s = symbol_at(t.symbols, index, image.is_64_bit());
   if (!s || s->section == SHN_UNDEF || s->name >= t.strings.size()) return false;
-  if (base::ByteCursor(t.strings, s->name).cstring() != name) return false;
+  const auto rest = t.strings.subspan(s->name);
+  if (rest.size() <= name.size() || rest[name.size()] != std::byte{0}) return false;
+  if (std::memcmp(rest.data(), name.data(), name.size()) != 0) return false;
   value = s->value;
   return true;
 }
@@ -92,8 +95,8 @@ std::optional<std::uint64_t> find_by_gnu_hash(const ElfImage& image, const Dynam
   const std::uint64_t start =
       base::load_at<std::uint32_t>(h.bucket_bytes, std::uint64_t{hash % h.bucket_count} * 4).value_or(0);
   if (start < h.first_symbol) return std::nullopt;
-  const std::uint64_t end = t.symbols.size() / symbol_entry_size(image.is_64_bit());
-  for (std::uint64_t i = start; i < end; i++) {
+  const std::uint64_t count = t.symbols.size() / symbol_entry_size(image.is_64_bit());
+  for (std::uint64_t i = start; i < std::min(count, start + kMaxChain); i++) {
     const auto chain = base::load_at<std::uint32_t>(image.bytes_at(h.chains + (i - h.first_symbol) * 4, 4), 0);
     if (!chain) return std::nullopt;
     if ((*chain | 1) == (hash | 1) && is_named(image, t, i, name, value)) return value;

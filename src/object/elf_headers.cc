@@ -10,8 +10,9 @@ namespace mixstack::object {
 namespace {
 
 // Bounds on hostile counts; the largest real images (Chromium, kernels built with function sections) stay far below.
-constexpr std::uint64_t kMaxSegments = 4096;
-constexpr std::uint64_t kMaxSections = 1u << 20;
+constexpr std::uint64_t kMaxSegments = 512;
+constexpr std::uint64_t kMaxSections = 1u << 17;
+constexpr std::size_t kMaxSectionName = 256;
 constexpr std::uint64_t kMaxNoteSteps = 4096;
 
 struct Class32 {
@@ -91,8 +92,8 @@ std::vector<Segment> parse_segments_of(FileView file, const ElfHeader& header, s
 
 std::string_view name_at(std::span<const std::byte> names, std::uint64_t offset) {
   if (offset >= names.size()) return {};
-  base::ByteCursor cursor(names, static_cast<std::size_t>(offset));
-  return cursor.cstring();
+  const auto rest = names.subspan(static_cast<std::size_t>(offset));
+  return base::ByteCursor(rest.first(std::min(rest.size(), kMaxSectionName))).cstring();
 }
 
 template <class C>

@@ -74,8 +74,10 @@ class FileImage final : public ElfImage {
  private:
   void read_build_id() {
     // Sections first: a separate debug file keeps the program headers of its image, whose offsets mean nothing in it.
+    unsigned tried = 0;
     for (const auto& s : sections_)
-      if (build_id_.empty() && s.type == SHT_NOTE && s.size <= kMaxNotes) build_id_ = find_build_id(load(s).bytes);
+      if (build_id_.empty() && s.type == SHT_NOTE && s.size <= kMaxNotes && tried++ < kMaxNoteSections)
+        build_id_ = find_build_id(load(s).bytes);
     for (const auto& s : segments_)
       if (build_id_.empty() && s.type == PT_NOTE && s.file_size <= kMaxNotes)
         build_id_ = find_build_id(file_->range(s.offset, s.file_size));
@@ -98,6 +100,7 @@ class FileImage final : public ElfImage {
   }
 
   static constexpr std::uint64_t kMaxNotes = 1u << 20;
+  static constexpr unsigned kMaxNoteSections = 64;
   static constexpr std::size_t kOldHeader = 12;  // "ZLIB" and the size, big-endian (GNU binutils before SHF_COMPRESSED)
 
   std::shared_ptr<const FileBytes> file_;

@@ -13,7 +13,7 @@ namespace mixstack::object {
 /// What one file may cost us.
 struct FileLimits {
   std::uint64_t reserve = std::uint64_t{64} << 30;  ///< largest file accepted (address space only)
-  std::uint64_t load = std::uint64_t{1} << 30;      ///< most bytes ever read from it
+  std::uint64_t load = std::uint64_t{512} << 20;    ///< most bytes ever read from it
 };
 
 /// Opens a regular file (anything else is `unsupported`). Nothing is read before it is asked for.

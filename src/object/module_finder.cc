@@ -71,6 +71,8 @@ bool ModuleFinder::same_file(const Region& a, const Region& b) const {
 bool ModuleFinder::belongs_to_elf(const Region& r, const Claim& claim) const {
   const bool from_file = same_file(r, regions_[claim.first]);
   if (!from_file && !is_anonymous(r)) return false;
+  if (budget_ < claim.head.segments.size()) return false;
+  budget_ -= claim.head.segments.size();
   for (const auto& s : claim.head.segments) {
     if (s.type != PT_LOAD) continue;
     const std::uint64_t begin = page_down(claim.head.load_bias + s.vaddr);
@@ -103,7 +105,8 @@ void ModuleFinder::take(Claim claim) {
   std::vector<std::size_t> members;
   bool has_code = false;
   const Address end = end_of(claim.head, first);
-  for (std::size_t i = claim.first; i < regions_.size() && regions_[i].range.begin < end; i++) {
+  for (std::size_t i = claim.first; i < regions_.size() && regions_[i].range.begin < end && budget_ != 0; i++) {
+    budget_--;
     const auto& r = regions_[i];
     // The same assembly may be mapped flat, and right behind as an image: its first page starts another one.
     if (m.kind == ModuleKind::pe && i != claim.first && same_file(r, first) && r.file_offset == 0) break;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxRelocations = 1u << 22;
 constexpr std::size_t kMaxSlots = 1u << 18;
+constexpr std::size_t kMaxSections = 16;
+constexpr std::uint64_t kMaxSectionSize = 16u << 20;
 
 struct Slot {
   std::uint32_t symbol = 0;
@@ -31,11 +33,13 @@ bool fills_got(Arch arch, std::uint32_t type) {
 
 Slots read_slots(const ElfImage& image) {
   Slots slots;
+  std::size_t budget = kMaxRelocations;
   for (std::uint32_t i = 0; i < image.sections().size(); i++) {
     const auto& header = image.sections()[i];
     if (header.type != SHT_RELA || (header.flags & SHF_ALLOC) == 0) continue;
     const auto bytes = image.load(header).bytes;
-    const std::size_t count = std::min(bytes.size() / sizeof(Elf64_Rela), kMaxRelocations);
+    const std::size_t count = std::min(bytes.size() / sizeof(Elf64_Rela), budget);
+    budget -= count;
     for (std::size_t k = 0; k < count && slots.size() < kMaxSlots; k++) {
       const auto r = *base::load_at<Elf64_Rela>(bytes, k * sizeof(Elf64_Rela));
       if (!fills_got(image.arch(), static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info)))) continue;
@@ -88,8 +92,9 @@ std::vector<PltStub> read_plt_stubs(const ElfImage& image, const std::function<s
   if (!image.is_64_bit() || (image.arch() != Arch::x86_64 && image.arch() != Arch::aarch64)) return out;
   const auto slots = read_slots(image);
   SlotNames names(image, name_at);
+  std::size_t sections = 0;
   for (const auto& header : image.sections()) {
-    if (!is_plt_section(header)) continue;
+    if (!is_plt_section(header) || header.size > kMaxSectionSize || sections++ >= kMaxSections) continue;
     for (const auto& jump : decode_plt(image.arch(), image.load(header))) {
       const auto slot = slots.find(jump.slot);
       if (slot == slots.end()) continue;

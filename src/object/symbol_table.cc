@@ -9,6 +9,8 @@
 namespace mixstack::object {
 namespace {
 
+constexpr std::size_t kMaxName = 64 << 10;
+constexpr std::size_t kMaxPltSections = 16;
 constexpr int kMaxNesting = 64;  // real tables nest two deep; a forged one must not make look-ups linear
 
 /// "memcpy@@GLIBC_2.14", "realpath@GLIBC_2.2.5": the linker's versions, which stand in .symtab only.
@@ -32,7 +34,8 @@ std::shared_ptr<const SymbolTable> SymbolTable::build(SymbolSources sources) {
   const auto image = sources.image;
   auto table = SymbolTableBuilder(std::move(sources)).build();
   for (const auto& s : image ? image->sections() : std::span<const Section>())
-    if (is_plt_section(s)) table->plt_->ranges.push_back({s.address, s.address + s.size});
+    if (is_plt_section(s) && table->plt_->ranges.size() < kMaxPltSections)
+      table->plt_->ranges.push_back({s.address, s.address + s.size});
   return table;
 }
 
@@ -70,7 +73,9 @@ std::optional<Symbol> SymbolTable::find(std::uint64_t address) const {
 
 std::string_view SymbolTable::name_of(const Entry& e) const {
   const auto& strings = strings_[e.source];
-  return e.name < strings.size() ? base::ByteCursor(strings, e.name).cstring() : std::string_view();
+  if (e.name >= strings.size()) return {};
+  const auto rest = strings.subspan(e.name);
+  return base::ByteCursor(rest.first(std::min(rest.size(), kMaxName))).cstring();
 }
 
 std::optional<Symbol> SymbolTable::find_plt(std::uint64_t address) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/byte_cursor.h"
 #include "object/elf_dynamic.h"
@@ -12,7 +13,9 @@
 namespace mixstack::object {
 namespace {
 
-constexpr std::size_t kMaxSymbols = 1u << 24;
+constexpr std::size_t kMaxSymbols = 1u << 22;
+constexpr std::size_t kMaxTables = 16;
+constexpr std::size_t kComparedBytes = 256;  // of names of aliases; forged tables must not make this quadratic
 constexpr std::size_t kMaxSections = 1u << 19;
 constexpr std::uint8_t kGnuUnique = 10;  // STB_GNU_UNIQUE
 
@@ -33,8 +36,12 @@ bool is_mapping_symbol(std::string_view name) {
 
 std::size_t leading_underscores(std::string_view name) { return std::min(name.find_first_not_of('_'), name.size()); }
 
+/// The front of a name: enough to compare aliases by.
 std::string_view string_at(std::span<const std::byte> strings, std::uint32_t offset) {
-  return offset < strings.size() ? base::ByteCursor(strings, offset).cstring() : std::string_view();
+  if (offset >= strings.size()) return {};
+  const std::size_t size = std::min(strings.size() - offset, kComparedBytes);
+  const auto* text = reinterpret_cast<const char*>(strings.data() + offset);
+  return {text, ::strnlen(text, size)};
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ void SymbolTableBuilder::add_image(const ElfImage& image) {
   bool has_dynamic = false;
   for (const auto& s : sections) {
     if ((s.type != SHT_SYMTAB && s.type != SHT_DYNSYM) || s.link >= sections.size()) continue;
-    if (table_->strings_.size() >= 16) return;
+    if (table_->strings_.size() >= kMaxTables) return;
     has_dynamic |= s.type == SHT_DYNSYM;
     add_table(image, image.load(s).bytes, image.load(sections[s.link]).bytes);
   }

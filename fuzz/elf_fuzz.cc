@@ -1,0 +1,70 @@
+// LINK: mixstack_symbolize
+// Everything that reads an ELF or PE image: headers, notes, sections, compressed ones, symbols, MiniDebugInfo, PLTs,
+// dynamic symbols, unwind sections; from a file, from memory, as a mapped module; names demangled.
+#include <algorithm>
+#include <vector>
+
+#include "memory/buffer_memory.h"
+#include "object/debug_file.h"
+#include "object/file_bytes.h"
+#include "object/module_map.h"
+#include "object/pe_image.h"
+#include "symbolize/demangle.h"
+
+namespace {
+
+using namespace mixstack;
+using namespace mixstack::object;
+
+constexpr Address kBase = 0x400000;
+
+void read_symbols(const std::shared_ptr<const ElfImage>& image) {
+  const auto table = SymbolTable::build(find_symbol_sources(image, "/lib/x", nullptr));
+  for (const auto& s : image->segments())
+    for (std::uint64_t i = 0; i < 64; i++)
+      if (const auto symbol = table->find(s.vaddr + i * (s.memory_size / 64 + 1)))
+        (void)symbolize::printable(symbolize::demangle(symbol->name));
+}
+
+void read_image(const std::shared_ptr<const ElfImage>& image) {
+  for (const auto& s : image->sections().first(std::min<std::size_t>(image->sections().size(), 64)))
+    (void)image->load(s);
+  (void)image->unwind_sections();
+  (void)image->dynamic_symbol("DotNetRuntimeContractDescriptor");
+  (void)image->build_id().hex();
+  read_symbols(image);
+}
+
+void read_as_module(std::span<const std::byte> bytes) {
+  memory::BufferMemory memory;
+  memory.add(kBase, bytes);
+  Region first, second;
+  first.range = {kBase, kBase + 0x1000};
+  first.readable = true;
+  first.inode = second.inode = 1;
+  first.path = second.path = "/lib/x";
+  second.range = {kBase + 0x1000, kBase + 0x1000 + ((bytes.size() + 0xfff) & ~std::size_t{0xfff})};
+  second.file_offset = 0x1000;
+  second.readable = second.executable = true;
+  const auto map = ModuleMap::build(std::vector{first, second}, memory, nullptr);
+  for (ModuleIndex i = 0; i < map.modules().size(); i++) {
+    (void)map.build_id(i);
+    if (const auto image = map.image(i)) read_image(*image);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  if (const auto image = ElfImage::from_file(buffer_file_bytes({bytes.begin(), bytes.end()}))) read_image(*image);
+  memory::BufferMemory memory;
+  memory.add(kBase, bytes);
+  if (const auto image = ElfImage::from_memory(memory, kBase, 1 << 20)) (void)(*image)->unwind_sections();
+  for (const auto layout : {PeLayout::flat, PeLayout::mapped})
+    if (const auto image = PeImage::from_bytes(bytes, layout)) (void)image->cli_header();
+  read_as_module(bytes);
+  if (size != 0 && data[0] == '_')
+    (void)symbolize::printable(symbolize::demangle({reinterpret_cast<const char*>(data), size}));
+  return 0;
+}
