@@ -1,0 +1,16 @@
+// LINK: mixstack_symbolize
+// Linker symbols of a hostile image: bounded text, fit for terminals.
+#include <cstdint>
+#include <cstdlib>
+
+#include "symbolize/demangle.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mixstack::symbolize;
+  const std::string_view name(reinterpret_cast<const char*>(data), size);
+  const auto text = printable(demangle(name));
+  if (text.size() > kMaxDemangled) std::abort();
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::abort();
+  return 0;
+}
