@@ -16,7 +16,8 @@ struct CacheOptions {
   std::size_t read_ahead_pages = 4;  ///< a miss reads so many pages at once: 16 KiB cost 1.4 times 4 KiB
 };
 
-/// Keeps pages of another reader. Pages that cannot be read are remembered too. What is cached is as old as the last
+/// Keeps pages of another reader, whose pages must be readable from their first byte on or not at all, as those of a
+/// process are. Pages that cannot be read are remembered too. What is cached is as old as the last
 /// `clear()`: the owner clears it when the target may have changed (a new capture) and says so to others by
 /// `generation()`. Not thread-safe, reads included: one cache per walking thread. Borrows the reader below.
 class CachedMemory final : public MemoryReader {

@@ -1,0 +1,116 @@
+#include "memory/cached_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "memory/buffer_memory.h"
+
+namespace mixstack::memory {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// Counts what the cache asks for.
+class CountingMemory final : public MemoryReader {
+ public:
+  explicit CountingMemory(const MemoryReader& below) : below_(below) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    reads++;
+    return below_.read_some(address, out);
+  }
+  mutable int reads = 0;
+
+ private:
+  const MemoryReader& below_;
+};
+
+std::vector<std::byte> noise(std::size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(size);
+  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+class CachedMemoryTest : public testing::Test {
+ protected:
+  CachedMemoryTest() : bytes_(noise(64 * kPage, 1)) { below_.add(kBase, bytes_); }
+  static constexpr Address kBase = 0x10000;
+  std::vector<std::byte> bytes_;
+  BufferMemory below_;
+  CountingMemory counting_{below_};
+};
+
+TEST_F(CachedMemoryTest, ReadsEachPageOnceAndAhead) {
+  const CachedMemory cache(counting_, {kPage, 64, 4});
+  EXPECT_TRUE(cache.read<int>(kBase + 8).has_value());
+  EXPECT_EQ(counting_.reads, 1);
+  for (Address a = kBase; a < kBase + 4 * kPage; a += 64) EXPECT_TRUE(cache.read<int>(a).has_value());
+  EXPECT_EQ(counting_.reads, 1);
+  EXPECT_EQ(cache.cached_pages(), 4u);
+  EXPECT_TRUE(cache.read<int>(kBase + 4 * kPage).has_value());
+  EXPECT_EQ(counting_.reads, 2);
+}
+
+TEST_F(CachedMemoryTest, AnswersLikeTheMemoryBelowWhateverItsSize) {
+  std::mt19937 random(2);
+  for (const std::size_t pages : {8u, 16u, 1000u}) {
+    const CachedMemory cache(below_, {kPage, pages, 3});
+    for (int i = 0; i < 20'000; i++) {
+      const Address at = kBase - kPage + random() % (66 * kPage);
+      const std::size_t size = random() % 3 == 0 ? random() % (4 * kPage) : random() % 64;
+      std::vector<std::byte> ours(size), theirs(size);
+      const auto a = cache.read_some(at, ours);
+      const auto b = below_.read_some(at, theirs);
+      ASSERT_EQ(a.has_value(), b.has_value() || size == 0) << at;
+      if (!a || !b) continue;
+      ASSERT_EQ(*a, *b);
+      ASSERT_EQ(ours, theirs);
+    }
+    EXPECT_LE(cache.cached_pages(), pages);
+  }
+}
+
+TEST_F(CachedMemoryTest, RemembersWhatCannotBeReadAndForgetsOnClear) {
+  CachedMemory cache(counting_);
+  for (int i = 0; i < 10; i++) EXPECT_EQ(cache.read<int>(0x8000).error().code, ErrorCode::unreadable_memory);
+  EXPECT_EQ(counting_.reads, 1);
+  below_.add_value(0x8000, 42);
+  EXPECT_FALSE(cache.read<int>(0x8000).has_value()) << "as old as the last clear";
+  const auto generation = cache.generation();
+  cache.clear();
+  EXPECT_NE(cache.generation(), generation);
+  EXPECT_EQ(cache.read<int>(0x8000).value(), 42);
+  EXPECT_EQ(cache.cached_pages(), 1u);
+}
+
+TEST_F(CachedMemoryTest, PrefetchReadsWhatIsMissing) {
+  const CachedMemory cache(counting_, {kPage, 64, 8});
+  cache.prefetch({kBase + 100, kBase + 16 * kPage});
+  EXPECT_EQ(counting_.reads, 2);
+  EXPECT_EQ(cache.cached_pages(), 16u);
+  EXPECT_TRUE(cache.read<int>(kBase + 15 * kPage).has_value());
+  EXPECT_EQ(counting_.reads, 2);
+  cache.prefetch({~Address{0} - 100, ~Address{0}});
+  cache.prefetch({5, 1});
+}
+
+TEST_F(CachedMemoryTest, LargeReadsGoPastIt) {
+  const CachedMemory cache(counting_, {kPage, 16, 2});
+  std::vector<std::byte> all(bytes_.size());
+  EXPECT_EQ(cache.read_some(kBase, all).value(), all.size());
+  EXPECT_EQ(all, bytes_);
+  EXPECT_EQ(cache.cached_pages(), 0u);
+}
+
+TEST(CachedMemory, TheTopOfTheAddressSpace) {
+  BufferMemory below;
+  const auto bytes = noise(kPage - 1, 3);
+  below.add(~Address{0} - (kPage - 2), bytes);
+  const CachedMemory cache(below);
+  EXPECT_FALSE(cache.read<int>(~Address{0} - 1).has_value());
+  EXPECT_FALSE(cache.read<int>(0).has_value());
+}
+
+}  // namespace
+}  // namespace mixstack::memory
