@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "unwind/rule_builder.h"
 #include "unwind/windows/amd64/unwind_info.h"
-#include "unwind/windows/rule_builder.h"
 
 namespace mixstack::unwind::windows::amd64 {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "mixstack/result.h"
+#include "unwind/rule_builder.h"
 #include "unwind/windows/amd64/unwind_info.h"
-#include "unwind/windows/rule_builder.h"
 
 namespace mixstack::unwind::windows::amd64 {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "mixstack/result.h"
+#include "unwind/rule_builder.h"
 #include "unwind/windows/arm64/unwind_info.h"
-#include "unwind/windows/rule_builder.h"
 
 namespace mixstack::unwind::windows::arm64 {
 

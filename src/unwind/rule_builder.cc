@@ -1,9 +1,9 @@
-#include "unwind/windows/rule_builder.h"
+#include "unwind/rule_builder.h"
 
 #include <bit>
 #include <limits>
 
-namespace mixstack::unwind::windows {
+namespace mixstack::unwind {
 namespace {
 
 bool fits(std::int64_t v) {
@@ -59,4 +59,4 @@ Result<UnwindRule> RuleBuilder::finish_interrupted(Place sp_slot, unsigned ra_re
   return rule;
 }
 
-}  // namespace mixstack::unwind::windows
+}  // namespace mixstack::unwind

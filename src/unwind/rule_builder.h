@@ -9,7 +9,7 @@
 #include "mixstack/result.h"
 #include "unwind/rule.h"
 
-namespace mixstack::unwind::windows {
+namespace mixstack::unwind {
 
 /// An address as "register at the pc + offset".
 struct Place {
@@ -59,4 +59,4 @@ class RuleBuilder {
   std::array<Place, Registers::kMax> places_;
 };
 
-}  // namespace mixstack::unwind::windows
+}  // namespace mixstack::unwind

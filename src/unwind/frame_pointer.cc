@@ -1,0 +1,56 @@
+#include "unwind/frame_pointer.h"
+
+namespace mixstack::unwind {
+namespace {
+
+struct FrameRecord {
+  std::uint64_t saved_fp = 0;
+  std::uint64_t return_address = 0;
+};
+
+bool is_plausible(Address fp, Address sp, const FrameRecord& record) {
+  if (record.return_address == 0) return record.saved_fp == 0;  // the outermost frame
+  if (record.saved_fp == 0) return true;
+  return record.saved_fp % 8 == 0 && record.saved_fp > fp && record.saved_fp - sp <= 2 * kMaxFrameSize;
+}
+
+void add(UnwindRule& rule, unsigned reg, std::int32_t cfa_offset) {
+  RegisterRule& r = rule.rules[rule.count++];
+  r.reg = static_cast<std::uint8_t>(reg);
+  r.kind = RegisterRuleKind::at_cfa_offset;
+  r.value = cfa_offset;
+}
+
+}  // namespace
+
+Result<FramePointerRule> frame_pointer_rule(const Registers& registers, const StackView& stack) {
+  const Arch arch = registers.arch();
+  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
+  const ArchRegisters numbers = arch_registers(arch);
+  if (!registers.is_known(numbers.fp)) return fail(ErrorCode::register_unknown, numbers.fp);
+  if (!registers.is_known(numbers.sp)) return fail(ErrorCode::register_unknown, numbers.sp);
+  const Address fp = registers.fp();
+  const Address sp = registers.sp();
+  if (fp % 8 != 0 || fp < sp || fp - sp > kMaxFrameSize) return fail(ErrorCode::no_unwind_info, fp);
+  FrameRecord record;
+  if (!stack.word(fp, record.saved_fp)) return fail(ErrorCode::unreadable_memory, fp);
+  if (!stack.word(fp + 8, record.return_address)) return fail(ErrorCode::unreadable_memory, fp + 8);
+  if (!is_plausible(fp, sp, record)) return fail(ErrorCode::no_unwind_info, fp);
+
+  FramePointerRule result;
+  result.sp_is_exact = arch == Arch::x86_64;
+  UnwindRule& rule = result.rule;
+  rule.cfa_kind = CfaKind::register_offset;
+  rule.cfa_register = static_cast<std::uint8_t>(numbers.fp);
+  rule.cfa_offset = 16;
+  rule.ra_register = static_cast<std::uint8_t>(arch == Arch::x86_64 ? x86_64_reg::rip : unsigned{aarch64_reg::lr});
+  rule.ra_is_signed = arch == Arch::aarch64;  // stripping an unsigned address does not change it
+  rule.is_end_of_stack = record.return_address == 0;
+  rule.origin = StepperId::frame_pointer;
+  rule.trust = Trust::frame_pointer;
+  add(rule, numbers.fp, -16);
+  add(rule, rule.ra_register, -8);
+  return result;
+}
+
+}  // namespace mixstack::unwind

@@ -1,0 +1,45 @@
+// What an instruction does to the stack frame: the little that prologue analysis must know of a CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace mixstack::unwind::prologue {
+
+enum class Effect : std::uint8_t {
+  none,                 ///< nothing that concerns the frame
+  save,                 ///< registers stored at `base` + `offset`
+  restore,              ///< registers loaded from `base` + `offset`
+  set_address,          ///< `regs[0]` = `base` + `offset`
+  set_constant,         ///< `regs[0]` = `offset`
+  insert_constant,      ///< the 16 bits of `regs[0]` at `shift` = `offset`
+  move_sp_by_register,  ///< sp += or -= (offset 1 or -1) `regs[0]`
+  leave,                ///< sp = fp, then restore fp
+  lose_register,        ///< `regs[0]` holds something unknown
+  call,
+  jump,    ///< to `target`, when known
+  branch,  ///< conditional, to `target`
+  end,     ///< return or trap: what follows is reached from elsewhere
+  sign_lr,
+  unsign_lr,
+};
+
+inline constexpr std::uint8_t kNoRegister = 0xff;
+
+/// One instruction. Registers are DWARF numbers; `base` is sp, fp or a register whose content does not matter.
+struct Instruction {
+  unsigned length = 0;  ///< in bytes; 0: not decoded
+  Effect effect = Effect::none;
+  std::uint8_t regs[2] = {kNoRegister, kNoRegister};  ///< 8 bytes each, the second behind the first
+  std::uint8_t base = kNoRegister;
+  std::uint8_t shift = 0;
+  std::int64_t offset = 0;
+  /// Added to sp before (pushes) and after (pops) the access.
+  std::int64_t sp_before = 0;
+  std::int64_t sp_after = 0;
+  std::optional<std::int64_t> target;  ///< relative to the instruction's first byte
+};
+
+}  // namespace mixstack::unwind::prologue

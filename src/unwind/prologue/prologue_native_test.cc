@@ -1,0 +1,95 @@
+// Prologue analysis of compiled C and C++ against the CFI that the same libraries carry.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "object/file_bytes.h"
+#include "support/mapped_pe.h"
+#include "unwind/prologue/prologue.h"
+#include "unwind/prologue/x86_64/instruction.h"
+#include "unwind/unwind_table.h"
+
+namespace mixstack::unwind {
+namespace {
+
+class WholeFile final : public FileBytes {
+ public:
+  explicit WholeFile(const std::filesystem::path& path) : bytes_(test::read_file(path)) {}
+  [[nodiscard]] std::span<const std::byte> bytes() const override { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+struct Totals {
+  unsigned long functions = 0, right = 0, other_base = 0, wrong = 0, declined = 0;
+};
+
+/// Padding, which never runs.
+bool is_nop(std::span<const std::byte> code) {
+  const auto where = prologue::x86_64::layout(code);
+  if (where.length == 0) return true;
+  const auto opcode = std::to_integer<unsigned>(code[where.opcode_at]);
+  return (where.map == 0 && opcode == 0x90) || (where.map == 1 && opcode == 0x1f);
+}
+
+/// Compares at every instruction from the start on. CFI of hand-written or cold code begins in the middle of a frame.
+void check_function(const UnwindTable& table, std::span<const std::byte> code, std::uint64_t begin, Totals& totals) {
+  const auto entry = table.interpret(begin);
+  if (!entry || entry->cfa_kind != CfaKind::register_offset || entry->cfa_register != x86_64_reg::rsp ||
+      entry->cfa_offset != 8 || entry->is_signal_frame) {
+    return;
+  }
+  totals.functions++;
+  for (std::size_t at = 0; at < code.size();) {
+    const auto truth = table.interpret(begin + at);
+    if (!truth || truth->cfa_kind != CfaKind::register_offset) break;
+    const auto rule = prologue_rule(Arch::x86_64, code, at, false);
+    if (is_nop(code.subspan(at))) {
+      // skipped
+    } else if (!rule) {
+      totals.declined++;
+    } else if (rule->cfa_register != truth->cfa_register) {
+      totals.other_base++;
+    } else if (rule->cfa_offset == truth->cfa_offset) {
+      totals.right++;
+    } else {
+      if (totals.wrong++ < 5) {
+        std::printf("%llx +%zx: CFA %d, not %d\n", static_cast<unsigned long long>(begin), at, truth->cfa_offset,
+                    rule->cfa_offset);
+      }
+    }
+    const unsigned length = prologue::x86_64::layout(code.subspan(at)).length;
+    if (length == 0) break;
+    at += length;
+  }
+}
+
+class Library : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(PrologueNative, Library,
+                         testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "libcoreclr.so", "/proc/self/exe"));
+
+TEST_P(Library, CfaEqualsCfi) {
+  std::filesystem::path path = GetParam();
+  if (path.is_relative()) path = test::framework_file(GetParam());
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << GetParam() << " is not there";
+  const auto image = object::ElfImage::from_file(std::make_shared<WholeFile>(path));
+  ASSERT_TRUE(image);
+  if ((*image)->arch() != Arch::x86_64) GTEST_SKIP() << "of another CPU";
+  const auto table = UnwindTable::create(*image);
+  Totals t;
+  const auto starts = table->function_starts();
+  for (std::size_t i = 0; i < starts.size(); i += 1 + starts.size() / 2000) {
+    const auto range = table->function_at(starts[i]);
+    if (!range || range->size() > 8192) continue;
+    const auto code = (*image)->bytes_at(range->begin, range->size());
+    if (!code.empty()) check_function(*table, code, range->begin, t);
+  }
+  std::printf("functions %lu, instructions: right %lu, other base %lu, wrong %lu, declined %lu\n", t.functions, t.right,
+              t.other_base, t.wrong, t.declined);
+  EXPECT_GT(t.functions, 100u);
+  EXPECT_LT(t.wrong * 300, t.right);  // mostly cold parts, whose FDEs begin like whole functions
+}
+
+}  // namespace
+}  // namespace mixstack::unwind
