@@ -22,8 +22,9 @@ enum class FrameKind : std::uint8_t {
   undescribed,        ///< executable memory nobody describes (patched barrier copies, foreign JITs)
 };
 
-/// How sure a frame is, surest first. A frame is never surer than the frame it was found from, unless a second witness
-/// (an explicit Frame that names the same sp) confirmed it.
+/// How sure a frame is, surest first. A frame is never surer than the frame it was found from, unless the chain was
+/// confirmed further out: by a second witness (an explicit Frame that names the same sp), or by reaching the outermost
+/// frame of the stack by unwind information alone. A doubtful step stays marked on the frame it found.
 enum class Trust : std::uint8_t {
   certain,        ///< registers of the capture, CFI, or the runtime's unwind codes
   checkpoint,     ///< resumed from an explicit Frame of the runtime; registers it does not hold are unknown

@@ -23,6 +23,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
       runtimes_(runtimes),
       native_(modules, capture.arch, 0),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
+      newborn_(overlay_, native_),
       options_(options) {
   std::vector<walk::FrameStepper*> owners{&native_};
   for (const auto& runtime : runtimes_) {
@@ -31,7 +32,8 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
   }
   owners.push_back(&undescribed_);
   const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
-  walker_ = std::make_unique<walk::Walker>(std::move(owners), std::vector<walk::FrameStepper*>{&undescribed_}, limits);
+  walker_ = std::make_unique<walk::Walker>(std::move(owners),
+                                           std::vector<walk::FrameStepper*>{&newborn_, &undescribed_}, limits);
   mend_hijacked_stacks();
 }
 

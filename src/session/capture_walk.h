@@ -9,6 +9,7 @@
 #include "mixstack/session.h"
 #include "session/clr_runtime.h"
 #include "walk/native_stepper.h"
+#include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
 #include "walk/walker.h"
 
@@ -38,6 +39,7 @@ class CaptureWalk {
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
   walk::NativeStepper native_;
   walk::UndescribedStepper undescribed_;
+  walk::NewbornStepper newborn_;
   WalkOptions options_;
   std::unique_ptr<walk::Walker> walker_;
 };

@@ -7,23 +7,24 @@ namespace {
 
 Diagnosis public_form(const dotnet::Diagnosis& d) { return {{d.code, 0, d.value}, d.subject, {}}; }
 
-/// "10.0.1226.42308" is how the runtime's files number 10.0.12; the directory of a framework-dependent program says it
-/// as people do.
-std::string version_for_people(const dotnet::RuntimeImage& image) {
-  const auto end = image.path.rfind('/');
-  const auto start = end == std::string::npos || end == 0 ? std::string::npos : image.path.rfind('/', end - 1);
-  if (start != std::string::npos) {
-    const std::string name = image.path.substr(start + 1, end - start - 1);
-    if (!name.empty() && name[0] >= '0' && name[0] <= '9' && name.find('.') != std::string::npos) return name;
-  }
-  return image.version;
+/// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
+/// in (eng/Versions in dotnet/runtime). People say 10.0.12.
+std::string version_for_people(const std::string& file_version) {
+  const auto second = file_version.find('.', file_version.find('.') + 1);
+  if (second == std::string::npos) return file_version;
+  const auto third = file_version.find('.', second + 1);
+  const std::string build = file_version.substr(second + 1, third - second - 1);
+  const bool is_number =
+      !build.empty() && build.size() < 9 && build.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoul(build) < 100) return file_version;
+  return file_version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
 }
 
 }  // namespace
 
 ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, dotnet::names::FileOpener opener)
     : live_(live) {
-  summary_.version = version_for_people(image);
+  summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
   auto runtime = dotnet::Runtime::open(live, image);

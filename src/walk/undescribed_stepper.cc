@@ -42,9 +42,7 @@ bool UndescribedStepper::is_believable(Arch arch, Address return_address) const 
 }
 
 StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) {
-  if (!cursor.frame.is_interrupted ||
-      (cursor.frame.kind != FrameKind::undescribed && cursor.frame.kind != FrameKind::runtime_stub))
-    return {};
+  if (!cursor.frame.is_interrupted || cursor.frame.kind == FrameKind::managed) return {};
   const Arch arch = cursor.registers.arch();
   const Address sp = cursor.registers.sp();
   if (arch == Arch::aarch64) {

@@ -9,7 +9,8 @@
 
 namespace mixstack::walk {
 
-/// Claims what no other stepper claimed as long as it is executable. The caller of such code is looked for only where
+/// Claims what no other stepper claimed as long as it is executable; as a fallback it also serves native code without
+/// CFI, such as the parent's way out of a clone wrapper. The caller of such code is looked for only where
 /// it was interrupted: small patched stubs have no frame, so the return address lies at [sp], or at [sp+8] when the
 /// stub saved one register, or still in the link register. It is believed only if a call instruction ends there and
 /// `is_described` knows the code (managed, or with a rule). The frame pointer is never used: it is the caller's, and

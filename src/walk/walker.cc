@@ -91,6 +91,13 @@ class Walk {
       trust_before_run_ = trust_;
     }
     trace_.frames.push_back(cursor_.frame);
+    step_trusts_.push_back(step_trust_);
+  }
+
+  /// The chain proved right up to here: what was doubted only because of an earlier step is doubted no longer.
+  void confirm() {
+    for (; confirmed_ < trace_.frames.size(); confirmed_++) trace_.frames[confirmed_].trust = step_trusts_[confirmed_];
+    trust_ = Trust::certain;
   }
 
   void explain(StepperId stepper, const Error& error) {
@@ -110,7 +117,7 @@ class Walk {
     const std::size_t n = fallbacks_.size() + 1;
     for (std::size_t i = 0; i < n; i++) {
       FrameStepper* stepper = i == 0 ? owner_ : fallbacks_[i - 1];
-      if (stepper == nullptr) continue;
+      if (stepper == nullptr || (i > 0 && stepper == owner_)) continue;
       Cursor next = cursor_;
       StepOutcome outcome = stepper->step(next, thread_);
       if (outcome.status == StepStatus::not_mine) continue;
@@ -121,6 +128,7 @@ class Walk {
       if (outcome.status == StepStatus::end_of_stack || next.registers.pc() == 0) {
         explain(outcome.stepper, {});
         stop(StopReason::end_of_stack, {});
+        if (outcome.status == StepStatus::end_of_stack && outcome.trust == Trust::certain) confirm();
         return false;
       }
       const Error objection = check(next, outcome);
@@ -171,6 +179,7 @@ class Walk {
   void commit(Cursor& next, const StepOutcome& outcome) {
     if (outcome.caller_interrupted) signal_frames_++;
     trace_.frames.back().cfa = next.registers.sp();
+    step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);
     next.frame.trust = trust_;
     cursor_ = next;
@@ -182,7 +191,8 @@ class Walk {
     if (cursor_.frame.kind != FrameKind::managed) return;
     switch (witness_.arrive(cursor_.frame.sp)) {
       case Verdict::agrees:
-        trust_ = cursor_.frame.trust = Trust::certain;
+        confirm();
+        cursor_.frame.trust = step_trust_ = Trust::certain;
         return;
       case Verdict::no_witness:
         if (in_native_run_ && is_uncertain(trust_) && !is_uncertain(trust_before_run_))
@@ -228,11 +238,14 @@ class Walk {
     owner_ = claim(cursor_.frame);
     trust_ = std::max(trust_before_run_, Trust::checkpoint);
     cursor_.frame.trust = trust_;
+    step_trust_ = Trust::checkpoint;
   }
 
   void drop_last() {
     if (trace_.frames.back().registers != 0) trace_.registers.pop_back();
     trace_.frames.pop_back();
+    step_trusts_.pop_back();
+    confirmed_ = std::min(confirmed_, trace_.frames.size());
     if (!trace_.frames.empty()) trace_.frames.back().cfa = 0;
   }
 
@@ -245,7 +258,10 @@ class Walk {
   Cursor cursor_;
   FrameStepper* owner_ = nullptr;
   FrameStepper* next_owner_ = nullptr;
-  Trust trust_ = Trust::certain;
+  Trust trust_ = Trust::certain;       ///< of the chain up to the cursor
+  Trust step_trust_ = Trust::certain;  ///< of the step that found the cursor's frame
+  std::vector<Trust> step_trusts_;     ///< the same of each recorded frame
+  std::size_t confirmed_ = 0;          ///< frames whose trust is settled
   Trust trust_before_run_ = Trust::certain;
   bool in_native_run_ = false;
   std::size_t run_start_ = 0;

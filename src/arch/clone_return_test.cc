@@ -1,0 +1,55 @@
+#include "arch/clone_return.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace mixstack::arch {
+namespace {
+
+std::vector<std::byte> bytes(std::initializer_list<unsigned> list) {
+  std::vector<std::byte> v;
+  for (unsigned b : list) v.push_back(static_cast<std::byte>(b));
+  return v;
+}
+
+Registers child(Arch arch, Address pc) {
+  Registers r(arch);
+  r.set_pc(pc);
+  r.set(0, 0);
+  return r;
+}
+
+// glibc 2.36 x86-64, clone3 +25: test %rax,%rax; jl +0x18; je +1; ret.
+const auto kClone3 = bytes({0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3});
+
+TEST(CloneReturn, FollowsTheChildFromEachInstructionOfClone3) {
+  EXPECT_EQ(child_after_clone(child(Arch::x86_64, 0x1000), kClone3), 0x1008u);
+  EXPECT_EQ(child_after_clone(child(Arch::x86_64, 0x1003), std::span(kClone3).subspan(3)), 0x1008u);
+  EXPECT_EQ(child_after_clone(child(Arch::x86_64, 0x1005), std::span(kClone3).subspan(5)), 0x1008u);
+}
+
+TEST(CloneReturn, TheParentIsNoChild) {
+  Registers parent = child(Arch::x86_64, 0x1000);
+  parent.set(x86_64_reg::rax, 4711);
+  EXPECT_FALSE(child_after_clone(parent, kClone3));
+}
+
+TEST(CloneReturn, OtherCodeIsNotFollowed) {
+  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes({0xc3, 0x90, 0x90, 0x90})));
+  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), {}));
+  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes({0x74})));
+}
+
+// glibc 2.36 AArch64, clone: cmp x0,#0; b.eq +8; b.lt …
+TEST(CloneReturn, FollowsTheChildOnAArch64) {
+  const auto code = bytes({0x1f, 0x00, 0x00, 0xf1, 0x40, 0x00, 0x00, 0x54});
+  EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), code), 0x200cu);
+  const auto cbz = bytes({0x60, 0x00, 0x00, 0xb4});
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0xc0, 0x03, 0x5f, 0xd6})));
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), cbz)) << "cbz x0 has register 0 in its low bits";
+  EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0x40, 0x00, 0x00, 0xb4})), 0x2008u);
+}
+
+}  // namespace
+}  // namespace mixstack::arch
