@@ -20,7 +20,6 @@ std::uint64_t page_up(std::uint64_t a) { return page_down(a + kPage - 1); }
 
 /// Where the image ends: no mapping at or above belongs to it.
 Address end_of(const ImageHead& head, const Region& first) {
-  if (head.kind == ModuleKind::pe) return first.range.begin + head.size;
   Address end = first.range.end;
   for (const auto& s : head.segments)
     if (s.type == PT_LOAD) end = std::max(end, page_up(head.load_bias + s.vaddr + s.memory_size));
@@ -65,10 +64,12 @@ bool ModuleFinder::same_file(const Region& a, const Region& b) const {
   return a.inode != 0 && file_key(a) == file_key(b);
 }
 
-/// A mapping belongs to an ELF image when it shows the part of the file that a segment puts there, or is anonymous
-/// memory inside a segment (.bss, text that the program moved to huge pages). A single-file .NET program maps other
-/// parts of its own file around its image; those do not fit any segment.
-bool ModuleFinder::belongs_to_elf(const Region& r, const Claim& claim) const {
+/// A mapping belongs to an image when it shows the part of the file that a segment (a section of a PE image) puts
+/// there, or is anonymous memory inside a segment (.bss, text that the program moved to huge pages). A single-file .NET
+/// program maps other parts of its own file around its image; those do not fit any segment. The code section of a
+/// ReadyToRun image often starts in the first page of its file: its mapping has offset 0 and "MZ" at its start, like
+/// the header's.
+bool ModuleFinder::fits_a_segment(const Region& r, const Claim& claim) const {
   const bool from_file = same_file(r, regions_[claim.first]);
   if (!from_file && !is_anonymous(r)) return false;
   if (budget_ < claim.head.segments.size()) return false;
@@ -87,8 +88,7 @@ bool ModuleFinder::belongs_to_elf(const Region& r, const Claim& claim) const {
 bool ModuleFinder::belongs(std::size_t i, const Claim& claim) const {
   const auto& r = regions_[i];
   if (i == claim.first) return true;
-  if (claim.head.kind == ModuleKind::elf) return belongs_to_elf(r, claim);
-  return same_file(r, regions_[claim.first]);
+  return fits_a_segment(r, claim);
 }
 
 void ModuleFinder::take(Claim claim) {
@@ -108,8 +108,6 @@ void ModuleFinder::take(Claim claim) {
   for (std::size_t i = claim.first; i < regions_.size() && regions_[i].range.begin < end && budget_ != 0; i++) {
     budget_--;
     const auto& r = regions_[i];
-    // The same assembly may be mapped flat, and right behind as an image: its first page starts another one.
-    if (m.kind == ModuleKind::pe && i != claim.first && same_file(r, first) && r.file_offset == 0) break;
     if (claimed_[i] || !belongs(i, claim)) continue;
     members.push_back(i);
     has_code |= r.executable && (same_file(r, first) || !m.has_file);
@@ -169,7 +167,7 @@ bool ModuleFinder::take_by_file(std::size_t i) {
     if (s.type != PT_LOAD || (s.flags & PF_X) == 0 || distance >= page_up(s.file_size)) continue;
     claim.head.load_bias = r.range.begin - distance - page_down(s.vaddr);
     claim.first = i;
-    while (claim.first > 0 && !claimed_[claim.first - 1] && belongs_to_elf(regions_[claim.first - 1], claim))
+    while (claim.first > 0 && !claimed_[claim.first - 1] && fits_a_segment(regions_[claim.first - 1], claim))
       claim.first--;
     take(std::move(claim));
     return true;

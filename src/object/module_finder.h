@@ -33,7 +33,7 @@ class ModuleFinder {
 
   [[nodiscard]] bool may_hold_header(std::size_t i) const;
   [[nodiscard]] bool belongs(std::size_t i, const Claim& claim) const;
-  [[nodiscard]] bool belongs_to_elf(const Region& r, const Claim& claim) const;
+  [[nodiscard]] bool fits_a_segment(const Region& r, const Claim& claim) const;
   [[nodiscard]] bool same_file(const Region& a, const Region& b) const;
   void take(Claim claim);
   void take_without_header(std::size_t i);

@@ -164,6 +164,47 @@ TEST(ModuleMap, SingleFileProgramMapsItsOwnFileBelowItsImage) {
   EXPECT_TRUE(map.image(0));                 // no opener: from memory
 }
 
+TEST(ModuleMap, ReadyToRunImagesAreMappedFromPeFiles) {
+  // Shape seen with System.Private.CoreLib.dll: mapped flat and shared first, then as an image whose code section
+  // starts in the first page of the file, so that two mappings show "MZ".
+  std::vector<std::byte> head(0x1000);
+  const auto put = [&](std::size_t at, auto value) { std::memcpy(&head[at], &value, sizeof value); };
+  put(0, std::uint16_t{0x5a4d});
+  put(0x3c, std::uint32_t{0x80});
+  put(0x80, std::uint32_t{0x4550});
+  put(0x84, std::uint16_t{0xfd1d});
+  put(0x86, std::uint16_t{2});    // sections
+  put(0x94, std::uint16_t{240});  // optional header
+  put(0x98, std::uint16_t{0x20b});
+  put(0x98 + 56, std::uint32_t{0x30000});  // SizeOfImage
+  put(0x98 + 60, std::uint32_t{0x400});
+  put(0x98 + 108, std::uint32_t{16});
+  const auto section = [&](std::size_t i, std::uint32_t rva, std::uint32_t raw, std::uint32_t size) {
+    const std::size_t at = 0x98 + 240 + i * 40;
+    put(at + 8, size);
+    put(at + 12, rva);
+    put(at + 16, size);
+    put(at + 20, raw);
+  };
+  section(0, 0x10400, 0x400, 0x3c00);
+  section(1, 0x24000, 0x4000, 0x1000);
+  memory::BufferMemory memory;
+  for (const Address at : {0x100000, 0x200000, 0x210000}) memory.add(at, head);
+  auto flat = mapping(0x100000, 0x5000, 0, false, 3, "/a.dll");
+  flat.shared = true;
+  const std::vector<Region> regions{
+      flat, mapping(0x200000, 0x1000, 0, false, 3, "/a.dll"), mapping(0x201000, 0xf000, 0, false, 0, ""),
+      mapping(0x210000, 0x4000, 0, true, 3, "/a.dll"), mapping(0x224000, 0x1000, 0x4000, false, 3, "/a.dll")};
+  const auto map = ModuleMap::build(regions, memory, nullptr);
+  ASSERT_EQ(map.modules().size(), 1u);
+  EXPECT_EQ(map.modules()[0].kind, ModuleKind::pe);
+  EXPECT_EQ(map.modules()[0].load_bias, 0x200000u);
+  EXPECT_EQ(map.modules()[0].range, (AddressRange{0x200000, 0x225000}));
+  EXPECT_EQ(map.find(0x210500), 0u);
+  EXPECT_EQ(map.find(0x100500), kNoModule);
+  EXPECT_FALSE(map.image(0));
+}
+
 TEST(ModuleMap, JitCodeBehindSharedMemoryIsNoImage) {
   memory::BufferMemory memory;
   memory.add(0x10000, std::vector<std::byte>(0x1000));

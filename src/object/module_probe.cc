@@ -59,8 +59,10 @@ Result<ImageHead> probe_pe(const MemoryReader& memory, Address base) {
   if (!image) return fail(image.error());
   ImageHead head;
   head.kind = ModuleKind::pe;
-  head.size = image->size_of_image();
   head.load_bias = base;
+  head.segments.push_back({PT_LOAD, PF_R, 0, 0, image->size_of_headers(), image->size_of_headers()});
+  for (const auto& s : image->sections())
+    head.segments.push_back({PT_LOAD, 0, s.raw_offset, s.rva, s.raw_size, std::max(s.virtual_size, s.raw_size)});
   return head;
 }
 

@@ -16,10 +16,9 @@ enum class ModuleKind : std::uint8_t {
 /// The headers of an image as they lie in memory.
 struct ImageHead {
   ModuleKind kind = ModuleKind::other;
-  std::uint64_t size = 0;         ///< PE: SizeOfImage
-  std::uint64_t load_bias = 0;    ///< ELF: address minus link-time address
-  std::vector<Segment> segments;  ///< ELF
-  std::vector<std::byte> bytes;   ///< header and program headers, to compare with a file
+  std::uint64_t load_bias = 0;    ///< address minus link-time address; PE: the base, so that the difference is the RVA
+  std::vector<Segment> segments;  ///< PE: headers and sections in the shape of PT_LOAD segments
+  std::vector<std::byte> bytes;   ///< ELF: header and program headers, to compare with a file
 };
 
 /// Reads at most some KiB at `base`. `not_found` when no image starts there.
