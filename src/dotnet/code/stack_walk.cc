@@ -46,7 +46,7 @@ bool StackWalk::Walk::start() {
   at_.frame = first.value_or(FrameRecord{});
   if (!first) error_ = first.error();
   // As the runtime's own walk does, Frames inside the first managed frame are found before that frame is left.
-  return settle();
+  return settle(true);
 }
 
 void StackWalk::Walk::pop_frame() {
@@ -64,7 +64,10 @@ Result<Registers> StackWalk::Walk::compute_caller() const {
   Registers caller = at_.context;
   auto applied = unwind::apply(**rule, caller, pc(), stack_, owner_->pac_mask_);
   if (!applied) return fail(applied.error());
-  if (applied->is_end_of_stack) caller.set_pc(0);
+  if (applied->is_end_of_stack) {
+    caller.set_pc(0);
+    if (applied->cfa != 0) caller.set_sp(applied->cfa);
+  }
   return caller;
 }
 
@@ -84,9 +87,12 @@ bool StackWalk::Walk::step_out_of_managed() {
   return true;
 }
 
-bool StackWalk::Walk::step_out_of_frame() {
+Result<bool> StackWalk::Walk::step_out_of_frame() {
+  // A Frame that was left once and is met again in native code would lead around for ever.
+  if (at_.frame.address == resumed_from_) return fail(ErrorCode::stack_not_advancing, resumed_from_);
+  resumed_from_ = at_.frame.address;
   auto update = update_from_frame(owner_->memory_, at_.frame, at_.context);
-  if (!update) return stop(update.error());
+  if (!update) return fail(update.error());
   if (update->changed) {
     at_.context = update->registers;
     at_.pc_is_return_address = !update->interrupted;
@@ -96,34 +102,47 @@ bool StackWalk::Walk::step_out_of_frame() {
   // An InlinedCallFrame in a call lies inside the managed frame it leads to and is met again there, as skipped.
   const bool stays = at_.frame.type == FrameType::inlined_call && update->changed;
   if (!stays) pop_frame();
-  return true;
+  return update->changed;
 }
 
 bool StackWalk::Walk::advance() {
+  bool context_is_new = false;
   switch (at_.state) {
     case StackWalkState::frameless:
       if (!step_out_of_managed()) return false;
+      context_is_new = true;
       break;
     case StackWalkState::skipped_frame:
       pop_frame();
       break;
-    case StackWalkState::frame:
-      if (!step_out_of_frame()) return false;
+    case StackWalkState::frame: {
+      const auto changed = step_out_of_frame();
+      if (!changed) return stop(changed.error());
+      context_is_new = *changed;
       break;
+    }
+    case StackWalkState::native:
+      at_.state = StackWalkState::complete;
+      return false;
     case StackWalkState::complete:
     case StackWalkState::error:
       return false;
   }
-  return settle();
+  return settle(context_is_new);
 }
 
 // Decides what the context is, and whether the next Frame lies below the caller's sp: then it belongs to this frame.
-bool StackWalk::Walk::settle() {
+// A context that nobody has seen yet is an element even if it is native and the last one, as the document has it.
+bool StackWalk::Walk::settle(bool context_is_new) {
   if (!owner_->code_.is_managed(pc())) {
-    const bool more = at_.frame.address != 0;
-    at_.state = more ? StackWalkState::frame : StackWalkState::complete;
-    if (!more && error_.code != ErrorCode::none) at_.state = StackWalkState::error;
-    return more;
+    if (at_.frame.address != 0) {
+      at_.state = StackWalkState::frame;
+    } else if (error_.code != ErrorCode::none) {
+      at_.state = StackWalkState::error;
+    } else {
+      at_.state = context_is_new ? StackWalkState::native : StackWalkState::complete;
+    }
+    return at_.state == StackWalkState::frame || at_.state == StackWalkState::native;
   }
   at_.state = StackWalkState::frameless;
   if (at_.frame.address == 0) return true;

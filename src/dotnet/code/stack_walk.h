@@ -10,12 +10,13 @@
 
 namespace mixstack::dotnet {
 
-/// Where a walk stands (StackWalkState of StackWalk_1.cs).
+/// Where a walk stands (StackWalkState of StackWalk_1.cs; `native` is what later versions of it call NativeMarker).
 enum class StackWalkState : std::uint8_t {
   complete,
   error,
   frameless,      ///< the context is managed code
   frame,          ///< the context is native; the next step resumes from the current explicit Frame
+  native,         ///< the context is native and no explicit Frame is left: the last element
   skipped_frame,  ///< the context is managed; the current explicit Frame lies inside its stack frame
 };
 
@@ -52,9 +53,9 @@ class StackWalk {
     [[nodiscard]] bool start();
     [[nodiscard]] bool advance();
     [[nodiscard]] bool step_out_of_managed();
-    [[nodiscard]] bool step_out_of_frame();
+    [[nodiscard]] Result<bool> step_out_of_frame();
     void pop_frame();
-    [[nodiscard]] bool settle();
+    [[nodiscard]] bool settle(bool context_is_new);
     [[nodiscard]] bool stop(const Error& error);
     [[nodiscard]] Result<Registers> compute_caller() const;
     [[nodiscard]] const Result<Registers>& caller();
@@ -66,6 +67,7 @@ class StackWalk {
     StackDataFrame at_;
     std::optional<Result<Registers>> caller_;  // of the managed context in at_, once it was needed
     bool started_ = false;
+    Address resumed_from_ = 0;  // the Frame that was used last
     std::size_t elements_ = 0;
     Error error_;
   };
