@@ -164,6 +164,21 @@ TEST(SymbolTable, PltStubsEqualObjdump) {
   if (const auto path = runtime_file("libclrjit.so"); !path.empty()) expect_plt_equals_objdump(path);
 }
 
+TEST(SymbolTable, PltStubsOfAarch64) {
+  // Linked by lld; `llvm-objdump -d --section=.plt` shows the header, then one stub of four instructions.
+  const auto path = std::string(MIXSTACK_SOURCE_DIR) + "/fuzz/corpus/elf/elf-aarch64-linux-gnu";
+  const auto image = open_image(path);
+  ASSERT_EQ(image->arch(), Arch::aarch64);
+  const auto table = SymbolTable::build(find_symbol_sources(image, path, nullptr));
+  const auto plt = *image->section(".plt");
+  EXPECT_FALSE(table->find(plt.address + 4));
+  const auto stub = table->find(plt.address + 32 + 8);
+  ASSERT_TRUE(stub);
+  EXPECT_EQ(stub->name, "malloc");
+  EXPECT_EQ(stub->address, plt.address + 32);
+  EXPECT_TRUE(stub->is_plt);
+}
+
 TEST(SymbolTable, AliasesAreChosenByBindingThenName) {
   const auto table = open_table(kLibc);
   const auto image = open_image(kLibc);
