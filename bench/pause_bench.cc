@@ -22,9 +22,9 @@ struct Series {
   }
 };
 
-void add(Series& s, const GapTarget& target, std::uint64_t from, std::uint64_t begin, std::uint64_t end) {
+void add(Series& s, const GapTarget& target, std::uint64_t begin, std::uint64_t end) {
   usleep(3000);
-  const std::uint64_t gap = target.page().longest(from, begin, end);
+  const std::uint64_t gap = target.page().longest(begin, end);
   if (gap > 0) s.gap.push_back(static_cast<double>(gap) / 1e6);
   s.wall.push_back(static_cast<double>(end - begin) / 1e6);
 }
@@ -35,35 +35,49 @@ void print(const char* what, unsigned threads, std::size_t stack, const Series& 
               Series::quantile(s.gap, 0.5), Series::quantile(s.wall, 0.5));
 }
 
+/// One capture; `s.wall` gets the pause it reports itself. False when it is not what was asked for.
+bool capture_once(const GapTarget& program, mixstack::Target& target, unsigned threads, Series& s, Series& whole) {
+  program.page().count = 0;
+  mixstack::CaptureRequest request;
+  request.stop_timeout = std::chrono::milliseconds(1000);  // the machine may be busy
+  const std::uint64_t begin = now_ns();
+  auto capture = target.capture(request);
+  const std::uint64_t end = now_ns();
+  if (!capture || capture->threads.size() != threads || capture->threads_not_stopped != 0) return false;
+  add(s, program, begin, end);
+  s.wall.back() = static_cast<double>(capture->pause.count()) / 1e6;
+  whole.wall.push_back(static_cast<double>(end - begin) / 1e6);
+  return true;
+}
+
+void print_ratio(const char* what, const Series& ours, const Series& bare) {
+  const auto ratio = [&](double q) { return Series::quantile(ours.gap, q) / Series::quantile(bare.gap, q); };
+  std::printf("     %-28s gap / floor: p25 %.2f median %.2f; last release / floor: median %.2f\n", what, ratio(0.25),
+              ratio(0.5), Series::quantile(ours.wall, 0.5) / Series::quantile(bare.wall, 0.5));
+}
+
 int measure(unsigned threads, std::size_t stack_bytes, int rounds) {
   const GapTarget program(threads, stack_bytes);
-  auto target = mixstack::target::open_live(static_cast<std::uint32_t>(program.pid()));
-  if (!target) return std::printf("cannot open: error %d\n", static_cast<int>(target.error().code)), 1;
+  const auto pid = static_cast<std::uint32_t>(program.pid());
+  auto target = mixstack::target::open_live(pid);
+  auto holding = mixstack::target::open_live(pid, {.hold_all = true});
+  if (!target || !holding) return std::printf("cannot open: error %d\n", static_cast<int>(target.error().code)), 1;
   pause_bench::StopFloor floor(program.pid(), 16 << 10);
-  Series bare, ours, whole;
+  Series bare, ours, held, whole, whole_held;
   for (int i = 0; i < rounds; i++) {
     program.page().count = 0;
     const auto span = floor.stop_once();
-    add(bare, program, 0, span.begin, span.end);
-    program.page().count = 0;
-    const std::uint64_t begin = now_ns();
-    mixstack::CaptureRequest request;
-    request.stop_timeout = std::chrono::milliseconds(1000);  // the machine may be busy
-    auto capture = (*target)->capture(request);
-    const std::uint64_t end = now_ns();
-    if (!capture) return std::printf("cannot capture: error %d\n", static_cast<int>(capture.error().code)), 1;
-    if (capture->threads.size() != threads || capture->threads_not_stopped != 0) return std::printf("incomplete\n"), 1;
-    add(ours, program, 0, begin, end);
-    ours.wall.back() = static_cast<double>(capture->pause.count()) / 1e6;
-    whole.wall.push_back(static_cast<double>(end - begin) / 1e6);
+    add(bare, program, span.begin, span.end);
+    if (!capture_once(program, **target, threads, ours, whole) ||
+        !capture_once(program, **holding, threads, held, whole_held))
+      return std::printf("capture failed or incomplete\n"), 1;
   }
   print("floor (16 KiB each)", threads, stack_bytes, bare);
   print("capture (whole stacks)", threads, stack_bytes, ours);
-  std::printf("     ratio of gaps: min %.2f p25 %.2f median %.2f; ratio of wall medians %.2f; whole call %.3f ms\n",
-              Series::quantile(ours.gap, 0) / Series::quantile(bare.gap, 0),
-              Series::quantile(ours.gap, 0.25) / Series::quantile(bare.gap, 0.25),
-              Series::quantile(ours.gap, 0.5) / Series::quantile(bare.gap, 0.5),
-              Series::quantile(ours.wall, 0.5) / Series::quantile(bare.wall, 0.5), Series::quantile(whole.wall, 0.5));
+  print("capture, hold_all", threads, stack_bytes, held);
+  print_ratio("capture", ours, bare);
+  print_ratio("capture, hold_all", held, bare);
+  std::printf("     whole call: median %.3f ms\n", Series::quantile(whole.wall, 0.5));
   return 0;
 }
 

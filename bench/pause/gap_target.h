@@ -45,10 +45,10 @@ struct GapPage {
   Gap gaps[kGaps];
 
   /// The longest gap that overlaps a time span; 0 when there is none.
-  [[nodiscard]] std::uint64_t longest(std::uint64_t from, std::uint64_t begin, std::uint64_t end) const {
+  [[nodiscard]] std::uint64_t longest(std::uint64_t begin, std::uint64_t end) const {
     std::uint64_t best = 0;
     const std::uint64_t n = count.load(std::memory_order_acquire);
-    for (std::uint64_t i = from; i < n && i < kGaps; i++)
+    for (std::uint64_t i = 0; i < n && i < kGaps; i++)
       if (gaps[i].end >= begin && gaps[i].begin <= end && gaps[i].end - gaps[i].begin > best)
         best = gaps[i].end - gaps[i].begin;
     return best;

@@ -13,8 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kSpareThreads = 64;      // born between the list and the stop
-constexpr std::size_t kMaxTouched = 32 << 20;  // of the buffer, before the stop
+constexpr std::size_t kSpareThreads = 64;  // born between the list and the stop
+constexpr std::size_t kAsked = 32;         // threads whose use of stack is looked at for an estimate
+constexpr std::size_t kLeastUse = 8 << 10;
+constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kLeftStackBytes = 1 << 20;  // of a stack left for a signal stack, beyond the initial bytes
 const auto kNotRead = fail(ErrorCode::no_such_thread);
@@ -52,7 +54,21 @@ Result<void> LiveCapture::list_threads() {
   return {};
 }
 
-Result<void> LiveCapture::make_room() {
+/// What the stacks of waiting threads take, on average: how much of the buffer is worth touching beforehand.
+std::size_t LiveCapture::usual_stack(const std::vector<Region>& regions) const {
+  std::size_t total = 0, asked = 0;
+  const std::size_t step = slots_.size() / kAsked + 1;
+  for (std::size_t i = 0; i < slots_.size(); i += step) {
+    const Address sp = proc_.thread_stack_pointer(slots_[i].tid);
+    const AddressRange extent = stack_extent(regions, sp, 0);
+    if (sp == 0 || extent.empty()) continue;
+    total += static_cast<std::size_t>(std::clamp<Address>(extent.end - sp, kLeastUse, kMostUse));
+    asked++;
+  }
+  return asked == 0 ? 2 * kLeastUse : total / asked + kPage;
+}
+
+Result<void> LiveCapture::make_room(const std::vector<Region>& regions) {
   const std::size_t threads = slots_.size() + kSpareThreads;
   const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + kRedZone;
   copies_.reserve(threads);
@@ -64,7 +80,7 @@ Result<void> LiveCapture::make_room() {
   room_ = threads * initial + std::min<std::size_t>(request_.stack_byte_budget, std::size_t{1} << 36);
   storage_.emplace_back(new (std::nothrow) std::byte[room_]);
   if (storage_.back() == nullptr) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
-  touched_ = std::min(slots_.size() * initial, kMaxTouched);
+  touched_ = std::min(room_, slots_.size() * usual_stack(regions));
   touch(storage_.back().get(), touched_);
   return {};
 }
@@ -202,7 +218,7 @@ void LiveCapture::describe_threads(ThreadStopper& stopper, Capture& capture) {
 
 Result<Capture> LiveCapture::take(TraceeList& tracees, const std::vector<Region>& regions) {
   if (auto listed = list_threads(); !listed) return fail(listed.error());
-  if (auto room = make_room(); !room) return fail(room.error());
+  if (auto room = make_room(regions); !room) return fail(room.error());
   if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
   ThreadStopper stopper(proc_, tracees);
   if (auto seized = seize_all(stopper); !seized) return fail(seized.error());

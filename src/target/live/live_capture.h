@@ -43,7 +43,8 @@ class LiveCapture {
 
   // before the stop
   [[nodiscard]] Result<void> list_threads();
-  [[nodiscard]] Result<void> make_room();
+  [[nodiscard]] std::size_t usual_stack(const std::vector<Region>& regions) const;
+  [[nodiscard]] Result<void> make_room(const std::vector<Region>& regions);
   [[nodiscard]] Result<void> seize_all(ThreadStopper& stopper) const;
   // in the stop
   void read_registers(ThreadStopper& stopper);

@@ -38,13 +38,27 @@ void* spawner(void* shared) {
   }
 }
 
+/// Makes processes whose end is announced by no SIGCHLD, which ptrace reports as if they were threads.
+void* cloner(void* shared) {
+  auto& s = *static_cast<Shared*>(shared);
+  s.ready++;
+  for (;;) {
+    const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
+    if (child == 0) ::_exit(7);
+    int status = 0;
+    if (::waitpid(static_cast<pid_t>(child), &status, __WALL) != child || WEXITSTATUS(status) != 7) s.values[1]++;
+    s.values[0]++;
+  }
+}
+
 TEST(LiveStop, ThreadsComeAndGoByTheThousand) {
   const TestProcess process(
       [](Shared& s) {
         for (int i = 0; i < 3; i++) start_thread(spawner, &s);
+        start_thread(cloner, &s);
         start_thread(sleeping_thread, &s);
       },
-      4);
+      5);
   ASSERT_TRUE(process.is_ready());
   auto target = open_live(process.id());
   ASSERT_TRUE(target.has_value());
@@ -54,7 +68,7 @@ TEST(LiveStop, ThreadsComeAndGoByTheThousand) {
     auto capture = (*target)->capture(kPatient);
     ASSERT_TRUE(capture.has_value()) << static_cast<int>(capture.error().code);
     EXPECT_EQ(capture->threads_not_stopped, 0u);
-    EXPECT_GE(capture->threads.size(), 5u);
+    EXPECT_GE(capture->threads.size(), 6u);
     const bool all = std::all_of(capture->threads.begin(), capture->threads.end(),
                                  [](const ThreadCapture& t) { return t.captured; });
     complete += all ? 1 : 0;
@@ -62,6 +76,8 @@ TEST(LiveStop, ThreadsComeAndGoByTheThousand) {
   }
   EXPECT_GT(complete, 0);
   EXPECT_GT(process.shared().counter, 1000);
+  EXPECT_GT(process.shared().values[0], 10) << "processes made meanwhile";
+  EXPECT_EQ(process.shared().values[1], 0) << "and their ends seen by their maker";
   EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }, 2s));
   const long before = process.shared().counter;
   EXPECT_TRUE(eventually([&] { return process.shared().counter > before; }));
@@ -316,6 +332,33 @@ TEST(LiveStop, AProcessThatEndsMeanwhileIsNamed) {
     EXPECT_EQ(::waitpid(process.pid(), &status, 0), process.pid());
     EXPECT_TRUE(WIFEXITED(status));
   }
+}
+
+TEST(LiveStop, AHostThatCollectsAllItsChildrenDoesNotDisturbUs) {
+  const TestProcess process(
+      [](Shared& s) {
+        for (int i = 0; i < 10; i++) start_thread(sleeping_thread, &s);
+      },
+      10);
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  std::atomic<bool> done{false};
+  std::atomic<long> stolen{0};
+  std::thread host([&] {
+    while (!done)
+      if (::waitpid(-1, nullptr, __WALL | WNOHANG) > 0) stolen++;
+  });
+  for (int i = 0; i < 10'000 && (i < 50 || stolen < 10); i++) {
+    auto capture = (*target)->capture(kPatient);
+    EXPECT_TRUE(capture.has_value());
+    if (!capture) break;
+    EXPECT_EQ(capture->threads_not_stopped, 0u);
+    EXPECT_EQ(capture->threads.size(), 11u);
+  }
+  done = true;
+  host.join();
+  EXPECT_GT(stolen, 0) << "the test must have taken what was ours";
 }
 
 TEST(LiveStop, WaitsThatTheKernelNeverRestartsReturnEintr) {

@@ -208,6 +208,16 @@ std::int64_t ProcDir::thread_syscall(ThreadId tid) const {
   return number < 0 ? -1 : number;
 }
 
+Address ProcDir::thread_stack_pointer(ThreadId tid) const {
+  std::array<char, 512> buffer;
+  std::string_view text = read_small(tasks_.get(), task_file(tid, "/syscall").c_str(), buffer);
+  text = text.substr(0, text.rfind(" 0x"));  // the last field is the pc
+  const std::size_t at = text.rfind(" 0x");
+  Address sp = 0;
+  if (at != std::string_view::npos) (void)std::from_chars(text.data() + at + 3, text.data() + text.size(), sp, 16);
+  return sp;
+}
+
 ThreadId ProcDir::namespace_tid(ThreadId tid) const {
   auto status = read("task/" + task_file(tid, "/status"));
   if (!status) return tid;

@@ -55,6 +55,8 @@ class ProcDir {
   [[nodiscard]] std::optional<ThreadStat> thread_stat(ThreadId tid) const;
   /// The system call a thread is blocked in, -1 when it runs or nobody may know.
   [[nodiscard]] std::int64_t thread_syscall(ThreadId tid) const;
+  /// The stack pointer of a thread that waits in the kernel, 0 when it runs or nobody may know.
+  [[nodiscard]] Address thread_stack_pointer(ThreadId tid) const;
   /// The id of a thread in its innermost pid namespace, or `tid`.
   [[nodiscard]] ThreadId namespace_tid(ThreadId tid) const;
   /// Whether the process lives in another pid namespace than ours, so that `namespace_tid` differs.

@@ -179,14 +179,14 @@ bool ThreadStopper::is_complete() {
   recheck_stopped();
   auto listed = proc_.tasks();
   if (!listed) return true;  // the process has gone
-  bool found = false;
-  for (const ThreadId tid : *listed) {
-    if (is_known(tid)) continue;
-    const std::size_t before = pending_;
-    seize(tid, false);
-    found = found || pending_ != before;
-  }
-  return !found && listed->size() == proc_.task_count();
+  std::vector<ThreadId> known;
+  known.reserve(threads_.size());
+  for (const auto& t : threads_) known.push_back(t.tid);
+  std::sort(known.begin(), known.end());
+  const std::size_t before = pending_;
+  for (const ThreadId tid : *listed)
+    if (!std::binary_search(known.begin(), known.end(), tid)) seize(tid, false);
+  return pending_ == before && listed->size() == proc_.task_count();
 }
 
 bool ThreadStopper::wait_until_stopped(Clock::time_point deadline, bool whole_process) {
