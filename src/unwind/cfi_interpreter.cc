@@ -1,5 +1,6 @@
 #include "unwind/cfi_interpreter.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -176,9 +177,12 @@ Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie&
 }  // namespace
 
 std::span<const std::byte> read_block(const CfiSection& section, std::uint64_t position) {
+  constexpr std::uint64_t kLongestLength = 10;
   if (position > section.bytes.size()) return {};
+  if (!section.ensure(position, std::min<std::uint64_t>(kLongestLength, section.bytes.size() - position))) return {};
   base::ByteCursor cursor(section.bytes, static_cast<std::size_t>(position));
   const std::uint64_t size = cursor.uleb();
+  if (!cursor.ok() || !section.ensure(cursor.position(), size)) return {};
   return cursor.bytes(size);
 }
 

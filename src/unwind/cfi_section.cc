@@ -1,5 +1,7 @@
 #include "unwind/cfi_section.h"
 
+#include <algorithm>
+
 namespace mixstack::unwind {
 namespace {
 
@@ -58,7 +60,10 @@ Result<void> read_augmentation(const CfiSection& section, base::ByteCursor& curs
 }  // namespace
 
 Result<CfiEntry> read_entry(const CfiSection& section, std::uint64_t offset) {
+  constexpr std::uint64_t kLongestHead = 20;
   if (offset >= section.bytes.size()) return fail(ErrorCode::malformed, offset);
+  if (!section.ensure(offset, std::min<std::uint64_t>(kLongestHead, section.bytes.size() - offset)))
+    return fail(ErrorCode::unreadable_memory, section.address + offset);
   base::ByteCursor cursor(section.bytes, static_cast<std::size_t>(offset));
   CfiEntry entry;
   entry.offset = offset;
@@ -71,6 +76,7 @@ Result<CfiEntry> read_entry(const CfiSection& section, std::uint64_t offset) {
   }
   if (!cursor.ok() || length > cursor.remaining()) return fail(ErrorCode::truncated, offset);
   entry.next = cursor.position() + length;
+  if (!section.ensure(offset, entry.next - offset)) return fail(ErrorCode::unreadable_memory, section.address + offset);
   if (length == 0) {
     entry.is_terminator = true;
     entry.body = entry.next;

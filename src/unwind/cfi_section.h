@@ -9,6 +9,7 @@
 #include "mixstack/registers.h"
 #include "mixstack/result.h"
 #include "unwind/cfi_pointer.h"
+#include "unwind/lazy_section.h"
 
 namespace mixstack::unwind {
 
@@ -23,7 +24,12 @@ struct CfiSection {
   std::uint64_t address = 0;  ///< of the first byte, at link time
   std::uint64_t text_address = 0, data_address = 0;
   const BytesAt* image = nullptr;
+  const LazySection* lazy = nullptr;  ///< null: all bytes are present
 
+  /// Before any byte of an entry is read.
+  [[nodiscard]] bool ensure(std::uint64_t offset, std::uint64_t size) const {
+    return lazy == nullptr || lazy->ensure(offset, size);
+  }
   [[nodiscard]] PointerBases bases(unsigned size, std::uint64_t function = 0) const {
     return {address, text_address, data_address, function, size, image};
   }

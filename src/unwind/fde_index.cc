@@ -35,11 +35,10 @@ std::vector<Function> read_all(const CfiSection& section) {
 
 }  // namespace
 
-FdeIndex FdeIndex::create(const CfiSection& section, std::span<const std::byte> header, std::uint64_t header_address) {
-  FdeIndex index;
-  if (header.empty() || !index.use_header(section, header, header_address)) index.scan(section);
-  if (index.size_ != 0) index.make_buckets();
-  return index;
+FdeIndex::FdeIndex(const CfiSection& section, std::span<const std::byte> header, std::uint64_t header_address) {
+  if (section.bytes.empty()) return;
+  if (header.empty() || !use_header(section, header, header_address)) scan(section);
+  if (size_ != 0) set_limits();
 }
 
 bool FdeIndex::use_header(const CfiSection& section, std::span<const std::byte> bytes, std::uint64_t address) {
@@ -62,7 +61,11 @@ bool FdeIndex::use_header(const CfiSection& section, std::span<const std::byte> 
   return size_ != 0;
 }
 
-void FdeIndex::scan(const CfiSection& section) { own(read_all(section)); }
+void FdeIndex::scan(const CfiSection& section) {
+  // All at once if possible; what is not there stops the reading where it is missed.
+  (void)section.ensure(0, section.bytes.size());
+  own(read_all(section));
+}
 
 void FdeIndex::own(std::vector<Function> functions) {
   std::stable_sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -79,30 +82,41 @@ void FdeIndex::own(std::vector<Function> functions) {
 }
 
 bool FdeIndex::is_sorted() const {
-  std::int32_t previous = std::numeric_limits<std::int32_t>::min();
-  bool sorted = true;
-  for (std::size_t i = 0; i < size_; i++) {
-    const std::int32_t code = entry(i).code;
-    sorted &= previous <= code;
-    previous = code;
-  }
-  return sorted;
+  bool disorder = false;  // no early exit, so that the compiler may use vector instructions
+  for (std::size_t i = 1; i < size_; i++) disorder |= entry(i - 1).code > entry(i).code;
+  return !disorder;
 }
 
-void FdeIndex::make_buckets() {
+void FdeIndex::set_limits() {
   first_ = code(0);
   const std::uint64_t span = code(size_ - 1) - first_;
   reach_ = span + std::numeric_limits<std::uint32_t>::max();
   // About one function per bucket.
   const std::uint64_t wanted = std::max<std::uint64_t>(span / size_, 1);
   shift_ = static_cast<unsigned>(std::bit_width(wanted - 1));
-  const auto count = static_cast<std::size_t>(span >> shift_) + 1;
-  buckets_.assign(count + 1, static_cast<std::uint32_t>(size_));
+  last_bucket_ = static_cast<std::size_t>(span >> shift_);
+}
+
+std::size_t FdeIndex::find_without_buckets(std::uint64_t pc) const {
+  if (lookups_.fetch_add(1, std::memory_order_relaxed) >= kLookupsBeforeBuckets) make_buckets();
+  return find_between(pc, 0, size_);
+}
+
+void FdeIndex::make_buckets() const {
+  const std::lock_guard lock(mutex_);
+  if (buckets_.load(std::memory_order_relaxed) != nullptr) return;
+  bucket_storage_.assign(last_bucket_ + 2, static_cast<std::uint32_t>(size_));
   std::size_t next = 0;
   for (std::size_t i = 0; i < size_; i++) {
     const auto bucket = static_cast<std::size_t>((code(i) - first_) >> shift_);
-    while (next <= bucket) buckets_[next++] = static_cast<std::uint32_t>(i);
+    while (next <= bucket) bucket_storage_[next++] = static_cast<std::uint32_t>(i);
   }
+  buckets_.store(bucket_storage_.data(), std::memory_order_release);
+}
+
+std::size_t FdeIndex::memory_size() const {
+  const std::lock_guard lock(mutex_);
+  return owned_.size() * sizeof(Entry) + bucket_storage_.size() * sizeof(std::uint32_t);
 }
 
 }  // namespace mixstack::unwind

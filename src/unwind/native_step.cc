@@ -23,26 +23,20 @@ Result<UnwindRule> NativeStepper::rule_at(CodeAddress pc) const {
 }
 
 const RuleSlot& NativeStepper::find_exact(Address pc) {
-  const CodeAddress code = CodeAddress::exact(pc);
-  const Address key = RuleCache::key_of(code);
-  const bool is_arm = arch_ == Arch::aarch64;
-  RuleSlot& slot = is_arm ? cache_.slot<Arch::aarch64>(key) : cache_.slot<Arch::x86_64>(key);
-  if (slot.key == key) return slot;
-  if (is_arm) {
-    fill<Arch::aarch64>(slot, code);
-  } else {
-    fill<Arch::x86_64>(slot, code);
-  }
-  return slot;
+  const Address key = RuleCache::key_of(CodeAddress::exact(pc));
+  const auto& slot = arch_ == Arch::aarch64 ? cache_.slot<Arch::aarch64>(key) : cache_.slot<Arch::x86_64>(key);
+  return slot.key == key ? slot : replace(CodeAddress::exact(pc));
 }
 
-void NativeStepper::refill(RuleSlot& slot, Address return_address) {
-  const CodeAddress code = CodeAddress::after_call(return_address);
-  if (arch_ == Arch::aarch64) {
-    fill<Arch::aarch64>(slot, code);
-  } else {
-    fill<Arch::x86_64>(slot, code);
-  }
+const RuleSlot& NativeStepper::refill(Address return_address) {
+  return replace(CodeAddress::after_call(return_address));
+}
+
+const RuleSlot& NativeStepper::replace(CodeAddress pc) {
+  cache_.count_miss();
+  const Address key = RuleCache::key_of(pc);
+  if (arch_ == Arch::aarch64) return fill<Arch::aarch64>(cache_.slot<Arch::aarch64>(key), pc);
+  return fill<Arch::x86_64>(cache_.slot<Arch::x86_64>(key), pc);
 }
 
 Result<UnwindRule> NativeStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {

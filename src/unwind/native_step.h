@@ -57,7 +57,7 @@ struct LightFrame {
 };
 
 /// Steps through the native frames of one target's threads by CFI. Owns its rule cache: one stepper per walking thread
-/// (about 130 KiB); tables are shared between steppers. Two modes: `step` carries all preserved registers (and marks
+/// (4 to 130 KiB); tables are shared between steppers. Two modes: `step` carries all preserved registers (and marks
 /// what is not known), `step_light` only sp, pc and the frame pointer. Rules based on another register than those two
 /// fail in light mode with `register_unknown`: walk again in full mode.
 class NativeStepper {
@@ -130,17 +130,15 @@ class NativeStepper {
     return offset <= limit && offset >= depth;
   }
   template <Arch A>
-  void fill(RuleSlot& slot, CodeAddress pc);
+  RuleSlot& fill(RuleSlot& slot, CodeAddress pc);
   template <Arch A, bool kCached>
   [[nodiscard]] const RuleSlot& find(CodeAddress pc, RuleSlot& local) {
     if constexpr (kCached) {
       const Address raw = pc.raw();
       if (pc.is_exact()) [[unlikely]]
         return find_exact(raw);
-      RuleSlot& slot = cache_.slot<A>(raw);
-      if (slot.key != raw) [[unlikely]]
-        refill(slot, raw);
-      return slot;
+      const RuleSlot& slot = cache_.slot<A>(raw);
+      return slot.key == raw ? slot : refill(raw);
     } else {
       fill<A>(local, pc);
       return local;
@@ -157,7 +155,8 @@ class NativeStepper {
   }
   /// Apart, so that steps from return addresses need not compute the key.
   [[nodiscard]] const RuleSlot& find_exact(Address pc);
-  void refill(RuleSlot& slot, Address return_address);
+  [[nodiscard]] const RuleSlot& refill(Address return_address);
+  [[nodiscard]] const RuleSlot& replace(CodeAddress pc);
   /// A step within the same function of the same sp is possible once, in an innermost frame that has no frame yet.
   template <Arch A>
   static bool advances(Address cfa, Address sp, bool is_exact) {
@@ -179,12 +178,13 @@ class NativeStepper {
 };
 
 template <Arch A>
-inline void NativeStepper::fill(RuleSlot& slot, CodeAddress pc) {
+inline RuleSlot& NativeStepper::fill(RuleSlot& slot, CodeAddress pc) {
   const Address address = pc.lookup();
   const NativeModule* module = modules_.find(address);
   const UnwindTable* table = module != nullptr ? modules_.table(*module) : nullptr;
   const CompactRule& rule = table != nullptr ? table->find(address - module->load_bias) : kNoCompactRule;
   slot.assign<A>(RuleCache::key_of(pc), rule, module != nullptr ? module->index : kNoModule);
+  return slot;
 }
 
 // Both loops are written so that what one step waits for of the one before is short: return address -> slot -> CFA ->

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 namespace mixstack::unwind {
 namespace {
@@ -17,9 +19,10 @@ std::uint64_t hash(const CompactRule& rule) {
 
 }  // namespace
 
-RowStore::RowStore(Arch arch)
+RowStore::RowStore(Arch arch, std::size_t section_bytes)
     : arch_(arch),
-      word_chunks_(std::make_unique<std::uint32_t*[]>(kWordChunks)),
+      // A row takes two bytes of instructions at least, and an FDE, with the row for its end, more than ten.
+      word_chunks_(std::min(section_bytes / kWordsPerChunk + 2, kMostWordChunks)),
       rule_chunks_(std::make_unique<CompactRule*[]>(kRuleChunks)),
       numbers_(64) {
   (void)add_rule({});
@@ -29,16 +32,16 @@ RowStore::RowStore(Arch arch)
 }
 
 RowStore::~RowStore() {
-  for (std::size_t i = 0; i < kWordChunks; i++) delete[] word_chunks_[i];
-  for (std::size_t i = 0; i < kRuleChunks; i++) delete[] rule_chunks_[i];
+  for (auto* chunk : word_chunks_) delete[] chunk;
+  for (std::size_t i = 0; i < kRuleChunks; i++) ::operator delete(rule_chunks_[i]);
 }
 
 std::uint32_t RowStore::add_rule(const CompactRule& rule) {
   CompactRule*& chunk = rule_chunks_[rule_count_ / kRulesPerChunk];
-  if (chunk == nullptr) chunk = new CompactRule[kRulesPerChunk];
-  CompactRule& stored = chunk[rule_count_ % kRulesPerChunk];
-  stored = rule;
-  derive(stored, arch_);
+  static_assert(std::is_trivially_destructible_v<CompactRule>);
+  if (chunk == nullptr) chunk = static_cast<CompactRule*>(::operator new(kRulesPerChunk * sizeof(CompactRule)));
+  auto* stored = new (chunk + rule_count_ % kRulesPerChunk) CompactRule(rule);
+  derive(*stored, arch_);
   return static_cast<std::uint32_t>(rule_count_++);
 }
 
@@ -75,7 +78,7 @@ std::uint32_t* RowStore::reserve(std::size_t words, std::uint32_t& index) {
     next_word_ = (next_word_ / kWordsPerChunk + 1) * kWordsPerChunk;
   const std::size_t chunk = next_word_ / kWordsPerChunk;
   // The very last run could end up as all ones, which means something else.
-  if (chunk >= kWordChunks - 1) return nullptr;
+  if (chunk >= std::min(word_chunks_.size(), kMostWordChunks - 1)) return nullptr;
   if (word_chunks_[chunk] == nullptr) word_chunks_[chunk] = new std::uint32_t[kWordsPerChunk];
   index = static_cast<std::uint32_t>(next_word_);
   next_word_ += words;

@@ -43,7 +43,8 @@ class RowStore {
  public:
   static constexpr std::uint32_t kNoRule = 0, kInterpret = 1;  ///< the first two rules of every store
 
-  explicit RowStore(Arch arch);
+  /// `section_bytes`: size of the call frame information, which bounds the rows there can be.
+  RowStore(Arch arch, std::size_t section_bytes);
   ~RowStore();
   RowStore(const RowStore&) = delete;
   RowStore& operator=(const RowStore&) = delete;
@@ -82,8 +83,8 @@ class RowStore {
   }
 
  private:
-  static constexpr std::size_t kWordsPerChunk = 1 << 14, kWordChunks = 1 << 10;  // 64 KiB each, 64 MiB in all
-  static constexpr std::size_t kRulesPerChunk = 256, kRuleChunks = 256;
+  static constexpr std::size_t kWordsPerChunk = 1 << 14, kMostWordChunks = 1 << 10;  // 64 KiB each, 64 MiB in all
+  static constexpr std::size_t kRulesPerChunk = 256, kRuleChunks = 256;              // all that 16 bits can number
 
   [[nodiscard]] const std::uint32_t* word_at(std::uint32_t index) const {
     return word_chunks_[index / kWordsPerChunk] + index % kWordsPerChunk;
@@ -95,7 +96,7 @@ class RowStore {
   void rehash();
 
   Arch arch_;
-  std::unique_ptr<std::uint32_t*[]> word_chunks_;
+  std::vector<std::uint32_t*> word_chunks_;  ///< of fixed size
   std::unique_ptr<CompactRule*[]> rule_chunks_;
   std::size_t next_word_ = 1;  ///< word 0 is not used: run 0 means "nothing yet"
   std::size_t words_used_ = 0, rule_count_ = 0, row_count_ = 0;

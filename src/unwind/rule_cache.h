@@ -53,31 +53,47 @@ struct alignas(32) RuleSlot {
 };
 static_assert(sizeof(RuleSlot) == 32);
 
-/// Direct-mapped. Belongs to one walker (not thread-safe) and one set of modules: clear it when they change.
+/// Direct-mapped. Starts small, since a walk of one stack should not pay for touching 128 KiB, and grows as it fills.
+/// Belongs to one walker (not thread-safe) and one set of modules: clear it when they change.
 class RuleCache {
  public:
-  static constexpr std::size_t kSlots = 4096;
+  static constexpr std::size_t kFirstSlots = 128, kMostSlots = 4096;
 
-  RuleCache() : slots_(std::make_unique<RuleSlot[]>(kSlots)) {}
+  RuleCache() { resize(kFirstSlots); }
+
   /// What a location is kept under: a return address as it stands, since that is what the hot loop has in hand; the
   /// same address as an exact pc means another row and is kept under its complement, which no return address equals.
   [[nodiscard]] static Address key_of(CodeAddress pc) { return pc.is_exact() ? ~pc.raw() : pc.raw(); }
-  /// The low bits of return addresses are as good as random; `A` tells how many of them are always zero.
+  /// The only slot for `key`. The low bits of return addresses are as good as random; `A` tells how many of them are
+  /// always zero.
   template <Arch A>
   [[nodiscard]] RuleSlot& slot(Address key) {
     constexpr unsigned kAlwaysZero = A == Arch::aarch64 ? 2 : 0;
     // Index times size, with the multiplication folded into the shift.
-    const auto offset = static_cast<std::size_t>((key * (sizeof(RuleSlot) >> kAlwaysZero)) & kOffsetMask);
+    const auto offset = static_cast<std::size_t>((key * (sizeof(RuleSlot) >> kAlwaysZero)) & offset_mask_);
     return *reinterpret_cast<RuleSlot*>(reinterpret_cast<std::byte*>(slots_.get()) + offset);
   }
+  /// To be called before a slot is filled; invalidates references to slots.
+  void count_miss() {
+    if (++misses_ <= size_ || size_ == kMostSlots) return;
+    resize(std::min(size_ * 8, kMostSlots));
+  }
   void clear() {
-    for (std::size_t i = 0; i < kSlots; i++) slots_[i] = {};
+    if (misses_ != 0) std::fill_n(slots_.get(), size_, RuleSlot{});
+    misses_ = 0;
   }
 
  private:
-  static constexpr std::uint64_t kOffsetMask = (kSlots - 1) * sizeof(RuleSlot);
+  void resize(std::size_t size) {
+    slots_ = std::make_unique<RuleSlot[]>(size);
+    size_ = size;
+    offset_mask_ = (size - 1) * sizeof(RuleSlot);
+    misses_ = 0;
+  }
 
   std::unique_ptr<RuleSlot[]> slots_;
+  std::uint64_t offset_mask_ = 0;
+  std::size_t size_ = 0, misses_ = 0;
 };
 
 }  // namespace mixstack::unwind

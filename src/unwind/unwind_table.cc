@@ -1,5 +1,7 @@
 #include "unwind/unwind_table.h"
 
+#include <new>
+
 #include "unwind/compact_rule.h"
 
 namespace mixstack::unwind {
@@ -13,33 +15,49 @@ std::shared_ptr<const UnwindTable> UnwindTable::create(std::shared_ptr<const obj
   options.bytes_at = [raw = image.get()](std::uint64_t address, std::size_t size) {
     return raw->bytes_at(address, size);
   };
-  const auto sections = image->unwind_sections();
+  const auto lazy = lazy_unwind_sections(*image);
+  if (lazy) {
+    options.lazy_eh_frame = std::make_unique<const LazySection>(*image, lazy->eh_frame.address, lazy->eh_frame.size);
+  }
+  const auto sections = lazy ? *lazy : image->unwind_sections();
   options.keep_alive = std::move(image);
   return create(sections, std::move(options));
 }
 
 UnwindTable::UnwindTable(const object::UnwindSections& sections, Options options)
-    : arch_(sections.arch), options_(std::move(options)), rows_(sections.arch) {
-  add_part(parts_[0], CfiFlavour::eh_frame, sections);
-  add_part(parts_[1], CfiFlavour::debug_frame, sections);
+    : arch_(sections.arch),
+      options_(std::move(options)),
+      parts_{{section(CfiFlavour::eh_frame, sections), sections.eh_frame_hdr},
+             {section(CfiFlavour::debug_frame, sections), {}}},
+      rows_(sections.arch, sections.eh_frame.size + sections.debug_frame.size) {}
+
+UnwindTable::Part::Part(CfiSection cfi, const object::Section& header)
+    : section(cfi), index(section, header.bytes, header.address) {
+  if (index.size() == 0) return;
+  // calloc: pages that no look-up touches stay untouched. All zero is RowRun::kEmpty.
+  void* zeros = std::calloc(index.size(), sizeof(std::atomic<std::uint32_t>));
+  if (zeros == nullptr) throw std::bad_alloc();
+  runs.reset(static_cast<std::atomic<std::uint32_t>*>(zeros));
+  compiler = std::make_unique<CfiCompiler>(section);
 }
 
-void UnwindTable::add_part(Part& part, CfiFlavour flavour, const object::UnwindSections& sections) {
+CfiSection UnwindTable::section(CfiFlavour flavour, const object::UnwindSections& sections) const {
   const bool is_eh = flavour == CfiFlavour::eh_frame;
-  const auto& section = is_eh ? sections.eh_frame : sections.debug_frame;
-  part.section.flavour = flavour;
-  part.section.arch = sections.arch;
-  part.section.address_size = sections.is_64_bit ? 8 : 4;
-  part.section.bytes = section.bytes;
-  part.section.address = is_eh ? section.address : 0;
-  part.section.text_address = sections.text_address;
-  part.section.data_address = sections.data_address;
-  part.section.image = &options_.bytes_at;
-  if (section.bytes.empty()) return;
-  const auto header = is_eh ? sections.eh_frame_hdr.bytes : std::span<const std::byte>{};
-  part.index = FdeIndex::create(part.section, header, sections.eh_frame_hdr.address);
-  part.runs = std::make_unique<std::atomic<std::uint32_t>[]>(part.index.size());
-  part.compiler = std::make_unique<CfiCompiler>(part.section);
+  const auto& from = is_eh ? sections.eh_frame : sections.debug_frame;
+  CfiSection out;
+  out.flavour = flavour;
+  out.arch = sections.arch;
+  out.address_size = sections.is_64_bit ? 8 : 4;
+  out.bytes = from.bytes;
+  out.address = is_eh ? from.address : 0;
+  out.text_address = sections.text_address;
+  out.data_address = sections.data_address;
+  out.image = &options_.bytes_at;
+  if (is_eh && from.bytes.empty() && options_.lazy_eh_frame != nullptr) {
+    out.lazy = options_.lazy_eh_frame.get();
+    out.bytes = out.lazy->bytes();
+  }
+  return out;
 }
 
 RowRun UnwindTable::compile(const Part& part, std::size_t i) const {

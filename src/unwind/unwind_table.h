@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "unwind/cfi_compiler.h"
 #include "unwind/cfi_interpreter.h"
 #include "unwind/fde_index.h"
+#include "unwind/lazy_section.h"
 #include "unwind/row_store.h"
 #include "unwind/rule.h"
 
@@ -24,8 +26,9 @@ namespace mixstack::unwind {
 class UnwindTable final : public ExpressionPool {
  public:
   struct Options {
-    std::shared_ptr<const void> keep_alive;  ///< owner of the sections' bytes, normally the ElfImage
-    BytesAt bytes_at;                        ///< for pointers of indirect encoding; may be empty
+    std::shared_ptr<const void> keep_alive;            ///< owner of the sections' bytes, normally the ElfImage
+    BytesAt bytes_at;                                  ///< for pointers of indirect encoding; may be empty
+    std::unique_ptr<const LazySection> lazy_eh_frame;  ///< where `eh_frame.bytes` was left empty
   };
   /// Never null. Without usable sections the table is empty.
   [[nodiscard]] static std::shared_ptr<const UnwindTable> create(const object::UnwindSections& sections,
@@ -68,11 +71,16 @@ class UnwindTable final : public ExpressionPool {
   explicit UnwindTable(const object::UnwindSections& sections, Options options);
 
  private:
+  struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+  };
   struct Part {
+    Part(CfiSection cfi, const object::Section& header);
+
     CfiSection section;
     FdeIndex index;
-    std::unique_ptr<std::atomic<std::uint32_t>[]> runs;  ///< RowRun of each FDE
-    std::unique_ptr<CfiCompiler> compiler;               ///< under `mutex_`
+    std::unique_ptr<std::atomic<std::uint32_t>[], FreeMemory> runs;  ///< RowRun of each FDE
+    std::unique_ptr<CfiCompiler> compiler;                           ///< under `mutex_`
   };
   static constexpr unsigned kLookBack = 8;
 
@@ -92,7 +100,7 @@ class UnwindTable final : public ExpressionPool {
   [[nodiscard]] const CompactRule& find_elsewhere(std::uint64_t pc) const;
   [[nodiscard]] const CompactRule& not_compiled(const Part& part, std::size_t i, std::uint64_t pc) const;
   [[nodiscard]] RowRun compile(const Part& part, std::size_t i) const;
-  void add_part(Part& part, CfiFlavour flavour, const object::UnwindSections& sections);
+  [[nodiscard]] CfiSection section(CfiFlavour flavour, const object::UnwindSections& sections) const;
 
   struct Found {
     const Part* part = nullptr;
