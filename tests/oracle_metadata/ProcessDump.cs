@@ -25,6 +25,7 @@ internal static class ProcessDump
                 Method('F', frame.Method);
             }
         }
+        output.Flush(); // the DAC itself crashes in some processes with collectible assemblies
         foreach (ClrModule module in runtime.EnumerateModules())
         {
             foreach ((ulong table, int _) in module.EnumerateTypeDefToMethodTableMap())
