@@ -8,7 +8,7 @@ class Transitions(LiveCase):
         seen = self.check("sleep")
         self.assert_order(seen.names("sleeper"), "System.Threading.Thread.Sleep", "Scenarios.Scene.Park",
                           "System.Threading.Thread.StartCallback")
-        self.assert_order(seen.names("native-sleeper"), "scen_block", "<Sleep>b__", "StartCallback")
+        self.assert_order(seen.names("native-sleeper"), "scen_block", "<Extra>b__", "StartCallback")
 
     def test_deep(self):
         seen = self.check("deep", with_gdb=False)

@@ -68,9 +68,9 @@ def _stack_range(ours):
     return (min(places), max(places)) if places else (0, 0)
 
 
-def _belongs(witness, ours, slack=4 << 20):
+def _belongs(witness, stack_range, slack=4 << 20):
     """Whether ClrMD's frame can lie on this thread's stack at all."""
-    low, high = _stack_range(ours)
+    low, high = stack_range
     return low - slack <= number(witness["sp"]) <= high + slack
 
 
@@ -127,8 +127,9 @@ def compare_managed(tid, witness_frames, our_frames):
     """Every managed frame of ClrMD is in ours: same order, ip, sp and method."""
     ours = [frame for frame in our_frames if is_managed(frame)]
     differences, position, matched = [], 0, 0
+    stack_range = _stack_range(our_frames)
     for previous, witness in _pairs(witness_frames):
-        if not _belongs(witness, our_frames):
+        if not _belongs(witness, stack_range):
             differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", NEIGHBOURS_FRAME))
             continue
         found, moved = _find(ours, position, previous, witness)
@@ -207,6 +208,8 @@ def compare_native(tid, gdb_stack, our_frames, resumed=frozenset()):
     the physical return address into managed code); to the very end where gdb never leaves ELF images."""
     ours = [frame for frame in our_frames if frame.get("code_kind") != "runtime_frame"]
     for i, theirs in enumerate(gdb_stack["frames"]):
+        if theirs["pc"] == 0:
+            return []  # gdb lost its way
         if i >= len(ours):
             return [Difference(tid, "native", f"gdb goes on to {theirs['name']} at {theirs['pc']:#x}")]
         place = (number(ours[i]["ip"]), number(ours[i]["sp"]))

@@ -7,12 +7,14 @@ namespace Scenarios;
 
 public static class DynamicCode
 {
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Stand()
     {
         Scene.Park();
         GC.KeepAlive(null);
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public static int StandWith(int a, int b, int c, int d, int e, int f, int g, int h, int i, string text)
     {
         Scene.Park();
@@ -109,6 +111,7 @@ public static class DynamicCode
         Scene.Actor("tail-calli", () => TailCalli().CreateDelegate<Func<int, string, int>>()(1, "a"));
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Target(int value, string text)
     {
         Scene.Park();

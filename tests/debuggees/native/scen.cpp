@@ -115,7 +115,7 @@ int scen_call(scen_callback callback, void* argument) {
     return keep(callback(argument)) + 1;
 }
 
-int scen_call_deep(scen_callback callback, void* argument, int depth) {
+__attribute__((noipa)) int scen_call_deep(scen_callback callback, void* argument, int depth) {
     if (depth <= 0) {
         return scen_call(callback, argument);
     }
@@ -144,7 +144,7 @@ int scen_sort(int* values, long count, int (*compare)(const void*, const void*))
     return keep(values[0]);
 }
 
-int scen_native_deep(int depth) {
+__attribute__((noipa)) int scen_native_deep(int depth) {
     if (depth <= 0) {
         scen_block();
         return 0;
