@@ -189,7 +189,7 @@ TEST(ModuleMap, ReadyToRunImagesAreMappedFromPeFiles) {
   section(0, 0x10400, 0x400, 0x3c00);
   section(1, 0x24000, 0x4000, 0x1000);
   memory::BufferMemory memory;
-  for (const Address at : {0x100000, 0x200000, 0x210000}) memory.add(at, head);
+  for (const Address at : {Address{0x100000}, Address{0x200000}, Address{0x210000}}) memory.add(at, head);
   auto flat = mapping(0x100000, 0x5000, 0, false, 3, "/a.dll");
   flat.shared = true;
   const std::vector<Region> regions{

@@ -174,7 +174,7 @@ TEST(SymbolTable, PltStubsOfAarch64) {
   EXPECT_FALSE(table->find(plt.address + 4));
   const auto stub = table->find(plt.address + 32 + 8);
   ASSERT_TRUE(stub);
-  EXPECT_EQ(stub->name, "malloc");
+  EXPECT_EQ(stub->name, "outside");
   EXPECT_EQ(stub->address, plt.address + 32);
   EXPECT_TRUE(stub->is_plt);
 }
