@@ -260,7 +260,7 @@ TEST(LiveStop, ExecUnderOurHandsIsNamedAndHarmsNobody) {
     ::execl(
         "/bin/sh", "sh", "-c",
         "exec python3 -c \"\nimport os,sys,threading,time\nn=int(os.environ.get('N','0'))\nos.environ['N']=str(n+1)\n"
-        "for i in range(4): threading.Thread(target=time.sleep,args=(1000,),daemon=True).start()\n"
+        "for i in range(150): threading.Thread(target=time.sleep,args=(1000,),daemon=True).start()\n"
         "threading.Thread(target=lambda: os.execv(sys.executable,[sys.executable]+sys.orig_argv[1:])).start()\n"
         "time.sleep(1000)\"",
         nullptr);

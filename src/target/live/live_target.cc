@@ -17,8 +17,8 @@
 namespace mixstack::target {
 namespace {
 
-constexpr int kTries = 3;
-constexpr unsigned kRetryAfter = 2000;         // us
+constexpr unsigned kFirstNap = 1000;  // us
+constexpr unsigned kLastNap = 64'000;
 constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings by default: 6 MB
 
 [[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
@@ -54,12 +54,17 @@ class LiveTarget final : public Target {
     return open_target_path(proc_, path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
-    // In the middle of an exec threads and files vanish and the main thread is briefly a zombie: what looks like an end
-    // or a refusal is looked at again.
-    for (int tries = 0;; tries++) {
+    // In the middle of an exec, which takes long when many threads have to end first, threads and files vanish and the
+    // main thread is a zombie: what looks like an end or a refusal is looked at again while the process is there.
+    for (unsigned nap = kFirstNap;; nap *= 2) {
       auto taken = capture_once(request);
-      if (taken || !may_be_exec(taken.error().code) || tries == kTries) return taken;
-      ::usleep(kRetryAfter);
+      if (taken || !may_be_exec(taken.error().code) || !proc_.read("status")) return taken;
+      if (nap > kLastNap) {
+        // The thread whose files were there at the beginning has been replaced.
+        const bool replaced = taken.error().code == ErrorCode::not_found;
+        return replaced ? fail(ErrorCode::process_changed, info_.pid) : std::move(taken);
+      }
+      ::usleep(nap);
     }
   }
 
