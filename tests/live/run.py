@@ -50,7 +50,6 @@ class TimedResult(unittest.TestResult):
         super().stopTest(test)
 
     def _line(self, word, test, text=""):
-        signal.alarm(0)
         name = test.id().removeprefix("test_")
         print(f"{word:4} {time.monotonic() - self._start:6.1f} s  {name}", flush=True)
         if text:
@@ -73,6 +72,11 @@ class TimedResult(unittest.TestResult):
     def addFailure(self, test, error):
         super().addFailure(test, error)
         self._add_bad(test, error, "FAIL")
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self._add_bad(subtest, error, "FAIL")
 
     def addError(self, test, error):
         super().addError(test, error)

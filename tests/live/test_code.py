@@ -27,7 +27,7 @@ class Kinds(LiveCase):
         seen = self.check("dynamic_methods")
         self.assert_order(seen.names("odd-name"), "DynamicCode.Stand", "odd name, <with> [marks]`2")
         self.assert_order(seen.names("unicode-name"), "DynamicCode.Stand", "überladen_Ж")
-        self.assert_order(seen.names("emitted"), "DynamicCode.Stand", "Emitted.Outer", "Emit It")
+        self.assert_order(seen.names("emitted"), "DynamicCode.Stand", "Emitted.Outer[[System.__Canon, System.Private.CoreLib]].Emit It(")
 
     def test_collectible(self):
         seen = self.check("collectible")

@@ -4,7 +4,6 @@ Every rule answers with Difference objects. A difference that is a documented od
 its name in `known`; the rest are faults. Tests assert both: no faults, and that an oddity does show where it should.
 """
 import dataclasses
-import re
 
 from method_names import canonical
 from witnesses import context_registers
@@ -14,13 +13,9 @@ INLINED_CALL_ADDRESS = "inlined-call-address"    # precompiled code: the Frame's
 CALL_SITE_SP = "call-site-sp"                    # stackalloc: the Frame's CallSiteSP lies above the physical sp
 RESUMED_FROM_FRAME = "resumed-from-frame"        # our walk took the Frame's address and sp, gdb has the physical ones
 UNSEEN_BY_CLRMD = "unseen-by-clrmd"              # no Frame (helper, signal handler, suppressed transition): ClrMD is blind
-DISPATCH_HIDDEN = "dispatch-hidden"              # ClrMD hides the managed half of exception dispatch behind a catch
 NEIGHBOURS_FRAME = "neighbours-frame"            # ClrMD repeats the previous thread's frame on a thread without one
-OPEN_GENERIC = "open-generic"                    # ClrMD's text for an open generic in a stored signature
-HIJACKED = "hijacked"                            # a suspension is pending and ClrMD stops at the replaced address
 
 COMPLETE = "end-of-stack"
-_DISPATCH = re.compile(r"^System\.Runtime\.(EH|StackFrameIterator|ExceptionServices\.InternalCalls)\b")
 # Farthest a Frame's address was seen from the true return address is 43 bytes.
 _CALL_ADDRESS_SLACK = 64
 
@@ -109,9 +104,7 @@ def _find(ours, start, previous, witness):
 def _extra(tid, frames, clrmd_is_blind):
     """Managed frames of ours that ClrMD does not report between two that it does."""
     for frame in frames:
-        known = DISPATCH_HIDDEN if _DISPATCH.match(frame["raw_name"]) else ""
-        yield Difference(tid, "extra", f"ClrMD lacks {_label(frame)}",
-                         known or (UNSEEN_BY_CLRMD if clrmd_is_blind else ""))
+        yield Difference(tid, "extra", f"ClrMD lacks {_label(frame)}", UNSEEN_BY_CLRMD if clrmd_is_blind else "")
 
 
 def _pairs(witness_frames):
