@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "unwind/apply.h"
 #include "unwind/cfi_program.h"
 #include "unwind/expression.h"
 
@@ -146,6 +147,18 @@ bool fits(std::int64_t v) {
   return v >= std::numeric_limits<std::int32_t>::min() && v <= std::numeric_limits<std::int32_t>::max();
 }
 
+/// A return-address column without a rule means that the register still holds it, as the link register of a leaf does.
+/// A column that calls do not preserve has nothing to hold: so glibc marks thread_start on AArch64 (column 15).
+bool may_hold_return_address(const CfiSection& section, const Cie& cie) {
+  const auto column = static_cast<unsigned>(cie.ra_register);
+  const unsigned link = section.arch == Arch::aarch64 ? +aarch64_reg::lr
+                        : section.arch == Arch::arm   ? +arm_reg::lr
+                                                      : column;
+  const bool is_volatile = column < arch_registers(section.arch).pc && column != link &&
+                           (callee_saved_registers(section.arch) >> column & 1) == 0;
+  return !is_volatile;
+}
+
 Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie& cie, const Fde& fde) {
   UnwindRule rule;
   const bool uses_register = row.cfa_kind != CfaKind::expression && row.cfa_kind != CfaKind::undefined;
@@ -160,7 +173,7 @@ Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie&
   rule.ra_is_signed = row.ra_is_signed;
   rule.origin = section.flavour == CfiFlavour::eh_frame ? StepperId::eh_frame : StepperId::debug_frame;
   const auto& ra = row.columns[cie.ra_register];
-  rule.is_end_of_stack = ra.given && ra.kind == RegisterRuleKind::undefined;
+  rule.is_end_of_stack = ra.given ? ra.kind == RegisterRuleKind::undefined : !may_hold_return_address(section, cie);
   for (std::uint8_t reg = 0; reg < row.columns.size(); reg++) {
     const Column& c = row.columns[reg];
     if (!c.given || rule.count == UnwindRule::kMaxRules) continue;

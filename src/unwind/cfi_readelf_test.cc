@@ -197,6 +197,24 @@ TEST(CfiAgainstReadelf, RuntimeLibraries) {
     for (const auto* name : {"libcoreclr.so", "libclrjit.so"}) expect_equal(folder + "/" + name);
 }
 
+TEST(CfiAgainstReadelf, HandmadeFixtures) {
+  for (const auto* name : {"handmade_x86_64.so", "handmade_aarch64.so"})
+    expect_equal(std::string(MIXSTACK_SOURCE_DIR) + "/tests/data/unwind/" + name);
+}
+
+TEST(CfiAgainstReadelf, DebugFrame) {
+  // The same functions described by .debug_frame only, in each version of DWARF that changed it.
+  const std::string source = std::string(MIXSTACK_SOURCE_DIR) + "/tests/data/unwind/debug_frame.c";
+  for (const auto* version : {"2", "3", "4", "5"}) {
+    const std::string file = ::testing::TempDir() + "debug_frame_" + version + ".so";
+    const std::string command =
+        std::string("gcc -shared -fPIC -O2 -nostdlib -fno-asynchronous-unwind-tables -gdwarf-") + version + " -o " +
+        file + " " + source;
+    (void)test::command_lines(command);
+    expect_equal(file, true);
+  }
+}
+
 TEST(CfiAgainstReadelf, Aarch64Libraries) {
   const std::string folder = "/usr/aarch64-linux-gnu/lib/";
   if (!std::filesystem::exists(folder + "libc.so.6")) GTEST_SKIP() << "libc6-arm64-cross is not installed";
