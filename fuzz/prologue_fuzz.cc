@@ -1,0 +1,39 @@
+// LINK: mixstack_unwind
+// Foreign machine code under prologue analysis, the call-site decoders and the frame-pointer check: byte 0 chooses the
+// CPU and whether the pc is a return address, bytes 1 and 2 the pc's offset; the rest is code.
+#include <cstdint>
+#include <cstdlib>
+
+#include "arch/call_site.h"
+#include "unwind/frame_pointer.h"
+#include "unwind/prologue/prologue.h"
+
+namespace {
+
+using namespace mixstack;
+
+void check_frame_pointer(Arch arch, std::span<const std::byte> bytes) {
+  const StackView stack{0x1000, bytes.data(), bytes.size(), nullptr};
+  for (Address at = 0x1000; at + 16 <= 0x1000 + bytes.size() && at < 0x1100; at += 8) {
+    Registers registers(arch);
+    registers.set_sp(0x1000);
+    registers.set_fp(at);
+    (void)unwind::frame_pointer_rule(registers, stack);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 3) return 0;
+  const Arch arch = (data[0] & 1) != 0 ? Arch::aarch64 : Arch::x86_64;
+  const auto code = std::as_bytes(std::span(data, size)).subspan(3);
+  const std::size_t wanted = data[1] + data[2] * std::size_t{256};
+  const std::size_t offset = wanted % (code.size() + 2);
+  const auto rule = unwind::prologue_rule(arch, code, offset, (data[0] & 2) != 0);
+  if (rule && rule->count > unwind::UnwindRule::kMaxRules) std::abort();
+  if (rule && rule->trust != Trust::prologue) std::abort();
+  (void)arch::call_before(arch, code, 0x400000);
+  check_frame_pointer(arch, code);
+  return 0;
+}
