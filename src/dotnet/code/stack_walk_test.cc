@@ -218,7 +218,7 @@ TEST(StackWalk, ReportsTheInteropMethodOfAStub) {
   p.put_return(b, 0);
   m.put_u64(frame + 56, 0x4444);
   const auto all = p.walk();
-  ASSERT_EQ(all.size(), 3u);
+  ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].method, 0u);  // at the Frame itself: its own datum
   EXPECT_EQ(all[1].state, S::skipped_frame);
   EXPECT_EQ(all[1].method, 0x4444u);  // skipped: the real method
