@@ -114,7 +114,7 @@ void append_array(BoundedText& out, const TypeTree& tree, TypeIndex type) {
   append_csharp_type(out, tree, type);
   for (const std::uint32_t rank : ranks) {
     out << '[';
-    for (std::uint32_t i = 1; i < rank; i++) out << ',';
+    for (std::uint32_t i = 1; i < rank && !out.is_cut(); i++) out << ',';
     out << ']';
   }
 }

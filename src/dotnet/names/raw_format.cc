@@ -55,7 +55,7 @@ void append_children(BoundedText& out, const TypeTree& tree, TypeIndex first, st
 
 void append_commas(BoundedText& out, std::uint32_t rank) {
   out << '[';
-  for (std::uint32_t i = 1; i < rank; i++) out << ',';
+  for (std::uint32_t i = 1; i < rank && !out.is_cut(); i++) out << ',';
   out << ']';
 }
 

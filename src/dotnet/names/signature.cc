@@ -182,7 +182,7 @@ TypeIndex Decoder::array() {
     for (std::uint32_t i = 0; ok_ && i < count; i++) (void)number();
   }
   if (rank == 0 || rank > kMaxRank) ok_ = false;
-  if (t != kNoType) tree_.at(t).number = rank;
+  if (t != kNoType) tree_.at(t).number = std::min(rank, kMaxRank);
   return t;
 }
 
