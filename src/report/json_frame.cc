@@ -49,19 +49,32 @@ void write_addresses(JsonObject& object, const Frame& frame) {
   object.hex_or_null("frame_address", frame.explicit_frame);
 }
 
-void write_flags(JsonObject& object, const Frame& frame) {
-  object.word("code_kind", to_string(frame.kind));
-  object.word("found_by", to_string(frame.found_by));
-  object.word("trust", to_string(frame.trust));
-  object.boolean("is_funclet", frame.is_funclet);
-  object.boolean("is_interrupted", frame.is_interrupted);
-  object.boolean("witness_disagrees", frame.witness_disagrees);
+std::string make_words(const Frame& frame) {
+  return collect([&](Writer& out) {
+           JsonObject object(out);
+           object.word("code_kind", to_string(frame.kind));
+           object.word("found_by", to_string(frame.found_by));
+           object.word("trust", to_string(frame.trust));
+           object.boolean("is_funclet", frame.is_funclet);
+           object.boolean("is_interrupted", frame.is_interrupted);
+           object.boolean("witness_disagrees", frame.witness_disagrees);
+         })
+      .substr(1);
+}
+
+constexpr std::size_t kCombinations = std::size_t{1} << 14;
+
+/// One number for everything that `make_words` looks at.
+std::size_t combination(const Frame& frame) {
+  const auto bits = [](auto value, unsigned width) { return static_cast<std::size_t>(value) & ((1u << width) - 1); };
+  return bits(frame.kind, 3) | bits(frame.trust, 3) << 3 | bits(frame.found_by, 5) << 6 |
+         bits(frame.is_funclet, 1) << 11 | bits(frame.is_interrupted, 1) << 12 | bits(frame.witness_disagrees, 1) << 13;
 }
 
 }  // namespace
 
 JsonFrames::JsonFrames(const ProcessDump& dump, const ReportOptions& options)
-    : dump_(dump), options_(options), fields_(dump.symbols.size()) {}
+    : dump_(dump), options_(options), fields_(dump.symbols.size()), words_(kCombinations) {}
 
 const std::string& JsonFrames::symbol_fields(const ThreadDump& thread, std::size_t index) {
   const Frame& frame = thread.trace.frames[index];
@@ -72,6 +85,12 @@ const std::string& JsonFrames::symbol_fields(const ThreadDump& thread, std::size
   return fields;
 }
 
+const std::string& JsonFrames::word_fields(const Frame& frame) {
+  std::string& words = words_[combination(frame)];
+  if (words.empty()) words = make_words(frame);
+  return words;
+}
+
 void JsonFrames::write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence) {
   const Frame& frame = thread.trace.frames[index];
   JsonObject object(out);
@@ -79,7 +98,7 @@ void JsonFrames::write_frame(Writer& out, const ThreadDump& thread, std::size_t 
   object.hex("ip", frame.pc.raw());
   object.hex("sp", frame.sp);
   object.fragment(symbol_fields(thread, index));
-  write_flags(object, frame);
+  object.fragment(word_fields(frame));
   write_addresses(object, frame);
   if (options_.registers && frame.registers != 0 && frame.registers <= thread.trace.registers.size()) {
     object.key("registers");

@@ -1,4 +1,5 @@
-// Frames as JSON. Most frames share their symbol with others, so each symbol's fields are made once.
+// Frames as JSON. Most frames share their symbol and their flags with others, so each symbol's fields
+// and each combination of flags are made once.
 #pragma once
 
 #include <string>
@@ -21,10 +22,12 @@ class JsonFrames {
  private:
   void write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence);
   const std::string& symbol_fields(const ThreadDump& thread, std::size_t index);
+  const std::string& word_fields(const Frame& frame);
 
   const ProcessDump& dump_;
   const ReportOptions& options_;
   std::vector<std::string> fields_;  ///< per symbol, made when first needed
+  std::vector<std::string> words_;   ///< per combination of enumerations and flags, made when first needed
   std::string unnamed_;              ///< for frames whose only name is their address
 };
 

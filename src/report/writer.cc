@@ -6,7 +6,7 @@
 
 namespace mixstack::report {
 
-Writer::Writer(Drain drain) : drain_(std::move(drain)) { buffer_.reserve(kPiece); }
+Writer::Writer(Drain drain) : drain_(std::move(drain)), buffer_(std::make_unique_for_overwrite<char[]>(kPiece)) {}
 
 Writer& Writer::hex(std::uint64_t value, unsigned width) {
   std::array<char, 16> digits{};
@@ -31,8 +31,17 @@ Writer& Writer::decimal(std::int64_t value) {
 }
 
 void Writer::flush() {
-  if (!buffer_.empty()) drain_(buffer_);
-  buffer_.clear();
+  if (used_ != 0) drain_({buffer_.get(), used_});
+  used_ = 0;
+}
+
+Writer& Writer::slow_append(std::string_view text) {
+  flush();
+  if (text.size() > kPiece) {
+    drain_(text);
+    return *this;
+  }
+  return *this << text;
 }
 
 std::string collect(const std::function<void(Writer&)>& write) {

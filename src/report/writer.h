@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,13 +20,14 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   Writer& operator<<(std::string_view text) {
-    if (buffer_.size() + text.size() > kPiece) flush();
-    buffer_.append(text);
+    if (text.size() > kPiece - used_) return slow_append(text);
+    std::memcpy(buffer_.get() + used_, text.data(), text.size());
+    used_ += text.size();
     return *this;
   }
   Writer& operator<<(char c) {
-    if (buffer_.size() >= kPiece) flush();
-    buffer_.push_back(c);
+    if (used_ == kPiece) flush();
+    buffer_[used_++] = c;
     return *this;
   }
   /// Lower-case hexadecimal without "0x", at least `width` digits (0 to 16).
@@ -35,8 +38,11 @@ class Writer {
 
  private:
   static constexpr std::size_t kPiece = 64 << 10;
+  Writer& slow_append(std::string_view text);
+
   Drain drain_;
-  std::string buffer_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t used_ = 0;
 };
 
 /// Everything `write` writes, as one string.
