@@ -191,9 +191,10 @@ def is_code_of_image(frame):
 
 
 def checkpoints(witness_frames):
-    """(ip, sp) of every place where ClrMD resumed from an InlinedCallFrame."""
+    """(ip, sp) of every place where ClrMD resumed from an explicit Frame. Two kinds matter to gdb: InlinedCallFrame
+    (its own address and sp) and HijackFrame (the return address lies in the Frame, the stack holds something else)."""
     return {(number(frame["ip"]), number(frame["sp"])) for previous, frame in _pairs(witness_frames)
-            if _is_after_call(previous)}
+            if previous is not None and previous["kind"] == "runtime"}
 
 
 def compare_native(tid, gdb_stack, our_frames, resumed=frozenset()):
