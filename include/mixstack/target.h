@@ -58,14 +58,17 @@ struct Capture {
   Arch arch = Arch::unknown;
   Consistency consistency = Consistency::all_stopped_together;
   std::vector<ThreadCapture> threads;
-  std::vector<MemorySlice> roots;     ///< the runtime's roots, read in the same stop (see RootSource)
+  std::vector<MemorySlice> roots;     ///< the runtime's roots, read in the same stop (see RootSource), and stacks that
+                                      ///< threads have left for an alternate signal stack
   std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
   std::uint32_t threads_not_stopped = 0;
   std::vector<std::unique_ptr<std::byte[]>> storage;  ///< what the slices point into
 };
 
 /// Memory that must be read in the same stop as the stacks: the Thread objects of a runtime. Called while the target
-/// is stopped: must be quick, bounded and read only through `memory`.
+/// is stopped: must be quick, bounded and read only through `memory`. May be called more than once for a capture, the
+/// first time while the target runs (what it reads then is fetched again in the stop with one system call, so that
+/// following lists costs nothing there); only the last answer counts, so it keeps nothing from call to call.
 class RootSource {
  public:
   virtual ~RootSource() = default;
