@@ -29,6 +29,7 @@ class Emitter {
           std::vector<State>& remembered)
       : section_(section),
         slots_(section.arch == Arch::aarch64 ? kSlotsArm : kSlotsX86),
+        count_(arch_registers(section.arch).count),
         ra_(section.arch == Arch::aarch64 ? CompactLayout<Arch::aarch64>::kRa : CompactLayout<Arch::x86_64>::kRa),
         ra_column_(section.arch == Arch::aarch64 ? CompactLayout<Arch::aarch64>::kRaColumn
                                                  : CompactLayout<Arch::x86_64>::kRaColumn),
@@ -42,6 +43,7 @@ class Emitter {
   }
 
   [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] bool is_bad() const { return bad_; }
 
   bool advance(std::uint64_t delta) { return set_location(location_ + delta); }
   bool set_location(std::uint64_t address) {
@@ -85,7 +87,7 @@ class Emitter {
     set_cfa_offset(pattern.offset);
   }
   void offset(std::uint64_t reg, std::int64_t n) {
-    if (reg >= slots_.size()) return;
+    if (reg >= count_) return;
     const int slot = slots_[reg];
     const std::int64_t depth = -n;
     if (slot < 0 || depth < 8 || depth > std::numeric_limits<std::uint16_t>::max()) return set_odd(reg);
@@ -101,7 +103,7 @@ class Emitter {
     if (reg == ra_column_) {
       state_.ra_undefined = true;
       state_.odd &= ~(std::uint64_t{1} << reg);
-    } else if (reg < slots_.size() && slots_[reg] < 0 && !is_sp(reg)) {
+    } else if (reg < count_ && slots_[reg] < 0 && !is_sp(reg)) {
       state_.odd &= ~(std::uint64_t{1} << reg);  // not preserved anyway
     } else {
       set_odd(reg);
@@ -109,7 +111,7 @@ class Emitter {
   }
   void same_value(std::uint64_t reg) { set_odd(reg); }
   void restore(std::uint64_t reg) {
-    if (reg >= slots_.size()) return;
+    if (reg >= count_) return;
     const std::uint64_t bit = std::uint64_t{1} << reg;
     state_.odd = (state_.odd & ~bit) | (initial_.odd & bit);
     if (reg == ra_column_) state_.ra_undefined = initial_.ra_undefined;
@@ -138,7 +140,7 @@ class Emitter {
     if (state_.rule.cfa_offset != offset) state_.cfa_is_odd = true;
   }
   void set_odd(std::uint64_t reg) {
-    if (reg < slots_.size()) state_.odd |= std::uint64_t{1} << reg;
+    if (reg < count_) state_.odd |= std::uint64_t{1} << reg;
   }
 
   [[nodiscard]] CompactRule current() const {
@@ -167,6 +169,7 @@ class Emitter {
 
   const CfiSection& section_;
   const std::array<std::int8_t, Registers::kMax>& slots_;
+  unsigned count_;
   unsigned ra_;
   unsigned ra_column_;
   const State& initial_;
@@ -194,8 +197,8 @@ Result<const CfiCompiler::CachedCie*> CfiCompiler::cie_at(std::uint64_t offset) 
   cached.initial = emitter.state();
   const bool x86 = section_.arch == Arch::x86_64;
   const unsigned column = x86 ? CompactLayout<Arch::x86_64>::kRaColumn : CompactLayout<Arch::aarch64>::kRaColumn;
-  const bool is_plain = error == ErrorCode::none && cie->ra_register == column && !cie->is_signal_frame &&
-                        cie->address_size == 8 && (x86 || section_.arch == Arch::aarch64);
+  const bool is_plain = error == ErrorCode::none && !emitter.is_bad() && cie->ra_register == column &&
+                        !cie->is_signal_frame && cie->address_size == 8 && (x86 || section_.arch == Arch::aarch64);
   if (!is_plain) cached.initial.odd |= std::uint64_t{1} << 63;  // no register: stays odd whatever the FDE does
   cached.valid = true;
   return &cached;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kRememberLimit = 64;
 
-/// What a row says of one register. Registers beyond `Registers::kMax` (vector registers) are not kept.
+/// What a row says of one register. Registers beyond the CPU's count (vector registers) are not kept.
 struct Column {
   bool given = false;
   RegisterRuleKind kind = RegisterRuleKind::same_value;
@@ -34,7 +34,7 @@ struct Row {
 class Interpreter {
  public:
   Interpreter(const CfiSection& section, std::uint64_t location, std::uint64_t target)
-      : section_(section), location_(location), target_(target) {}
+      : section_(section), register_count_(arch_registers(section.arch).count), location_(location), target_(target) {}
 
   /// Between the CIE's instructions and the FDE's.
   void start_function() {
@@ -109,7 +109,7 @@ class Interpreter {
   void undefined(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::undefined, 0, 0}); }
   void same_value(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::same_value, 0, 0}); }
   void restore(std::uint64_t reg) {
-    if (reg < row_.columns.size()) row_.columns[reg] = initial_.columns[reg];
+    if (reg < register_count_) row_.columns[reg] = initial_.columns[reg];
   }
   bool remember() {
     if (remembered_.size() >= kRememberLimit) return false;
@@ -127,13 +127,14 @@ class Interpreter {
 
  private:
   void set(std::uint64_t reg, const Column& column) {
-    if (reg < row_.columns.size()) row_.columns[reg] = column;
+    if (reg < register_count_) row_.columns[reg] = column;
   }
   [[nodiscard]] std::int64_t number(std::uint64_t block) const {
     return static_cast<std::int64_t>(expression_number(section_.flavour, block));
   }
 
   const CfiSection& section_;
+  std::uint64_t register_count_;
   std::uint64_t location_;
   std::uint64_t target_;
   bool in_function_ = false;
