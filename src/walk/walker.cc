@@ -192,6 +192,7 @@ class Walk {
     switch (witness_.arrive(cursor_.frame.sp)) {
       case Verdict::agrees:
         confirm();
+        adopt_interruption(witness_.agreed());
         cursor_.frame.trust = step_trust_ = Trust::certain;
         return;
       case Verdict::no_witness:
@@ -208,6 +209,17 @@ class Walk {
         }
         return;
     }
+  }
+
+  /// A fault is dispatched on a fake call frame whose CFI restores only pc, sp and the frame pointer (CoreCLR's
+  /// CallSignalHandlerWrapper): the other registers, and that the pc was interrupted, are known to the Frame alone.
+  void adopt_interruption(const Checkpoint& c) {
+    if (!c.interrupted) return;
+    cursor_.registers = c.context;
+    cursor_.frame.pc = CodeAddress::exact(c.context.pc());
+    cursor_.frame.is_interrupted = true;
+    cursor_.frame.explicit_frame = c.address;
+    owner_ = claim(cursor_.frame);
   }
 
   bool resume_if_stuck() {

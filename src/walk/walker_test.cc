@@ -88,6 +88,28 @@ TEST(Walker, NativeToManagedWithAgreeingWitnessIsCertain) {
   EXPECT_EQ(t.stop, StopReason::end_of_stack);
 }
 
+TEST(Walker, AFaultsRegistersComeFromTheFrameThatKeptThem) {
+  auto c = checkpoint(210, 2, 200);
+  c.interrupted = true;
+  c.context.set(x86_64_reg::rbx, 77);
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {c}, {.keep_registers = true});
+  ASSERT_EQ(t.frames.size(), 2u);
+  EXPECT_TRUE(t.frames[1].is_interrupted);
+  EXPECT_TRUE(t.frames[1].pc.is_exact());
+  EXPECT_EQ(t.frames[1].trust, Trust::certain);
+  EXPECT_EQ(t.registers[1].get(x86_64_reg::rbx), 77u);
+}
+
+TEST(Walker, ADoubtfulStepStaysMarkedWhenTheChainIsConfirmed) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200, Trust::inferred}},
+                 {2, {kManaged, StepStatus::caller, 3, 300}},
+                 {3, {kNative, kEnd}}},
+                {});
+  ASSERT_EQ(t.frames.size(), 3u);
+  EXPECT_EQ(t.frames[1].trust, Trust::inferred);
+  EXPECT_EQ(t.frames[2].trust, Trust::certain);
+}
+
 TEST(Walker, StuckNativeCodeResumesAtTheCheckpoint) {
   auto t = walk({{1, {kNative, kFailed}}, {2, {kManaged, kEnd}}}, {checkpoint(210, 2, 200)});
   EXPECT_EQ(pcs(t), (Pcs{1, 2}));

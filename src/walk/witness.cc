@@ -13,6 +13,7 @@ Verdict Witness::arrive(Address sp) {
     if (c.context.sp() < sp) return Verdict::missed;
     if (c.context.sp() > sp) break;
     verdict = Verdict::agrees;
+    agreed_ = next_;
   }
   return verdict;
 }

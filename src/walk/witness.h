@@ -23,6 +23,8 @@ class Witness {
 
   /// Compares an arrival at a managed frame with stack pointer `sp`. `agrees` consumes the checkpoint.
   [[nodiscard]] Verdict arrive(Address sp);
+  /// After `agrees`: the checkpoint that did.
+  [[nodiscard]] const Checkpoint& agreed() const { return checkpoints_[agreed_]; }
   /// After `missed`: the checkpoint that was passed.
   [[nodiscard]] const Checkpoint& next() const { return checkpoints_[next_]; }
   /// The next checkpoint from which a walk that is stuck at `sp` may resume, or null. Does not consume it.
@@ -33,6 +35,7 @@ class Witness {
  private:
   std::span<const Checkpoint> checkpoints_;
   std::size_t next_ = 0;
+  std::size_t agreed_ = 0;
 };
 
 }  // namespace mixstack::walk
