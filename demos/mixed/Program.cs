@@ -156,7 +156,8 @@ internal static class Reports
 
     private static async IAsyncEnumerable<int> Pages(string month)
     {
-        await Task.Yield();
+        // Long enough for the caller to wait: the rest runs on a pool thread.
+        await Task.Delay(100);
         yield return month.Length;
         Program.Here();
         Thread.Sleep(Timeout.Infinite);

@@ -33,6 +33,17 @@ class Details(LiveCase):
                 for tid, theirs, ours in _threads(seen):
                     self.assertEqual([str(d) for d in stack_compare.compare_explicit(tid, theirs, ours)], [])
 
+    def test_raw_names_are_the_dacs_text(self):
+        """Letter by letter, assemblies of type arguments included."""
+        for scenario in ("generics", "signatures", "members", "async", "r2r_generics", "dynamic_methods", "marshalling"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                seen = self.observe(debuggee, with_gdb=False)
+                for _, theirs, ours in _threads(seen):
+                    mine = {frame["sp"]: frame["raw_name"] for frame in ours if frame["kind"] == "managed"}
+                    for frame in theirs:
+                        if frame["kind"] == "managed" and frame["method"] and frame["sp"] in mine:
+                            self.assertEqual(mine[frame["sp"]], frame["method"])
+
     def test_managed_only(self):
         with processes.scenario("reverse_pinvoke") as debuggee:
             seen = self.observe(debuggee, ("--managed-only",), with_gdb=False)
