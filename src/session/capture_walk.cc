@@ -16,7 +16,7 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
 
 CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
                          std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-                         const WalkOptions& options)
+                         symbolize::ElfSymbols& symbols, const WalkOptions& options)
     : capture_(capture),
       overlay_(capture, &live),
       only_copied_(capture, nullptr),
@@ -24,6 +24,9 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
       native_(modules, capture.arch, 0),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
       newborn_(overlay_, native_),
+      prologue_(
+          overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, 0),
+      frame_pointer_(overlay_, 0),
       options_(options) {
   std::vector<walk::FrameStepper*> owners{&native_};
   for (const auto& runtime : runtimes_) {
@@ -32,8 +35,9 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
   }
   owners.push_back(&undescribed_);
   const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
-  walker_ = std::make_unique<walk::Walker>(std::move(owners),
-                                           std::vector<walk::FrameStepper*>{&newborn_, &undescribed_}, limits);
+  walker_ = std::make_unique<walk::Walker>(
+      std::move(owners), std::vector<walk::FrameStepper*>{&newborn_, &prologue_, &undescribed_, &frame_pointer_},
+      limits);
   mend_hijacked_stacks();
 }
 

@@ -8,6 +8,8 @@
 #include "memory/overlay_memory.h"
 #include "mixstack/session.h"
 #include "session/clr_runtime.h"
+#include "symbolize/elf_symbols.h"
+#include "walk/code_steppers.h"
 #include "walk/native_stepper.h"
 #include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
@@ -22,7 +24,7 @@ class CaptureWalk {
   /// stacks never do, since they have changed since.
   CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-              const WalkOptions& options);
+              symbolize::ElfSymbols& symbols, const WalkOptions& options);
 
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
 
@@ -40,6 +42,8 @@ class CaptureWalk {
   walk::NativeStepper native_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
+  walk::PrologueStepper prologue_;
+  walk::FramePointerStepper frame_pointer_;
   WalkOptions options_;
   std::unique_ptr<walk::Walker> walker_;
 };

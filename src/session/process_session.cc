@@ -57,17 +57,17 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  CaptureWalk walk(*capture, memory_, modules_, runtimes_, *regions, options.walk);
+  symbolize::ElfSymbols elf(
+      modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
+  CaptureWalk walk(*capture, memory_, modules_, runtimes_, *regions, elf, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
-  name_frames(dump);
+  name_frames(dump, elf);
   return dump;
 }
 
-void ProcessSession::name_frames(ProcessDump& dump) {
-  symbolize::ElfSymbols elf(
-      modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
+void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) {
   std::vector<NameProvider*> providers;
   for (const auto& runtime : runtimes_)
     if (runtime->is_walkable()) providers.push_back(&runtime->symbols());

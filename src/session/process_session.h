@@ -23,7 +23,7 @@ class ProcessSession final : public Session {
   explicit ProcessSession(std::unique_ptr<Target> target);
   [[nodiscard]] Result<void> load_modules();
   void find_runtimes();
-  void name_frames(ProcessDump& dump);
+  void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
 
   std::unique_ptr<Target> target_;
   memory::CachedMemory memory_;  ///< of the running target; cleared at every capture

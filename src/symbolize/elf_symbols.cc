@@ -53,6 +53,13 @@ std::optional<SymbolInfo> ElfSymbols::describe(CodeAddress address) {
   return info;
 }
 
+std::optional<Address> ElfSymbols::function_start(const Frame& frame) {
+  if (frame.module == kNoModule || frame.module >= tables_.size()) return std::nullopt;
+  const auto symbol = find(frame.module, frame.module_offset);
+  if (!symbol || symbol->is_plt) return std::nullopt;
+  return modules_.modules()[frame.module].load_bias + symbol->address;
+}
+
 std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address) {
   auto& table = tables_[module];
   if (!table) {

@@ -33,6 +33,8 @@ class ElfSymbols final : public NameProvider {
   [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
   /// The same for any address of a code image, whatever kind of frame it came from.
   [[nodiscard]] std::optional<SymbolInfo> describe(CodeAddress address);
+  /// Target address at which the function around a native frame starts; nothing without a symbol (PLTs have none).
+  [[nodiscard]] std::optional<Address> function_start(const Frame& frame);
 
  private:
   [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address);

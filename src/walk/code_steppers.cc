@@ -1,0 +1,62 @@
+#include "walk/code_steppers.h"
+
+#include <array>
+#include <vector>
+
+#include "arch/call_site.h"
+#include "unwind/apply.h"
+#include "unwind/frame_pointer.h"
+#include "unwind/prologue/prologue.h"
+
+namespace mixstack::walk {
+namespace {
+
+StepOutcome failed(StepperId stepper, Trust trust, const Error& error) {
+  return {StepStatus::failed, error, stepper, trust, false};
+}
+
+/// Executes a rule found by evidence; the return address must be one.
+StepOutcome follow(const unwind::UnwindRule& rule, Cursor& cursor, const ThreadInput& thread, const MemoryReader& code,
+                   std::uint64_t pac_mask) {
+  auto caller = unwind::apply(rule, cursor.registers, cursor.frame.pc, thread.stack, pac_mask);
+  if (!caller) return failed(rule.origin, rule.trust, caller.error());
+  // A zero return address says less here than with CFI: the chain may have been followed wrongly.
+  if (caller->is_end_of_stack) return {StepStatus::end_of_stack, {}, rule.origin, rule.trust, false};
+  if (!follows_call(code, cursor.registers.arch(), caller->pc.raw()))
+    return failed(rule.origin, rule.trust, {ErrorCode::bad_return_address, 0, caller->pc.raw()});
+  return {StepStatus::caller, {}, rule.origin, rule.trust, false};
+}
+
+bool is_native(const Frame& frame) { return frame.kind == FrameKind::native; }
+
+}  // namespace
+
+bool follows_call(const MemoryReader& code, Arch arch, Address return_address) {
+  std::array<std::byte, arch::kMaxCallLength> before;
+  return return_address >= before.size() && code.read_exact(return_address - before.size(), before) &&
+         arch::call_before(arch, before, return_address).has_value();
+}
+
+StepOutcome PrologueStepper::step(Cursor& cursor, const ThreadInput& thread) {
+  if (!is_native(cursor.frame)) return {};
+  const auto start = function_start_(cursor.frame);
+  const Address pc = cursor.frame.pc.raw();
+  if (!start || pc < *start || pc - *start > unwind::kMaxPrologueCode) return {};
+  std::vector<std::byte> bytes(pc - *start + 16);
+  auto n = code_.read_some(*start, bytes);
+  if (!n || *n < pc - *start) return {};
+  bytes.resize(*n);
+  auto rule = unwind::prologue_rule(cursor.registers.arch(), bytes, pc - *start, !cursor.frame.pc.is_exact());
+  if (!rule) return failed(StepperId::prologue, Trust::prologue, rule.error());
+  return follow(*rule, cursor, thread, code_, pac_mask_);
+}
+
+StepOutcome FramePointerStepper::step(Cursor& cursor, const ThreadInput& thread) {
+  const bool is_foreign = cursor.frame.kind == FrameKind::undescribed && !cursor.frame.is_interrupted;
+  if (!is_native(cursor.frame) && !is_foreign) return {};
+  auto found = unwind::frame_pointer_rule(cursor.registers, thread.stack);
+  if (!found) return failed(StepperId::frame_pointer, Trust::frame_pointer, found.error());
+  return follow(found->rule, cursor, thread, code_, pac_mask_);
+}
+
+}  // namespace mixstack::walk

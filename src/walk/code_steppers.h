@@ -1,0 +1,50 @@
+// Native code without unwind information: from the machine code of its function, then by the frame pointer.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "walk/stepper.h"
+
+namespace mixstack::walk {
+
+/// Start of the function around the code, when a symbol tells.
+using FunctionStart = std::function<std::optional<Address>(const Frame&)>;
+
+/// A fallback: executes the prologue of the frame's function in thought. Trust `prologue`.
+class PrologueStepper final : public FrameStepper {
+ public:
+  /// Borrows `code`.
+  PrologueStepper(const MemoryReader& code, FunctionStart function_start, std::uint64_t pac_mask)
+      : code_(code), function_start_(std::move(function_start)), pac_mask_(pac_mask) {}
+
+  [[nodiscard]] std::string_view name() const override { return "prologue"; }
+  [[nodiscard]] bool claim(Frame&) override { return false; }
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+
+ private:
+  const MemoryReader& code_;
+  FunctionStart function_start_;
+  std::uint64_t pac_mask_;
+};
+
+/// The last fallback: the frame record at the frame pointer, believed only when a call instruction ends at the address
+/// it returns to. Trust `frame_pointer`: it may have skipped a caller. Never used out of managed or undescribed code.
+class FramePointerStepper final : public FrameStepper {
+ public:
+  /// Borrows `code`.
+  FramePointerStepper(const MemoryReader& code, std::uint64_t pac_mask) : code_(code), pac_mask_(pac_mask) {}
+
+  [[nodiscard]] std::string_view name() const override { return "frame pointer"; }
+  [[nodiscard]] bool claim(Frame&) override { return false; }
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+
+ private:
+  const MemoryReader& code_;
+  std::uint64_t pac_mask_;
+};
+
+/// Whether a call instruction ends at `return_address`.
+[[nodiscard]] bool follows_call(const MemoryReader& code, Arch arch, Address return_address);
+
+}  // namespace mixstack::walk
