@@ -22,7 +22,8 @@ std::string version_for_people(const std::string& file_version) {
 
 }  // namespace
 
-ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, dotnet::names::FileOpener opener)
+ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, const MemoryReader& fresh,
+                       dotnet::names::FileOpener opener)
     : live_(live) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
@@ -39,6 +40,7 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& li
   summary_.walkable = runtime_->can_walk();
   const dotnet::RuntimeMemory memory = runtime_->memory(live);
   dotnet::names::NameOptions options;
+  options.fresh = &fresh;
   names_ = std::make_unique<dotnet::names::MethodNames>(memory, options, std::move(opener));
   if (!summary_.walkable) return;
   code_ = std::make_unique<dotnet::CodeManager>(memory, runtime_->contracts());

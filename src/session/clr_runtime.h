@@ -18,9 +18,10 @@ namespace mixstack::session {
 /// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
 class ClrRuntime {
  public:
-  /// `live` is the running target's memory and is borrowed. A runtime that cannot be walked is an answer too: its
-  /// summary says what is missing.
-  ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, dotnet::names::FileOpener opener);
+  /// `live` is the running target's memory through a cache, `fresh` the same without one; both are borrowed. A runtime
+  /// that cannot be walked is an answer too: its summary says what is missing.
+  ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, const MemoryReader& fresh,
+             dotnet::names::FileOpener opener);
   ClrRuntime(const ClrRuntime&) = delete;
   ClrRuntime& operator=(const ClrRuntime&) = delete;
 
