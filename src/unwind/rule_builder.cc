@@ -16,7 +16,7 @@ bool RuleBuilder::add_rules(UnwindRule& rule, bool cfa_is_register, Place cfa) c
   for (std::uint64_t left = saved_; left != 0; left &= left - 1) {
     const auto reg = static_cast<unsigned>(std::countr_zero(left));
     if (rule.count >= UnwindRule::kMaxRules) return false;
-    const Place& where = places_[reg];
+    const Place where{bases_[reg], offsets_[reg]};
     RegisterRule& r = rule.rules[rule.count++];
     r.reg = static_cast<std::uint8_t>(reg);
     std::int64_t value = where.offset;
@@ -33,30 +33,31 @@ bool RuleBuilder::add_rules(UnwindRule& rule, bool cfa_is_register, Place cfa) c
   return true;
 }
 
+// Both build the rule where it is returned: it is large, and this is every managed frame's path.
 Result<UnwindRule> RuleBuilder::finish(Place cfa, unsigned ra_register, StepperId origin, Trust trust) const {
-  UnwindRule rule;
-  if (!fits(cfa.offset)) return fail(ErrorCode::malformed);
+  Result<UnwindRule> result(tl::in_place);
+  UnwindRule& rule = *result;
   rule.cfa_kind = CfaKind::register_offset;
   rule.cfa_register = cfa.base;
   rule.cfa_offset = static_cast<std::int32_t>(cfa.offset);
   rule.ra_register = static_cast<std::uint8_t>(ra_register);
   rule.origin = origin;
   rule.trust = trust;
-  if (!add_rules(rule, true, cfa)) return fail(ErrorCode::malformed);
-  return rule;
+  if (!fits(cfa.offset) || !add_rules(rule, true, cfa)) result = fail(ErrorCode::malformed);
+  return result;
 }
 
 Result<UnwindRule> RuleBuilder::finish_interrupted(Place sp_slot, unsigned ra_register, StepperId origin) const {
-  UnwindRule rule;
-  if (!fits(sp_slot.offset)) return fail(ErrorCode::malformed);
+  Result<UnwindRule> result(tl::in_place);
+  UnwindRule& rule = *result;
   rule.cfa_kind = CfaKind::deref_register_offset;
   rule.cfa_register = sp_slot.base;
   rule.cfa_offset = static_cast<std::int32_t>(sp_slot.offset);
   rule.ra_register = static_cast<std::uint8_t>(ra_register);
   rule.is_signal_frame = true;
   rule.origin = origin;
-  if (!add_rules(rule, false, sp_slot)) return fail(ErrorCode::malformed);
-  return rule;
+  if (!fits(sp_slot.offset) || !add_rules(rule, false, sp_slot)) result = fail(ErrorCode::malformed);
+  return result;
 }
 
 }  // namespace mixstack::unwind

@@ -37,14 +37,11 @@ class RuleBuilder {
   /// A later save of the same register is the older value and wins, as when codes are executed one after another.
   void saved(unsigned reg, Place where) {
     if (reg >= Registers::kMax) return;
-    places_[reg] = where;
+    bases_[reg] = where.base;
+    offsets_[reg] = where.offset;
     saved_ |= std::uint64_t{1} << reg;
   }
   [[nodiscard]] bool is_saved(unsigned reg) const { return reg < Registers::kMax && (saved_ >> reg & 1) != 0; }
-  [[nodiscard]] Place place_of(unsigned reg) const { return places_[reg]; }
-  void forget(unsigned reg) {
-    if (reg < Registers::kMax) saved_ &= ~(std::uint64_t{1} << reg);
-  }
 
   /// The rule with the CFA at `cfa`. `malformed` when an offset does not fit 32 bits.
   [[nodiscard]] Result<UnwindRule> finish(Place cfa, unsigned ra_register, StepperId origin, Trust trust) const;
@@ -56,7 +53,9 @@ class RuleBuilder {
 
   Place sp_;
   std::uint64_t saved_ = 0;
-  std::array<Place, Registers::kMax> places_;
+  // Where bit `reg` of saved_ is set; else not even initialized, for speed.
+  std::array<std::uint8_t, Registers::kMax> bases_;
+  std::array<std::int64_t, Registers::kMax> offsets_;
 };
 
 }  // namespace mixstack::unwind

@@ -1,6 +1,7 @@
 // A PE file laid out as the loader would map it, and where the installed .NET framework is. For tests only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -13,11 +13,6 @@ namespace {
 
 using namespace amd64;
 
-Result<UnwindRule> returned(RuleBuilder& builder) {
-  builder.saved(x86_64_reg::rip, builder.sp());
-  return builder.finish(builder.sp() + 8, x86_64_reg::rip, StepperId::managed, Trust::certain);
-}
-
 /// Begin of the function at the end of the chain that starts with `function`.
 Result<RuntimeFunction> primary_of(RuntimeFunction function, const UnwindDataSource& data) {
   UnwindInfoBuffer buffer;
@@ -45,42 +40,35 @@ bool leaves_function(const Amd64Location& where, const UnwindInfo& info, std::ui
   return !other_primary || other_primary->begin != primary->begin || target == primary->begin;
 }
 
-std::optional<Result<UnwindRule>> epilogue_by_code(const UnwindInfo& info, const Amd64Location& where,
-                                                   std::span<const std::byte> code, const UnwindDataSource& data) {
-  RuleBuilder builder(x86_64_reg::rsp);
+/// Version 1: whether the pc is in an epilogue; then `builder` stands at the return address.
+bool undo_epilogue_by_code(const UnwindInfo& info, const Amd64Location& where, std::span<const std::byte> code,
+                           const UnwindDataSource& data, RuleBuilder& builder) {
   const auto end = match_epilogue(code, where.pc, info.frame_register(), builder);
-  if (!end) return std::nullopt;
-  if (end->jump_target && !leaves_function(where, info, *end->jump_target, data)) return std::nullopt;
-  return returned(builder);
+  return end && (!end->jump_target || leaves_function(where, info, *end->jump_target, data));
 }
 
-std::optional<Result<UnwindRule>> epilogue_by_info(const UnwindInfo& info, const Amd64Location& where,
-                                                   const UnwindDataSource& data) {
-  const auto offset = epilogue_offset(info, where.function.end, where.pc);
-  if (!offset) return std::nullopt;
-  RuleBuilder builder(x86_64_reg::rsp);
-  const auto outcome = undo_epilogue(info, *offset, data, builder);
-  if (!outcome) return Result<UnwindRule>(fail(outcome.error()));
-  if (*outcome == Undone::machine_frame) {
+Result<UnwindRule> finish(RuleBuilder& builder, Undone undone) {
+  if (undone == Undone::machine_frame) {
     return builder.finish_interrupted(builder.sp() + 24, x86_64_reg::rip, StepperId::managed);
   }
-  return returned(builder);
+  builder.saved(x86_64_reg::rip, builder.sp());
+  return builder.finish(builder.sp() + 8, x86_64_reg::rip, StepperId::managed, Trust::certain);
 }
 
 Result<UnwindRule> rule_from(const UnwindInfo& info, const Amd64Location& where, std::span<const std::byte> code,
                              const UnwindDataSource& data) {
-  if (!where.is_return_address) {
-    const auto rule =
-        info.version() < 2 ? epilogue_by_code(info, where, code, data) : epilogue_by_info(info, where, data);
-    if (rule) return *rule;
+  if (!where.is_return_address && info.version() < 2) {
+    RuleBuilder builder(x86_64_reg::rsp);
+    if (undo_epilogue_by_code(info, where, code, data, builder)) return finish(builder, Undone::at_return_address);
   }
   RuleBuilder builder(x86_64_reg::rsp);
-  const auto outcome = undo_prologue(info, where.function, where.pc, data, builder);
-  if (!outcome) return fail(outcome.error());
-  if (*outcome == Undone::machine_frame) {
-    return builder.finish_interrupted(builder.sp() + 24, x86_64_reg::rip, StepperId::managed);
-  }
-  return returned(builder);
+  const auto offset = where.is_return_address || info.version() < 2
+                          ? std::nullopt
+                          : epilogue_offset(info, where.function.end, where.pc);
+  const auto undone = offset ? undo_epilogue(info, *offset, data, builder)
+                             : undo_prologue(info, where.function, where.pc, data, builder);
+  if (!undone) return fail(undone.error());
+  return finish(builder, *undone);
 }
 
 }  // namespace

@@ -36,30 +36,6 @@ Result<UnwindInfo> UnwindInfo::parse(std::span<const std::byte> bytes) {
   return info;
 }
 
-Code UnwindInfo::code(unsigned index) const {
-  const std::uint16_t raw = base::load_at<std::uint16_t>(codes_, std::size_t{index} * 2).value_or(0);
-  return {static_cast<std::uint8_t>(raw & 0xff), static_cast<Op>(raw >> 8 & 15), static_cast<std::uint8_t>(raw >> 12),
-          raw};
-}
-
-unsigned UnwindInfo::slots(const Code& code) {
-  switch (code.op) {
-    case Op::alloc_large:
-      return code.info != 0 ? 3 : 2;
-    case Op::save_nonvol:
-    case Op::save_xmm128:
-    case Op::epilog:
-      return 2;
-    case Op::save_nonvol_far:
-    case Op::save_xmm128_far:
-    case Op::spare:
-    case Op::set_fpreg_large:
-      return 3;
-    default:
-      return 1;
-  }
-}
-
 std::optional<std::uint32_t> UnwindInfo::operand16(unsigned index) const {
   const auto v = base::load_at<std::uint16_t>(codes_, (std::size_t{index} + 1) * 2);
   if (!v) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/byte_cursor.h"
 #include "mixstack/result.h"
 #include "unwind/windows/unwind_data.h"
 
@@ -34,7 +35,6 @@ struct Code {
   std::uint8_t offset = 0;
   Op op = Op::push_nonvol;
   std::uint8_t info = 0;
-  std::uint16_t raw = 0;  ///< the slot as a number
 };
 
 /// 4 + 255 slots + padding + chained row.
@@ -57,9 +57,16 @@ class UnwindInfo {
   /// In bytes, a SET_FPREG_LARGE counted in.
   [[nodiscard]] std::int64_t frame_offset() const { return frame_offset_; }
   /// `index` below code_count().
-  [[nodiscard]] Code code(unsigned index) const;
+  [[nodiscard]] Code code(unsigned index) const {
+    const std::uint16_t raw = base::load_at<std::uint16_t>(codes_, std::size_t{index} * 2).value_or(0);
+    return {static_cast<std::uint8_t>(raw & 0xff), static_cast<Op>(raw >> 8 & 15),
+            static_cast<std::uint8_t>(raw >> 12)};
+  }
   /// Slots of the operation at `index`, itself included.
-  [[nodiscard]] static unsigned slots(const Code& code);
+  [[nodiscard]] static unsigned slots(const Code& code) {
+    constexpr std::array<std::uint8_t, 16> kSlots{1, 2, 1, 1, 2, 3, 2, 3, 2, 3, 1, 3, 1, 1, 1, 1};
+    return kSlots[static_cast<unsigned>(code.op) & 15] + (code.op == Op::alloc_large && code.info != 0 ? 1u : 0u);
+  }
   /// The number in the slots behind `index`: 16 or 32 bits. Nothing when they lie outside.
   [[nodiscard]] std::optional<std::uint32_t> operand16(unsigned index) const;
   [[nodiscard]] std::optional<std::uint32_t> operand32(unsigned index) const;

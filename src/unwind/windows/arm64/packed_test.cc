@@ -202,7 +202,8 @@ TEST(Arm64Packed, EveryFormEqualsItsInstructions) {
 TEST(Arm64Packed, ContradictionsAreHarmless) {
   for (unsigned word = 0; word < 1u << 16; word++) {
     const RuntimeFunction row{0x1000, 0, (word << 13 | 0x1f << 2 | 1) & 0xffffffffu};
-    for (const std::uint32_t pc : {0x1000u, 0x1004u, 0x1040u, 0x1078u}) (void)arm64_rule(std::span<const std::byte>{}, {row, pc, false});
+    for (const std::uint32_t pc : {0x1000u, 0x1004u, 0x1040u, 0x1078u})
+      (void)arm64_rule(std::span<const std::byte>{}, {row, pc, false});
   }
 }
 

@@ -87,10 +87,9 @@ Result<UnwindRule> make_rule(const RuleBuilder& builder, const Outcome& outcome)
   auto rule = outcome.undone == Undone::sp_in_memory
                   ? builder.finish_interrupted(outcome.sp_slot, pc, StepperId::managed)
                   : builder.finish(builder.sp(), lr, StepperId::managed, Trust::certain);
-  if (!rule) return rule;
-  rule->ra_is_signed = outcome.lr_is_signed && outcome.undone != Undone::sp_in_memory;
-  if (outcome.undone == Undone::interrupted) rule->is_signal_frame = true;
-  if (outcome.lr_is_kept && rule->count < UnwindRule::kMaxRules) {
+  if (rule && outcome.undone != Undone::sp_in_memory) rule->ra_is_signed = outcome.lr_is_signed;
+  if (rule && outcome.undone == Undone::interrupted) rule->is_signal_frame = true;
+  if (rule && outcome.lr_is_kept && rule->count < UnwindRule::kMaxRules) {
     rule->rules[rule->count++] = {static_cast<std::uint8_t>(lr), RegisterRuleKind::same_value, 0, 0, 0};
   }
   return rule;
