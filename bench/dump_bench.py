@@ -82,7 +82,7 @@ def main():
         try:
             pid = process.pid
             tid = spinner(pid)
-            oracle = str(ROOT / "build/oracle/oracle")
+            oracle = str(ROOT / "build/oracle/Oracle")
             rows = {}
             commands = {
                 "mixstack": ([MIXSTACK, "dump", str(pid), "--json"], ROUNDS),

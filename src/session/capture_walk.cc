@@ -12,6 +12,16 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   return ranges;
 }
 
+/// Where the runtimes copy their barriers from.
+std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
+                                         std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
+  std::vector<ModuleIndex> list;
+  for (ModuleIndex i = 0; i < modules.modules().size(); i++)
+    for (const auto& runtime : runtimes)
+      if (modules.modules()[i].load_bias == runtime->summary().base) list.push_back(i);
+  return list;
+}
+
 }  // namespace
 
 CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
@@ -22,6 +32,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
       only_copied_(capture, nullptr),
       runtimes_(runtimes),
       native_(modules, capture.arch, 0),
+      copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
       newborn_(overlay_, native_),
       prologue_(
@@ -33,6 +44,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
     runtime->begin_capture(overlay_);
     if (runtime->is_walkable()) owners.push_back(&runtime->stepper());
   }
+  owners.push_back(&copied_);
   owners.push_back(&undescribed_);
   const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
   walker_ = std::make_unique<walk::Walker>(

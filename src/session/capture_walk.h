@@ -10,6 +10,7 @@
 #include "session/clr_runtime.h"
 #include "symbolize/elf_symbols.h"
 #include "walk/code_steppers.h"
+#include "walk/copied_code_stepper.h"
 #include "walk/native_stepper.h"
 #include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
@@ -40,6 +41,7 @@ class CaptureWalk {
   memory::OverlayMemory only_copied_;  ///< captured bytes alone
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
   walk::NativeStepper native_;
+  walk::CopiedCodeStepper copied_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
   walk::PrologueStepper prologue_;

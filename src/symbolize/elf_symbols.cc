@@ -32,19 +32,25 @@ ElfSymbols::ElfSymbols(const object::ModuleMap& modules, object::PathOpener open
 
 std::optional<SymbolInfo> ElfSymbols::describe(const Frame& frame) {
   if (frame.kind != FrameKind::native && frame.kind != FrameKind::signal_trampoline) return std::nullopt;
-  return describe(frame.pc);
+  if (frame.module == kNoModule || frame.module >= tables_.size()) return describe(frame.pc);
+  // By module and offset, not by pc: the code may be a copy that lies elsewhere.
+  return describe_at(frame.module, frame.module_offset, frame.pc.raw() - frame.pc.lookup());
 }
 
 std::optional<SymbolInfo> ElfSymbols::describe(CodeAddress address) {
   const auto index = modules_.find(address.lookup());
   if (index == kNoModule || index >= tables_.size()) return std::nullopt;
+  return describe_at(index, modules_.modules()[index].link_address(address.lookup()), address.raw() - address.lookup());
+}
+
+SymbolInfo ElfSymbols::describe_at(ModuleIndex index, std::uint64_t lookup, std::uint64_t beyond) {
   const auto& module = modules_.modules()[index];
   SymbolInfo info;
   info.module = printable(file_name(module.path));
   info.module_path = printable(module.path);
   info.build_id = modules_.build_id(index).hex();
-  info.offset = module.link_address(address.raw());
-  const auto symbol = find(index, module.link_address(address.lookup()));
+  info.offset = lookup + beyond;
+  const auto symbol = find(index, lookup);
   if (!symbol) return info;
   const std::string_view suffix = symbol->is_plt ? "@plt" : "";
   info.raw_name = printable(symbol->name).append(suffix);

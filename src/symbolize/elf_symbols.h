@@ -37,6 +37,8 @@ class ElfSymbols final : public NameProvider {
   [[nodiscard]] std::optional<Address> function_start(const Frame& frame);
 
  private:
+  /// `beyond`: how far the address to print lies behind the one to look up (1 for return addresses).
+  [[nodiscard]] SymbolInfo describe_at(ModuleIndex index, std::uint64_t lookup, std::uint64_t beyond);
   [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address);
 
   const object::ModuleMap& modules_;

@@ -1,0 +1,59 @@
+// Functions of an image that a runtime copied elsewhere and patched: CoreCLR's write barriers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "mixstack/target.h"
+#include "object/module_map.h"
+#include "unwind/unwind_table.h"
+#include "walk/stepper.h"
+
+namespace mixstack::walk {
+
+/// Claims code in executable memory of no image when its bytes are those of a whole function of a given image, up to
+/// 64-bit immediates (the values such code is patched with). The frame is described as the original, and unwound by the
+/// original's CFI. Looks at a mapping once, when a pc is first seen in it. Not thread-safe.
+class CopiedCodeStepper final : public FrameStepper {
+ public:
+  /// `originals`: modules that code may have been copied from. Borrows map and memory; regions ascending.
+  CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
+                    std::span<const Region> regions, const MemoryReader& code);
+
+  [[nodiscard]] std::string_view name() const override { return "copied code"; }
+  [[nodiscard]] bool claim(Frame& frame) override;
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+
+ private:
+  struct Copy {
+    AddressRange range;        ///< of the copy
+    std::size_t original = 0;  ///< index in originals_
+    std::uint64_t link_address = 0;
+  };
+  struct Original {
+    ModuleIndex module = kNoModule;
+    std::shared_ptr<const object::ElfImage> image;
+    std::shared_ptr<const unwind::UnwindTable> table;
+    std::unordered_multimap<std::uint64_t, std::uint64_t> by_head;  ///< first eight bytes -> function starts
+  };
+
+  [[nodiscard]] const Region* region_of(Address pc) const;
+  [[nodiscard]] const std::vector<Copy>& copies_in(const Region& region);
+  void load_originals();
+  void match_at(std::size_t original, Address base, std::span<const std::byte> bytes, std::size_t at,
+                std::vector<Copy>& out) const;
+
+  const object::ModuleMap& modules_;
+  std::vector<ModuleIndex> candidates_;
+  std::vector<Region> regions_;  ///< executable, of no ELF image, small
+  const MemoryReader& code_;
+  std::vector<Original> originals_;
+  std::unordered_map<Address, std::vector<Copy>> copies_;  ///< by start of the mapping
+};
+
+/// Whether `copy` is `original` up to the immediates of `movabs` instructions. Exposed for its test.
+[[nodiscard]] bool equal_up_to_immediates(std::span<const std::byte> original, std::span<const std::byte> copy);
+
+}  // namespace mixstack::walk
