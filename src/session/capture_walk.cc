@@ -43,6 +43,8 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
   for (const auto& runtime : runtimes_) {
     runtime->begin_capture(overlay_);
     if (runtime->is_walkable()) owners.push_back(&runtime->stepper());
+    if (runtime->thread_list_error().code != ErrorCode::none)
+      diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
   }
   owners.push_back(&copied_);
   owners.push_back(&undescribed_);
@@ -115,7 +117,14 @@ Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime
   const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
-  return walker_->walk(input);
+  Trace trace = walker_->walk(input);
+  if (list.error.code != ErrorCode::none) {
+    diagnoses_.push_back({list.error, "explicit Frames of thread " + std::to_string(thread.tid), {}});
+    if (trace.stop == StopReason::end_of_stack) return trace;
+    trace.stop = StopReason::malformed_frame_list;
+    trace.stop_error = list.error;
+  }
+  return trace;
 }
 
 }  // namespace mixstack::session

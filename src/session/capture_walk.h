@@ -28,6 +28,8 @@ class CaptureWalk {
               symbolize::ElfSymbols& symbols, const WalkOptions& options);
 
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
+  /// What went wrong beside the traces themselves: lists of the runtime that are not whole.
+  [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
   [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
@@ -48,6 +50,7 @@ class CaptureWalk {
   walk::FramePointerStepper frame_pointer_;
   WalkOptions options_;
   std::unique_ptr<walk::Walker> walker_;
+  std::vector<Diagnosis> diagnoses_;
 };
 
 }  // namespace mixstack::session

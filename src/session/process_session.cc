@@ -62,6 +62,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   CaptureWalk walk(*capture, memory_, modules_, runtimes_, *regions, elf, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
+  dump.diagnoses = walk.take_diagnoses();
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
   return dump;

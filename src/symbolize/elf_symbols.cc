@@ -34,7 +34,9 @@ std::optional<SymbolInfo> ElfSymbols::describe(const Frame& frame) {
   if (frame.kind != FrameKind::native && frame.kind != FrameKind::signal_trampoline) return std::nullopt;
   if (frame.module == kNoModule || frame.module >= tables_.size()) return describe(frame.pc);
   // By module and offset, not by pc: the code may be a copy that lies elsewhere.
-  return describe_at(frame.module, frame.module_offset, frame.pc.raw() - frame.pc.lookup());
+  SymbolInfo info = describe_at(frame.module, frame.module_offset, frame.pc.raw() - frame.pc.lookup());
+  if (modules_.find(frame.pc.lookup()) != frame.module) info.note = "patched copy";
+  return info;
 }
 
 std::optional<SymbolInfo> ElfSymbols::describe(CodeAddress address) {
