@@ -107,7 +107,7 @@ std::optional<std::uint64_t> find_by_gnu_hash(const ElfImage& image, const Dynam
 
 }  // namespace
 
-DynamicTables read_dynamic(const ElfImage& image) {
+DynamicTables read_dynamic(const ElfImage& image, bool with_symbols) {
   DynamicTables t;
   std::span<const std::byte> entries;
   const bool wide = image.is_64_bit();
@@ -152,8 +152,8 @@ DynamicTables read_dynamic(const ElfImage& image) {
         break;
     }
   }
+  if (!with_symbols || t.symbols_address == 0) return t;
   t.strings = image.bytes_at(strings, static_cast<std::size_t>(strings_size));
-  if (t.symbols_address == 0) return t;
   const std::uint64_t n = std::min(symbol_count(image, t), kMaxSymbols);
   t.symbols = image.bytes_at(t.symbols_address, static_cast<std::size_t>(n) * symbol_entry_size(wide));
   return t;

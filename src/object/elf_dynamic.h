@@ -16,8 +16,9 @@ struct DynamicTables {
   bool plt_relocations_have_addend = true;                      ///< DT_PLTREL == DT_RELA
 };
 
-/// Reads PT_DYNAMIC; an image without one gives empty tables.
-[[nodiscard]] DynamicTables read_dynamic(const ElfImage& image);
+/// Reads PT_DYNAMIC; an image without one gives empty tables. Symbols and strings only if `with_symbols`: reading them
+/// is most of the cost.
+[[nodiscard]] DynamicTables read_dynamic(const ElfImage& image, bool with_symbols = true);
 /// The entry of `name` through .gnu.hash, else .hash, else a scan; only defined symbols.
 [[nodiscard]] std::optional<std::uint64_t> find_dynamic_symbol(const ElfImage& image, const DynamicTables& tables,
                                                                std::string_view name);

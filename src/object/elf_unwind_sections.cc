@@ -147,7 +147,7 @@ UnwindSections find_unwind_sections(const ElfImage& image) {
     if (s.name == ".text") out.text_address = s.address;
     if (s.name == ".got" && out.data_address == 0) out.data_address = s.address;
   }
-  if (const auto dynamic = read_dynamic(image); dynamic.plt_got != 0) out.data_address = dynamic.plt_got;
+  if (const auto dynamic = read_dynamic(image, false); dynamic.plt_got != 0) out.data_address = dynamic.plt_got;
   for (const auto& s : image.segments())
     if (out.text_address == 0 && s.type == PT_LOAD && (s.flags & PF_X) != 0) out.text_address = s.vaddr;
   return out;
