@@ -1,0 +1,98 @@
+// A running .NET scenario, stopped, and what ClrMD says of it.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+namespace mixstack::test {
+
+/// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO` and waits for its READY line. Ends it at the end.
+class DotnetProcess {
+ public:
+  explicit DotnetProcess(const std::string& scenario) {
+    const std::string dll = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/Scenarios/Scenarios.dll";
+    if (!std::filesystem::exists(dll)) return;
+    int in[2], out[2];
+    if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    std::string name = "dotnet", path = dll, which = scenario;
+    char* arguments[] = {name.data(), path.data(), which.data(), nullptr};
+    if (::posix_spawnp(&pid_, "dotnet", &actions, nullptr, arguments, environ) != 0) pid_ = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(in[0]);
+    ::close(out[1]);
+    input_ = in[1];
+    FILE* lines = ::fdopen(out[0], "r");
+    char line[256];
+    while (pid_ > 0 && std::fgets(line, sizeof line, lines) != nullptr)
+      if (std::string_view(line).starts_with("READY")) {
+        ready_ = true;
+        break;
+      }
+    std::fclose(lines);
+  }
+  ~DotnetProcess() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(input_);
+  }
+  DotnetProcess(const DotnetProcess&) = delete;
+  DotnetProcess& operator=(const DotnetProcess&) = delete;
+
+  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] unsigned pid() const { return static_cast<unsigned>(pid_); }
+
+  /// SIGSTOP, until every thread stands: both observers then see the same state.
+  void stop() const {
+    ::kill(pid_, SIGSTOP);
+    for (int tries = 0; tries < 500 && !all_stopped(); tries++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+
+  /// ClrMD's answer (tests/oracle); discarded when it is not built or fails.
+  [[nodiscard]] nlohmann::json ask_clrmd() const {
+    const std::string command = "dotnet '" + std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll' " +
+                                std::to_string(pid_) + " 2>/dev/null";
+    std::string text;
+    FILE* output = ::popen(command.c_str(), "r");
+    if (output == nullptr) return nlohmann::json(nlohmann::json::value_t::discarded);
+    char buffer[1 << 16];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, output)) > 0;) text.append(buffer, n);
+    ::pclose(output);
+    return nlohmann::json::parse(text, nullptr, false);
+  }
+
+ private:
+  [[nodiscard]] bool all_stopped() const {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+      std::ifstream file(task.path() / "stat");
+      std::string stat;
+      std::getline(file, stat);
+      const auto end = stat.rfind(')');
+      if (end == std::string::npos || end + 2 >= stat.size() || stat[end + 2] != 'T') return false;
+    }
+    return true;
+  }
+
+  pid_t pid_ = -1;
+  int input_ = -1;
+  bool ready_ = false;
+};
+
+}  // namespace mixstack::test
