@@ -178,6 +178,7 @@ class Walk {
 
   void commit(Cursor& next, const StepOutcome& outcome) {
     if (outcome.caller_interrupted) signal_frames_++;
+    if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.registers.sp());
     trace_.frames.back().cfa = next.registers.sp();
     step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);

@@ -157,6 +157,17 @@ TEST(Walker, UncertainChainIsKeptOnlyWhenTheWitnessAgrees) {
   EXPECT_EQ(differ.frames[1].found_by, StepperId::explicit_frame);
 }
 
+TEST(Walker, AFrameWhoseSpIsAboveThePhysicalOneIsItsOwnMethods) {
+  // Managed frame 2 (sp 200..300) used stackalloc: its InlinedCallFrame at 250 says sp 240. Native 3 calls it.
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}},
+                 {2, {kManaged, StepStatus::caller, 3, 300}},
+                 {3, {kNative, StepStatus::caller, 4, 400}},
+                 {4, {kManaged, kEnd}}},
+                {checkpoint(250, 2, 240)});
+  EXPECT_EQ(pcs(t), (Pcs{1, 2, 3, 4}));
+  for (const Frame& f : t.frames) EXPECT_FALSE(f.witness_disagrees);
+}
+
 TEST(Walker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
   auto t = walk(
       {{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kManaged, kEnd}}},

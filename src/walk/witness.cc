@@ -18,6 +18,10 @@ Verdict Witness::arrive(Address sp) {
   return verdict;
 }
 
+void Witness::leave(Address sp) {
+  while (next_ < checkpoints_.size() && checkpoints_[next_].address < sp) next_++;
+}
+
 const Checkpoint* Witness::way_out(Address sp) const {
   for (std::size_t i = next_; i < checkpoints_.size(); i++)
     if (checkpoints_[i].resumes && checkpoints_[i].context.sp() > sp) return &checkpoints_[i];

@@ -23,6 +23,9 @@ class Witness {
 
   /// Compares an arrival at a managed frame with stack pointer `sp`. `agrees` consumes the checkpoint.
   [[nodiscard]] Verdict arrive(Address sp);
+  /// The walk left a managed frame for a caller with stack pointer `sp`: records inside that frame were its own. (An
+  /// InlinedCallFrame's sp lies above the physical one in methods that use stackalloc.)
+  void leave(Address sp);
   /// After `agrees`: the checkpoint that did.
   [[nodiscard]] const Checkpoint& agreed() const { return checkpoints_[agreed_]; }
   /// After `missed`: the checkpoint that was passed.
