@@ -18,6 +18,7 @@ constexpr std::size_t kAsked = 32;         // threads whose use of stack is look
 constexpr std::size_t kLeastUse = 8 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostReserved = std::size_t{1} << 36;
 constexpr std::size_t kLeftStackBytes = 1 << 20;  // of a stack left for a signal stack, beyond the initial bytes
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
@@ -76,10 +77,14 @@ Result<void> LiveCapture::make_room(const std::vector<Region>& regions) {
   reads_.reserve(threads);
   order_.reserve(threads);
   left_reads_.reserve(threads);
-  // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
-  room_ = threads * initial + std::min<std::size_t>(request_.stack_byte_budget, std::size_t{1} << 36);
-  storage_.emplace_back(new (std::nothrow) std::byte[room_]);
-  if (storage_.back() == nullptr) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+  // Address space for all, pages only for what is sure to be used: stacks are packed from the front. Where there is
+  // not so much to be had, what is missing is allocated in the stop.
+  for (room_ = threads * initial + std::min<std::size_t>(request_.stack_byte_budget, kMostReserved);; room_ /= 2) {
+    storage_.emplace_back(new (std::nothrow) std::byte[room_]);
+    if (storage_.back() != nullptr) break;
+    storage_.pop_back();
+    if (room_ < kPage) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+  }
   touched_ = std::min(room_, slots_.size() * usual_stack(regions));
   touch(storage_.back().get(), touched_);
   return {};

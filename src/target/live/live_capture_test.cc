@@ -103,7 +103,8 @@ TEST(LiveCapture, SlicesEqualTheMemoryOfTheStoppedProcess) {
   auto target = open_live(process.id());
   ASSERT_TRUE(target.has_value());
   ::kill(process.pid(), SIGSTOP);
-  ASSERT_TRUE(eventually([&] { return state_of(process.pid()) == 'T'; }));
+  int status = 0;
+  ASSERT_EQ(::waitpid(process.pid(), &status, WUNTRACED), process.pid()) << "reported when the last thread stands";
   auto capture = (*target)->capture(patient());
   ASSERT_TRUE(capture.has_value());
   ASSERT_EQ(capture->threads.size(), 5u);
@@ -116,7 +117,7 @@ TEST(LiveCapture, SlicesEqualTheMemoryOfTheStoppedProcess) {
     ASSERT_EQ(truth.size(), t.stack.bytes.size());
     EXPECT_TRUE(std::equal(truth.begin(), truth.end(), t.stack.bytes.begin())) << t.tid;
   }
-  EXPECT_EQ(state_of(process.pid()), 'T');
+  EXPECT_TRUE(eventually([&] { return state_of(process.pid()) == 'T'; }));
 }
 
 TEST(LiveCapture, NamesStateAndSystemCallAreThoseBeforeTheStop) {

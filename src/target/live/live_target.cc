@@ -58,7 +58,7 @@ class LiveTarget final : public Target {
     // main thread is a zombie: what looks like an end or a refusal is looked at again while the process is there.
     for (unsigned nap = kFirstNap;; nap *= 2) {
       auto taken = capture_once(request);
-      if (taken || !may_be_exec(taken.error().code) || !proc_.read("status")) return taken;
+      if (taken || !may_be_exec(taken.error().code) || has_ended()) return taken;
       if (nap > kLastNap) {
         // The thread whose files were there at the beginning has been replaced.
         const bool replaced = taken.error().code == ErrorCode::not_found;
@@ -69,6 +69,11 @@ class LiveTarget final : public Target {
   }
 
  private:
+  /// In an exec there is always a thread that is no zombie.
+  [[nodiscard]] bool has_ended() const {
+    const auto stat = proc_.thread_stat(proc_.pid());
+    return !stat || ((stat->state == 'Z' || stat->state == 'X') && proc_.task_count() <= 1);
+  }
   /// The auxiliary vector holds addresses and random bytes that differ in every program image.
   [[nodiscard]] Result<void> check_same_program() const {
     auto auxv = proc_.read_memory_file("auxv");
