@@ -9,6 +9,8 @@ namespace mixstack::dotnet {
 
 StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context, const StackView& stack)
     : owner_(&owner), bounds_(thread.stack), stack_(stack) {
+  hijacked_slot_ = thread.hijacked_slot;
+  hijacked_return_ = thread.hijacked_return;
   stack_.fallback = &owner.memory_.reader();
   at_.context = context;
   at_.frame.address = thread.frame;
@@ -68,7 +70,15 @@ Result<Registers> StackWalk::Walk::compute_caller() const {
     caller.set_pc(0);
     if (applied->cfa != 0) caller.set_sp(applied->cfa);
   }
+  if (hijacked_slot_ != 0) undo_hijack(caller);
   return caller;
+}
+
+// A suspension may have put its own stub's address where this frame's return address was.
+void StackWalk::Walk::undo_hijack(Registers& caller) const {
+  if (hijacked_slot_ < at_.context.sp() || hijacked_slot_ >= caller.sp()) return;
+  auto stub = owner_->memory_.pointer_at(hijacked_slot_);
+  if (stub && *stub == caller.pc()) caller.set_pc(hijacked_return_);
 }
 
 const Result<Registers>& StackWalk::Walk::caller() {

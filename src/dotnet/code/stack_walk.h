@@ -62,7 +62,10 @@ class StackWalk {
     [[nodiscard]] CodeAddress pc() const;
 
     StackWalk* owner_;
+    void undo_hijack(Registers& caller) const;
+
     AddressRange bounds_;
+    Address hijacked_slot_ = 0, hijacked_return_ = 0;
     StackView stack_;
     StackDataFrame at_;
     std::optional<Result<Registers>> caller_;  // of the managed context in at_, once it was needed

@@ -227,6 +227,22 @@ TEST(StackWalk, ReportsTheInteropMethodOfAStub) {
   EXPECT_EQ(p.walk()[1].method, 0u);
 }
 
+TEST(StackWalk, FollowsTheTrueReturnAddressOfAHijackedFrame) {
+  Process p;
+  constexpr Address b = kStack + 0x4000, slot = b + 72;
+  p.stand_at(kFoo + 0x20, b);
+  p.put_return(b, kNative);  // the hijack stub
+  p.put_return(b + Process::kFrameSize, kNative + 8);
+  p.thread.hijacked_slot = slot;
+  p.thread.hijacked_return = kMain + 0x10;
+  auto all = p.walk();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1], (Process::Element{S::frameless, kMain + 0x10, b + Process::kFrameSize, 0, kMain & 0xffff}));
+  // A slot elsewhere changes nothing.
+  p.thread.hijacked_slot = slot + 8;
+  EXPECT_EQ(p.walk()[1].pc, kNative);
+}
+
 TEST(StackWalk, IsLazy) {
   Process p;
   p.stand_at(kFoo + 0x20, 0x1);  // its stack cannot be read

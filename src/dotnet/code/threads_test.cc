@@ -2,7 +2,6 @@
 
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/supplement.h"
-#include "dotnet/code/unhijack.h"
 #include "memory/buffer_memory.h"
 #include "memory/overlay_memory.h"
 #include "support/dotnet_memory.h"
@@ -139,20 +138,6 @@ TEST(ThreadName, IsReadThroughTheHandleAndChecked) {
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::mismatch);
   t.memory.put_u64(kHandle, 0);
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::not_found);
-}
-
-TEST(Unhijack, RepairsTheCopyOnly) {
-  std::array<std::uint64_t, 4> stack{1, 2, 3, 4};
-  ManagedThread thread;
-  const auto bytes = std::as_writable_bytes(std::span(stack));
-  EXPECT_FALSE(unhijack(thread, 0x1000, bytes, 8));
-  thread.hijacked_slot = 0x1010;
-  thread.hijacked_return = 0xabcd;
-  EXPECT_TRUE(unhijack(thread, 0x1000, bytes, 8));
-  EXPECT_EQ(stack[2], 0xabcdu);
-  EXPECT_FALSE(unhijack(thread, 0x1018, bytes, 8));
-  thread.hijacked_slot = 0x101c;  // half of it lies outside
-  EXPECT_FALSE(unhijack(thread, 0x1000, bytes, 8));
 }
 
 TEST(Exceptions, AreFollowedThroughTheirNesting) {
