@@ -76,7 +76,7 @@ TEST(CallSite, X8664FindsEveryCallOfThisProgram) {
   cs_option(handle, CS_OPT_SKIPDATA, CS_OPT_ON);
   cs_insn* insn = cs_malloc(handle);
   const auto* code = reinterpret_cast<const std::uint8_t*>(text.data());
-  std::size_t size = std::min<std::size_t>(text.size(), 1 << 20);
+  std::size_t size = std::min<std::size_t>(text.size(), 8 << 20);
   std::uint64_t address = 0;
   unsigned calls = 0;
   while (cs_disasm_iter(handle, &code, &size, &address, insn)) {
