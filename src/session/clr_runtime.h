@@ -43,6 +43,8 @@ class ClrRuntime {
   // Only when walkable:
   [[nodiscard]] walk::FrameStepper& stepper() { return *stepper_; }
   [[nodiscard]] NameProvider& symbols() { return *symbols_; }
+  /// Bound to the current capture.
+  [[nodiscard]] dotnet::CodeManager& code() { return *code_; }
 
  private:
   const MemoryReader& live_;

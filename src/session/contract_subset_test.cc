@@ -1,0 +1,98 @@
+// The runtime's own StackWalk contract and the mixed walk, over the same capture of real processes: the contract's
+// managed frames are an ordered subset of the mixed walk's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "dotnet/code/stack_walk.h"
+#include "memory/cached_memory.h"
+#include "session/capture_walk.h"
+#include "support/dotnet_process.h"
+#include "target/live/live_target.h"
+
+namespace mixstack::session {
+namespace {
+
+struct ManagedFrame {
+  Address sp = 0, method = 0;
+  friend bool operator==(const ManagedFrame&, const ManagedFrame&) = default;
+};
+
+std::vector<ManagedFrame> contract_frames(const dotnet::ManagedThread& thread, const ThreadCapture& captured,
+                                          dotnet::CodeManager& code) {
+  std::vector<ManagedFrame> frames;
+  dotnet::StackWalk contract(code, code.memory());
+  auto walk = contract.create_stack_walk(
+      thread, captured.registers, {captured.stack.base, captured.stack.bytes.data(), captured.stack.bytes.size()});
+  while (walk.next()) {
+    const dotnet::StackDataFrame& at = walk.current();
+    if (at.state != dotnet::StackWalkState::frameless) continue;
+    const Address pc = at.context.pc();
+    const auto& info = code.find(at.pc_is_return_address ? CodeAddress::after_call(pc) : CodeAddress::exact(pc));
+    frames.push_back({at.context.sp(), info.method_desc});
+  }
+  EXPECT_EQ(walk.error().code, ErrorCode::none) << "thread " << captured.tid;
+  return frames;
+}
+
+std::vector<ManagedFrame> mixed_frames(const Trace& trace) {
+  std::vector<ManagedFrame> frames;
+  for (const Frame& f : trace.frames)
+    if (f.kind == FrameKind::managed) frames.push_back({f.sp, f.method});
+  return frames;
+}
+
+bool is_ordered_subset(const std::vector<ManagedFrame>& part, const std::vector<ManagedFrame>& whole) {
+  auto at = whole.begin();
+  for (const ManagedFrame& f : part) {
+    at = std::find(at, whole.end(), f);
+    if (at == whole.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+class ContractSubset : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
+  const test::DotnetProcess process(GetParam());
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto target = target::open_live(process.pid());
+  ASSERT_TRUE(target);
+  const memory::CachedMemory live((*target)->memory());
+  const auto regions = (*target)->regions();
+  ASSERT_TRUE(regions);
+  const auto modules =
+      object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
+  std::vector<std::unique_ptr<ClrRuntime>> runtimes;
+  for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
+    runtimes.push_back(std::make_unique<ClrRuntime>(image, live, (*target)->memory(), dotnet::names::FileOpener{}));
+  ASSERT_EQ(runtimes.size(), 1u);
+  CaptureRequest request;
+  request.stop_timeout = std::chrono::seconds(5);
+  request.roots = runtimes.front()->prepare_roots();
+  auto capture = (*target)->capture(request);
+  ASSERT_TRUE(capture);
+  symbolize::ElfSymbols symbols(modules, [&](const std::string& p) { return (*target)->open_path(p); });
+  CaptureWalk walk(*capture, live, modules, runtimes, *regions, symbols, {});
+
+  std::size_t managed_frames = 0;
+  for (const ThreadCapture& thread : capture->threads) {
+    const dotnet::ManagedThread* managed = runtimes.front()->thread(thread.ns_tid);
+    if (managed == nullptr) continue;
+    const auto whole = mixed_frames(walk.walk(thread).trace);
+    const auto part = contract_frames(*managed, thread, runtimes.front()->code());
+    managed_frames += part.size();
+    EXPECT_TRUE(is_ordered_subset(part, whole)) << GetParam() << " thread " << thread.tid << ": " << part.size()
+                                                << " contract frames, " << whole.size() << " managed frames";
+  }
+  EXPECT_GE(managed_frames, 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Session, ContractSubset,
+                         ::testing::Values("funclets", "nested_exceptions", "reverse_pinvoke", "osr", "collectible",
+                                           "uco_fnptr", "filter_native"));
+
+}  // namespace
+}  // namespace mixstack::session
