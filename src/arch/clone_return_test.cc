@@ -41,14 +41,19 @@ TEST(CloneReturn, OtherCodeIsNotFollowed) {
   EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes({0x74})));
 }
 
-// glibc 2.36 AArch64, clone: cmp x0,#0; b.eq +8; b.lt …
+// glibc 2.36 AArch64, clone: cmp x0,#0; b.eq +8; ...
 TEST(CloneReturn, FollowsTheChildOnAArch64) {
   const auto code = bytes({0x1f, 0x00, 0x00, 0xf1, 0x40, 0x00, 0x00, 0x54});
   EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), code), 0x200cu);
-  const auto cbz = bytes({0x60, 0x00, 0x00, 0xb4});
-  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0xc0, 0x03, 0x5f, 0xd6})));
-  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), cbz)) << "cbz x0 has register 0 in its low bits";
-  EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0x40, 0x00, 0x00, 0xb4})), 0x2008u);
+  const auto cbz_x0 = bytes({0x40, 0x00, 0x00, 0xb4});
+  EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), cbz_x0), 0x2008u);
+  const auto backwards = bytes({0xe0, 0xff, 0xff, 0x54});
+  EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), backwards), 0x1ffcu);
+}
+
+TEST(CloneReturn, OtherAArch64CodeIsNotFollowed) {
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0xc0, 0x03, 0x5f, 0xd6}))) << "ret";
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0x41, 0x00, 0x00, 0xb4}))) << "cbz x1";
 }
 
 }  // namespace

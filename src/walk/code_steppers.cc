@@ -12,7 +12,7 @@ namespace mixstack::walk {
 namespace {
 
 StepOutcome failed(StepperId stepper, Trust trust, const Error& error) {
-  return {StepStatus::failed, error, stepper, trust, false};
+  return {.status = StepStatus::failed, .error = error, .stepper = stepper, .trust = trust};
 }
 
 /// Executes a rule found by evidence; the return address must be one.
@@ -21,10 +21,10 @@ StepOutcome follow(const unwind::UnwindRule& rule, Cursor& cursor, const ThreadI
   auto caller = unwind::apply(rule, cursor.registers, cursor.frame.pc, thread.stack, pac_mask);
   if (!caller) return failed(rule.origin, rule.trust, caller.error());
   // A zero return address says less here than with CFI: the chain may have been followed wrongly.
-  if (caller->is_end_of_stack) return {StepStatus::end_of_stack, {}, rule.origin, rule.trust, false};
+  if (caller->is_end_of_stack) return {.status = StepStatus::end_of_stack, .stepper = rule.origin, .trust = rule.trust};
   if (!follows_call(code, cursor.registers.arch(), caller->pc.raw()))
     return failed(rule.origin, rule.trust, {ErrorCode::bad_return_address, 0, caller->pc.raw()});
-  return {StepStatus::caller, {}, rule.origin, rule.trust, false};
+  return {.status = StepStatus::caller, .stepper = rule.origin, .trust = rule.trust};
 }
 
 bool is_native(const Frame& frame) { return frame.kind == FrameKind::native; }
@@ -56,7 +56,12 @@ StepOutcome FramePointerStepper::step(Cursor& cursor, const ThreadInput& thread)
   if (!is_native(cursor.frame) && !is_foreign) return {};
   auto found = unwind::frame_pointer_rule(cursor.registers, thread.stack);
   if (!found) return failed(StepperId::frame_pointer, Trust::frame_pointer, found.error());
-  return follow(found->rule, cursor, thread, code_, pac_mask_);
+  StepOutcome outcome = follow(found->rule, cursor, thread, code_, pac_mask_);
+  if (outcome.status == StepStatus::caller && !found->sp_is_exact) {
+    outcome.sp_at_least = cursor.registers.sp();
+    cursor.registers.forget(arch_registers(cursor.registers.arch()).sp);
+  }
+  return outcome;
 }
 
 }  // namespace mixstack::walk

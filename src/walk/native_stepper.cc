@@ -20,7 +20,7 @@ unwind::NativeModules native_modules(const object::ModuleMap& modules) {
 }
 
 NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask)
-    : map_(modules), engine_(arch, pac_mask) {
+    : engine_(arch, pac_mask) {
   engine_.set_modules(native_modules(modules));
 }
 

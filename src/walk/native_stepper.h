@@ -24,7 +24,6 @@ class NativeStepper final : public FrameStepper {
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
 
  private:
-  const object::ModuleMap& map_;
   unwind::NativeStepper engine_;
 };
 

@@ -55,6 +55,7 @@ struct StepOutcome {
   StepperId stepper = StepperId::none;
   Trust trust = Trust::certain;
   bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
+  Address sp_at_least = 0;          ///< where the caller's sp is not known: a lower bound
 };
 
 /// Finds the caller of a frame. Implementations: native CFI, prologue, frame pointer, the .NET code manager, users'.

@@ -17,7 +17,7 @@ bool contains(const std::vector<AddressRange>& ranges, Address a) {
 StepOutcome found(Cursor& cursor, Address return_address, Address sp) {
   cursor.registers.set_pc(return_address);
   cursor.registers.set_sp(sp);
-  return {StepStatus::caller, {}, StepperId::stub, Trust::inferred, false};
+  return {.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
 }
 
 }  // namespace
@@ -54,7 +54,10 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
       if (thread.stack.word(slot, value) && is_believable(arch, value)) return found(cursor, value, slot + 8);
     }
   }
-  return {StepStatus::failed, {ErrorCode::no_unwind_info, 0, cursor.frame.pc.raw()}, StepperId::stub, Trust::inferred};
+  return {.status = StepStatus::failed,
+          .error = {ErrorCode::no_unwind_info, 0, cursor.frame.pc.raw()},
+          .stepper = StepperId::stub,
+          .trust = Trust::inferred};
 }
 
 }  // namespace mixstack::walk

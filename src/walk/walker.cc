@@ -158,7 +158,8 @@ class Walk {
 
   /// Does the proposed caller make sense? On success `next.frame` is its description.
   Error check(Cursor& next, const StepOutcome& outcome) {
-    const Address sp = next.registers.sp(), from = cursor_.frame.sp;
+    const bool sp_known = next.registers.is_known(arch_registers(next.registers.arch()).sp);
+    const Address sp = sp_known ? next.registers.sp() : outcome.sp_at_least, from = cursor_.frame.sp;
     const Address pc = next.registers.pc();
     if (outcome.caller_interrupted) {
       if (signal_frames_ >= kMaxSignalFrames) return {ErrorCode::limit_exceeded, 0, kMaxSignalFrames};
@@ -178,8 +179,8 @@ class Walk {
 
   void commit(Cursor& next, const StepOutcome& outcome) {
     if (outcome.caller_interrupted) signal_frames_++;
-    if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.registers.sp());
-    trace_.frames.back().cfa = next.registers.sp();
+    if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
+    trace_.frames.back().cfa = next.frame.sp;
     step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);
     next.frame.trust = trust_;

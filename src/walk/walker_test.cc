@@ -34,7 +34,11 @@ class TableStepper final : public FrameStepper {
     const Place& p = it->second;
     cursor.registers.set_pc(p.caller_pc);
     cursor.registers.set_sp(p.caller_sp);
-    return {p.status, p.error, StepperId::user, p.trust, p.interrupted};
+    return {.status = p.status,
+            .error = p.error,
+            .stepper = StepperId::user,
+            .trust = p.trust,
+            .caller_interrupted = p.interrupted};
   }
 
  private:
