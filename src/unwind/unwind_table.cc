@@ -110,7 +110,8 @@ Result<UnwindTable::Found> UnwindTable::fde_at(std::uint64_t pc) const {
     if (last == part.index.size()) continue;
     for (std::size_t back = 0; back < kLookBack && back <= last; back++) {
       auto found = read_at(part, last - back);
-      if (found && pc >= found->fde.pc_begin && pc < found->fde.pc_end) return found;
+      const bool is_meant = found && found->fde.pc_begin == part.index.code(last - back);
+      if (is_meant && pc < found->fde.pc_end) return found;
       if (!found && back == 0) error = found.error();
     }
   }
