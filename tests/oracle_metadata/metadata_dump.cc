@@ -138,6 +138,7 @@ int name_process(int pid) {
   const Layouts layouts = resolve_layouts(*descriptor);
   NameOptions options;
   options.max_name = 1 << 16;
+  options.fresh = &process;
   MethodNames names(RuntimeMemory(cache, layouts), options);
   std::vector<std::pair<char, Address>> wanted;
   std::string line;

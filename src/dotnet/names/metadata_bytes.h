@@ -18,7 +18,7 @@ namespace mixstack::dotnet::names {
 class MetadataBytes {
  public:
   static constexpr std::uint64_t kMaxSize = 256u << 20;  ///< larger blobs are refused
-  static constexpr std::size_t kChunk = 16 << 10;        ///< unit of loading
+  static constexpr std::size_t kChunk = 4 << 10;         ///< unit of loading
 
   /// Borrows `bytes`; `owner` (may be null) is kept alive.
   [[nodiscard]] static std::shared_ptr<MetadataBytes> borrow(std::span<const std::byte> bytes,

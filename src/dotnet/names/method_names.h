@@ -29,8 +29,9 @@ struct NameOptions {
   bool signatures = true;             ///< parameter lists in `name`
   std::size_t max_name = 4096;        ///< bytes, each form
   std::size_t max_methods = 1 << 20;  ///< names kept; beyond it the cache starts anew
-  /// Memory as it is now, for the re-check of transient code. Null: the reader all else is read through, which may be
-  /// a cache and then cannot notice a change. Borrowed.
+  /// Memory as it is now, uncached: for the re-check of transient code and for metadata, which never changes and would
+  /// only fill a cache twice. Null: the reader all else is read through, and then a cached change goes unnoticed.
+  /// Borrowed.
   const MemoryReader* fresh = nullptr;
 };
 

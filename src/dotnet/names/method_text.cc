@@ -75,7 +75,11 @@ MethodName MethodText::nameless(const MethodDescFacts& facts, const ModuleFacts&
   name.module_path = module.path;
   name.is_dynamic = module.is_emitted;
   name.is_collectible = module.is_collectible;
-  name.name = (module.assembly.empty() ? std::string("?") : module.assembly) + "!" + hexadecimal(name.token);
+  return name;
+}
+
+MethodName MethodText::by_token(MethodName name) {
+  name.name = (name.module.empty() ? std::string("?") : name.module) + "!" + hexadecimal(name.token);
   name.raw_name = name.name;
   return name;
 }
@@ -83,10 +87,10 @@ MethodName MethodText::nameless(const MethodDescFacts& facts, const ModuleFacts&
 Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
                                         const ModuleFacts& module) {
   MethodName name = nameless(facts, module);
-  if (module.metadata == nullptr) return name;
+  if (module.metadata == nullptr) return by_token(std::move(name));
   const auto row = module.metadata->method_def(facts.rid);
   // Added by Edit and Continue, or emitted after the snapshot: the row is not there. One that is there must agree.
-  if (!row) return name;
+  if (!row) return by_token(std::move(name));
   if (module.metadata->type_of_method(facts.rid) != type.type_def()) return fail(ErrorCode::mismatch, facts.address);
 
   MethodContext context{module.metadata.get(), facts.rid, type.type_def(), {}, {}, &types_, memory_.pointer_size()};

@@ -33,6 +33,7 @@ class MethodText {
                                    const ModuleFacts& module);
   [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);
   [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
+  [[nodiscard]] static MethodName by_token(MethodName name);
   void append_parameters(BoundedText& text, const MethodSignature& signature);
   void append_stub(BoundedText& text, const MethodDescFacts& facts, std::string_view own,
                    const MethodSignature& signature);

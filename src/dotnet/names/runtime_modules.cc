@@ -9,7 +9,7 @@ namespace mixstack::dotnet::names {
 namespace {
 
 constexpr std::size_t kMaxPath = 4096;            // UTF-16 units
-constexpr std::uint32_t kMaxEmitted = 64u << 20;  // bytes of an emitted module's metadata
+constexpr std::uint32_t kMaxEmitted = 16u << 20;  // bytes of an emitted module's metadata
 constexpr std::uint32_t kLayoutIsMapped = 1;      // PEImageLayout::FLAG_MAPPED (src/coreclr/vm/peimagelayout.h)
 
 std::string file_stem(std::string_view path) {
@@ -32,6 +32,7 @@ const ModuleFacts& RuntimeModules::at(Address module) {
 }
 
 void RuntimeModules::forget_transient() {
+  emitted_budget_ = kEmittedBudget;
   std::erase_if(modules_, [](const auto& entry) {
     const ModuleFacts& m = *entry.second;
     return m.is_collectible || m.is_emitted || m.metadata == nullptr || m.metadata->has_holes();
@@ -127,7 +128,7 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::from_memory(const Image&
   if (!cli) return fail(cli.error());
   const auto address = pe->address_of(cli->metadata.rva, cli->metadata.size);
   if (!address) return fail(address.error());
-  auto bytes = MetadataBytes::lazy(memory_.reader(), *address, cli->metadata.size);
+  auto bytes = MetadataBytes::lazy(bulk_, *address, cli->metadata.size);
   if (!bytes) return fail(bytes.error());
   return Metadata::open(std::move(*bytes));
 }
@@ -154,10 +155,11 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::emitted(Address blob) co
   const auto size = memory_.value<std::uint32_t>(blob, l.size);
   if (!size) return fail(size.error());
   if (!l.data) return fail(ErrorCode::field_unavailable, blob);
-  if (*size > kMaxEmitted) return fail(ErrorCode::limit_exceeded, *size);
+  if (*size > kMaxEmitted || *size > emitted_budget_) return fail(ErrorCode::limit_exceeded, *size);
   // Copied at once: the runtime frees this snapshot when it makes the next.
   auto copy = std::make_shared<std::vector<std::byte>>(*size);
-  if (auto r = memory_.reader().read_exact(blob + l.data.offset, *copy); !r) return fail(r.error());
+  if (auto r = bulk_.read_exact(blob + l.data.offset, *copy); !r) return fail(r.error());
+  emitted_budget_ -= *size;
   return Metadata::open(MetadataBytes::borrow(*copy, copy));
 }
 

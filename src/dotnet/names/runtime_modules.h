@@ -35,8 +35,11 @@ struct ModuleFacts {
 class RuntimeModules {
  public:
   static constexpr std::size_t kMaxModules = 8192;
+  static constexpr std::uint64_t kEmittedBudget = 128u << 20;  ///< bytes of emitted modules copied per capture
 
-  RuntimeModules(RuntimeMemory memory, FileOpener opener) : memory_(memory), opener_(std::move(opener)) {}
+  /// `bulk` reads metadata (it keeps its own pages, so a reader without cache is best); borrowed like `memory`.
+  RuntimeModules(RuntimeMemory memory, const MemoryReader& bulk, FileOpener opener)
+      : memory_(memory), bulk_(bulk), opener_(std::move(opener)) {}
 
   /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
   /// `forget_transient` forgets it.
@@ -60,8 +63,10 @@ class RuntimeModules {
   void find_metadata(ModuleFacts& facts) const;
 
   RuntimeMemory memory_;
+  const MemoryReader& bulk_;
   FileOpener opener_;
   std::unordered_map<Address, std::unique_ptr<ModuleFacts>> modules_;
+  mutable std::uint64_t emitted_budget_ = kEmittedBudget;
   ModuleFacts overflow_;  ///< stands for every module beyond the limit
 };
 
