@@ -17,6 +17,10 @@ std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw) {
   return fmt::format("0x{:x}", frame.pc.raw());
 }
 
+std::uint64_t module_offset_of_ip(const Frame& frame) {
+  return frame.module_offset + (frame.pc.raw() - frame.pc.lookup());
+}
+
 std::string_view kind_name(FrameKind kind) {
   if (kind == FrameKind::managed) return "managed";
   if (kind == FrameKind::runtime_frame || kind == FrameKind::runtime_stub) return "runtime";

@@ -15,6 +15,10 @@ namespace mixstack::report {
 /// The name to show, as the target has it (not escaped): the symbol's, or "module+0x12", or "0x7f..".
 [[nodiscard]] std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw);
 
+/// The frame's address as the image's own tools count it (link-time address): for a return address that of the
+/// instruction it returns to, as `ip` has it, not of the call before it.
+[[nodiscard]] std::uint64_t module_offset_of_ip(const Frame& frame);
+
 /// "managed", "native" or "runtime": the three kinds that reports promise.
 [[nodiscard]] std::string_view kind_name(FrameKind kind);
 

@@ -43,7 +43,7 @@ void write_evidence(Writer& out, const Evidence& evidence) {
 
 void write_addresses(JsonObject& object, const Frame& frame) {
   object.hex_or_null("cfa", frame.cfa);
-  frame.module == kNoModule ? object.null("module_offset") : object.hex("module_offset", frame.module_offset);
+  frame.module == kNoModule ? object.null("module_offset") : object.hex("module_offset", module_offset_of_ip(frame));
   object.hex_or_null("method_desc", frame.method);
   object.hex_or_null("method_start", frame.method_start);
   object.hex_or_null("frame_address", frame.explicit_frame);

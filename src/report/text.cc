@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/escape.h"
 #include "report/frame_view.h"
 #include "report/merge.h"
@@ -110,15 +112,22 @@ void write_diagnosis(Painter& out, const Diagnosis& diagnosis) {
   out.paint(Ink::warning, "  " + line + "\n");
 }
 
-void write_what_failed(Painter& out, const ProcessDump& dump) {
-  const Summary summary = summarize(dump);
-  const std::string words = summary_words(summary);
-  const bool missing = !dump.diagnoses.empty() || summary.runtimes_not_walkable != 0;
+/// What a runtime does not tell about itself matters when it stops the walk, or to someone who asked for explanations.
+bool shows_missing(const RuntimeSummary& runtime, const ReportOptions& options) {
+  return !runtime.missing.empty() && (options.explain || !runtime.walkable);
+}
+
+void write_what_failed(Painter& out, const ProcessDump& dump, const ReportOptions& options) {
+  const std::string words = summary_words(summarize(dump));
+  const bool missing =
+      !dump.diagnoses.empty() || std::any_of(dump.runtimes.begin(), dump.runtimes.end(),
+                                             [&](const RuntimeSummary& r) { return shows_missing(r, options); });
   if (words.empty() && !missing) return;
   out.plain() << '\n';
   if (!words.empty()) out.paint(Ink::warning, words + "\n");
   for (const RuntimeSummary& runtime : dump.runtimes)
-    for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
+    if (shows_missing(runtime, options))
+      for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
   for (const Diagnosis& diagnosis : dump.diagnoses) write_diagnosis(out, diagnosis);
 }
 
@@ -132,7 +141,7 @@ void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& op
   } else {
     for (const ThreadDump& thread : dump.threads) write_group(out, dump, StackGroup{{&thread}, true}, options);
   }
-  write_what_failed(out, dump);
+  write_what_failed(out, dump, options);
 }
 
 }  // namespace mixstack::report

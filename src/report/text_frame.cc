@@ -39,7 +39,7 @@ Ink ink(FrameKind kind) {
 std::string place(const Frame& frame, const SymbolInfo& symbol) {
   if (symbol.module.empty()) return {};
   if (frame.module == kNoModule || frame.kind == FrameKind::managed) return symbol.module;
-  return fmt::format("{}+0x{:x}", symbol.module, frame.module_offset);
+  return fmt::format("{}+0x{:x}", symbol.module, module_offset_of_ip(frame));
 }
 
 void write_notes(const StackText& stack, const Frame& frame, const SymbolInfo& symbol) {

@@ -20,6 +20,18 @@ std::string version_for_people(const std::string& file_version) {
   return file_version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
 }
 
+/// A field that neither the descriptor nor the supplement tells.
+std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
+  using State = dotnet::SupplementEntry::State;
+  if (entry.state == State::no_match)
+    return Diagnosis{
+        {ErrorCode::field_unavailable, 0, 0}, std::string(entry.field), "no known layout fits this runtime"};
+  if (entry.state == State::contradicted)
+    return Diagnosis{
+        {ErrorCode::mismatch, 0, 0}, std::string(entry.field), "the known layout disagrees with live data"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, const MemoryReader& fresh,
@@ -35,6 +47,8 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& li
   }
   runtime_ = std::move(*runtime);
   for (const auto& refusal : runtime_->contracts().refusals()) summary_.missing.push_back(public_form(refusal));
+  for (const auto& entry : runtime_->supplement().entries())
+    if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))
     roots_ = std::make_unique<dotnet::ThreadRoots>(runtime_->layouts());
   summary_.walkable = runtime_->can_walk();
