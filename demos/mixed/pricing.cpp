@@ -15,49 +15,49 @@ namespace {
 
 template <typename T>
 T keep(T value) {
-    asm volatile("" : "+r"(value)::"memory");
-    return value;
+  asm volatile("" : "+r"(value)::"memory");
+  return value;
 }
 
 }  // namespace
 
 class Basket {
-  public:
-    explicit Basket(std::int32_t items) {
-        for (std::int32_t i = 0; i < items; i++) {
-            items_.push_back(i);
-        }
+ public:
+  explicit Basket(std::int32_t items) {
+    for (std::int32_t i = 0; i < items; i++) {
+      items_.push_back(i);
     }
+  }
 
-    // Sorts by the price that .NET quotes: std::sort calls the lambda, the lambda calls managed code.
-    __attribute__((noinline)) double cheapest(Quote quote) {
-        std::sort(items_.begin(), items_.end(), [quote](std::int32_t a, std::int32_t b) { return quote(a) < quote(b); });
-        return quote(items_.front());
+  // Sorts by the price that .NET quotes: std::sort calls the lambda, the lambda calls managed code.
+  __attribute__((noinline)) double cheapest(Quote quote) {
+    std::sort(items_.begin(), items_.end(), [quote](std::int32_t a, std::int32_t b) { return quote(a) < quote(b); });
+    return quote(items_.front());
+  }
+
+  __attribute__((noinline)) int settle(Approve approve, void* context, int retries) {
+    if (retries > 0) {
+      return keep(settle(approve, context, retries - 1)) + 1;
     }
+    return keep(approve(context, static_cast<double>(items_.size()))) + 1;
+  }
 
-    __attribute__((noinline)) int settle(Approve approve, void* context, int retries) {
-        if (retries > 0) {
-            return keep(settle(approve, context, retries - 1)) + 1;
-        }
-        return keep(approve(context, static_cast<double>(items_.size()))) + 1;
-    }
-
-  private:
-    std::vector<std::int32_t> items_;
+ private:
+  std::vector<std::int32_t> items_;
 };
 
 __attribute__((noinline)) void wait_for_market() {
-    for (;;) {
-        pause();
-    }
+  for (;;) {
+    pause();
+  }
 }
 
 __attribute__((noinline)) double simulate(double start) {
-    double price = start;
-    for (;;) {
-        price = price * 1.0000001 + 0.5;
-        asm volatile("" : "+x"(price));
-    }
+  double price = start;
+  for (;;) {
+    price = price * 1.0000001 + 0.5;
+    asm volatile("" : "+x"(price));
+  }
 }
 
 }  // namespace pricing
@@ -65,24 +65,21 @@ __attribute__((noinline)) double simulate(double start) {
 extern "C" {
 
 double pricing_cheapest(std::int32_t items, pricing::Quote quote) {
-    pricing::Basket basket(items);
-    double price = basket.cheapest(quote);
-    asm volatile("" : "+x"(price));
-    return price;
+  pricing::Basket basket(items);
+  double price = basket.cheapest(quote);
+  asm volatile("" : "+x"(price));
+  return price;
 }
 
 int pricing_settle(pricing::Approve approve, void* context, int retries) {
-    pricing::Basket basket(3);
-    return pricing::keep(basket.settle(approve, context, retries)) + 1;
+  pricing::Basket basket(3);
+  return pricing::keep(basket.settle(approve, context, retries)) + 1;
 }
 
 int pricing_wait_for_market() {
-    pricing::wait_for_market();
-    return pricing::keep(0);
+  pricing::wait_for_market();
+  return pricing::keep(0);
 }
 
-double pricing_simulate(double start) {
-    return pricing::simulate(start);
-}
-
+double pricing_simulate(double start) { return pricing::simulate(start); }
 }

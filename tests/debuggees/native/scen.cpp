@@ -2,16 +2,16 @@
 // Built with -O2 -fomit-frame-pointer, so that only call frame information leads through it.
 #include "scen.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 
 #include <atomic>
 
@@ -21,201 +21,189 @@ std::atomic<int> in_place{0};
 std::atomic<long> signals_got{0};
 
 void stand_still() {
-    for (;;) {
-        pause();
-    }
+  for (;;) {
+    pause();
+  }
 }
 
 // Keeps the compiler from turning a call in last position into a jump.
 template <typename T>
 T keep(T value) {
-    asm volatile("" : "+r"(value)::"memory");
-    return value;
+  asm volatile("" : "+r"(value)::"memory");
+  return value;
 }
 
 void blocking_handler(int) {
-    in_place.fetch_add(1);
-    stand_still();
+  in_place.fetch_add(1);
+  stand_still();
 }
 
-void counting_handler(int) {
-    signals_got.fetch_add(1);
-}
+void counting_handler(int) { signals_got.fetch_add(1); }
 
 void* native_thread_main(void* argument) {
-    scen_native_deep(static_cast<int>(reinterpret_cast<long>(argument)));
-    return nullptr;
+  scen_native_deep(static_cast<int>(reinterpret_cast<long>(argument)));
+  return nullptr;
 }
 
 struct CallbackStart {
-    scen_callback callback;
-    void* argument;
+  scen_callback callback;
+  void* argument;
 };
 
 void* callback_thread_main(void* argument) {
-    CallbackStart start = *static_cast<CallbackStart*>(argument);
-    std::free(argument);
-    scen_call(start.callback, start.argument);
-    return nullptr;
+  CallbackStart start = *static_cast<CallbackStart*>(argument);
+  std::free(argument);
+  scen_call(start.callback, start.argument);
+  return nullptr;
 }
 
 }  // namespace
 
 extern "C" {
 
-int scen_in_place() {
-    return in_place.load();
-}
+int scen_in_place() { return in_place.load(); }
 
 void scen_block() {
-    in_place.fetch_add(1);
-    stand_still();
+  in_place.fetch_add(1);
+  stand_still();
 }
 
 int scen_block_value(int value) {
-    scen_block();
-    return keep(value) + 1;
+  scen_block();
+  return keep(value) + 1;
 }
 
 int scen_block_string(const char* text) {
-    scen_block();
-    return keep(text)[0];
+  scen_block();
+  return keep(text)[0];
 }
 
 int scen_block_struct(const ScenStrings* strings) {
-    scen_block();
-    return keep(strings)->count;
+  scen_block();
+  return keep(strings)->count;
 }
 
 int scen_block_errno() {
-    scen_block();
-    errno = EAGAIN;
-    return keep(-1);
+  scen_block();
+  errno = EAGAIN;
+  return keep(-1);
 }
 
 void scen_announce(int expected) {
-    const timespec moment = {0, 300'000'000};
-    do {
-        nanosleep(&moment, nullptr);
-    } while (in_place.load() < expected);
-    dprintf(STDOUT_FILENO, "READY %d\n", getpid());
-    stand_still();
+  const timespec moment = {0, 300'000'000};
+  do {
+    nanosleep(&moment, nullptr);
+  } while (in_place.load() < expected);
+  dprintf(STDOUT_FILENO, "READY %d\n", getpid());
+  stand_still();
 }
 
 void scen_spin() {
-    in_place.fetch_add(1);
-    unsigned long turns = 0;
-    for (;;) {
-        asm volatile("" : "+r"(turns));
-        turns++;
-    }
+  in_place.fetch_add(1);
+  unsigned long turns = 0;
+  for (;;) {
+    asm volatile("" : "+r"(turns));
+    turns++;
+  }
 }
 
-int scen_call(scen_callback callback, void* argument) {
-    return keep(callback(argument)) + 1;
-}
+int scen_call(scen_callback callback, void* argument) { return keep(callback(argument)) + 1; }
 
 __attribute__((noipa)) int scen_call_deep(scen_callback callback, void* argument, int depth) {
-    if (depth <= 0) {
-        return scen_call(callback, argument);
-    }
-    return keep(scen_call_deep(callback, argument, depth - 1)) + 1;
+  if (depth <= 0) {
+    return scen_call(callback, argument);
+  }
+  return keep(scen_call_deep(callback, argument, depth - 1)) + 1;
 }
 
 int scen_call_errno(scen_callback callback, void* argument) {
-    int result = keep(callback(argument));
-    errno = ENOENT;
-    return result;
+  int result = keep(callback(argument));
+  errno = ENOENT;
+  return result;
 }
 
-int scen_call_string(scen_text_callback callback, const char* text) {
-    return keep(callback(text)) + 1;
-}
+int scen_call_string(scen_text_callback callback, const char* text) { return keep(callback(text)) + 1; }
 
 int scen_return_then_block(void* argument) {
-    auto visit = reinterpret_cast<scen_callback>(argument);
-    int result = keep(visit(nullptr));
-    scen_block();
-    return result;
+  auto visit = reinterpret_cast<scen_callback>(argument);
+  int result = keep(visit(nullptr));
+  scen_block();
+  return result;
 }
 
 int scen_sort(int* values, long count, int (*compare)(const void*, const void*)) {
-    qsort(values, static_cast<size_t>(count), sizeof(int), compare);
-    return keep(values[0]);
+  qsort(values, static_cast<size_t>(count), sizeof(int), compare);
+  return keep(values[0]);
 }
 
 __attribute__((noipa)) int scen_native_deep(int depth) {
-    if (depth <= 0) {
-        scen_block();
-        return 0;
-    }
-    return keep(scen_native_deep(depth - 1)) + 1;
+  if (depth <= 0) {
+    scen_block();
+    return 0;
+  }
+  return keep(scen_native_deep(depth - 1)) + 1;
 }
 
 void scen_start_native_threads(int count, int depth) {
-    for (int i = 0; i < count; i++) {
-        pthread_t thread;
-        if (pthread_create(&thread, nullptr, native_thread_main, reinterpret_cast<void*>(static_cast<long>(depth))) == 0) {
-            pthread_setname_np(thread, "never-managed");
-            pthread_detach(thread);
-        }
+  for (int i = 0; i < count; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, native_thread_main, reinterpret_cast<void*>(static_cast<long>(depth))) == 0) {
+      pthread_setname_np(thread, "never-managed");
+      pthread_detach(thread);
     }
+  }
 }
 
 void scen_start_callback_thread(scen_callback callback, void* argument) {
-    auto* start = static_cast<CallbackStart*>(std::malloc(sizeof(CallbackStart)));
-    *start = {callback, argument};
-    pthread_t thread;
-    pthread_create(&thread, nullptr, callback_thread_main, start);
-    pthread_setname_np(thread, "native-born");
-    pthread_detach(thread);
+  auto* start = static_cast<CallbackStart*>(std::malloc(sizeof(CallbackStart)));
+  *start = {callback, argument};
+  pthread_t thread;
+  pthread_create(&thread, nullptr, callback_thread_main, start);
+  pthread_setname_np(thread, "native-born");
+  pthread_detach(thread);
 }
 
-int scen_gettid() {
-    return static_cast<int>(syscall(SYS_gettid));
-}
+int scen_gettid() { return static_cast<int>(syscall(SYS_gettid)); }
 
 void scen_install_handler(int signal_number, int on_alternate_stack) {
-    struct sigaction action = {};
-    action.sa_handler = blocking_handler;
-    action.sa_flags = SA_RESTART | (on_alternate_stack != 0 ? SA_ONSTACK : 0);
-    sigaction(signal_number, &action, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = blocking_handler;
+  action.sa_flags = SA_RESTART | (on_alternate_stack != 0 ? SA_ONSTACK : 0);
+  sigaction(signal_number, &action, nullptr);
 }
 
 void scen_use_alternate_stack() {
-    stack_t stack = {};
-    stack.ss_size = 256 * 1024;
-    stack.ss_sp = std::malloc(stack.ss_size);
-    sigaltstack(&stack, nullptr);
+  stack_t stack = {};
+  stack.ss_size = 256 * 1024;
+  stack.ss_sp = std::malloc(stack.ss_size);
+  sigaltstack(&stack, nullptr);
 }
 
 void scen_count_signals(int signal_number) {
-    struct sigaction action = {};
-    action.sa_handler = counting_handler;
-    action.sa_flags = SA_RESTART;
-    sigaction(signal_number, &action, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = counting_handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal_number, &action, nullptr);
 }
 
-long scen_signals_got() {
-    return signals_got.load();
-}
+long scen_signals_got() { return signals_got.load(); }
 
 int scen_signal_thread(int tid, int signal_number) {
-    return static_cast<int>(syscall(SYS_tgkill, getpid(), tid, signal_number));
+  return static_cast<int>(syscall(SYS_tgkill, getpid(), tid, signal_number));
 }
 
 int scen_vfork_parent(int seconds) {
-    in_place.fetch_add(1);
-    pid_t child = vfork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with the test's debuggee
-        struct timespec rest = {seconds, 0};
-        nanosleep(&rest, nullptr);
-        _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return keep(status);
+  in_place.fetch_add(1);
+  pid_t child = vfork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with the test's debuggee
+    struct timespec rest = {seconds, 0};
+    nanosleep(&rest, nullptr);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return keep(status);
 }
 
 }  // extern "C"

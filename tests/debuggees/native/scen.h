@@ -7,9 +7,9 @@ typedef int (*scen_callback)(void* argument);
 typedef int (*scen_text_callback)(const char* text);
 
 struct ScenStrings {
-    int count;
-    const char* first;
-    const char* second;
+  int count;
+  const char* first;
+  const char* second;
 };
 
 int scen_in_place();
