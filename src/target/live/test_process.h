@@ -111,15 +111,21 @@ class TestProcess {
   bool is_ready_ = false;
 };
 
-/// Starts a detached thread; for children only, which have nobody to report to.
-inline void start_thread(void* (*body)(void*), void* argument, std::size_t stack_size = 256 << 10) {
+/// Starts a detached thread.
+inline bool try_start_thread(void* (*body)(void*), void* argument, std::size_t stack_size) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_size);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  if (pthread_create(&thread, &attributes, body, argument) != 0) ::_exit(9);
+  const bool started = pthread_create(&thread, &attributes, body, argument) == 0;
   pthread_attr_destroy(&attributes);
+  return started;
+}
+
+/// For children only, which have nobody to report to.
+inline void start_thread(void* (*body)(void*), void* argument, std::size_t stack_size = 256 << 10) {
+  if (!try_start_thread(body, argument, stack_size)) ::_exit(9);
 }
 
 }  // namespace mixstack::target::test
