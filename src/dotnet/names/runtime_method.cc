@@ -30,7 +30,7 @@ void read_stored_signature(const RuntimeMemory& memory, MethodDescFacts& m) {
 Address stub_target(const RuntimeMemory& memory, const MethodDescFacts& m) {
   const DynamicMethodDescLayout& l = memory.layouts().dynamic_method_desc;
   const unsigned word = memory.pointer_size();
-  if (!l.method_name || l.size < l.method_name.offset + 2 * word) return 0;
+  if (!l.method_name || (l.size != 0 && l.size < l.method_name.offset + 2 * word)) return 0;
   const auto resolver = memory.pointer_at(m.address + l.method_name.offset + word);
   if (!resolver || *resolver == 0 || *resolver % word != 0) return 0;
   const auto self = memory.pointer_at(*resolver + 2 * word);

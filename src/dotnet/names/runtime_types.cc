@@ -94,7 +94,10 @@ std::vector<TypeIndex> RuntimeTypes::class_arguments(TypeTree& tree, const Metho
   // own.
   const GenericsDictInfoLayout& l = memory_.layouts().generics_dict_info;
   const Address info = facts.per_inst_info - 8;
-  const auto dictionaries = memory_.value<std::uint16_t>(info, l.num_dicts);
+  // .NET 9 describes only the second of the two adjacent counts (struct GenericsDictInfo in
+  // src/coreclr/vm/methodtable.h).
+  const Field number{l.num_dicts ? l.num_dicts.offset : l.num_type_args ? l.num_type_args.offset - 2 : Field::kAbsent};
+  const auto dictionaries = memory_.value<std::uint16_t>(info, number);
   const auto count = memory_.value<std::uint16_t>(info, l.num_type_args);
   if (!dictionaries || !count || *dictionaries == 0) return {};
   const auto own = memory_.pointer_at(facts.per_inst_info + memory_.pointer_size() * (*dictionaries - 1u));
