@@ -1,6 +1,5 @@
 // What the target notices of a stop: nothing, however it behaves meanwhile.
 #include <gtest/gtest.h>
-#include <sys/ptrace.h>
 
 #include <algorithm>
 #include <thread>
