@@ -37,7 +37,7 @@ test: build ## unit tests, house checks and live tests, with totals
 	@scripts/run_tests
 
 .PHONY: bench
-bench: bootstrap ## benchmarks, each against a peer in the same run
+bench: release ## benchmarks, each against a peer in the same run
 	@scripts/build bench benches
 	@scripts/run_benches
 

@@ -18,7 +18,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-MIXSTACK = os.environ.get("MIXSTACK", str(ROOT / "build/release/mixstack"))
+MIXSTACK = os.environ.get("MIXSTACK", str(ROOT / "build/release/bin/mixstack"))
 ROUNDS = int(os.environ.get("ROUNDS", "7"))
 PEER_ROUNDS = 3
 
