@@ -153,8 +153,8 @@ void MethodText::append_parameters(BoundedText& text, const MethodSignature& sig
   text << (signature.is_cut ? "?)" : ")");
 }
 
-void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, std::string_view own,
-                             const MethodSignature& signature) {
+void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, const MethodTableFacts& type,
+                             std::string_view own, const MethodSignature& signature) {
   text << "[stub: " << stub_kind(own) << ']';
   if (facts.stub_target != 0 && facts.stub_target != facts.address) {
     const auto target = read_method_desc(memory_, facts.stub_target);
@@ -165,6 +165,14 @@ void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, st
         return;
       }
     }
+  }
+  // Stubs that are a delegate's Invoke belong to the delegate's type; others to a type without metadata.
+  const ModuleFacts& module = modules_.at(type.module);
+  if (own.ends_with("Delegate_Invoke") && type.type_def() != 0 && module.metadata != nullptr) {
+    text << " -> ";
+    append_csharp_owner(text, tree_, *module.metadata, Token(TableId::type_def, type.type_def()),
+                        types_.class_arguments(tree_, type));
+    text << ".Invoke";
   }
   append_parameters(text, signature);
 }
@@ -184,7 +192,7 @@ MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFa
   raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << own;
   append_raw_parameters(raw, tree_, signature);
   if (name.is_il_stub) {
-    append_stub(text, facts, own, signature);
+    append_stub(text, facts, type, own, signature);
   } else {
     text << own;
     append_parameters(text, signature);

@@ -35,7 +35,7 @@ class MethodText {
   [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
   [[nodiscard]] static MethodName by_token(MethodName name);
   void append_parameters(BoundedText& text, const MethodSignature& signature);
-  void append_stub(BoundedText& text, const MethodDescFacts& facts, std::string_view own,
+  void append_stub(BoundedText& text, const MethodDescFacts& facts, const MethodTableFacts& type, std::string_view own,
                    const MethodSignature& signature);
   void append_raw_method(BoundedText& raw, const MethodContext& context, const MethodTableFacts& type,
                          bool is_definition, const MethodDefRow& row);
