@@ -19,7 +19,7 @@ TEST(Writer, NumbersReadAsTheyShould) {
 TEST(Writer, PiecesOfEverySizeArriveInOrder) {
   std::string expected, arrived;
   Writer out([&arrived](std::string_view piece) { arrived.append(piece); });
-  for (std::size_t size : {0, 1, 65535, 65536, 65537, 1, 200000, 7}) {
+  for (const std::size_t size : {0u, 1u, 65535u, 65536u, 65537u, 1u, 200000u, 7u}) {
     const std::string piece(size, static_cast<char>('a' + size % 26));
     expected += piece + '|';
     out << piece << '|';

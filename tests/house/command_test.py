@@ -214,8 +214,7 @@ class Command(unittest.TestCase):
 
     @unittest.skipUnless(IS_ROOT, "needs root for chroot")
     def test_one_file_in_an_empty_root_is_enough(self):
-        if b"statically linked" not in subprocess.run(["file", "-b", MIXSTACK], capture_output=True).stdout \
-                and b"INTERP" in subprocess.run(["readelf", "-lW", MIXSTACK], capture_output=True).stdout:
+        if b"INTERP" in subprocess.run(["readelf", "-lW", MIXSTACK], capture_output=True).stdout:
             self.skipTest("this build is not static")
         with tempfile.TemporaryDirectory() as empty:
             shutil.copy(MIXSTACK, f"{empty}/mixstack")
