@@ -23,7 +23,10 @@ bool is_partial(const Summary& summary) { return summary.not_captured != 0 || su
 
 std::string summary_words(const Summary& summary) {
   std::string text;
-  const auto add = [&text](std::string sentence) { text += (text.empty() ? "" : " ") + std::move(sentence); };
+  const auto add = [&text](const std::string& sentence) {
+    if (!text.empty()) text += ' ';
+    text += sentence;
+  };
   if (summary.not_captured != 0)
     add(fmt::format("{} of {} threads could not be captured.", summary.not_captured, summary.threads));
   if (summary.gone != 0) add(fmt::format("{} thread{} exited meanwhile.", summary.gone, summary.gone == 1 ? "" : "s"));
