@@ -1,9 +1,9 @@
 // LINK: mixstack_unwind
 // .eh_frame, .eh_frame_hdr and .debug_frame of any content. Beyond not crashing: what the compiled table says must be
 // what executing the FDE says, and a step must be what apply does.
-#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 #include "unwind/native_step.h"
 
@@ -14,18 +14,29 @@ using namespace mixstack::unwind;  // NOLINT
 
 constexpr Address kStack = 0x7ffe00000000;
 
-bool same(const UnwindRule& a, const UnwindRule& b) {
-  if (a.cfa_kind != b.cfa_kind || a.count != b.count || a.is_end_of_stack != b.is_end_of_stack) return false;
-  if (!a.is_end_of_stack && (a.cfa_register != b.cfa_register || a.cfa_offset != b.cfa_offset)) return false;
-  return a.ra_is_signed == b.ra_is_signed && a.plt_step == b.plt_step &&
-         std::equal(a.rules.begin(), a.rules.begin() + a.count, b.rules.begin());
+/// Without the rules that say of a register nobody preserves that it is not preserved: the table drops them.
+std::vector<RegisterRule> meaningful(const UnwindRule& rule, Arch arch) {
+  std::vector<RegisterRule> out;
+  for (std::size_t i = 0; i < rule.count; i++) {
+    const RegisterRule& r = rule.rules[i];
+    const bool preserved = (callee_saved_registers(arch) >> r.reg & 1) != 0 || r.reg == rule.ra_register;
+    if (preserved || r.kind != RegisterRuleKind::undefined) out.push_back(r);
+  }
+  return out;
+}
+
+bool same(const UnwindRule& a, const UnwindRule& b, Arch arch) {
+  if (a.cfa_kind != b.cfa_kind || a.is_end_of_stack != b.is_end_of_stack || a.ra_register != b.ra_register)
+    return false;
+  if (a.cfa_register != b.cfa_register || a.cfa_offset != b.cfa_offset) return false;
+  return a.ra_is_signed == b.ra_is_signed && a.plt_step == b.plt_step && meaningful(a, arch) == meaningful(b, arch);
 }
 
 void look_at(const std::shared_ptr<const UnwindTable>& table, NativeStepper& stepper, std::uint64_t pc) {
   const auto rule = table->rule(pc);
   const auto interpreted = table->interpret(pc);
   if (rule.has_value() != interpreted.has_value()) std::abort();
-  if (rule && !same(*rule, *interpreted)) std::abort();
+  if (rule && !same(*rule, *interpreted, table->arch())) std::abort();
   (void)table->function_at(pc);
 
   static const std::array<std::uint64_t, 512> words{};
@@ -65,10 +76,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto table = UnwindTable::create(sections, UnwindTable::Options());
   NativeStepper stepper(sections.arch);
   stepper.set_modules(NativeModules({{{0, ~Address{0}}, 0, 0, table}}));
-  unsigned left = 64;
+  unsigned left = 12;
   for (const std::uint64_t start : table->function_starts()) {
     if (left-- == 0) break;
-    for (const std::uint64_t delta : {0u, 1u, 4u, 7u, 16u, 100u, 0x10000u}) look_at(table, stepper, start + delta);
+    for (const std::uint64_t delta : {0u, 1u, 5u, 100u}) look_at(table, stepper, start + delta);
   }
   return 0;
 }
