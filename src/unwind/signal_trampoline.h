@@ -1,0 +1,22 @@
+// Recognises the code a signal handler returns to, where it has no call frame information: the AArch64 vDSO since Linux
+// 5.8, musl, static and JIT-made code.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "mixstack/registers.h"
+#include "unwind/rule.h"
+
+namespace mixstack::unwind {
+
+/// Longest instruction sequence that is looked at.
+inline constexpr std::size_t kSignalTrampolineBytes = 9;
+
+/// The rule of a frame whose pc is at `code` if those bytes are Linux' rt_sigreturn sequence: the registers lie in the
+/// ucontext that the kernel pushed, and the caller was interrupted. The sequence is unmistakable (it loads the number
+/// of a system call that makes sense nowhere else), so the rule is `certain`.
+[[nodiscard]] std::optional<UnwindRule> match_signal_trampoline(Arch arch, std::span<const std::byte> code);
+
+}  // namespace mixstack::unwind

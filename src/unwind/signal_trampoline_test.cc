@@ -1,0 +1,72 @@
+#include "unwind/signal_trampoline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "object/file_bytes.h"
+#include "support/cfi_builder.h"
+#include "unwind/apply.h"
+#include "unwind/unwind_table.h"
+
+namespace mixstack::unwind {
+namespace {
+
+using test::Bytes;
+const Bytes kX86{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+/// glibc describes its own copy of the sequence: both descriptions must say the same.
+TEST(SignalTrampoline, EqualsTheCfiOfLibc) {
+  const auto file = object::open_file_bytes("/lib/x86_64-linux-gnu/libc.so.6");
+  ASSERT_TRUE(file);
+  const auto image = object::ElfImage::from_file(*file);
+  ASSERT_TRUE(image);
+  const auto text = (*image)->section(".text");
+  ASSERT_TRUE(text);
+  const auto at = std::search(text->bytes.begin(), text->bytes.end(), kX86.bytes().begin(), kX86.bytes().end());
+  ASSERT_NE(at, text->bytes.end());
+  const auto pc = text->address + static_cast<std::uint64_t>(at - text->bytes.begin());
+  const auto cfi = UnwindTable::create(*image)->rule(pc);
+  ASSERT_TRUE(cfi);
+  const auto ours = match_signal_trampoline(Arch::x86_64, kX86.bytes());
+  ASSERT_TRUE(ours);
+  EXPECT_TRUE(cfi->is_signal_frame);
+  EXPECT_EQ(cfi->cfa_kind, ours->cfa_kind);
+  EXPECT_EQ(cfi->cfa_register, ours->cfa_register);
+  EXPECT_EQ(cfi->cfa_offset, ours->cfa_offset);
+  EXPECT_EQ(cfi->ra_register, ours->ra_register);
+  auto rules = ours->rules;
+  std::sort(rules.begin(), rules.begin() + ours->count, [](const auto& a, const auto& b) { return a.reg < b.reg; });
+  ASSERT_EQ(cfi->count, ours->count);
+  for (std::size_t i = 0; i < cfi->count; i++) EXPECT_EQ(cfi->rules[i], rules[i]) << i;
+}
+
+TEST(SignalTrampoline, Aarch64RestoresAllRegisters) {
+  const Bytes code{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+  const auto rule = match_signal_trampoline(Arch::aarch64, code.bytes());
+  ASSERT_TRUE(rule);
+  std::vector<std::uint64_t> frame(128);
+  for (std::size_t i = 0; i < 33; i++) frame[39 + i] = 0x1000 + i;  // x0 at byte 312
+  Registers registers(Arch::aarch64);
+  registers.set_sp(0x8000);
+  const StackView stack{0x8000, reinterpret_cast<const std::byte*>(frame.data()), frame.size() * 8, nullptr};
+  const auto caller = apply(*rule, registers, CodeAddress::exact(0x4000), stack);
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->pc, CodeAddress::exact(0x1020));
+  EXPECT_EQ(registers.sp(), 0x101fu);
+  for (unsigned r = 0; r <= 30; r++) EXPECT_EQ(registers.get(r), 0x1000u + r);
+}
+
+TEST(SignalTrampoline, OtherCodeIsNone) {
+  for (std::size_t i = 0; i < kX86.size(); i++) {
+    auto bytes = kX86.bytes();
+    bytes[i] ^= std::byte{1};
+    EXPECT_FALSE(match_signal_trampoline(Arch::x86_64, bytes)) << i;
+    EXPECT_FALSE(match_signal_trampoline(Arch::x86_64, std::span(kX86.bytes()).first(i)));
+  }
+  EXPECT_FALSE(match_signal_trampoline(Arch::aarch64, kX86.bytes()));
+  EXPECT_FALSE(match_signal_trampoline(Arch::x86, kX86.bytes()));
+}
+
+}  // namespace
+}  // namespace mixstack::unwind
