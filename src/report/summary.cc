@@ -10,16 +10,20 @@ Summary summarize(const ProcessDump& dump) {
   for (const ThreadDump& thread : dump.threads) {
     if (!thread.captured) {
       (thread.capture_error.code == ErrorCode::no_such_thread ? summary.gone : summary.not_captured)++;
+      if (thread.capture_error.code == ErrorCode::thread_not_stopped) summary.too_slow++;
     } else if (thread.trace.stop != StopReason::end_of_stack) {
       summary.cut++;
     }
   }
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (!runtime.walkable) summary.runtimes_not_walkable++;
+  summary.failures = dump.diagnoses.size();
   return summary;
 }
 
-bool is_partial(const Summary& summary) { return summary.not_captured != 0 || summary.runtimes_not_walkable != 0; }
+bool is_partial(const Summary& summary) {
+  return summary.not_captured != 0 || summary.runtimes_not_walkable != 0 || summary.failures != 0;
+}
 
 std::string summary_words(const Summary& summary) {
   std::string text;
@@ -28,11 +32,13 @@ std::string summary_words(const Summary& summary) {
     text += sentence;
   };
   if (summary.not_captured != 0)
-    add(fmt::format("{} of {} threads could not be captured.", summary.not_captured, summary.threads));
+    add(fmt::format("{} of {} {} could not be captured.", summary.not_captured, summary.threads,
+                    summary.threads == 1 ? "thread" : "threads"));
   if (summary.gone != 0) add(fmt::format("{} thread{} exited meanwhile.", summary.gone, summary.gone == 1 ? "" : "s"));
   if (summary.cut == 1) add("1 stack is cut.");
   if (summary.cut > 1) add(fmt::format("{} stacks are cut.", summary.cut));
   if (summary.runtimes_not_walkable != 0) add("Managed frames are missing.");
+  if (summary.too_slow != 0) add("A longer --stop-timeout helps threads that only waited for a CPU.");
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "session/capture_walk.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mixstack::session {
@@ -31,6 +32,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
       overlay_(capture, &live),
       only_copied_(capture, nullptr),
       runtimes_(runtimes),
+      regions_(regions),
       native_(modules, capture.arch, 0),
       copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
@@ -106,10 +108,21 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
     if (managed == nullptr) continue;
     dump.managed = runtime->facts(*managed);
     dump.trace = walk_managed(thread, *runtime, *managed);
+    name_what_was_not_copied(dump.trace);
     return dump;
   }
   dump.trace = walker_->walk(input_for(thread));
+  name_what_was_not_copied(dump.trace);
   return dump;
+}
+
+/// A stack word that the target has and the capture has not was beyond what could be copied in the stop.
+void CaptureWalk::name_what_was_not_copied(Trace& trace) const {
+  if (trace.stop != StopReason::unreadable_memory) return;
+  const Address address = trace.stop_error.value;
+  const bool exists = std::any_of(regions_.begin(), regions_.end(),
+                                  [&](const Region& r) { return r.readable && r.range.contains(address); });
+  if (exists) trace.stop = StopReason::stack_truncated;
 }
 
 Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,

@@ -36,12 +36,14 @@ class CaptureWalk {
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
                                    const dotnet::ManagedThread& managed);
   void mend_hijacked_stacks();
+  void name_what_was_not_copied(Trace& trace) const;
   [[nodiscard]] bool is_described(Frame& frame);
 
   Capture& capture_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
   memory::OverlayMemory only_copied_;  ///< captured bytes alone
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
+  std::span<const Region> regions_;
   walk::NativeStepper native_;
   walk::CopiedCodeStepper copied_;
   walk::UndescribedStepper undescribed_;

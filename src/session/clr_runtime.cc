@@ -34,8 +34,8 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 
 }  // namespace
 
-ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, const MemoryReader& fresh,
-                       dotnet::names::FileOpener opener)
+ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, Arch arch, const MemoryReader& live,
+                       const MemoryReader& fresh, dotnet::names::FileOpener opener)
     : live_(live) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
@@ -51,7 +51,11 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& li
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))
     roots_ = std::make_unique<dotnet::ThreadRoots>(runtime_->layouts());
-  summary_.walkable = runtime_->can_walk();
+  const bool cpu_fits = runtime_->layouts().arch == arch;
+  if (!cpu_fits)
+    summary_.missing.push_back(
+        {{ErrorCode::mismatch, 0, 0}, "Architecture", "the descriptor is of another CPU than the process"});
+  summary_.walkable = runtime_->can_walk() && cpu_fits;
   const dotnet::RuntimeMemory memory = runtime_->memory(live);
   dotnet::names::NameOptions options;
   options.fresh = &fresh;

@@ -20,7 +20,7 @@ class ClrRuntime {
  public:
   /// `live` is the running target's memory through a cache, `fresh` the same without one; both are borrowed. A runtime
   /// that cannot be walked is an answer too: its summary says what is missing.
-  ClrRuntime(const dotnet::RuntimeImage& image, const MemoryReader& live, const MemoryReader& fresh,
+  ClrRuntime(const dotnet::RuntimeImage& image, Arch arch, const MemoryReader& live, const MemoryReader& fresh,
              dotnet::names::FileOpener opener);
   ClrRuntime(const ClrRuntime&) = delete;
   ClrRuntime& operator=(const ClrRuntime&) = delete;

@@ -67,7 +67,8 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
       object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
   std::vector<std::unique_ptr<ClrRuntime>> runtimes;
   for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
-    runtimes.push_back(std::make_unique<ClrRuntime>(image, live, (*target)->memory(), dotnet::names::FileOpener{}));
+    runtimes.push_back(std::make_unique<ClrRuntime>(image, (*target)->info().arch, live, (*target)->memory(),
+                                                    dotnet::names::FileOpener{}));
   ASSERT_EQ(runtimes.size(), 1u);
   CaptureRequest request;
   request.stop_timeout = std::chrono::seconds(5);

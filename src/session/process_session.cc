@@ -36,7 +36,7 @@ void ProcessSession::find_runtimes() {
   runtimes_.clear();
   auto opener = [this](const std::string& path) { return target_->open_path(path); };
   for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
-    runtimes_.push_back(std::make_unique<ClrRuntime>(image, memory_, target_->memory(), opener));
+    runtimes_.push_back(std::make_unique<ClrRuntime>(image, target_->info().arch, memory_, target_->memory(), opener));
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {

@@ -140,7 +140,8 @@ Result<Caller> apply(const UnwindRule& rule, Registers& registers, CodeAddress p
     return fail(ErrorCode::register_unknown, rule.ra_register);  // the pc itself would be its own return address
   const auto ra = return_address(rule, evaluator, pac_mask);
   if (!ra) return fail(ra.error());
-  if (*ra == 0) return Caller{{}, *cfa, true};
+  // Code interrupted at 0 has called through a null pointer: it has a caller.
+  if (*ra == 0 && !rule.is_signal_frame) return Caller{{}, *cfa, true};
 
   Registers caller = registers;
   caller.keep(callee_saved_registers(registers.arch()));

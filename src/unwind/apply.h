@@ -48,10 +48,10 @@ struct Caller {
 /// restores sp itself). `pac_mask` has the bits that pointer authentication uses; they are cleared in a return address
 /// that the rule calls signed.
 ///
-/// End of stack: the return address is undefined or zero. Errors leave `registers` as they were: `register_unknown`
-/// (CFA or return address depend on it), `unreadable_memory`, those of expressions, `no_unwind_info` (no CFA rule).
-/// Whether the stack advances is for the caller to judge. Allocates nothing; safe in signal handlers if the fallback
-/// of `stack` is.
+/// End of stack: the return address is undefined, or zero and not that of a signal frame. Errors leave `registers` as
+/// they were: `register_unknown` (CFA or return address depend on it), `unreadable_memory`, those of expressions,
+/// `no_unwind_info` (no CFA rule). Whether the stack advances is for the caller to judge. Allocates nothing; safe in
+/// signal handlers if the fallback of `stack` is.
 [[nodiscard]] Result<Caller> apply(const UnwindRule& rule, Registers& registers, CodeAddress pc, const StackView& stack,
                                    std::uint64_t pac_mask = 0);
 

@@ -52,7 +52,7 @@ StepOutcome PrologueStepper::step(Cursor& cursor, const ThreadInput& thread) {
 }
 
 StepOutcome FramePointerStepper::step(Cursor& cursor, const ThreadInput& thread) {
-  const bool is_foreign = cursor.frame.kind == FrameKind::undescribed && !cursor.frame.is_interrupted;
+  const bool is_foreign = cursor.frame.kind == FrameKind::undescribed;
   if (!is_native(cursor.frame) && !is_foreign) return {};
   auto found = unwind::frame_pointer_rule(cursor.registers, thread.stack);
   if (!found) return failed(StepperId::frame_pointer, Trust::frame_pointer, found.error());

@@ -29,7 +29,8 @@ class PrologueStepper final : public FrameStepper {
 };
 
 /// The last fallback: the frame record at the frame pointer, believed only when a call instruction ends at the address
-/// it returns to. Trust `frame_pointer`: it may have skipped a caller. Never used out of managed or undescribed code.
+/// it returns to. Trust `frame_pointer`: it may have skipped a caller. Never used out of managed code, and out of
+/// undescribed code only when nothing else helped: a stub's frame pointer is its caller's.
 class FramePointerStepper final : public FrameStepper {
  public:
   /// Borrows `code`.

@@ -51,7 +51,12 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
   } else if (arch == Arch::x86_64) {
     for (const Address slot : {sp, sp + 8}) {
       std::uint64_t value = 0;
-      if (thread.stack.word(slot, value) && is_believable(arch, value)) return found(cursor, value, slot + 8);
+      if (!thread.stack.word(slot, value) || !is_believable(arch, value)) continue;
+      // `push %rbp; mov %rsp,%rbp`: what was saved is the frame pointer.
+      std::uint64_t saved = 0;
+      if (slot != sp && cursor.registers.get(x86_64_reg::rbp) == sp && thread.stack.word(sp, saved))
+        cursor.registers.set(x86_64_reg::rbp, saved);
+      return found(cursor, value, slot + 8);
     }
   }
   return {.status = StepStatus::failed,

@@ -54,6 +54,14 @@ TEST(UndescribedStepper, LooksBehindOneSavedRegister) {
   EXPECT_EQ(c.registers.sp(), kStack + 16);
 }
 
+TEST(UndescribedStepper, RestoresAFramePointerThatWasJustSaved) {
+  Scene s(0x7777, kManaged + 0x15);
+  s.registers.set_fp(kStack);
+  Cursor c;
+  ASSERT_EQ(s.step(c).status, StepStatus::caller);
+  EXPECT_EQ(c.registers.fp(), 0x7777u);
+}
+
 TEST(UndescribedStepper, RefusesAnAddressWithoutACallBeforeIt) {
   Scene s(kManaged + 0x20, kManaged + 0x21);
   Cursor c;

@@ -125,7 +125,7 @@ class Walk {
         remember(outcome, outcome.error);
         continue;
       }
-      if (outcome.status == StepStatus::end_of_stack || next.registers.pc() == 0) {
+      if (outcome.status == StepStatus::end_of_stack || (next.registers.pc() == 0 && !outcome.caller_interrupted)) {
         explain(outcome.stepper, {});
         stop(StopReason::end_of_stack, {});
         if (outcome.status == StepStatus::end_of_stack && outcome.trust == Trust::certain) confirm();
@@ -173,12 +173,16 @@ class Walk {
                        .found_by = outcome.stepper};
     next.frame.is_interrupted = outcome.caller_interrupted;
     next_owner_ = claim(next.frame);
-    if (next_owner_ == nullptr) return {ErrorCode::bad_return_address, 0, pc};
+    // An interrupted pc is where the CPU was, be it code or not; a return address must be code.
+    if (next_owner_ == nullptr && !outcome.caller_interrupted) return {ErrorCode::bad_return_address, 0, pc};
     return {};
   }
 
   void commit(Cursor& next, const StepOutcome& outcome) {
-    if (outcome.caller_interrupted) signal_frames_++;
+    if (outcome.caller_interrupted) {
+      signal_frames_++;
+      if (cursor_.frame.kind == FrameKind::native) trace_.frames.back().kind = FrameKind::signal_trampoline;
+    }
     if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
     trace_.frames.back().cfa = next.frame.sp;
     step_trust_ = outcome.trust;

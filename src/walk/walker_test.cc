@@ -202,6 +202,18 @@ TEST(Walker, SignalFrameMayLeadToALowerStackButNotForever) {
   EXPECT_NE(loop.stop, StopReason::end_of_stack);
 }
 
+TEST(Walker, ACallThroughNullIsAnInterruptedFrameWithACaller) {
+  auto t = walk({{1, {kNative, StepStatus::caller, 0, 200, Trust::certain, true}}, {2, {kNative, kEnd}}}, {}, {},
+                {{0, {FrameKind::undescribed, StepStatus::caller, 2, 208, Trust::inferred}}});
+  EXPECT_EQ(pcs(t), (Pcs{1, 0, 2}));
+  EXPECT_EQ(t.frames[0].kind, FrameKind::signal_trampoline);
+  EXPECT_TRUE(t.frames[1].is_interrupted);
+  EXPECT_EQ(t.frames[2].trust, Trust::inferred);
+  auto stuck = walk({{1, {kNative, StepStatus::caller, 0, 200, Trust::certain, true}}}, {});
+  EXPECT_EQ(pcs(stuck), (Pcs{1, 0}));
+  EXPECT_NE(stuck.stop, StopReason::end_of_stack);
+}
+
 TEST(Walker, LimitIsAStopReason) {
   std::map<Address, Place> long_chain;
   for (Address i = 1; i < 100; i++) long_chain[i] = {kNative, StepStatus::caller, i + 1, 100 + i * 8};
