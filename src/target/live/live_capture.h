@@ -27,7 +27,13 @@ class LiveCapture {
  public:
   LiveCapture(const ProcDir& proc, const memory::ProcessMemory& memory, const TargetInfo& info,
               const CaptureRequest& request, bool hold_all)
-      : proc_(proc), memory_(memory), info_(info), request_(request), hold_all_(hold_all), roots_(memory) {}
+      : proc_(proc),
+        memory_(memory),
+        info_(info),
+        request_(request),
+        hold_all_(hold_all),
+        roots_(memory),
+        left_budget_(request.stack_byte_budget) {}
 
   /// Must run in a tracer thread. `regions` is the list read just before.
   [[nodiscard]] Result<Capture> take(TraceeList& tracees, const std::vector<Region>& regions);
@@ -73,6 +79,7 @@ class LiveCapture {
   std::vector<memory::RangeRead> left_reads_;
   std::vector<std::unique_ptr<std::byte[]>> storage_;
   std::size_t room_ = 0, touched_ = 0, used_ = 0;
+  std::size_t left_budget_;  ///< for stacks that threads have left, beyond their initial bytes
 };
 
 }  // namespace mixstack::target
