@@ -52,8 +52,8 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
   owners.push_back(&undescribed_);
   const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
   walker_ = std::make_unique<walk::Walker>(
-      std::move(owners), std::vector<walk::FrameStepper*>{&newborn_, &prologue_, &undescribed_, &frame_pointer_},
-      limits);
+      std::move(owners),
+      std::vector<walk::FrameStepper*>{&newborn_, &trampoline_, &prologue_, &undescribed_, &frame_pointer_}, limits);
   mend_hijacked_stacks();
 }
 

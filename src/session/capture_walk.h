@@ -48,6 +48,7 @@ class CaptureWalk {
   walk::CopiedCodeStepper copied_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
+  walk::SignalTrampolineStepper trampoline_;
   walk::PrologueStepper prologue_;
   walk::FramePointerStepper frame_pointer_;
   WalkOptions options_;

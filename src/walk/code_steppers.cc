@@ -7,6 +7,7 @@
 #include "unwind/apply.h"
 #include "unwind/frame_pointer.h"
 #include "unwind/prologue/prologue.h"
+#include "unwind/signal_trampoline.h"
 
 namespace mixstack::walk {
 namespace {
@@ -49,6 +50,17 @@ StepOutcome PrologueStepper::step(Cursor& cursor, const ThreadInput& thread) {
   auto rule = unwind::prologue_rule(cursor.registers.arch(), bytes, pc - *start, !cursor.frame.pc.is_exact());
   if (!rule) return failed(StepperId::prologue, Trust::prologue, rule.error());
   return follow(*rule, cursor, thread, code_, pac_mask_);
+}
+
+StepOutcome SignalTrampolineStepper::step(Cursor& cursor, const ThreadInput& thread) {
+  if (cursor.frame.kind == FrameKind::managed) return {};
+  std::array<std::byte, unwind::kSignalTrampolineBytes> bytes;
+  if (!code_.read_exact(cursor.frame.pc.raw(), bytes)) return {};
+  const auto rule = unwind::match_signal_trampoline(cursor.registers.arch(), bytes);
+  if (!rule) return {};
+  auto caller = unwind::apply(*rule, cursor.registers, cursor.frame.pc, thread.stack);
+  if (!caller) return failed(StepperId::signal_frame, Trust::certain, caller.error());
+  return {.status = StepStatus::caller, .stepper = StepperId::signal_frame, .caller_interrupted = true};
 }
 
 StepOutcome FramePointerStepper::step(Cursor& cursor, const ThreadInput& thread) {

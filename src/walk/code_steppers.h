@@ -28,6 +28,21 @@ class PrologueStepper final : public FrameStepper {
   std::uint64_t pac_mask_;
 };
 
+/// A fallback: the code a signal handler returns to, where it has no CFI (AArch64 vDSO, musl, static programs). Its
+/// bytes are unmistakable, hence trust `certain`.
+class SignalTrampolineStepper final : public FrameStepper {
+ public:
+  /// Borrows `code`.
+  explicit SignalTrampolineStepper(const MemoryReader& code) : code_(code) {}
+
+  [[nodiscard]] std::string_view name() const override { return "signal trampoline"; }
+  [[nodiscard]] bool claim(Frame&) override { return false; }
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+
+ private:
+  const MemoryReader& code_;
+};
+
 /// The last fallback: the frame record at the frame pointer, believed only when a call instruction ends at the address
 /// it returns to. Trust `frame_pointer`: it may have skipped a caller. Never used out of managed code, and out of
 /// undescribed code only when nothing else helped: a stub's frame pointer is its caller's.
