@@ -37,6 +37,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
       copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
       newborn_(overlay_, native_),
+      trampoline_(overlay_),
       prologue_(
           overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, 0),
       frame_pointer_(overlay_, 0),
