@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "t2_functions.h"
@@ -7,7 +8,8 @@ namespace {
 
 template <std::size_t... N>
 void fill(Function* out, std::index_sequence<N...>) {
-  ((out[N] = &function<4096 + N>), ...);
+  const std::array all{&function<4096 + N>...};
+  std::copy(all.begin(), all.end(), out);
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ struct Output {
 
 template <std::size_t... N>
 void fill(t2::Function* out, std::index_sequence<N...>) {
-  ((out[N] = &t2::function<N>), ...);
+  const std::array all{&t2::function<N>...};
+  std::copy(all.begin(), all.end(), out);
 }
 
 void write_snapshot(t2::Run& run) {
