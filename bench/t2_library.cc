@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "t2_functions.h"
@@ -8,8 +9,8 @@ namespace {
 
 template <std::size_t... N>
 void fill(Function* out, std::index_sequence<N...>) {
-  const std::array all{&function<4096 + N>...};
-  std::copy(all.begin(), all.end(), out);
+  const Function all[] = {&function<4096 + N>...};
+  std::copy(std::begin(all), std::end(all), out);
 }
 
 }  // namespace

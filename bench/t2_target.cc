@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct Output {
 
 template <std::size_t... N>
 void fill(t2::Function* out, std::index_sequence<N...>) {
-  const std::array all{&t2::function<N>...};
-  std::copy(all.begin(), all.end(), out);
+  const t2::Function all[] = {&t2::function<N>...};
+  std::copy(std::begin(all), std::end(all), out);
 }
 
 void write_snapshot(t2::Run& run) {
