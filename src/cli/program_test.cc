@@ -88,6 +88,7 @@ class Child {
 ProcessDump complete_dump() {
   ProcessDump dump = testing::sample_dump();
   dump.threads.resize(1);
+  dump.diagnoses.clear();
   return dump;
 }
 
