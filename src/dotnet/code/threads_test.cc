@@ -144,7 +144,7 @@ TEST(Exceptions, AreFollowedThroughTheirNesting) {
   Threads t;
   t.add(0x50000, 7, 100);
   const auto& l = t.layouts.exception_info;
-  for (const Address a : {0x70000, 0x71000, 0x72000, 0x73000}) t.memory.map(a, 256);
+  for (const Address a : {0x70000u, 0x71000u, 0x72000u, 0x73000u}) t.memory.map(a, 256);
   t.memory.put_u64(0x50000 + t.layouts.thread.exception_tracker.offset, 0x70000);
   t.memory.put_u64(0x70000 + l.thrown_object.offset, 0x72000);
   t.memory.put_u64(0x70000 + l.previous_nested_info.offset, 0x71000);

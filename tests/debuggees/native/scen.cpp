@@ -15,6 +15,13 @@
 
 #include <atomic>
 
+// A frame of its own, whatever the compiler learns of the function.
+#if defined(__clang__)
+#define KEEP_FRAME __attribute__((noinline, optnone))
+#else
+#define KEEP_FRAME __attribute__((noipa))
+#endif
+
 namespace {
 
 std::atomic<int> in_place{0};
@@ -109,7 +116,7 @@ void scen_spin() {
 
 int scen_call(scen_callback callback, void* argument) { return keep(callback(argument)) + 1; }
 
-__attribute__((noipa)) int scen_call_deep(scen_callback callback, void* argument, int depth) {
+KEEP_FRAME int scen_call_deep(scen_callback callback, void* argument, int depth) {
   if (depth <= 0) {
     return scen_call(callback, argument);
   }
@@ -136,7 +143,7 @@ int scen_sort(int* values, long count, int (*compare)(const void*, const void*))
   return keep(values[0]);
 }
 
-__attribute__((noipa)) int scen_native_deep(int depth) {
+KEEP_FRAME int scen_native_deep(int depth) {
   if (depth <= 0) {
     scen_block();
     return 0;
