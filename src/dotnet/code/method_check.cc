@@ -1,5 +1,7 @@
 #include "dotnet/code/method_check.h"
 
+#include <algorithm>
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -7,7 +9,7 @@ constexpr unsigned kMaxChunks = 4096, kMaxMethodsPerChunk = 512, kMaxParents = 6
 
 std::uint64_t alignment_of(const Layouts& l) {
   const auto a = l.globals.method_desc_alignment.known ? l.globals.method_desc_alignment.value : l.pointer_size;
-  return a == 0 || a > 64 ? l.pointer_size : a;
+  return a == 0 || a > 64 ? std::max<std::uint64_t>(l.pointer_size, 1) : a;
 }
 
 Address chunk_of(const RuntimeMemory& memory, Address method_desc, std::uint8_t index) {

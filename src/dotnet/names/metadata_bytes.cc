@@ -11,7 +11,8 @@ namespace mixstack::dotnet::names {
 std::shared_ptr<MetadataBytes> MetadataBytes::borrow(std::span<const std::byte> bytes,
                                                      std::shared_ptr<const void> owner) {
   std::shared_ptr<MetadataBytes> result(new MetadataBytes);
-  result->data_ = const_cast<std::byte*>(bytes.data());  // never written: only lazy objects load
+  // Never written: only lazy objects load.
+  result->data_ = const_cast<std::byte*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   result->size_ = bytes.size();
   result->owner_ = std::move(owner);
   return result;

@@ -86,7 +86,7 @@ template <class... Tables>
 constexpr CodedShape coded(unsigned bits, Tables... tables) {
   CodedShape shape{bits, {}, sizeof...(tables)};
   const std::uint8_t list[] = {static_cast<std::uint8_t>(tables)...};
-  for (unsigned i = 0; i < shape.count; i++) shape.tables[i] = list[i];
+  for (unsigned i = 0; i < shape.count; i++) shape.tables[i] = list[i];  // NOLINT: `count` is the size of `list`
   return shape;
 }
 
