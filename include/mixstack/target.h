@@ -77,7 +77,7 @@ class RootSource {
 };
 
 struct CaptureRequest {
-  std::vector<ThreadId> threads;  ///< empty: all
+  std::vector<ThreadId> threads;  ///< empty: all; ids of other processes' threads are left out, never touched
   std::chrono::milliseconds stop_timeout{20};
   std::size_t initial_stack_bytes = 64 << 10;
   std::size_t stack_byte_budget = 64 << 20;  ///< for all threads together, beyond the initial bytes

@@ -59,6 +59,11 @@ Result<void> LiveCapture::list_threads() {
     tids = std::move(*all);
   }
   if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
+  // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
+  const ThreadId first = tids.front();
+  std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
+  if (tids.empty())
+    return fail(request_.threads.empty() ? ErrorCode::no_such_process : ErrorCode::no_such_thread, first);
   slots_.reserve(tids.size() + kSpareThreads);
   for (const ThreadId tid : tids)
     slots_.push_back({tid, proc_.thread_stat(tid).value_or(ThreadStat{}), kNotRead, kNoCopy});

@@ -91,11 +91,22 @@ TEST(LiveCapture, CapturesOnlyTheThreadsAskedFor) {
   request.threads = {(*all)[3], 0x7ffffff0};
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture.has_value());
-  ASSERT_EQ(capture->threads.size(), 2u);
+  ASSERT_EQ(capture->threads.size(), 1u);
   EXPECT_EQ(capture->threads[0].tid, (*all)[3]);
   EXPECT_TRUE(capture->threads[0].captured);
-  EXPECT_FALSE(capture->threads[1].captured);
-  EXPECT_EQ(capture->threads[1].error.code, ErrorCode::no_such_thread);
+}
+
+TEST(LiveCapture, NeverTouchesAThreadOfAnotherProcess) {
+  const TestProcess process([](Shared& s) { run_threads(s, 1, 0); }, 2);
+  const TestProcess stranger([](Shared& s) { run_threads(s, 1, 0); }, 2);
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  CaptureRequest request = patient();
+  request.threads = {stranger.id()};
+  auto capture = (*target)->capture(request);
+  ASSERT_FALSE(capture.has_value());
+  EXPECT_EQ(capture.error().code, ErrorCode::no_such_thread);
+  EXPECT_EQ(capture.error().value, stranger.id());
 }
 
 TEST(LiveCapture, SlicesEqualTheMemoryOfTheStoppedProcess) {
