@@ -175,7 +175,7 @@ Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie&
   rule.origin = section.flavour == CfiFlavour::eh_frame ? StepperId::eh_frame : StepperId::debug_frame;
   const auto& ra = row.columns[cie.ra_register];
   rule.is_end_of_stack = ra.given ? ra.kind == RegisterRuleKind::undefined : !may_hold_return_address(section, cie);
-  for (std::uint8_t reg = 0; reg < row.columns.size(); reg++) {
+  for (std::uint8_t reg = 0; reg < row.columns.size(); reg++) {  // NOLINT(bugprone-too-small-loop-variable)
     const Column& c = row.columns[reg];
     if (!c.given || rule.count == UnwindRule::kMaxRules) continue;
     if (!fits(c.value)) return fail(ErrorCode::limit_exceeded, fde.offset);

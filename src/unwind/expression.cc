@@ -218,7 +218,8 @@ std::uint64_t Machine::combine(std::uint8_t op, std::uint64_t left, std::uint64_
       return right < bits ? left << right : 0;
     case kShr:
       return right < bits ? left >> right : 0;
-    case kShra:
+    case kShra:  // `bits` is 32 or 64
+      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
       return static_cast<std::uint64_t>(to_signed(left) >> (right < bits ? right : bits - 1));
     case kEq:
       return to_signed(left) == to_signed(right);

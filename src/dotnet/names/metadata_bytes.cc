@@ -12,7 +12,7 @@ std::shared_ptr<MetadataBytes> MetadataBytes::borrow(std::span<const std::byte> 
                                                      std::shared_ptr<const void> owner) {
   std::shared_ptr<MetadataBytes> result(new MetadataBytes);
   // Never written: only lazy objects load.
-  result->data_ = const_cast<std::byte*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  result->data_ = const_cast<std::byte*>(bytes.data());
   result->size_ = bytes.size();
   result->owner_ = std::move(owner);
   return result;
