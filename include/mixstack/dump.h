@@ -7,18 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "mixstack/diagnosis.h"
 #include "mixstack/frame.h"
 #include "mixstack/symbolizer.h"
 #include "mixstack/target.h"
 
 namespace mixstack {
-
-/// Something that could not be read or decided, of the process, a module, a runtime or a thread.
-struct Diagnosis {
-  Error error;
-  std::string subject;  ///< what it is about: a file, a contract, "thread 17"
-  std::string text;     ///< plain words where the code alone does not say it: what happened and what to do next
-};
 
 /// A managed runtime found in the target.
 struct RuntimeSummary {

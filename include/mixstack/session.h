@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mixstack/dump.h"
@@ -26,12 +27,24 @@ struct DumpOptions {
   WalkOptions walk;
 };
 
+/// A core file and where the files of its process may be found.
+struct CoreOptions {
+  std::string path;
+  /// Folders that stand for the root of the machine the core comes from: `DIR/usr/lib/libc.so.6`, also `DIR/libc.so.6`.
+  std::vector<std::string> sysroots;
+  std::string executable;     ///< the program's own file; empty: by the path in the core
+  bool use_own_files = true;  ///< look at the same paths on this machine, too; a file must match in any case
+};
+
 /// A process opened for walking. Not thread-safe; use one session per thread. All ptrace work happens in the calling
 /// thread, inside `dump()`; between calls the target runs freely and is not traced.
 class Session {
  public:
   /// Errors: no_such_process, permission_denied, unsupported_cpu, already_traced.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open_process(std::uint32_t pid);
+  /// Errors: io_error, unsupported (not a core), unsupported_cpu (value is the ELF machine), truncated, malformed,
+  /// limit_exceeded. Whatever else a core lacks is a diagnosis of the dump.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open_core(const CoreOptions& options);
   virtual ~Session() = default;
 
   [[nodiscard]] virtual Target& target() = 0;

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "mixstack/address.h"
+#include "mixstack/diagnosis.h"
 #include "mixstack/memory_reader.h"
 #include "mixstack/registers.h"
 #include "mixstack/result.h"
@@ -58,6 +60,10 @@ struct Capture {
   Arch arch = Arch::unknown;
   Consistency consistency = Consistency::all_stopped_together;
   std::vector<ThreadCapture> threads;
+  /// Memory that cannot change any more (a core's), for what the slices do not hold; null for a live target, whose
+  /// stacks are never read after the stop. Borrowed from the target.
+  const MemoryReader* frozen = nullptr;
+  std::uint64_t pac_mask = 0;         ///< bits of a return address that are signature, not address (AArch64)
   std::vector<MemorySlice> roots;     ///< the runtime's roots, read in the same stop (see RootSource), and stacks that
                                       ///< threads have left for an alternate signal stack
   std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
@@ -84,6 +90,15 @@ struct CaptureRequest {
   RootSource* roots = nullptr;               ///< borrowed; may be null
 };
 
+/// What ended the process, as its core tells.
+struct CrashFacts {
+  ThreadId tid = 0;                     ///< the thread that got the signal, 0: unknown
+  std::int32_t signal = 0;              ///< its number on Linux, 0: none (a core taken of a running process)
+  std::int32_t code = 0;                ///< si_code: what raised it
+  std::optional<Address> address;       ///< what was accessed or executed, for signals that say so
+  std::optional<std::uint32_t> sender;  ///< the process that sent it, for signals that are sent
+};
+
 struct TargetInfo {
   std::uint32_t pid = 0;
   Arch arch = Arch::unknown;
@@ -93,6 +108,9 @@ struct TargetInfo {
   Address program_headers = 0;  ///< AT_PHDR
   Address vdso = 0;             ///< AT_SYSINFO_EHDR
   std::uint64_t page_size = 4096;
+  std::string core_path;            ///< the core file this is; empty for a process
+  std::string comm;                 ///< the kernel's short name, where the source has it
+  std::optional<CrashFacts> crash;  ///< only of cores
 };
 
 /// Bytes of a file-backed image. Shared by everything that points into it. Bytes that were handed out once never
@@ -126,6 +144,9 @@ class Target {
   [[nodiscard]] virtual Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const = 0;
   /// The primitive: the state of threads at one instant. The target runs again when this returns.
   [[nodiscard]] virtual Result<Capture> capture(const CaptureRequest& request) = 0;
+  /// What was found wrong with the source itself so far: files that are missing or do not match, a core that was cut
+  /// off. Grows as things are asked for.
+  [[nodiscard]] virtual std::vector<Diagnosis> diagnoses() const { return {}; }
 };
 
 }  // namespace mixstack
