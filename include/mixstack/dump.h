@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mixstack/diagnosis.h"
@@ -24,13 +25,59 @@ struct RuntimeSummary {
   std::vector<Diagnosis> missing;
 };
 
+/// One entry of the stack trace that an exception object carries: where it was thrown, or passed through. The stack
+/// frame itself may be gone.
+struct ThrowFrame {
+  Address ip = 0;                ///< inside the instruction that threw or called
+  Address sp = 0;                ///< stack pointer of the frame then
+  Address method = 0;            ///< MethodDesc
+  std::uint64_t offset = 0;      ///< of `ip` in the method's native code
+  std::uint32_t symbol = 0;      ///< index into ProcessDump::symbols
+  bool ends_first_part = false;  ///< the frames up to here are of an earlier throw (ExceptionDispatchInfo)
+};
+
+/// A managed exception object. What could not be read is empty, and `error` says why.
+struct ManagedException {
+  static constexpr std::uint32_t kOutermost = ~std::uint32_t{0};
+  Address object = 0;
+  std::string type;
+  std::string message;  ///< what the object holds, cut at 4096 UTF-16 units; empty when the object holds none
+  std::uint32_t hresult = 0;
+  std::uint32_t inner_of = kOutermost;  ///< index of the exception in the chain that names this one as inner exception
+  std::vector<ThrowFrame> thrown_at;    ///< innermost first
+  bool thrown_at_is_cut = false;        ///< more frames than are kept
+  Error error;
+};
+
+/// An exception a thread is dealing with, and its inner exceptions.
+struct ExceptionInFlight {
+  /// Outermost first; every other one is an inner exception of an earlier one (AggregateException has several).
+  std::vector<ManagedException> chain;
+  bool inner_are_cut = false;  ///< more inner exceptions than are kept
+};
+
+/// Why the runtime is ending the process on this thread.
+struct RuntimeAbort {
+  enum class Kind : std::uint8_t { fail_fast, stack_overflow, unhandled_exception, runtime_failure };
+  Kind kind = Kind::runtime_failure;
+  std::string message;            ///< what FailFast was told, printable; empty when not found
+  bool message_inferred = false;  ///< found in FailFast's stack frame, a place the runtime does not describe
+};
+
 /// What the runtime's own Thread object says of a thread.
 struct ManagedThreadFacts {
   std::uint32_t managed_id = 0;
-  std::string name;            ///< Thread.Name, empty when unset
-  bool cooperative = false;    ///< GC mode: cooperative or preemptive
-  std::uint32_t state = 0;     ///< Thread::ThreadState bits
-  std::string exception_type;  ///< type of the exception in flight, empty when none
+  std::string name;                           ///< Thread.Name, empty when unset
+  bool cooperative = false;                   ///< GC mode: cooperative or preemptive
+  std::uint32_t state = 0;                    ///< Thread::ThreadState bits
+  std::vector<ExceptionInFlight> exceptions;  ///< newest first; each was thrown while the next one was handled
+  std::optional<RuntimeAbort> abort;
+
+  /// Type of the newest exception in flight, empty when there is none.
+  [[nodiscard]] std::string_view exception_type() const {
+    return exceptions.empty() || exceptions.front().chain.empty() ? std::string_view()
+                                                                  : exceptions.front().chain.front().type;
+  }
 };
 
 /// One thread: what the kernel says, what the runtime says, and the walked, named stack.

@@ -73,7 +73,7 @@ void write_managed(Writer& out, const ManagedThreadFacts& managed) {
   object.text_or_null("name", managed.name);
   object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
   object.hex("state", managed.state);
-  object.text_or_null("exception", managed.exception_type);
+  object.text_or_null("exception", managed.exception_type());
   object.close();
 }
 

@@ -71,7 +71,11 @@ TEST(Json, EveryByteInANameGivesValidJson) {
   for (ThreadDump& t : dump.threads) {
     t.comm = all;
     t.kernel_state = '\xff';
-    if (t.managed) t.managed->name = t.managed->exception_type = all;
+    if (!t.managed) continue;
+    t.managed->name = all;
+    for (ExceptionInFlight& e : t.managed->exceptions)
+      for (ManagedException& x : e.chain) x.type = x.message = all;
+    if (t.managed->abort) t.managed->abort->message = all;
   }
   dump.target.executable = dump.target.command_line[0] = dump.runtimes[0].kind = dump.runtimes[0].version = all;
   dump.diagnoses[0].subject = dump.diagnoses[0].text = all;

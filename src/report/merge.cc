@@ -19,7 +19,7 @@ void append_part(std::string& key, std::string_view part) {
 std::string reading_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options) {
   std::string key;
   append_part(key, to_string(thread.captured ? thread.trace.stop : StopReason::not_captured));
-  append_part(key, thread.managed ? thread.managed->exception_type : "");
+  append_part(key, thread.managed ? thread.managed->exception_type() : std::string_view());
   for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
     const Frame& frame = thread.trace.frames[i];
     if (!is_shown(frame, options)) continue;

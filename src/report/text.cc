@@ -68,8 +68,8 @@ std::string thread_text(const ProcessDump& dump, const ThreadDump& thread) {
     text += thread.managed->cooperative ? ", cooperative" : ", preemptive";
   }
   if (const std::string state = doing(dump, thread); !state.empty()) text += ", " + state;
-  if (thread.managed && !thread.managed->exception_type.empty())
-    text += ", exception " + escape_for_terminal(thread.managed->exception_type);
+  if (thread.managed && !thread.managed->exception_type().empty())
+    text += ", exception " + escape_for_terminal(thread.managed->exception_type());
   return text;
 }
 

@@ -54,7 +54,11 @@ TEST(Text, NothingOfTheTargetReachesTheTerminalUnescaped) {
   for (SymbolInfo& s : dump.symbols) s.name = s.raw_name = s.module = s.file = s.note = evil;
   for (ThreadDump& t : dump.threads) {
     t.comm = evil;
-    if (t.managed) t.managed->name = t.managed->exception_type = evil;
+    if (!t.managed) continue;
+    t.managed->name = evil;
+    for (ExceptionInFlight& e : t.managed->exceptions)
+      for (ManagedException& x : e.chain) x.type = x.message = evil;
+    if (t.managed->abort) t.managed->abort->message = evil;
   }
   const std::string text = text_of(dump);
   for (const char* bad : {"\x1b", "\x07", "\xff", "\xe2\x80\xae", "\xc2\x9b"})

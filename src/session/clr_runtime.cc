@@ -103,7 +103,12 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
   if (auto name = dotnet::thread_name(memory, thread)) facts.name = std::move(*name);
   const auto chain = dotnet::current_exceptions(memory, thread);
   if (!chain.exceptions.empty() && chain.exceptions.front().method_table != 0)
-    if (auto type = names_->type_name(chain.exceptions.front().method_table)) facts.exception_type = std::move(*type);
+    if (auto type = names_->type_name(chain.exceptions.front().method_table)) {
+      ManagedException exception;
+      exception.object = chain.exceptions.front().object;
+      exception.type = std::move(*type);
+      facts.exceptions.push_back({{std::move(exception)}, false});
+    }
   return facts;
 }
 

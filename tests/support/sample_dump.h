@@ -59,7 +59,7 @@ inline ThreadDump sample_thread(ThreadId tid) {
   thread.kernel_state = 'S';
   thread.syscall = 202;
   thread.captured = true;
-  thread.managed = ManagedThreadFacts{7, "cart", false, 0x1020, {}};
+  thread.managed = ManagedThreadFacts{7, "cart", false, 0x1020, {}, {}};
   auto& frames = thread.trace.frames;
   frames.push_back(frame_at(0x7f12ab10d19d, 0x7f0000001000, FrameKind::native, 0, 0x10d19d));
   frames.back().found_by = StepperId::initial;
@@ -94,7 +94,9 @@ inline ProcessDump sample_dump() {
   cut.symbols.resize(1);
   cut.trace.stop = StopReason::no_unwind_info;
   cut.trace.stop_error = {ErrorCode::no_unwind_info, 0, 0x7f12ab10d19d};
-  cut.managed->exception_type = "System.InvalidOperationException";
+  ManagedException exception;
+  exception.type = "System.InvalidOperationException";
+  cut.managed->exceptions.push_back({{exception}, false});
   ThreadDump& stuck = dump.threads.emplace_back();
   stuck.tid = stuck.ns_tid = 4714;
   stuck.comm = "stuck";
