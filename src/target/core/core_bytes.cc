@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
+#include <cstring>
+
+#include "target/core/core_stream.h"
+#include "target/core/sparse_spool.h"
 
 namespace mixstack::target {
 namespace {
@@ -18,6 +21,41 @@ Result<base::ScopedFd> open_input(const std::string& path) {
   if (error == ENOENT || error == ENOTDIR) return fail(ErrorCode::not_found, 0, error);
   if (error == EACCES || error == EPERM) return fail(ErrorCode::permission_denied, 0, error);
   return fail(ErrorCode::io_error, 0, error);
+}
+
+std::string no_temporary_file(const std::string& folder, const Error& error) {
+  return "a compressed or piped core is unpacked into a temporary file, and none could be made in " + folder + " (" +
+         std::strerror(error.os_error) + "): set TMPDIR to a folder with room for the whole core";
+}
+
+std::string reason(const StreamOutcome& outcome, const std::string& folder) {
+  const std::string stream = outcome.encoding == CoreEncoding::plain
+                                 ? "the piped core"
+                                 : std::string("the ") + name_of(outcome.encoding) + " stream";
+  switch (outcome.end) {
+    case CoreStreamEnd::whole:
+      break;
+    case CoreStreamEnd::cut_off:
+      return stream + " ends early: the file was not written or copied to its end";
+    case CoreStreamEnd::damaged:
+      return stream + " is damaged (" + outcome.why +
+             "), and what lies before that place may be wrong too: copy it again";
+    case CoreStreamEnd::limit:
+      if (outcome.why.empty()) return stream + " expands beyond the limit: unpack it and pass the unpacked file";
+      return stream + " needs more memory to unpack than allowed (" + outcome.why +
+             "): unpack it with its own tool and pass the unpacked file";
+    case CoreStreamEnd::disk_full:
+      if (outcome.error.os_error == ENOSPC)
+        return "no more room for " + stream + " in " + folder + ": set TMPDIR to a folder with room for the whole core";
+      return stream + " could not be unpacked to " + folder + " (" + std::strerror(outcome.error.os_error) + ")";
+    case CoreStreamEnd::read_error:
+      return stream + " could not be read further (" + std::strerror(outcome.error.os_error) + ")";
+  }
+  return stream;
+}
+
+std::string early_end(const StreamOutcome& outcome, std::uint64_t size, const std::string& folder) {
+  return reason(outcome, folder) + ". The first " + std::to_string(size) + " bytes of the core are used";
 }
 
 }  // namespace
@@ -38,8 +76,7 @@ const char* name_of(CoreEncoding encoding) {
   return "unknown";
 }
 
-CoreBytes::CoreBytes(base::ScopedFd fd, std::string path, std::uint64_t size)
-    : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+CoreBytes::CoreBytes(base::ScopedFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
 Result<std::unique_ptr<CoreBytes>> CoreBytes::open(const std::string& path) { return open(path, {}); }
 
@@ -50,12 +87,36 @@ Result<std::unique_ptr<CoreBytes>> CoreBytes::open(const std::string& path, cons
 }
 
 Result<std::unique_ptr<CoreBytes>> CoreBytes::from_fd(base::ScopedFd fd, std::string path,
-                                                      const CoreBytesOptions& /*options*/) {
+                                                      const CoreBytesOptions& options) {
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return fail(ErrorCode::io_error, 0, errno);
-  if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported, st.st_mode);
-  return std::unique_ptr<CoreBytes>(
-      new CoreBytes(std::move(fd), std::move(path), static_cast<std::uint64_t>(st.st_size)));
+  const bool regular = S_ISREG(st.st_mode);
+  if (!regular && !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) return fail(ErrorCode::unsupported, st.st_mode);
+  std::unique_ptr<CoreBytes> core(new CoreBytes(std::move(fd), std::move(path)));
+  if (regular && encoding_of_file(core->fd_.get()) == CoreEncoding::plain) {
+    core->size_ = static_cast<std::uint64_t>(st.st_size);
+  } else {
+    core->spool(options);
+  }
+  return core;
+}
+
+void CoreBytes::spool(const CoreBytesOptions& options) {
+  const auto input = std::move(fd_);
+  const std::string folder = temporary_folder(options.temporary_folder);
+  auto spool = SparseSpool::create(folder, {options.max_size, options.keep_free});
+  if (!spool) {
+    encoding_ = encoding_of_file(input.get());
+    stream_end_ = CoreStreamEnd::disk_full;
+    diagnosis_ = Diagnosis{spool.error(), path_, no_temporary_file(folder, spool.error())};
+    return;
+  }
+  const auto outcome = spool_stream(input.get(), *spool);
+  size_ = spool->size();
+  fd_ = spool->take();
+  encoding_ = outcome.encoding;
+  stream_end_ = outcome.end;
+  if (truncated()) diagnosis_ = Diagnosis{outcome.error, path_, early_end(outcome, size_, folder)};
 }
 
 Result<std::size_t> CoreBytes::read_at(std::uint64_t offset, std::span<std::byte> out) const {

@@ -23,7 +23,7 @@ enum class CoreStreamEnd : std::uint8_t {
   cut_off,     ///< the input ended inside the stream
   damaged,     ///< the stream contradicts itself or its checksum: bytes already given may be wrong too
   limit,       ///< more than `CoreBytesOptions::max_size`, or a decoder that wants more memory than it may have
-  disk_full,   ///< the temporary file's file system or a file size limit leaves no more room
+  disk_full,   ///< there is no temporary file, or its file system has no more room to spare
   read_error,  ///< the input could not be read further
 };
 
@@ -40,8 +40,9 @@ struct CoreBytesOptions {
 class CoreBytes final {
  public:
   /// Opens a regular file, a FIFO, or standard input ("-"); compressed (.zst, .gz, .lz4, .xz) or not. Fails when the
-  /// input or the temporary file cannot be opened (`not_found`, `permission_denied`, `io_error`) or is a directory,
-  /// device or terminal (`unsupported`); what goes wrong later shortens the bytes and is told by `diagnosis()`.
+  /// input cannot be opened (`not_found`, `permission_denied`, `io_error`) or is a directory,
+  /// device or terminal (`unsupported`); what goes wrong later, down to a temporary file that cannot be made, shortens
+  /// the bytes (to none) and is told by `diagnosis()`.
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path);
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path,
                                                                const CoreBytesOptions& options);
@@ -66,7 +67,8 @@ class CoreBytes final {
   [[nodiscard]] const std::optional<Diagnosis>& diagnosis() const { return diagnosis_; }
 
  private:
-  CoreBytes(base::ScopedFd fd, std::string path, std::uint64_t size);
+  CoreBytes(base::ScopedFd fd, std::string path);
+  void spool(const CoreBytesOptions& options);
 
   base::ScopedFd fd_;
   std::string path_;

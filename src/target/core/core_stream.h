@@ -1,0 +1,30 @@
+// From a compressed or piped core to a temporary file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/scoped_fd.h"
+#include "target/core/core_bytes.h"
+#include "target/core/sparse_spool.h"
+
+namespace mixstack::target {
+
+/// How far a stream was read, and why not further.
+struct StreamOutcome {
+  CoreEncoding encoding = CoreEncoding::plain;
+  CoreStreamEnd end = CoreStreamEnd::whole;
+  Error error;                   ///< for all ends but `whole`
+  std::string why;               ///< the decoder's words, for `damaged` and `limit`
+  std::uint64_t input_read = 0;  ///< bytes of the input used
+};
+
+/// What a file that can be read at any offset begins with, to know whether it has to be spooled at all.
+[[nodiscard]] CoreEncoding encoding_of_file(int fd);
+
+/// Reads `fd` from its beginning (a regular file) or from where it stands (a pipe or socket) to its end, decompresses
+/// by the first bytes, and gives everything to `spool`, finish() included. Several frames of one encoding count as one
+/// stream. Skippable frames and zeros between and after frames are passed over.
+[[nodiscard]] StreamOutcome spool_stream(int fd, SparseSpool& spool);
+
+}  // namespace mixstack::target
