@@ -19,9 +19,9 @@ namespace mixstack::walk {
 /// nothing else of it: it is the witness of a transition and the way out when code between cannot be unwound.
 struct Checkpoint {
   Address address = 0;           ///< where the record lies on the stack
-  bool resumes = false;          ///< `context` is valid: an active record that restores a managed context
+  bool resumes = false;          ///< an active record that restores a managed context
   bool interrupted = false;      ///< the context's pc was interrupted (fault, suspension), not a return address
-  Registers context;             ///< only the registers the record restores are known
+  Registers context;             ///< only the registers the record restores are known; none: it restores nothing
   std::uint32_t identifier = 0;  ///< the runtime's number of the record's type
   Address method = 0;            ///< handle of the method it stands for, 0 when none
 };

@@ -194,7 +194,7 @@ class Walk {
 
   /// On arrival at a managed frame, asks the second witness; may go back and take its word instead.
   void settle_arrival() {
-    if (cursor_.frame.kind != FrameKind::managed) return;
+    if (leave_handlers_stack() || cursor_.frame.kind != FrameKind::managed) return;
     switch (witness_.arrive(cursor_.frame.sp)) {
       case Verdict::agrees:
         confirm();
@@ -215,6 +215,21 @@ class Walk {
         }
         return;
     }
+  }
+
+  /// A stack overflow is handled on a stack of its own, called from a fake frame at that stack's top: the pc it leads
+  /// to is right and the sp is not. The Frame that was made on the handler's stack knows both.
+  bool leave_handlers_stack() {
+    if (!in_native_run_ || trace_.frames.empty()) return false;
+    const Checkpoint* c = witness_.interruption(cursor_.frame.pc.raw(), {run_sp_, cursor_.frame.sp});
+    if (c == nullptr || c->context.sp() == cursor_.frame.sp) return false;
+    witness_.resume_at(*c);
+    adopt_interruption(*c);
+    cursor_.frame.sp = c->context.sp();
+    trace_.frames.back().cfa = 0;
+    confirm();
+    cursor_.frame.trust = step_trust_ = Trust::certain;
+    return true;
   }
 
   /// A fault is dispatched on a fake call frame whose CFI restores only pc, sp and the frame pointer (CoreCLR's

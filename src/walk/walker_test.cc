@@ -104,6 +104,37 @@ TEST(Walker, AFaultsRegistersComeFromTheFrameThatKeptThem) {
   EXPECT_EQ(t.registers[1].get(x86_64_reg::rbx), 77u);
 }
 
+TEST(Walker, AnOverflowHandledOnItsOwnStackGoesOnWhereTheFrameSays) {
+  // Handler's stack 100..300, its Frame at 150; the overflowing stack lies below. The fake call frame leads to sp 300.
+  auto c = checkpoint(150, 2, 40);
+  c.interrupted = true;
+  const auto outer = checkpoint(60, 4, 70);
+  auto t = walk({{1, {kNative, StepStatus::caller, 9, 200}},
+                 {9, {kNative, StepStatus::caller, 2, 300}},
+                 {2, {kManaged, StepStatus::caller, 3, 50}},
+                 {3, {kNative, StepStatus::caller, 4, 70}},
+                 {4, {kManaged, kEnd}}},
+                {c, outer});
+  EXPECT_EQ(pcs(t), (Pcs{1, 9, 2, 3, 4}));
+  EXPECT_EQ(t.stop, StopReason::end_of_stack);
+  EXPECT_EQ(t.frames[2].sp, 40u);
+  EXPECT_TRUE(t.frames[2].is_interrupted);
+  for (const Frame& f : t.frames) {
+    EXPECT_EQ(f.trust, Trust::certain);
+    EXPECT_FALSE(f.witness_disagrees);
+  }
+}
+
+TEST(Walker, AnEqualAddressFurtherOutIsNotWhereTheFaultWas) {
+  // 2 is both where the outer activation faulted and where the inner one continues.
+  auto c = checkpoint(350, 2, 400);
+  c.interrupted = true;
+  auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kFailed}}}, {c});
+  ASSERT_GE(t.frames.size(), 2u);
+  EXPECT_EQ(t.frames[1].sp, 200u);
+  EXPECT_FALSE(t.frames[1].is_interrupted);
+}
+
 TEST(Walker, ADoubtfulStepStaysMarkedWhenTheChainIsConfirmed) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200, Trust::inferred}},
                  {2, {kManaged, StepStatus::caller, 3, 300}},

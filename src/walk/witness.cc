@@ -1,5 +1,7 @@
 #include "walk/witness.h"
 
+#include <algorithm>
+
 namespace mixstack::walk {
 
 Verdict Witness::arrive(Address sp) {
@@ -28,8 +30,14 @@ const Checkpoint* Witness::way_out(Address sp) const {
   return nullptr;
 }
 
+const Checkpoint* Witness::interruption(Address pc, AddressRange where) const {
+  for (std::size_t i = next_; i < checkpoints_.size() && where.contains(checkpoints_[i].address); i++)
+    if (checkpoints_[i].interrupted && checkpoints_[i].context.pc() == pc) return &checkpoints_[i];
+  return nullptr;
+}
+
 void Witness::resume_at(const Checkpoint& checkpoint) {
-  while (next_ < checkpoints_.size() && checkpoints_[next_].address <= checkpoint.address) next_++;
+  next_ = std::max(next_, static_cast<std::size_t>(&checkpoint - checkpoints_.data()) + 1);
 }
 
 }  // namespace mixstack::walk

@@ -32,7 +32,9 @@ class Witness {
   [[nodiscard]] const Checkpoint& next() const { return checkpoints_[next_]; }
   /// The next checkpoint from which a walk that is stuck at `sp` may resume, or null. Does not consume it.
   [[nodiscard]] const Checkpoint* way_out(Address sp) const;
-  /// Consumes everything up to and including `checkpoint`.
+  /// The next checkpoint inside `where` that keeps the context of code interrupted at `pc`, or null.
+  [[nodiscard]] const Checkpoint* interruption(Address pc, AddressRange where) const;
+  /// Consumes everything up to and including `checkpoint`, which is one of this thread's.
   void resume_at(const Checkpoint& checkpoint);
 
  private:

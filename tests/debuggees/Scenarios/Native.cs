@@ -39,6 +39,7 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_block_string")] public static extern int BlockString([MarshalAs(UnmanagedType.LPStr)] string text);
     [DllImport(Library, EntryPoint = "scen_block_struct")] public static extern int BlockStruct(ref NativeStrings strings);
     [DllImport(Library, EntryPoint = "scen_block_errno", SetLastError = true)] public static extern int BlockErrno();
+    [DllImport(Library, EntryPoint = "scen_fault")] public static extern int Fault(nint nowhere = 0);
     [DllImport(Library, EntryPoint = "scen_announce")] public static extern void Announce(int expected);
     [DllImport(Library, EntryPoint = "scen_spin")] public static extern void Spin();
     [DllImport(Library, EntryPoint = "scen_spin"), SuppressGCTransition] public static extern void SpinWithoutTransition();

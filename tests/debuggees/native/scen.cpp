@@ -96,6 +96,11 @@ int scen_block_errno() {
   return keep(-1);
 }
 
+int scen_fault(int* nowhere) {
+  *keep(nowhere) = 1;
+  return 1;
+}
+
 void scen_announce(int expected) {
   const timespec moment = {0, 300'000'000};
   do {

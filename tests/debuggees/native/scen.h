@@ -21,6 +21,8 @@ int scen_block_errno();
 // Prints READY itself, from native code, when so many have counted themselves in place; then blocks.
 void scen_announce(int expected);
 void scen_spin();
+// Writes where it must not.
+int scen_fault(int* nowhere);
 
 int scen_call(scen_callback callback, void* argument);
 int scen_call_deep(scen_callback callback, void* argument, int depth);

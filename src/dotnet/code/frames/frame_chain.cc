@@ -20,13 +20,21 @@ Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address) {
   return FrameRecord{address, frame_type_of(memory.layouts(), *identifier), *identifier};
 }
 
+// A stack overflow is handled on a stack of its own (EEPolicy::HandleFatalStackOverflow in
+// src/coreclr/vm/eepolicy.cpp): the newest Frame lies there, a FaultingExceptionFrame with the registers at the
+// overflow.
+static bool is_handlers_frame(const RuntimeMemory& memory, const FrameChain& chain, Address at) {
+  if (!chain.frames.empty()) return false;
+  const auto frame = read_frame(memory, at);
+  return frame && frame->type == FrameType::faulting_exception;
+}
+
 FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack) {
   FrameChain chain;
-  Address at = first;
+  Address at = first, above = 0;
   while (at != memory.all_ones()) {
-    const bool ascends = chain.frames.empty() || at > chain.frames.back().address;
     const bool inside = stack.empty() || stack.contains(at);
-    if (at == 0 || at % memory.pointer_size() != 0 || !ascends || !inside) {
+    if (at % memory.pointer_size() != 0 || at <= above || (!inside && !is_handlers_frame(memory, chain, at))) {
       chain.error = {ErrorCode::malformed, 0, at};
       break;
     }
@@ -41,6 +49,7 @@ FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const Ad
       break;
     }
     chain.frames.push_back(*frame);
+    if (inside) above = at;
     at = *next;
   }
   return chain;

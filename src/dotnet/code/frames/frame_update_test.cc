@@ -316,6 +316,17 @@ TEST(FrameChain, EndsAtAllOnesAndRefusesListsThatDoNotAscend) {
   EXPECT_EQ(frame_name(t.layouts, 0x999), "");
   EXPECT_TRUE(read_frame_chain(t.runtime(), ~Address{0}, {}).frames.empty());
 
+  // The newest may be what the handler of a stack overflow left on its own stack, no other.
+  t.put_frame(0x9000, FrameType::faulting_exception, 0x2000);
+  chain = read_frame_chain(t.runtime(), 0x9000, {0x1000, 0x4000});
+  EXPECT_EQ(chain.frames.size(), 3u);
+  EXPECT_EQ(chain.error.code, ErrorCode::none);
+  t.put_frame(0x9000, FrameType::inlined_call, 0x2000);
+  EXPECT_EQ(read_frame_chain(t.runtime(), 0x9000, {0x1000, 0x4000}).error.value, 0x9000u);
+  t.put_frame(0x9000, FrameType::faulting_exception, 0x9800);
+  t.put_frame(0x9800, FrameType::faulting_exception, 0x2000);
+  EXPECT_EQ(read_frame_chain(t.runtime(), 0x9000, {0x1000, 0x4000}).error.value, 0x9800u);
+
   t.memory.put_u64(0x3000 + 8, 0x1000);  // a cycle
   chain = read_frame_chain(t.runtime(), 0x1000, {});
   EXPECT_EQ(chain.frames.size(), 3u);
