@@ -30,17 +30,17 @@ CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const objec
                          symbolize::ElfSymbols& symbols, const WalkOptions& options)
     : capture_(capture),
       overlay_(capture, &live),
-      only_copied_(capture, nullptr),
+      only_copied_(capture, capture.frozen),
       runtimes_(runtimes),
       regions_(regions),
-      native_(modules, capture.arch, 0),
+      native_(modules, capture.arch, capture.pac_mask),
       copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
       undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
       newborn_(overlay_, native_),
       trampoline_(overlay_),
       prologue_(
-          overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, 0),
-      frame_pointer_(overlay_, 0),
+          overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, capture.pac_mask),
+      frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
   std::vector<walk::FrameStepper*> owners{&native_};
   for (const auto& runtime : runtimes_) {

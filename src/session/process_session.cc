@@ -2,12 +2,21 @@
 
 #include "session/capture_walk.h"
 #include "symbolize/symbolizer.h"
+#include "target/core/core_target.h"
 #include "target/live/live_target.h"
 
 namespace mixstack {
 
 Result<std::unique_ptr<Session>> Session::open_process(std::uint32_t pid) {
   auto target = target::open_live(pid);
+  if (!target) return fail(target.error());
+  return session::ProcessSession::open(std::move(*target));
+}
+
+Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) {
+  auto bytes = target::CoreBytes::open(options.path);
+  if (!bytes) return fail(bytes.error());
+  auto target = target::open_core(std::move(*bytes), {options.sysroots, options.executable, {}, options.use_own_files});
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }
@@ -65,6 +74,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.diagnoses = walk.take_diagnoses();
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
+  const auto of_target = target_->diagnoses();
+  dump.diagnoses.insert(dump.diagnoses.end(), of_target.begin(), of_target.end());
   return dump;
 }
 

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include <cstdio>
 
 #include "object/file_bytes.h"
+#include "target/rooted_open.h"
 
 namespace mixstack::target {
 namespace {
@@ -27,20 +26,11 @@ constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   return {ErrorCode::io_error, error, 0};
 }
 
-/// Opens a path below the process's root. RESOLVE_IN_ROOT keeps absolute links and ".." inside that root: without it
-/// a link in the target's container would be followed into our own file system.
 [[nodiscard]] Result<base::ScopedFd> open_in_root(const ProcDir& proc, const std::string& path) {
   if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
   auto root = proc.open_memory_file("root", O_PATH | O_DIRECTORY);
   if (!root) return root;
-  open_how how{};
-  how.flags = kReadFlags;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const std::string relative =
-      path.substr(path.find_first_not_of('/') == std::string::npos ? 1 : path.find_first_not_of('/'));
-  const long fd = ::syscall(SYS_openat2, root->get(), relative.empty() ? "." : relative.c_str(), &how, sizeof how);
-  if (fd < 0) return fail(open_failure(errno));
-  return base::ScopedFd(static_cast<int>(fd));
+  return open_below(root->get(), path);
 }
 
 /// Device numbers of the mapping list and of stat differ by design on these: btrfs sub-volumes and overlays have

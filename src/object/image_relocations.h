@@ -1,0 +1,32 @@
+// What a loader changes in the bytes of an image when it loads it: applied to bytes that come from the file instead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "object/elf_image.h"
+#include "object/pe_image.h"
+
+namespace mixstack::object {
+
+/// A pointer-sized word that the loader writes.
+struct Relocation {
+  std::uint64_t address = 0;  ///< link-time address (PE: RVA)
+  std::uint64_t value = 0;    ///< what is there after loading, minus the load bias; unused when not `known`
+  bool known = true;          ///< false: it depends on other images or on the CPU
+};
+
+/// Ascending by address, one per address. `RELATIVE` relocations of DT_RELA and DT_RELR are known, all others are
+/// listed as not known. At most `kMaxRelocations`; a table that is damaged ends where the damage begins.
+[[nodiscard]] std::vector<Relocation> read_relocations(const ElfImage& image);
+/// The base relocations of a PE image over its file's bytes; values are those for the preferred base, made relative.
+[[nodiscard]] std::vector<Relocation> read_relocations(const PeImage& image);
+
+inline constexpr std::size_t kMaxRelocations = 4'000'000;
+
+/// Writes what the loader wrote into `bytes`, which were read from the file for `address` (link-time). Words that are
+/// not known become zero: no pointer, rather than one that never was. Words cut by the ends are handled bytewise.
+void apply_relocations(const std::vector<Relocation>& relocations, std::uint64_t load_bias, std::uint64_t address,
+                       std::span<std::byte> bytes);
+
+}  // namespace mixstack::object

@@ -1,0 +1,57 @@
+// The ELF headers of a core file: which memory it holds, and where.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mixstack/diagnosis.h"
+#include "mixstack/target.h"
+#include "target/core/core_bytes.h"
+
+namespace mixstack::target {
+
+/// A mapping of the process (PT_LOAD). What lies beyond `dumped` was not written to the core, which does not mean that
+/// it was zero: the kernel leaves out what its filter says, gdb and createdump what they choose.
+struct CoreSegment {
+  AddressRange range;
+  std::uint64_t file_offset = 0;
+  std::uint64_t dumped = 0;  ///< bytes of the range, from its start, that the file holds
+  bool readable = false, writable = false, executable = false;
+};
+
+/// What the headers say, each number checked: segments ascend by address and do not overlap, and what they claim lies
+/// inside the file. Immutable.
+class CoreFile {
+ public:
+  /// Errors: malformed (no ELF), unsupported (not a core; value is e_type), unsupported_cpu (value is e_machine),
+  /// truncated (ends within its headers), io_error.
+  [[nodiscard]] static Result<CoreFile> read(std::shared_ptr<const CoreBytes> bytes);
+
+  [[nodiscard]] const CoreBytes& bytes() const { return *bytes_; }
+  [[nodiscard]] Arch arch() const { return arch_; }
+  [[nodiscard]] const std::vector<CoreSegment>& segments() const { return segments_; }
+  /// All PT_NOTE segments, one after the other, as far as the file holds them.
+  [[nodiscard]] const std::vector<std::byte>& notes() const { return notes_; }
+  /// What contradicts itself or is missing.
+  [[nodiscard]] const std::vector<Diagnosis>& diagnoses() const { return diagnoses_; }
+  [[nodiscard]] std::shared_ptr<const CoreBytes> shared_bytes() const { return bytes_; }
+
+ private:
+  struct Damage {  // of all segments together: one diagnosis each, however many there are
+    std::uint64_t beyond_the_end = 0, missing_bytes = 0, lying = 0, overlapping = 0, notes_left_out = 0;
+  };
+  explicit CoreFile(std::shared_ptr<const CoreBytes> bytes) : bytes_(std::move(bytes)) {}
+  [[nodiscard]] Result<void> read_headers(Damage& damage);
+  void add_segment(const struct ProgramHeader& header, Damage& damage);
+  void add_notes(const struct ProgramHeader& header, Damage& damage);
+  void put_in_order(Damage& damage);
+  void describe(const Damage& damage);
+
+  std::shared_ptr<const CoreBytes> bytes_;
+  Arch arch_ = Arch::unknown;
+  std::vector<CoreSegment> segments_;
+  std::vector<std::byte> notes_;
+  std::vector<Diagnosis> diagnoses_;
+};
+
+}  // namespace mixstack::target

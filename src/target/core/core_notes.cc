@@ -1,0 +1,193 @@
+#include "target/core/core_notes.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "base/byte_cursor.h"
+
+namespace mixstack::target {
+namespace {
+
+constexpr std::uint32_t kArmPacMask = 0x406;  // NT_ARM_PAC_MASK, include/uapi/linux/elf.h
+constexpr std::size_t kMaxThreads = 200'000;  // Linux: pid_max is at most 4 million, 32,768 unless raised
+constexpr std::size_t kMaxMappings = 1'000'000;
+constexpr std::size_t kMaxPath = 4096;
+
+// struct elf_prstatus, LP64.
+constexpr std::size_t kCurrentSignal = 12, kThreadId = 32, kRegisters = 112;
+// struct elf_prpsinfo, LP64.
+constexpr std::size_t kStateName = 1, kPid = 24, kName = 40, kNameSize = 16, kArguments = 56, kArgumentsSize = 80;
+
+[[nodiscard]] std::string text_at(std::span<const std::byte> bytes, std::size_t offset, std::size_t size) {
+  if (offset > bytes.size() || bytes.size() - offset < size) return {};
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
+  return {text, strnlen(text, size)};
+}
+
+[[nodiscard]] std::optional<SignalInfo> decode_signal(std::span<const std::byte> bytes) {
+  base::ByteCursor c(bytes);
+  SignalInfo info;
+  info.signal = c.read<std::int32_t>();
+  (void)c.u32();
+  info.code = c.read<std::int32_t>();
+  (void)c.u32();
+  info.address = c.u64();
+  if (!c.ok()) return std::nullopt;
+  info.sender = static_cast<std::uint32_t>(info.address);
+  return info;
+}
+
+[[nodiscard]] std::size_t register_bytes(Arch arch) { return arch == Arch::aarch64 ? 34 * 8 : 27 * 8; }
+
+/// Collects notes in their order: those behind an NT_PRSTATUS are of that thread.
+class NoteReader {
+ public:
+  explicit NoteReader(Arch arch) : arch_(arch) {}
+
+  void take(const CoreNote& note) {
+    if (note.owner == "CORE") return take_core(note);
+    if (note.owner == "LINUX" && note.type == kArmPacMask && note.bytes.size() >= 16 && !out_.threads.empty())
+      out_.threads.back().pac_mask = base::load_at<std::uint64_t>(note.bytes, 8).value_or(0);
+  }
+  [[nodiscard]] CoreNotes finish() {
+    if (duplicates_ != 0)
+      complain(ErrorCode::malformed, "threads", fmt::format("{} threads are listed twice", duplicates_), duplicates_);
+    if (short_ != 0) complain(ErrorCode::truncated, "notes", fmt::format("{} notes are too short", short_), short_);
+    return std::move(out_);
+  }
+  void complain(ErrorCode code, std::string subject, std::string text, std::uint64_t value = 0) {
+    out_.diagnoses.push_back({{code, 0, value}, std::move(subject), std::move(text)});
+  }
+
+ private:
+  void take_core(const CoreNote& note) {
+    switch (note.type) {
+      case NT_PRSTATUS:
+        return take_thread(note.bytes);
+      case NT_PRPSINFO:
+        return take_process(note.bytes);
+      case NT_SIGINFO:
+        return take_signal(note.bytes);
+      case NT_AUXV:
+        if (out_.auxv.empty()) out_.auxv.assign(note.bytes.begin(), note.bytes.end());
+        return;
+      case NT_FILE:
+        return take_files(note.bytes);
+      default:
+        return;
+    }
+  }
+
+  void take_thread(std::span<const std::byte> bytes) {
+    const auto tid = base::load_at<std::uint32_t>(bytes, kThreadId);
+    if (!tid || bytes.size() < kRegisters + register_bytes(arch_)) {
+      short_++;
+      return;
+    }
+    if (out_.threads.size() >= kMaxThreads || !seen_.insert(*tid).second) {
+      duplicates_++;
+      return;
+    }
+    CoreThread thread;
+    thread.tid = *tid;
+    thread.signal = base::load_at<std::int16_t>(bytes, kCurrentSignal).value_or(0);
+    thread.registers = decode_register_set(arch_, bytes.subspan(kRegisters, register_bytes(arch_)));
+    out_.threads.push_back(std::move(thread));
+  }
+
+  void take_process(std::span<const std::byte> bytes) {
+    out_.pid = base::load_at<std::uint32_t>(bytes, kPid).value_or(0);
+    if (const auto state = base::load_at<char>(bytes, kStateName); state && *state > ' ' && *state < 127)
+      out_.state = *state;
+    out_.comm = text_at(bytes, kName, kNameSize);
+    out_.arguments = text_at(bytes, kArguments, kArgumentsSize);
+    while (out_.arguments.ends_with(' ')) out_.arguments.pop_back();
+  }
+
+  /// The kernel writes one for the process, behind the first thread; gdb writes one for each.
+  void take_signal(std::span<const std::byte> bytes) {
+    const auto info = decode_signal(bytes);
+    if (!info) {
+      short_++;
+      return;
+    }
+    if (!out_.signal_info) out_.signal_info = info;
+    if (!out_.threads.empty() && !out_.threads.back().signal_info) out_.threads.back().signal_info = info;
+  }
+
+  void take_files(std::span<const std::byte> bytes) {
+    base::ByteCursor c(bytes);
+    const std::uint64_t count = c.u64(), page = c.u64();
+    if (!c.ok() || count > c.remaining() / 24 || count > kMaxMappings || page == 0 || page > (1 << 30)) {
+      complain(ErrorCode::malformed, "NT_FILE", "the list of mapped files cannot be read: images have no names", count);
+      return;
+    }
+    base::ByteCursor names(bytes, 16 + static_cast<std::size_t>(count) * 24);
+    for (std::uint64_t i = 0; i < count; i++) {
+      CoreMapping m;
+      m.range.begin = c.u64();
+      m.range.end = c.u64();
+      m.file_offset = c.u64() * page;
+      m.path = names.cstring().substr(0, kMaxPath);
+      if (!names.ok()) {
+        complain(ErrorCode::truncated, "NT_FILE", fmt::format("{} of {} mapped files have no name", count - i, count),
+                 i);
+        return;
+      }
+      if (m.range.begin < m.range.end) out_.mappings.push_back(std::move(m));
+    }
+  }
+
+  Arch arch_;
+  CoreNotes out_;
+  std::unordered_set<ThreadId> seen_;
+  std::size_t duplicates_ = 0, short_ = 0;
+};
+
+}  // namespace
+
+std::vector<CoreNote> split_notes(std::span<const std::byte> notes) {
+  std::vector<CoreNote> out;
+  base::ByteCursor c(notes);
+  while (c.remaining() >= 12) {
+    CoreNote note;
+    const std::uint32_t name_size = c.u32(), size = c.u32();
+    note.type = c.u32();
+    const auto name = c.bytes(name_size);
+    c.skip(-std::uint64_t{name_size} & 3);
+    note.bytes = c.bytes(size);
+    if (!c.ok()) break;
+    note.owner = {reinterpret_cast<const char*>(name.data()), name.size()};
+    note.owner = note.owner.substr(0, note.owner.find('\0'));
+    out.push_back(note);
+    // The padding of the last note may be missing.
+    c.skip(std::min<std::uint64_t>(-std::uint64_t{size} & 3, c.remaining()));
+  }
+  return out;
+}
+
+CoreNotes read_core_notes(std::span<const std::byte> notes, Arch arch) {
+  NoteReader reader(arch);
+  std::size_t used = 0;
+  for (const CoreNote& note : split_notes(notes)) {
+    reader.take(note);
+    used = static_cast<std::size_t>(note.bytes.data() + note.bytes.size() - notes.data());
+  }
+  if (notes.size() >= used + 12)
+    reader.complain(ErrorCode::malformed, "notes",
+                    fmt::format("the notes cannot be read beyond {} of {} bytes", used, notes.size()), used);
+  CoreNotes out = reader.finish();
+  if (out.threads.empty())
+    out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_PRSTATUS", "the core lists no threads"});
+  if (out.auxv.empty())
+    out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_AUXV", "the core has no auxiliary vector"});
+  if (out.mappings.empty())
+    out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_FILE", "the core does not say which files were mapped"});
+  return out;
+}
+
+}  // namespace mixstack::target

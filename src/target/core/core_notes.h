@@ -1,0 +1,65 @@
+// The notes of a core: what the kernel, gdb or createdump said of the process and of each thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mixstack/diagnosis.h"
+#include "mixstack/target.h"
+#include "target/register_set.h"
+
+namespace mixstack::target {
+
+/// A note as it lies there. Bytes are borrowed.
+struct CoreNote {
+  std::string_view owner;
+  std::uint32_t type = 0;
+  std::span<const std::byte> bytes;
+};
+
+/// siginfo_t (include/uapi/asm-generic/siginfo.h), of 64-bit targets.
+struct SignalInfo {
+  std::int32_t signal = 0, code = 0;
+  std::uint64_t address = 0;  ///< si_addr, where the signal has one
+  std::uint32_t sender = 0;   ///< si_pid, where it has one
+};
+
+struct CoreThread {
+  ThreadId tid = 0;
+  std::int32_t signal = 0;  ///< pr_cursig: what it was handling when the core was written
+  Result<RegisterSet> registers = fail(ErrorCode::not_found);
+  std::optional<SignalInfo> signal_info;
+  std::uint64_t pac_mask = 0;  ///< NT_ARM_PAC_MASK, of code addresses
+};
+
+/// A line of NT_FILE.
+struct CoreMapping {
+  AddressRange range;
+  std::uint64_t file_offset = 0;
+  std::string path;
+};
+
+/// All that is known from notes. Whatever is missing stays empty.
+struct CoreNotes {
+  std::vector<CoreThread> threads;  ///< as written: the kernel puts the one that crashed first
+  std::vector<CoreMapping> mappings;
+  std::vector<std::byte> auxv;
+  std::optional<SignalInfo> signal_info;  ///< of the process (the kernel writes one, for its first thread)
+  std::uint32_t pid = 0;
+  char state = '?';
+  std::string comm;       ///< pr_fname, at most 15 bytes
+  std::string arguments;  ///< pr_psargs, at most 79 bytes
+  std::vector<Diagnosis> diagnoses;
+};
+
+/// Splits a run of notes. Stops at the first that does not lie wholly inside.
+[[nodiscard]] std::vector<CoreNote> split_notes(std::span<const std::byte> notes);
+
+/// Reads every note it knows and skips the others. Sizes are checked against each structure; a note that is too short
+/// is a diagnosis. Layouts: struct elf_prstatus and elf_prpsinfo of include/linux/elfcore.h and fill_files_note of
+/// fs/binfmt_elf.c (Linux), as 64-bit targets have them, whatever the host.
+[[nodiscard]] CoreNotes read_core_notes(std::span<const std::byte> notes, Arch arch);
+
+}  // namespace mixstack::target

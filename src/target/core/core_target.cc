@@ -1,0 +1,187 @@
+#include "target/core/core_target.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/byte_cursor.h"
+#include "target/core/core_images.h"
+#include "target/core/core_notes.h"
+#include "target/elf_facts.h"
+#include "target/memory_map.h"
+
+namespace mixstack::target {
+namespace {
+
+constexpr std::uint64_t kRedZone = 128;        // System V AMD64 psABI 3.2.2; AArch64 has none
+constexpr std::size_t kStackBytes = 16 << 10;  // copied per thread; what lies above is read from the core when needed
+
+/// The mapping that holds the program's entry point or headers is the program.
+[[nodiscard]] std::string executable_of(const TargetInfo& info, const std::vector<Region>& regions) {
+  for (const Address address : {info.program_headers, info.entry_point}) {
+    const Region* r = address == 0 ? nullptr : find_region(regions, address);
+    if (r != nullptr && r->inode != 0) return r->path;
+  }
+  return {};
+}
+
+[[nodiscard]] std::vector<std::string> split_at_spaces(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end != 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+[[nodiscard]] bool has_address(const SignalInfo& s) {
+  const bool is_fault =
+      s.signal == SIGSEGV || s.signal == SIGBUS || s.signal == SIGILL || s.signal == SIGFPE || s.signal == SIGTRAP;
+  return is_fault && s.code > 0;  // codes of 0 and below: somebody sent it
+}
+
+/// What ended the process. A core of a running process (gcore, createdump by hand) tells of no signal but the stop of
+/// the debugger.
+[[nodiscard]] std::optional<CrashFacts> crash_of(const CoreNotes& notes) {
+  const auto crashed =
+      std::find_if(notes.threads.begin(), notes.threads.end(), [](const CoreThread& t) { return t.signal != 0; });
+  const auto& signal =
+      crashed != notes.threads.end() && crashed->signal_info ? crashed->signal_info : notes.signal_info;
+  CrashFacts facts;
+  if (crashed != notes.threads.end()) {
+    facts.tid = crashed->tid;
+    facts.signal = crashed->signal;
+  } else if (signal && !notes.threads.empty()) {
+    facts.tid = notes.threads.front().tid;
+    facts.signal = signal->signal;
+  }
+  if (facts.signal == 0 || facts.signal == SIGSTOP) return std::nullopt;
+  if (signal && signal->signal == facts.signal) {
+    facts.code = signal->code;
+    if (has_address(*signal)) facts.address = signal->address;
+    if (signal->code <= 0 && signal->sender != 0) facts.sender = signal->sender;
+  }
+  return facts;
+}
+
+class CoreTarget final : public Target {
+ public:
+  CoreTarget(CoreFile file, const FileFinderOptions& files)
+      : file_(std::move(file)), dumped_(file_), notes_(read_core_notes(file_.notes(), file_.arch())) {
+    read_info();
+    auto regions = core_regions(file_.segments(), notes_.mappings, info_.vdso);
+    for (const CoreRegion& r : regions) regions_.push_back(r.region);
+    info_.executable = executable_of(info_, regions_);
+    FileFinderOptions options = files;
+    options.executable_path = info_.executable;
+    images_ = std::make_unique<CoreImages>(dumped_, file_.arch(), FileFinder(std::move(options)), regions);
+    for (std::size_t i = 0; i < regions.size(); i++) regions_[i] = regions[i].region;  // permissions may be known now
+    memory_ = std::make_unique<CoreMemory>(dumped_, *images_, regions_);
+  }
+
+  [[nodiscard]] const TargetInfo& info() const override { return info_; }
+  [[nodiscard]] const MemoryReader& memory() const override { return *memory_; }
+  [[nodiscard]] Result<std::vector<ThreadId>> threads() const override {
+    std::vector<ThreadId> ids;
+    for (const CoreThread& t : notes_.threads) ids.push_back(t.tid);
+    return ids;
+  }
+  [[nodiscard]] Result<std::vector<Region>> regions() const override { return regions_; }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
+    return images_->file(region);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
+    return images_->finder().open(path);
+  }
+  [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const override;
+
+ private:
+  void read_info();
+  [[nodiscard]] ThreadCapture describe(const CoreThread& thread, Capture& capture) const;
+
+  CoreFile file_;
+  DumpedMemory dumped_;
+  CoreNotes notes_;
+  TargetInfo info_;
+  std::vector<Region> regions_;
+  std::unique_ptr<CoreImages> images_;
+  std::unique_ptr<CoreMemory> memory_;
+};
+
+void CoreTarget::read_info() {
+  info_.core_path = file_.bytes().path();
+  info_.arch = file_.arch();
+  info_.pid = notes_.pid != 0 || notes_.threads.empty() ? notes_.pid : notes_.threads.front().tid;
+  info_.comm = notes_.comm;
+  info_.command_line = split_at_spaces(notes_.arguments);
+  info_.crash = crash_of(notes_);
+  parse_auxv(notes_.auxv, info_);
+}
+
+Result<Capture> CoreTarget::capture(const CaptureRequest& request) {
+  Capture capture;
+  capture.arch = info_.arch;
+  capture.frozen = memory_.get();
+  for (const CoreThread& t : notes_.threads) {
+    const bool wanted = request.threads.empty() ||
+                        std::find(request.threads.begin(), request.threads.end(), t.tid) != request.threads.end();
+    if (!wanted) continue;
+    capture.pac_mask |= t.pac_mask;
+    capture.threads.push_back(describe(t, capture));
+  }
+  // The thread that crashed is what the core is looked at for.
+  if (info_.crash)
+    std::stable_partition(capture.threads.begin(), capture.threads.end(),
+                          [this](const ThreadCapture& t) { return t.tid == info_.crash->tid; });
+  return capture;
+}
+
+ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) const {
+  ThreadCapture out;
+  out.tid = out.ns_tid = thread.tid;
+  if (thread.tid == info_.pid) {
+    out.comm = notes_.comm;
+    out.kernel_state = notes_.state;
+  }
+  if (!thread.registers) {
+    out.error = thread.registers.error();
+    return out;
+  }
+  out.captured = true;
+  out.registers = thread.registers->registers;
+  out.syscall = thread.registers->syscall;
+  const Address sp = out.registers.sp();
+  const Region* region = find_region(regions_, sp);
+  if (region == nullptr) return out;
+  const Address begin = std::max(region->range.begin, sp - std::min<Address>(sp, kRedZone));
+  const auto size = static_cast<std::size_t>(std::min<Address>(kStackBytes, region->range.end - begin));
+  auto bytes = std::make_unique<std::byte[]>(size);
+  const auto n = memory_->read_some(begin, std::span(bytes.get(), size));
+  out.stack = {begin, std::span<const std::byte>(bytes.get(), n.value_or(0))};
+  capture.storage.push_back(std::move(bytes));
+  return out;
+}
+
+std::vector<Diagnosis> CoreTarget::diagnoses() const {
+  std::vector<Diagnosis> all;
+  if (file_.bytes().diagnosis()) all.push_back(*file_.bytes().diagnosis());
+  const auto add = [&all](const std::vector<Diagnosis>& more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(file_.diagnoses());
+  add(notes_.diagnoses);
+  add(images_->diagnoses());
+  return all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> open_core(std::shared_ptr<const CoreBytes> bytes, FileFinderOptions files) {
+  auto file = CoreFile::read(std::move(bytes));
+  if (!file) return fail(file.error());
+  return std::make_unique<CoreTarget>(std::move(*file), files);
+}
+
+}  // namespace mixstack::target

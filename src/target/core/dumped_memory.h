@@ -1,0 +1,21 @@
+// The memory that a core file holds.
+#pragma once
+
+#include "mixstack/memory_reader.h"
+#include "target/core/core_file.h"
+
+namespace mixstack::target {
+
+/// What was written to the core, and nothing else. Borrows the file. Thread-safe.
+class DumpedMemory final : public MemoryReader {
+ public:
+  explicit DumpedMemory(const CoreFile& file) : file_(file) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+  /// The first address at or above `address` that the core holds; `end` when there is none below it.
+  [[nodiscard]] Address next_dumped(Address address, Address end) const;
+
+ private:
+  const CoreFile& file_;
+};
+
+}  // namespace mixstack::target

@@ -1,0 +1,75 @@
+#include "target/core/file_finder.h"
+
+#include <fcntl.h>
+
+#include "object/file_bytes.h"
+#include "target/rooted_open.h"
+
+namespace mixstack::target {
+namespace {
+
+[[nodiscard]] std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The names under which one file may lie below a root.
+[[nodiscard]] std::vector<std::string> names_of(const std::string& path, const object::BuildId& build_id, bool is_own) {
+  std::vector<std::string> names{path};
+  // A flat folder of collected files; on this machine's own root that would be a file of the root folder.
+  if (!is_own) names.push_back("/" + base_name(path));
+  const std::string hex = build_id.hex();
+  if (hex.size() < 4) return names;
+  const std::string tail = ".build-id/" + hex.substr(0, 2) + "/" + hex.substr(2);
+  names.push_back("/usr/lib/debug/" + tail);
+  if (!is_own) names.push_back("/" + tail);
+  return names;
+}
+
+}  // namespace
+
+FileFinder::FileFinder(FileFinderOptions options) : options_(std::move(options)) {
+  std::vector<std::string> folders = options_.sysroots;
+  if (options_.use_own_files) folders.emplace_back("/");
+  for (std::size_t i = 0; i < folders.size(); i++) {
+    Root root{folders[i], base::ScopedFd(::open(folders[i].c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+              options_.use_own_files && i + 1 == folders.size()};
+    if (root.fd) {
+      roots_.push_back(std::move(root));
+    } else {
+      missing_roots_.push_back(folders[i]);
+    }
+  }
+}
+
+Result<std::shared_ptr<const FileBytes>> FileFinder::open_in(const Root& root, const std::string& path) const {
+  auto fd = open_below(root.fd.get(), path);
+  if (!fd) return fail(fd.error());
+  return object::file_bytes_from_fd(std::move(*fd));
+}
+
+bool FileFinder::find(const std::string& path, const object::BuildId& build_id,
+                      const std::function<bool(const FileCandidate&)>& accept) const {
+  if (path.empty() || path.front() != '/') return false;
+  if (!options_.executable.empty() && path == options_.executable_path)
+    if (auto file = object::open_file_bytes(options_.executable); file && accept({*file, options_.executable}))
+      return true;
+  for (const Root& root : roots_) {
+    for (const std::string& name : names_of(path, build_id, root.is_own)) {
+      auto file = open_in(root, name);
+      if (file && accept({*file, root.is_own ? name : root.path + name})) return true;
+    }
+  }
+  return false;
+}
+
+Result<std::shared_ptr<const FileBytes>> FileFinder::open(const std::string& path) const {
+  Result<std::shared_ptr<const FileBytes>> last = fail(ErrorCode::not_found);
+  if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
+  for (const Root& root : roots_) {
+    const std::vector<std::string> names =
+        root.is_own ? std::vector<std::string>{path} : std::vector<std::string>{path, "/" + base_name(path)};
+    for (const std::string& name : names)
+      if (last = open_in(root, name); last) return last;
+  }
+  return last;
+}
+
+}  // namespace mixstack::target

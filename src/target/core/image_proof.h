@@ -1,0 +1,29 @@
+// Whether a file on this machine is the one that was mapped in a dead process.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "target/core/dumped_memory.h"
+#include "target/core/image_placement.h"
+
+namespace mixstack::target {
+
+enum class Proof : std::uint8_t {
+  proven,
+  refuted,   ///< it is another file
+  unproven,  ///< the core holds nothing of it to compare
+};
+
+struct ProofResult {
+  Proof proof = Proof::unproven;
+  std::string reason;  ///< in words, for `refuted`: what differs
+};
+
+/// What is compared and when it suffices: see `CoreImages`. `expected` is the build id the core holds, or empty.
+[[nodiscard]] ProofResult prove_image(const FileBytes& file,
+                                      std::span<const std::unique_ptr<ImagePlacement>> placements,
+                                      std::span<const Region> mappings, const DumpedMemory& dumped, Arch arch,
+                                      const object::BuildId& expected);
+
+}  // namespace mixstack::target

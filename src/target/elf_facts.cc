@@ -1,0 +1,46 @@
+#include "target/elf_facts.h"
+
+#include <elf.h>
+
+#include <cstring>
+
+#include "base/byte_cursor.h"
+
+namespace mixstack::target {
+
+Result<Arch> arch_of_elf_header(std::span<const std::byte> header) {
+  if (header.size() < 20 || std::memcmp(header.data(), ELFMAG, SELFMAG) != 0) return fail(ErrorCode::malformed);
+  const auto machine = base::load_at<std::uint16_t>(header, 18).value_or(0);
+  const bool is_64_bit = std::to_integer<int>(header[EI_CLASS]) == ELFCLASS64;
+  const bool is_little = std::to_integer<int>(header[EI_DATA]) == ELFDATA2LSB;
+  if (is_64_bit && is_little && machine == EM_X86_64) return Arch::x86_64;
+  if (is_64_bit && is_little && machine == EM_AARCH64) return Arch::aarch64;
+  return fail(ErrorCode::unsupported_cpu, machine);
+}
+
+void parse_auxv(std::span<const std::byte> auxv, TargetInfo& info) {
+  base::ByteCursor c(auxv);
+  while (c.remaining() >= 16) {
+    const std::uint64_t key = c.u64(), value = c.u64();
+    switch (key) {
+      case AT_NULL:
+        return;
+      case AT_ENTRY:
+        info.entry_point = value;
+        break;
+      case AT_PHDR:
+        info.program_headers = value;
+        break;
+      case AT_SYSINFO_EHDR:
+        info.vdso = value;
+        break;
+      case AT_PAGESZ:
+        if (value >= 4096 && value <= (1 << 20) && (value & (value - 1)) == 0) info.page_size = value;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace mixstack::target

@@ -1,0 +1,20 @@
+// What ELF headers and the auxiliary vector say of a process, live or dead.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "mixstack/result.h"
+#include "mixstack/target.h"
+
+namespace mixstack::target {
+
+/// The CPU of an ELF header's first bytes (gABI: EI_CLASS, EI_DATA, e_machine), which is `unsupported_cpu` with the
+/// e_machine as value when it is 32-bit, big-endian or unknown, and `malformed` when it is no ELF header.
+[[nodiscard]] Result<Arch> arch_of_elf_header(std::span<const std::byte> header);
+
+/// Fills entry point, program headers, vDSO and page size from an auxiliary vector (/proc/PID/auxv, NT_AUXV). Unknown
+/// entries are skipped.
+void parse_auxv(std::span<const std::byte> auxv, TargetInfo& info);
+
+}  // namespace mixstack::target

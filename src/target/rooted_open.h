@@ -1,0 +1,16 @@
+// Opening files below a folder that stands for a file system's root.
+#pragma once
+
+#include <string>
+
+#include "base/scoped_fd.h"
+#include "mixstack/result.h"
+
+namespace mixstack::target {
+
+/// Opens an absolute path for reading as a process with `root_fd` as its root would: absolute links and ".." stay
+/// inside. Never blocks on FIFOs and never opens a terminal as ours. Errors: invalid_argument (not absolute),
+/// not_found, permission_denied, no_such_process, io_error.
+[[nodiscard]] Result<base::ScopedFd> open_below(int root_fd, const std::string& path);
+
+}  // namespace mixstack::target
