@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mixstack/diagnosis.h"
+#include "mixstack/exception.h"
 #include "mixstack/frame.h"
 #include "mixstack/symbolizer.h"
 #include "mixstack/target.h"
@@ -23,37 +24,6 @@ struct RuntimeSummary {
   Address base = 0;
   bool walkable = false;  ///< managed frames can be walked; otherwise `missing` says what lacks
   std::vector<Diagnosis> missing;
-};
-
-/// One entry of the stack trace that an exception object carries: where it was thrown, or passed through. The stack
-/// frame itself may be gone.
-struct ThrowFrame {
-  Address ip = 0;                ///< inside the instruction that threw or called
-  Address sp = 0;                ///< stack pointer of the frame then
-  Address method = 0;            ///< MethodDesc
-  std::uint64_t offset = 0;      ///< of `ip` in the method's native code
-  std::uint32_t symbol = 0;      ///< index into ProcessDump::symbols
-  bool ends_first_part = false;  ///< the frames up to here are of an earlier throw (ExceptionDispatchInfo)
-};
-
-/// A managed exception object. What could not be read is empty, and `error` says why.
-struct ManagedException {
-  static constexpr std::uint32_t kOutermost = ~std::uint32_t{0};
-  Address object = 0;
-  std::string type;
-  std::string message;  ///< what the object holds, cut at 4096 UTF-16 units; empty when the object holds none
-  std::uint32_t hresult = 0;
-  std::uint32_t inner_of = kOutermost;  ///< index of the exception in the chain that names this one as inner exception
-  std::vector<ThrowFrame> thrown_at;    ///< innermost first
-  bool thrown_at_is_cut = false;        ///< more frames than are kept
-  Error error;
-};
-
-/// An exception a thread is dealing with, and its inner exceptions.
-struct ExceptionInFlight {
-  /// Outermost first; every other one is an inner exception of an earlier one (AggregateException has several).
-  std::vector<ManagedException> chain;
-  bool inner_are_cut = false;  ///< more inner exceptions than are kept
 };
 
 /// Why the runtime is ending the process on this thread.
@@ -71,6 +41,7 @@ struct ManagedThreadFacts {
   bool cooperative = false;                   ///< GC mode: cooperative or preemptive
   std::uint32_t state = 0;                    ///< Thread::ThreadState bits
   std::vector<ExceptionInFlight> exceptions;  ///< newest first; each was thrown while the next one was handled
+  bool exceptions_are_cut = false;            ///< more than are kept
   std::optional<RuntimeAbort> abort;
 
   /// Type of the newest exception in flight, empty when there is none.
