@@ -136,6 +136,9 @@ class Target {
   [[nodiscard]] virtual const TargetInfo& info() const = 0;
   /// The memory as it is now (a live process runs on; use the capture's slices for what must belong together).
   [[nodiscard]] virtual const MemoryReader& memory() const = 0;
+  /// The same for constants: where a core lacks a page of an image, this reader gives what the loader made of the file,
+  /// even if the program may have written there since. Only for data that is known never to change.
+  [[nodiscard]] virtual const MemoryReader& loaded_memory() const { return memory(); }
   [[nodiscard]] virtual Result<std::vector<ThreadId>> threads() const = 0;
   [[nodiscard]] virtual Result<std::vector<Region>> regions() const = 0;
   /// The file behind a mapping, through the target's own root, even if deleted or replaced.

@@ -41,6 +41,7 @@ std::optional<std::chrono::milliseconds> duration(std::string_view text) {
 struct RawOptions {
   std::string pid, pid_option, max_frames, stop_timeout, color;
   std::vector<std::string> threads;
+  bool only_sysroot = false;
   bool help = false;
 };
 
@@ -49,6 +50,11 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("-h,--help", raw.help);
   app.add_option("PID", raw.pid)->required(pid_must_be_positional);
   app.add_option("-p,--pid", raw.pid_option);
+  app.add_option("-c,--core", dump.core.path);
+  app.add_option("--core-of", dump.stored_core);
+  app.add_option("--sysroot", dump.core.sysroots)->expected(1);
+  app.add_option("--exe", dump.core.executable);
+  app.add_flag("--only-sysroot", raw.only_sysroot);
   app.add_option("-t,--thread,--threads", raw.threads)->expected(1, 1 << 20)->delimiter(',');
   app.add_flag("-j,--json", dump.json);
   app.add_flag("--managed-only", dump.managed_only);
@@ -65,10 +71,22 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
 Invocation wrong(std::string text) { return {Action::usage_error, {}, std::move(text)}; }
 
 /// An empty text when all is well.
+std::string read_core(const RawOptions& raw, DumpArguments& dump) {
+  const bool is_core = !dump.core.path.empty() || !dump.stored_core.empty();
+  if (!is_core && (!dump.core.sysroots.empty() || !dump.core.executable.empty() || raw.only_sysroot))
+    return "--sysroot, --exe and --only-sysroot are for cores: add --core FILE";
+  if (!is_core) return {};
+  if (!dump.core.path.empty() && !dump.stored_core.empty()) return "--core and --core-of: one of them";
+  if (!raw.pid.empty() || !raw.pid_option.empty()) return "a pid and a core: one of them";
+  dump.core.use_own_files = !raw.only_sysroot;
+  return {};
+}
+
 std::string read_pid(const RawOptions& raw, DumpArguments& dump) {
+  if (!dump.core.path.empty() || !dump.stored_core.empty()) return {};
   if (!raw.pid.empty() && !raw.pid_option.empty()) return "the pid is given twice, as PID and with --pid";
   const std::string& text = raw.pid.empty() ? raw.pid_option : raw.pid;
-  if (text.empty()) return "which process? Write its pid: mixstack dump PID";
+  if (text.empty()) return "which process? Write its pid: mixstack dump PID, or a core: mixstack dump --core FILE";
   const auto pid = whole_number(text, INT32_MAX);
   if (!pid || *pid == 0) return fmt::format("'{}' is not a pid", text);
   dump.pid = static_cast<std::uint32_t>(*pid);
@@ -117,7 +135,7 @@ Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_
   declare_dump(app, raw, result.dump, pid_must_be_positional);
   app.parse(std::move(arguments));
   if (raw.help) return {Action::print, {}, std::string(dump_help())};
-  for (auto* read : {read_pid, read_threads, read_limits, read_color})
+  for (auto* read : {read_core, read_pid, read_threads, read_limits, read_color})
     if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
   return result;
 }

@@ -13,7 +13,9 @@ enum class ColorMode : std::uint8_t { automatic, always, never };
 
 /// What `mixstack dump` was asked to do.
 struct DumpArguments {
-  std::uint32_t pid = 0;
+  std::uint32_t pid = 0;    ///< 0: a core
+  CoreOptions core;         ///< path empty: a process
+  std::string stored_core;  ///< pid or name of a core in the system's store
   DumpOptions options;
   bool json = false;
   bool managed_only = false;

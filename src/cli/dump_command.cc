@@ -10,6 +10,7 @@
 
 #include "cli/fd_output.h"
 #include "cli/process_facts.h"
+#include "report/core_errors.h"
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -100,7 +101,40 @@ ExitCode exit_code_of(report::Problem problem) {
   return ExitCode::internal;
 }
 
+namespace {
+
+ExitCode exit_code_of_core(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::not_found:
+      return ExitCode::no_such_process;
+    case ErrorCode::permission_denied:
+      return ExitCode::permission;
+    case ErrorCode::malformed:
+    case ErrorCode::unsupported:
+    case ErrorCode::unsupported_cpu:
+    case ErrorCode::truncated:
+      return ExitCode::unsupported;
+    default:
+      return ExitCode::internal;
+  }
+}
+
+ExitCode run_core_dump(const DumpArguments& arguments, const Environment& environment) {
+  const auto complain = [&](const Error& error) {
+    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, arguments.core.path));
+    return exit_code_of_core(error);
+  };
+  auto session = environment.open_core(arguments.core);
+  if (!session) return complain(session.error());
+  const auto dump = (*session)->dump(arguments.options);
+  if (!dump) return complain(dump.error());
+  return print(arguments, environment, *dump);
+}
+
+}  // namespace
+
 ExitCode run_dump(const DumpArguments& arguments, const Environment& environment) {
+  if (!arguments.core.path.empty()) return run_core_dump(arguments, environment);
   report::ProcessFacts facts = read_process_facts(arguments.pid);
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return complain(environment, problem, {}, facts);

@@ -6,6 +6,8 @@
 namespace mixstack::session {
 namespace {
 
+constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
+
 std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   std::vector<AddressRange> ranges;
   for (const Region& r : regions)
@@ -25,10 +27,11 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
 
 }  // namespace
 
-CaptureWalk::CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
-                         std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-                         symbolize::ElfSymbols& symbols, const WalkOptions& options)
+CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live,
+                         const object::ModuleMap& modules, std::span<const std::unique_ptr<ClrRuntime>> runtimes,
+                         std::span<const Region> regions, symbolize::ElfSymbols& symbols, const WalkOptions& options)
     : capture_(capture),
+      entry_point_(target.info().entry_point),
       overlay_(capture, &live),
       only_copied_(capture, capture.frozen),
       runtimes_(runtimes),
@@ -109,16 +112,22 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
     if (managed == nullptr) continue;
     dump.managed = runtime->facts(*managed);
     dump.trace = walk_managed(thread, *runtime, *managed);
-    name_what_was_not_copied(dump.trace);
+    judge_stop(dump.trace);
     return dump;
   }
   dump.trace = walker_->walk(input_for(thread));
-  name_what_was_not_copied(dump.trace);
+  judge_stop(dump.trace);
   return dump;
 }
 
-/// A stack word that the target has and the capture has not was beyond what could be copied in the stop.
-void CaptureWalk::name_what_was_not_copied(Trace& trace) const {
+void CaptureWalk::judge_stop(Trace& trace) const {
+  // The program's first instructions have no caller, and on AArch64 no unwind information that says so.
+  const bool has_end = trace.stop == StopReason::no_unwind_info && entry_point_ != 0 && !trace.frames.empty();
+  if (has_end && trace.frames.back().pc.lookup() - entry_point_ < kEntryCode) {
+    trace.stop = StopReason::end_of_stack;
+    trace.stop_error = {};
+  }
+  // A stack word that the target has and the capture has not was beyond what could be copied in the stop.
   if (trace.stop != StopReason::unreadable_memory) return;
   const Address address = trace.stop_error.value;
   const bool exists = std::any_of(regions_.begin(), regions_.end(),

@@ -23,7 +23,7 @@ class CaptureWalk {
  public:
   /// `live` is the running target's memory: code and runtime structures that the capture does not hold come from it,
   /// stacks never do, since they have changed since.
-  CaptureWalk(Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
+  CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live, const object::ModuleMap& modules,
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
               symbolize::ElfSymbols& symbols, const WalkOptions& options);
 
@@ -36,12 +36,13 @@ class CaptureWalk {
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
                                    const dotnet::ManagedThread& managed);
   void mend_hijacked_stacks();
-  void name_what_was_not_copied(Trace& trace) const;
+  void judge_stop(Trace& trace) const;
   [[nodiscard]] bool is_described(Frame& frame);
 
   Capture& capture_;
+  Address entry_point_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
-  memory::OverlayMemory only_copied_;  ///< captured bytes alone
+  memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
   std::span<const Region> regions_;
   walk::NativeStepper native_;

@@ -34,13 +34,13 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 
 }  // namespace
 
-ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, Arch arch, const MemoryReader& live,
-                       const MemoryReader& fresh, dotnet::names::FileOpener opener)
+ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
+                       dotnet::names::FileOpener opener)
     : live_(live) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
-  auto runtime = dotnet::Runtime::open(live, image);
+  auto runtime = dotnet::Runtime::open(live, image, &target.loaded_memory());
   if (!runtime) {
     summary_.missing.push_back(public_form(runtime.error()));
     return;
@@ -51,14 +51,14 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, Arch arch, const Memor
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))
     roots_ = std::make_unique<dotnet::ThreadRoots>(runtime_->layouts());
-  const bool cpu_fits = runtime_->layouts().arch == arch;
+  const bool cpu_fits = runtime_->layouts().arch == target.info().arch;
   if (!cpu_fits)
     summary_.missing.push_back(
         {{ErrorCode::mismatch, 0, 0}, "Architecture", "the descriptor is of another CPU than the process"});
   summary_.walkable = runtime_->can_walk() && cpu_fits;
   const dotnet::RuntimeMemory memory = runtime_->memory(live);
   dotnet::names::NameOptions options;
-  options.fresh = &fresh;
+  options.fresh = &target.memory();
   names_ = std::make_unique<dotnet::names::MethodNames>(memory, options, std::move(opener));
   if (!summary_.walkable) return;
   code_ = std::make_unique<dotnet::CodeManager>(memory, runtime_->contracts());

@@ -18,9 +18,9 @@ namespace mixstack::session {
 /// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
 class ClrRuntime {
  public:
-  /// `live` is the running target's memory through a cache, `fresh` the same without one; both are borrowed. A runtime
-  /// that cannot be walked is an answer too: its summary says what is missing.
-  ClrRuntime(const dotnet::RuntimeImage& image, Arch arch, const MemoryReader& live, const MemoryReader& fresh,
+  /// `live` is the target's memory through a cache, borrowed as the target is. A runtime that cannot be walked is an
+  /// answer too: its summary says what is missing.
+  ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
              dotnet::names::FileOpener opener);
   ClrRuntime(const ClrRuntime&) = delete;
   ClrRuntime& operator=(const ClrRuntime&) = delete;

@@ -67,8 +67,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
       object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
   std::vector<std::unique_ptr<ClrRuntime>> runtimes;
   for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
-    runtimes.push_back(std::make_unique<ClrRuntime>(image, (*target)->info().arch, live, (*target)->memory(),
-                                                    dotnet::names::FileOpener{}));
+    runtimes.push_back(std::make_unique<ClrRuntime>(image, **target, live, dotnet::names::FileOpener{}));
   ASSERT_EQ(runtimes.size(), 1u);
   CaptureRequest request;
   request.stop_timeout = std::chrono::seconds(5);
@@ -76,7 +75,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture);
   symbolize::ElfSymbols symbols(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  CaptureWalk walk(*capture, live, modules, runtimes, *regions, symbols, {});
+  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {});
 
   std::size_t managed_frames = 0;
   for (const ThreadCapture& thread : capture->threads) {

@@ -45,7 +45,7 @@ void ProcessSession::find_runtimes() {
   runtimes_.clear();
   auto opener = [this](const std::string& path) { return target_->open_path(path); };
   for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
-    runtimes_.push_back(std::make_unique<ClrRuntime>(image, target_->info().arch, memory_, target_->memory(), opener));
+    runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener));
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
@@ -68,7 +68,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.threads_not_stopped = capture->threads_not_stopped;
   symbolize::ElfSymbols elf(
       modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
-  CaptureWalk walk(*capture, memory_, modules_, runtimes_, *regions, elf, options.walk);
+  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
   dump.diagnoses = walk.take_diagnoses();

@@ -95,12 +95,14 @@ std::shared_ptr<const Runtime> Runtime::from_descriptor(const MemoryReader& memo
   return runtime;
 }
 
-Diagnosed<std::shared_ptr<const Runtime>> Runtime::open(const MemoryReader& memory, const RuntimeImage& image) {
+Diagnosed<std::shared_ptr<const Runtime>> Runtime::open(const MemoryReader& memory, const RuntimeImage& image,
+                                                        const MemoryReader* constants) {
   if (image.descriptor == 0)
     return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
   // Hundreds of small reads: pages at a time.
   const memory::CachedMemory cached(memory);
-  auto descriptor = Descriptor::read(cached, image.descriptor);
+  const memory::CachedMemory cached_constants(constants != nullptr ? *constants : memory);
+  auto descriptor = Descriptor::read(cached_constants, image.descriptor);
   if (!descriptor) return tl::unexpected(descriptor.error());
   return from_descriptor(cached, std::move(*descriptor), image);
 }

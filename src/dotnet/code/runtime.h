@@ -33,9 +33,11 @@ struct RuntimeImage {
 class Runtime {
  public:
   /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name what
-  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract.
+  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. The descriptor itself, a
+  /// constant in the runtime's data, is read through `constants` (`Target::loaded_memory`; null: `memory`).
   [[nodiscard]] static Diagnosed<std::shared_ptr<const Runtime>> open(const MemoryReader& memory,
-                                                                      const RuntimeImage& image);
+                                                                      const RuntimeImage& image,
+                                                                      const MemoryReader* constants = nullptr);
   /// The same from a descriptor read elsewhere (tests, files).
   [[nodiscard]] static std::shared_ptr<const Runtime> from_descriptor(const MemoryReader& memory, Descriptor descriptor,
                                                                       const RuntimeImage& image = {});

@@ -106,6 +106,7 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
   if (h.memory_size == 0 && h.file_size == 0) return;
   // createdump and old kernels may write a file part that is larger than the memory part; what is dumped counts.
   const std::uint64_t size = std::max(h.memory_size, h.file_size);
+  if (h.address >= kMaxAddress && size <= -h.address) return;  // [vsyscall], in the kernel's half
   if (h.address >= kMaxAddress || size > kMaxAddress - h.address) {
     damage.lying++;
     return;

@@ -56,8 +56,8 @@ void CoreImages::learn_permissions(std::vector<CoreRegion>& regions) const {
     std::call_once(file.once, [&] { resolve(file); });
     if (!file.file) continue;
     const ImagePlacement* image = placement_at(file.placements, r.region.range.begin);
-    r.region.executable = image != nullptr && image->is_executable(r.region.file_offset);
-    r.region.writable = image != nullptr && image->is_writable(r.region.file_offset);
+    r.region.executable = image != nullptr && image->is_executable(r.region.range.begin);
+    r.region.writable = image != nullptr && image->is_writable(r.region.range.begin);
     r.permissions_known = true;
   }
 }
@@ -103,13 +103,14 @@ Result<std::shared_ptr<const FileBytes>> CoreImages::file(const Region& region) 
   return resolved(region).file;
 }
 
-Result<std::size_t> CoreImages::read(const Region& region, Address address, std::span<std::byte> out) const {
+Result<std::size_t> CoreImages::read(const Region& region, Address address, std::span<std::byte> out,
+                                     PagesServed pages) const {
   if (region.inode == 0 || region.inode > files_.size()) return fail(ErrorCode::unreadable_memory, address);
   const MappedFile& file = resolved(region);
   if (!file.file) return fail(ErrorCode::unreadable_memory, address);
   const ImagePlacement* image = placement_at(file.placements, address);
-  if (image == nullptr ? region.writable : image->is_changeable(address))
-    return fail(ErrorCode::unreadable_memory, address);
+  const bool may_have_changed = image == nullptr ? region.writable : image->is_changeable(address);
+  if (may_have_changed && pages == PagesServed::unchangeable) return fail(ErrorCode::unreadable_memory, address);
   // Page by page: the next one may be one that has changed.
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t offset = region.file_offset + (address - region.range.begin);
@@ -145,7 +146,7 @@ Result<std::size_t> CoreMemory::read_some(Address address, std::span<std::byte> 
     if (region == regions_.end() || !region->range.contains(at)) break;
     const Address end = dumped_.next_dumped(at, region->range.end);
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size() - done, end - at));
-    const auto n = images_.read(*region, at, out.subspan(done, size));
+    const auto n = images_.read(*region, at, out.subspan(done, size), pages_);
     if (!n || *n == 0) break;
     done += *n;
   }

@@ -15,6 +15,12 @@
 
 namespace mixstack::target {
 
+/// Which pages of files stand in for those that a core lacks.
+enum class PagesServed : std::uint8_t {
+  unchangeable,  ///< those the program cannot have changed: what every reader gets
+  as_loaded,     ///< all, as the loader made them: for data that is known to be constant, wherever it lies
+};
+
 /// Finds and proves files of the process, one per path, when first asked for.
 ///
 /// A file is accepted when its build id is the one the core holds; without one, when the dumped pages of read-only
@@ -37,7 +43,8 @@ class CoreImages {
   /// by).
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> file(const Region& region) const;
   /// Bytes of `region` from its file, relocated; all of `out` lies in `region`.
-  [[nodiscard]] Result<std::size_t> read(const Region& region, Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read(const Region& region, Address address, std::span<std::byte> out,
+                                         PagesServed pages) const;
   /// Any file at a path, unproven (debug files, which prove themselves to whoever asks).
   [[nodiscard]] const FileFinder& finder() const { return finder_; }
   /// What was missing or did not match among the files asked for so far.
@@ -58,14 +65,16 @@ class CoreImages {
 /// A core's memory: what was dumped, then what proven files say. Borrows everything. Thread-safe.
 class CoreMemory final : public MemoryReader {
  public:
-  CoreMemory(const DumpedMemory& dumped, const CoreImages& images, const std::vector<Region>& regions)
-      : dumped_(dumped), images_(images), regions_(regions) {}
+  CoreMemory(const DumpedMemory& dumped, const CoreImages& images, const std::vector<Region>& regions,
+             PagesServed pages = PagesServed::unchangeable)
+      : dumped_(dumped), images_(images), regions_(regions), pages_(pages) {}
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
 
  private:
   const DumpedMemory& dumped_;
   const CoreImages& images_;
   const std::vector<Region>& regions_;
+  PagesServed pages_;
 };
 
 }  // namespace mixstack::target

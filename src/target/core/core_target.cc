@@ -80,10 +80,12 @@ class CoreTarget final : public Target {
     images_ = std::make_unique<CoreImages>(dumped_, file_.arch(), FileFinder(std::move(options)), regions);
     for (std::size_t i = 0; i < regions.size(); i++) regions_[i] = regions[i].region;  // permissions may be known now
     memory_ = std::make_unique<CoreMemory>(dumped_, *images_, regions_);
+    loaded_ = std::make_unique<CoreMemory>(dumped_, *images_, regions_, PagesServed::as_loaded);
   }
 
   [[nodiscard]] const TargetInfo& info() const override { return info_; }
   [[nodiscard]] const MemoryReader& memory() const override { return *memory_; }
+  [[nodiscard]] const MemoryReader& loaded_memory() const override { return *loaded_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override {
     std::vector<ThreadId> ids;
     for (const CoreThread& t : notes_.threads) ids.push_back(t.tid);
@@ -109,7 +111,7 @@ class CoreTarget final : public Target {
   TargetInfo info_;
   std::vector<Region> regions_;
   std::unique_ptr<CoreImages> images_;
-  std::unique_ptr<CoreMemory> memory_;
+  std::unique_ptr<CoreMemory> memory_, loaded_;
 };
 
 void CoreTarget::read_info() {

@@ -44,8 +44,7 @@ std::unique_ptr<ImagePlacement> ImagePlacement::elf(std::shared_ptr<const FileBy
   std::uint64_t low = ~std::uint64_t{0}, high = 0;
   for (const auto& s : segments) {
     if (s.type == PT_LOAD && s.memory_size != 0) {
-      p->parts_.push_back(
-          {s.vaddr, s.memory_size, s.offset, s.file_size, (s.flags & PF_W) != 0, (s.flags & PF_X) != 0});
+      p->parts_.push_back({s.vaddr, s.memory_size, s.offset, (s.flags & PF_W) != 0, (s.flags & PF_X) != 0});
       low = std::min(low, s.vaddr - s.offset);
       high = std::max(high, s.vaddr + s.memory_size);
     }
@@ -72,7 +71,7 @@ std::unique_ptr<ImagePlacement> ImagePlacement::pe(std::shared_ptr<const FileByt
   p->pe_file_ = std::move(memory);
   std::uint64_t stored = image->size_of_headers();
   for (const auto& s : image->sections()) {
-    p->parts_.push_back({s.rva, std::max(s.virtual_size, s.raw_size), header.file_offset + s.raw_offset, s.raw_size,
+    p->parts_.push_back({s.rva, std::max(s.virtual_size, s.raw_size), header.file_offset + s.raw_offset,
                          (s.flags & kMemWrite) != 0, (s.flags & kMemExecute) != 0});
     stored = std::max<std::uint64_t>(stored, std::uint64_t{s.raw_offset} + s.raw_size);
   }
@@ -82,31 +81,29 @@ std::unique_ptr<ImagePlacement> ImagePlacement::pe(std::shared_ptr<const FileByt
   return p;
 }
 
-const ImagePlacement::Part* ImagePlacement::part_of_file(std::uint64_t file_offset) const {
+const ImagePlacement::Part* ImagePlacement::part_at(Address address) const {
+  if (is_flat_) return nullptr;
+  const std::uint64_t link = address - load_bias_;
   for (const Part& p : parts_)
-    if (file_offset >= page_down(p.offset) && file_offset < page_up(p.offset + p.file_size)) return &p;
+    if (link >= page_down(p.address) && link < page_up(p.address + p.memory_size)) return &p;
   return nullptr;
 }
 
-bool ImagePlacement::is_executable(std::uint64_t file_offset) const {
-  const Part* part = part_of_file(file_offset);
+bool ImagePlacement::is_executable(Address address) const {
+  const Part* part = part_at(address);
   return part != nullptr && part->executable;
 }
 
-bool ImagePlacement::is_writable(std::uint64_t file_offset) const {
-  const Part* part = part_of_file(file_offset);
+bool ImagePlacement::is_writable(Address address) const {
+  const Part* part = part_at(address);
   return part != nullptr && part->writable;
 }
 
 bool ImagePlacement::is_changeable(Address address) const {
-  if (is_flat_) return false;
+  if (!is_writable(address)) return false;
+  // The dynamic linker protects whole pages below the end of RELRO.
   const std::uint64_t link = address - load_bias_;
-  for (const Part& p : parts_) {
-    if (!p.writable || link < page_down(p.address) || link >= page_up(p.address + p.memory_size)) continue;
-    // The dynamic linker protects whole pages below the end of RELRO.
-    return kind_ != Kind::elf || link < page_down(relro_.begin) || link >= page_down(relro_.end);
-  }
-  return false;
+  return kind_ != Kind::elf || link < page_down(relro_.begin) || link >= page_down(relro_.end);
 }
 
 std::span<const object::Relocation> ImagePlacement::relocations() const {

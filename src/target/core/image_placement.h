@@ -39,20 +39,21 @@ class ImagePlacement {
   [[nodiscard]] const object::BuildId& build_id() const { return build_id_; }
   /// Whether the program may have changed the bytes at `address` since they were loaded.
   [[nodiscard]] bool is_changeable(Address address) const;
-  [[nodiscard]] bool is_executable(std::uint64_t file_offset) const;
-  [[nodiscard]] bool is_writable(std::uint64_t file_offset) const;
+  /// What the image's headers say of the page at `address`.
+  [[nodiscard]] bool is_executable(Address address) const;
+  [[nodiscard]] bool is_writable(Address address) const;
   /// Makes file bytes at `address` what the loader made of them.
   void relocate(Address address, std::span<std::byte> bytes) const;
   [[nodiscard]] std::span<const object::Relocation> relocations() const;
   [[nodiscard]] std::uint64_t load_bias() const { return load_bias_; }
 
  private:
-  struct Part {  // a segment or section: link-time addresses, file offsets
-    std::uint64_t address = 0, memory_size = 0, offset = 0, file_size = 0;
+  struct Part {  // a segment or section, at link-time addresses
+    std::uint64_t address = 0, memory_size = 0, offset = 0;
     bool writable = false, executable = false;
   };
   ImagePlacement() = default;
-  [[nodiscard]] const Part* part_of_file(std::uint64_t file_offset) const;
+  [[nodiscard]] const Part* part_at(Address address) const;
 
   Kind kind_ = Kind::elf;
   Arch arch_ = Arch::unknown;
