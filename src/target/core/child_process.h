@@ -1,0 +1,58 @@
+// Another program, run for what it prints.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "mixstack/result.h"
+
+namespace mixstack::target {
+
+/// The executable `name` in the folders of `search_path` (a PATH; empty and relative entries do not count), or "".
+[[nodiscard]] std::string find_program(const std::string& name, const std::string& search_path);
+
+struct ChildOutput {
+  std::string out;
+  std::string err;
+  bool succeeded = false;  ///< it ended by itself with status 0
+  bool timed_out = false;
+};
+
+/// What becomes of the child's standard error. Who reads only out() must drop it, or a child with much to say waits for
+/// ever.
+enum class ChildErrors : std::uint8_t { keep, drop };
+
+/// A child with its output in pipes and no input, started without a shell and with no signal blocked. Whoever lets go
+/// of it kills it.
+class ChildProcess final {
+ public:
+  /// `arguments` without the program's own name.
+  [[nodiscard]] static Result<ChildProcess> start(const std::string& program, const std::vector<std::string>& arguments,
+                                                  ChildErrors errors = ChildErrors::keep);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  /// Its standard output, to be read by whoever wants more than `finish` gives.
+  [[nodiscard]] int out() const { return out_.get(); }
+  /// Reads what it prints, up to `limit` bytes each, until it ends or the time is over; then kills it. Call once.
+  [[nodiscard]] ChildOutput finish(std::chrono::milliseconds timeout, std::size_t limit = 64 << 10);
+
+ private:
+  ChildProcess() = default;
+  void read_all(ChildOutput& result, std::chrono::steady_clock::time_point end, std::size_t limit);
+  [[nodiscard]] bool reap(std::chrono::steady_clock::time_point end, int& status);
+
+  pid_t pid_ = -1;
+  base::ScopedFd out_;
+  base::ScopedFd err_;
+};
+
+}  // namespace mixstack::target
