@@ -1,0 +1,218 @@
+#include "dotnet/backend_dac/dac_client.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "arch/context.h"
+
+namespace mixstack::dotnet::dac {
+namespace {
+
+std::string hex(std::int32_t result) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0x%08x", static_cast<std::uint32_t>(result));
+  return text.data();
+}
+
+/// Everything the helper sends that has no business where it stands.
+Error nonsense() { return {ErrorCode::malformed, 0, 0}; }
+
+std::vector<std::byte> address_payload(Address address) {
+  Writer out;
+  out.value(address);
+  return out.bytes();
+}
+
+}  // namespace
+
+void DacClient::bind(Source source) {
+  source_ = std::move(source);
+  is_stale_ = is_open_;
+}
+
+Outcome<void> DacClient::open() {
+  if (refusal_) return tl::unexpected(*refusal_);
+  if (is_open_) return {};
+  if (starts_ > setup_.limits.restarts)
+    return tl::unexpected(mixstack::Diagnosis{
+        {ErrorCode::limit_exceeded, 0, starts_}, setup_.subject, "given up after the helper failed several times"});
+  starts_++;
+  auto started = start();
+  if (!started) refusal_ = started.error();
+  return started;
+}
+
+Outcome<void> DacClient::start() {
+  auto helper = HelperProcess::start(setup_.helper, setup_.dac, setup_.user);
+  if (!helper) return tl::unexpected(helper.error());
+  helper_ = std::move(*helper);
+  auto opened = converse(MessageType::open, encode(setup_.facts), MessageType::opened, [](auto&) { return true; });
+  if (!opened) {
+    helper_.end();
+    return opened;
+  }
+  is_open_ = true;
+  is_stale_ = false;
+  return {};
+}
+
+Outcome<void> DacClient::ask(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                             const Sink& sink) {
+  if (auto ready = open(); !ready) return ready;
+  if (is_stale_) {
+    is_stale_ = false;
+    auto flushed = converse(MessageType::flush, {}, MessageType::flushed, [](auto&) { return true; });
+    if (!flushed) return flushed;
+  }
+  return converse(question, payload, answer, sink);
+}
+
+Outcome<void> DacClient::converse(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                                  const Sink& sink) {
+  request_deadline_ = MessageChannel::Clock::now() + setup_.limits.request;
+  if (auto sent = helper_.channel().send(question, payload, next_deadline()); !sent)
+    return tl::unexpected(lost(sent.error()));
+  while (true) {
+    const auto message = helper_.channel().receive(next_deadline());
+    if (!message) return tl::unexpected(lost(message.error()));
+    if (message->type == MessageType::refused) return tl::unexpected(refused(*message));
+    if (message->type == MessageType::read_memory || message->type == MessageType::thread_context) {
+      if (auto served = serve(*message); !served) return tl::unexpected(lost(served.error()));
+      continue;
+    }
+    const bool is_walk = answer == MessageType::walk_end && message->type == MessageType::frames;
+    if (message->type != answer && !is_walk) return tl::unexpected(lost(nonsense()));
+    if (sink(*message)) return {};
+  }
+}
+
+DacClient::Deadline DacClient::next_deadline() const {
+  return std::min(request_deadline_, MessageChannel::Clock::now() + setup_.limits.silence);
+}
+
+Result<void> DacClient::serve(const Message& message) {
+  return message.type == MessageType::read_memory ? serve_memory(message) : serve_context(message);
+}
+
+Result<void> DacClient::serve_memory(const Message& message) {
+  base::ByteCursor in(message.payload);
+  const Address address = in.u64();
+  const std::uint32_t size = in.u32();
+  if (!in.ok() || !in.at_end() || size > kMaxRead) return fail(nonsense());
+  std::vector<std::byte> bytes(size);
+  std::size_t done = 0;
+  while (source_.memory != nullptr && done < size) {
+    const auto n = source_.memory->read_some(address + done, std::span(bytes).subspan(done));
+    if (!n || *n == 0) break;
+    done += *n;
+  }
+  return helper_.channel().send(MessageType::memory, std::span(bytes).first(done), next_deadline());
+}
+
+Result<void> DacClient::serve_context(const Message& message) {
+  base::ByteCursor in(message.payload);
+  const std::uint32_t thread = in.u32();
+  const std::uint32_t flags = in.u32();
+  const std::uint32_t size = in.u32();
+  if (!in.ok() || !in.at_end() || size > kMaxRead) return fail(nonsense());
+  const Registers* registers = source_.registers ? source_.registers(thread) : nullptr;
+  std::vector<std::byte> context;
+  if (const auto* layout = arch::context_layout(setup_.facts.arch); registers != nullptr && layout != nullptr) {
+    context.resize(layout->size);
+    if (!arch::encode_context(*registers, context, flags)) context.clear();
+  }
+  return helper_.channel().send(MessageType::context, context, next_deadline());
+}
+
+mixstack::Diagnosis DacClient::lost(const Error& error) {
+  const std::string how = helper_.end();
+  is_open_ = false;
+  if (error.os_error == EPIPE) return {error, setup_.subject, "the DAC crashed: mixstack-helper " + how};
+  if (error.os_error == ETIMEDOUT)
+    return {error, setup_.subject, "the DAC did not answer in time; its helper was ended"};
+  if (error.code == ErrorCode::io_error) return {error, setup_.subject, "mixstack-helper cannot be reached"};
+  return {error, setup_.subject, "mixstack-helper talks nonsense and was ended"};
+}
+
+mixstack::Diagnosis DacClient::refused(const Message& message) {
+  const auto refusal = decode_refusal(message.payload);
+  if (!refusal) return lost(nonsense());
+  std::string text = refusal->text;
+  if (refusal->result != 0) text += " (" + hex(refusal->result) + ")";
+  switch (refusal->stage) {
+    case Stage::load:
+      return {{ErrorCode::unsupported, 0, 0}, setup_.subject, "cannot be loaded: " + text};
+    case Stage::start:
+    case Stage::interface:
+      return {{ErrorCode::unsupported, 0, 0}, setup_.subject, "is no DAC: " + text};
+    case Stage::create:
+      return {{ErrorCode::runtime_not_found, 0, static_cast<std::uint32_t>(refusal->result)},
+              setup_.subject,
+              "does not accept the runtime: " + text};
+    case Stage::request:
+    case Stage::query:
+      break;
+  }
+  return {{ErrorCode::unsupported, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
+}
+
+Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+  std::vector<ThreadFacts> list;
+  bool sane = true;
+  const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const Message& m) {
+    sane = sane && decode_threads(m.payload, list) && list.size() <= setup_.limits.max_threads;
+    return m.payload.empty() || !sane;
+  });
+  if (!done) return tl::unexpected(done.error());
+  if (!sane) return tl::unexpected(lost(nonsense()));
+  return list;
+}
+
+Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
+  WalkRequest bounded = request;
+  if (bounded.max_frames == 0 || bounded.max_frames > setup_.limits.max_frames)
+    bounded.max_frames = setup_.limits.max_frames;
+  Walk walk;
+  bool sane = true;
+  const auto done = ask(MessageType::walk, encode(bounded), MessageType::walk_end, [&](const Message& m) {
+    if (m.type == MessageType::frames) {
+      sane = sane && decode_elements(m.payload, walk.elements) && walk.elements.size() <= bounded.max_frames;
+      return !sane;
+    }
+    base::ByteCursor in(m.payload);
+    walk.result = in.read<std::int32_t>();
+    const std::uint8_t end = in.u8();
+    sane = sane && in.ok() && in.at_end() && end <= static_cast<std::uint8_t>(WalkEnd::stopped_at_native);
+    walk.end = static_cast<WalkEnd>(end);
+    return true;
+  });
+  if (!done) return tl::unexpected(done.error());
+  if (!sane) return tl::unexpected(lost(nonsense()));
+  return walk;
+}
+
+Outcome<Description> DacClient::describe(Address code) {
+  std::optional<Description> answer;
+  const auto done = ask(MessageType::describe, address_payload(code), MessageType::description, [&](const Message& m) {
+    if (auto d = decode_description(m.payload)) answer = std::move(*d);
+    return true;
+  });
+  if (!done) return tl::unexpected(done.error());
+  if (!answer) return tl::unexpected(lost(nonsense()));
+  return std::move(*answer);
+}
+
+Outcome<Description> DacClient::describe_method(Address method) {
+  std::optional<Description> answer;
+  const auto done =
+      ask(MessageType::describe_method, address_payload(method), MessageType::description, [&](const Message& m) {
+        if (auto d = decode_description(m.payload)) answer = std::move(*d);
+        return true;
+      });
+  if (!done) return tl::unexpected(done.error());
+  if (!answer) return tl::unexpected(lost(nonsense()));
+  return std::move(*answer);
+}
+
+}  // namespace mixstack::dotnet::dac

@@ -1,0 +1,86 @@
+// The library's side of the conversation: asks the helper, serves it memory and registers, survives it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "dotnet/backend_dac/helper_process.h"
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::dotnet::dac {
+
+struct ClientLimits {
+  std::chrono::milliseconds silence{5000};   ///< longest time without a word from the helper
+  std::chrono::milliseconds request{30000};  ///< longest time for one answer
+  std::uint32_t max_frames = 1u << 18;
+  std::uint32_t max_threads = 1u << 16;
+  unsigned restarts = 2;  ///< after crashes and hangs
+};
+
+/// Where the helper's questions are answered from. Borrowed; bound for the length of a capture.
+struct Source {
+  const MemoryReader* memory = nullptr;
+  /// Registers of a thread (its id in the target's own pid namespace), or null.
+  std::function<const Registers*(std::uint32_t)> registers;
+};
+
+/// Starts the helper when first asked. Every failure is a diagnosis and leaves the client usable: after a crash or a
+/// hang the next question starts a new helper, a few times. Not thread-safe.
+class DacClient {
+ public:
+  struct Setup {
+    std::string helper;   ///< path of mixstack-helper
+    std::string subject;  ///< how diagnoses call the DAC: its path
+    base::ScopedFd dac;   ///< see sealed_copy
+    Opening facts;
+    HelperUser user;
+    ClientLimits limits;
+  };
+  explicit DacClient(Setup setup) : setup_(std::move(setup)) {}
+
+  /// The state that questions are about from now on; what the helper has read of an earlier one is forgotten.
+  void bind(Source source);
+
+  /// Starts the helper and opens the DAC, if that is not done.
+  [[nodiscard]] Outcome<void> open();
+  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads();
+  struct Walk {
+    std::vector<Element> elements;
+    WalkEnd end = WalkEnd::end_of_stack;
+    std::int32_t result = 0;  ///< HRESULT when it failed
+  };
+  [[nodiscard]] Outcome<Walk> walk(const WalkRequest& request);
+  [[nodiscard]] Outcome<Description> describe(Address code);
+  [[nodiscard]] Outcome<Description> describe_method(Address method);
+
+  [[nodiscard]] pid_t helper_pid() const { return helper_.pid(); }
+
+ private:
+  using Sink = std::function<bool(const Message&)>;  ///< true: the answer is complete
+  using Deadline = MessageChannel::Clock::time_point;
+
+  [[nodiscard]] Outcome<void> start();
+  /// Sends a question and serves the helper until its answer is complete.
+  [[nodiscard]] Outcome<void> ask(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                                  const Sink& sink);
+  [[nodiscard]] Outcome<void> converse(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                                       const Sink& sink);
+  [[nodiscard]] Result<void> serve(const Message& message);
+  [[nodiscard]] Result<void> serve_memory(const Message& message);
+  [[nodiscard]] Result<void> serve_context(const Message& message);
+  [[nodiscard]] Deadline next_deadline() const;
+  /// The helper is ended; says why.
+  [[nodiscard]] mixstack::Diagnosis lost(const Error& error);
+  [[nodiscard]] mixstack::Diagnosis refused(const Message& message);
+
+  Setup setup_;
+  Source source_;
+  HelperProcess helper_;
+  Deadline request_deadline_{};
+  bool is_open_ = false;
+  bool is_stale_ = false;
+  unsigned starts_ = 0;
+  std::optional<mixstack::Diagnosis> refusal_;  ///< a DAC that cannot be opened is not tried again
+};
+
+}  // namespace mixstack::dotnet::dac

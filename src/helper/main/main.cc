@@ -1,0 +1,21 @@
+// mixstack-helper: started by mixstack, talks to it over descriptor 3, loads the DAC behind descriptor 4.
+#include <cstdio>
+#include <cstring>
+
+#include "helper/seal.h"
+#include "helper/service.h"
+
+int main(int argc, char** argv) {
+  using namespace mixstack;
+  const auto orders = helper::parse_orders(argc, argv);
+  if (!orders) {
+    std::fputs("mixstack-helper is started by mixstack; see docs/dac.md\n", stderr);
+    return 2;
+  }
+  if (!helper::seal(*orders)) return 3;
+  dotnet::dac::MessageChannel channel{base::ScopedFd(dotnet::dac::kHelperSocket)};
+  const std::string dac = "/proc/self/fd/" + std::to_string(dotnet::dac::kHelperDac);
+  helper::Service(channel, dac.c_str()).run();
+  // No destructors: those of a DAC have never run in the processes it was made for.
+  std::_Exit(0);
+}

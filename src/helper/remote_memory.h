@@ -1,0 +1,38 @@
+// The target's memory and registers as the library serves them over the socket, with a page cache.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "dotnet/backend_dac/message_channel.h"
+
+namespace mixstack::helper {
+
+/// Whatever is asked for comes from the library; when that is gone there is nothing left to do and the program ends.
+/// Called by the DAC, in the one thread that serves requests.
+class RemoteMemory {
+ public:
+  explicit RemoteMemory(dotnet::dac::MessageChannel& channel) : channel_(channel) {}
+
+  /// Reads up to `out.size()` bytes; answers how many.
+  [[nodiscard]] std::size_t read(std::uint64_t address, std::span<std::byte> out);
+  /// A CONTEXT of the thread in the size asked for; false when it has none.
+  [[nodiscard]] bool context(std::uint32_t thread, std::uint32_t flags, std::span<std::byte> out);
+  /// Forgets all pages: another capture.
+  void clear() { pages_.clear(); }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kFetch = 4 * kPage;
+  static constexpr std::size_t kMaxPages = 64u << 10;  // 256 MiB
+
+  [[nodiscard]] const std::vector<std::byte>& page(std::uint64_t base);
+  [[nodiscard]] std::vector<std::byte> ask(std::uint64_t address, std::size_t size);
+
+  dotnet::dac::MessageChannel& channel_;
+  std::unordered_map<std::uint64_t, std::vector<std::byte>> pages_;  ///< what of each page can be read, from its start
+};
+
+}  // namespace mixstack::helper

@@ -1,0 +1,78 @@
+#include "helper/seal.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "dotnet/backend_dac/protocol.h"
+
+namespace mixstack::helper {
+namespace {
+
+// A DAC needs some ten megabytes; a hostile one must not take the machine.
+constexpr rlim_t kMaxAddressSpace = rlim_t{4} << 30;
+
+template <class T>
+bool number(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool limit(decltype(RLIMIT_AS) what, rlim_t value) {
+  const rlimit both{value, value};
+  return ::setrlimit(what, &both) == 0;
+}
+
+bool drop_user(const Orders& orders) {
+  if (::geteuid() != 0) return true;
+  if (orders.uid == 0) return true;  // the target is root's own: nothing to lose that it has not
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(orders.gid, orders.gid, orders.gid) == 0 &&
+         ::setresuid(orders.uid, orders.uid, orders.uid) == 0;
+}
+
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2];
+  std::memset(none, 0, sizeof none);
+  return ::syscall(SYS_capset, &header, none) == 0;
+}
+
+bool quiet_standard_streams() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return false;
+  bool done = true;
+  for (const int fd : {0, 1, 2}) done = ::dup2(null, fd) == fd && done;
+  return done;
+}
+
+}  // namespace
+
+std::optional<Orders> parse_orders(int argc, char** argv) {
+  Orders orders;
+  if (argc != 5 || std::string_view(argv[1]) != "--serve") return std::nullopt;
+  if (!number(argv[2], orders.parent) || !number(argv[3], orders.uid) || !number(argv[4], orders.gid))
+    return std::nullopt;
+  return orders;
+}
+
+bool seal(const Orders& orders) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
+  if (!quiet_standard_streams()) return false;
+  if (::syscall(SYS_close_range, dotnet::dac::kHelperDac + 1, ~0u, 0) != 0) return false;
+  if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_AS, kMaxAddressSpace)) return false;
+  if (!drop_user(orders) || !drop_capabilities()) return false;
+  // A change of user takes the signal at the parent's death away.
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+}  // namespace mixstack::helper
