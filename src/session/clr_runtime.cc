@@ -1,6 +1,6 @@
 #include "session/clr_runtime.h"
 
-#include "dotnet/code/exceptions.h"
+#include "session/crash_facts.h"
 
 namespace mixstack::session {
 namespace {
@@ -99,17 +99,17 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
   facts.managed_id = thread.id;
   facts.cooperative = thread.cooperative;
   facts.state = thread.state;
-  const dotnet::RuntimeMemory memory = code_ ? code_->memory() : runtime_->memory(live_);
+  const dotnet::RuntimeMemory memory = captured_memory();
   if (auto name = dotnet::thread_name(memory, thread)) facts.name = std::move(*name);
-  const auto chain = dotnet::current_exceptions(memory, thread);
-  if (!chain.exceptions.empty() && chain.exceptions.front().method_table != 0)
-    if (auto type = names_->type_name(chain.exceptions.front().method_table)) {
-      ManagedException exception;
-      exception.object = chain.exceptions.front().object;
-      exception.type = std::move(*type);
-      facts.exceptions.push_back({{std::move(exception)}, false});
-    }
+  dotnet::names::ExceptionReader exceptions(memory, code_.get(), *names_);
+  read_exceptions(memory, thread, exceptions, facts);
   return facts;
 }
+
+void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const {
+  if (this->thread(thread.ns_tid) != nullptr) session::explain_abort(captured_memory(), summary_, symbols, thread);
+}
+
+dotnet::RuntimeMemory ClrRuntime::captured_memory() const { return code_ ? code_->memory() : runtime_->memory(live_); }
 
 }  // namespace mixstack::session

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <unordered_map>
 
 #include "dotnet/code/checkpoints.h"
@@ -40,6 +41,9 @@ class ClrRuntime {
   [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods);
   [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);
 
+  /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
+  void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const;
+
   // Only when walkable:
   [[nodiscard]] walk::FrameStepper& stepper() { return *stepper_; }
   [[nodiscard]] NameProvider& symbols() { return *symbols_; }
@@ -47,6 +51,8 @@ class ClrRuntime {
   [[nodiscard]] dotnet::CodeManager& code() { return *code_; }
 
  private:
+  [[nodiscard]] dotnet::RuntimeMemory captured_memory() const;
+
   const MemoryReader& live_;
   RuntimeSummary summary_;
   std::shared_ptr<const dotnet::Runtime> runtime_;  ///< null when its descriptor was refused

@@ -23,6 +23,23 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
 
 namespace session {
 
+namespace {
+
+void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {
+  for (ExceptionInFlight& exception : facts.exceptions) {
+    for (ManagedException& e : exception.chain) {
+      for (ThrowFrame& thrown : e.thrown_at) {
+        Frame frame{.pc = CodeAddress::exact(thrown.ip), .sp = thrown.sp, .kind = FrameKind::managed};
+        frame.method = thrown.method;
+        frame.method_start = thrown.ip - thrown.offset;
+        thrown.symbol = symbolizer.name(frame);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
     : target_(std::move(target)), memory_(target_->memory()) {}
 
@@ -88,8 +105,11 @@ void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) 
   for (ThreadDump& t : dump.threads) {
     t.symbols.reserve(t.trace.frames.size());
     for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
+    if (t.managed) name_throw_frames(*t.managed, symbolizer);
   }
   dump.symbols = symbolizer.take_symbols();
+  for (ThreadDump& t : dump.threads)
+    for (const auto& runtime : runtimes_) runtime->explain_abort(dump.symbols, t);
 }
 
 }  // namespace session

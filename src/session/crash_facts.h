@@ -1,0 +1,25 @@
+// What a dump tells about exceptions in flight and about a runtime that is ending the process.
+#pragma once
+
+#include <span>
+
+#include "dotnet/code/threads.h"
+#include "dotnet/names/exception_reader.h"
+#include "mixstack/dump.h"
+
+namespace mixstack::session {
+
+/// Exceptions that one thread handles at once, of which all details are read.
+inline constexpr std::size_t kMaxNestedExceptions = 16;
+
+/// The exceptions of a thread, and the two ends that the runtime itself leaves a mark of: stack overflow, and every
+/// other fatal error (`runtime_failure`, to be told apart by `explain_abort`).
+void read_exceptions(const dotnet::RuntimeMemory& memory, const dotnet::ManagedThread& thread,
+                     dotnet::names::ExceptionReader& reader, ManagedThreadFacts& facts);
+
+/// From the named stack: FailFast with its message, and the abort after an exception that nobody caught. `memory` is
+/// that of the capture; `runtime` the thread's.
+void explain_abort(const dotnet::RuntimeMemory& memory, const RuntimeSummary& runtime,
+                   std::span<const SymbolInfo> symbols, ThreadDump& thread);
+
+}  // namespace mixstack::session
