@@ -51,6 +51,22 @@ TEST(CodeManager, FindsJittedMethodsTheirFuncletsAndStubs) {
   EXPECT_EQ(manager.rule(CodeAddress::exact(kHeap + 0x810)).error().code, ErrorCode::not_found);
 }
 
+TEST(CodeManager, PassesOverSectionsThatAreBeingDeleted) {
+  DotnetMemory t;
+  DotnetCode code(t);
+  code.add_heap(kHeap, kHeapEnd);
+  code.add_method(kHeap + 0x100, 0x300, 0xabc0, {{0, 0x300, DotnetCode::push_rbp()}});
+  // The section of an unloaded assembly lies before the one that has its addresses now.
+  const Address section = code.add_section(kHeap, kHeapEnd, 3, 0, 0);
+  const Address mark = section + t.layouts.range_section.next_for_delete.offset;
+  CodeManager manager(t.runtime(), t.contracts);
+  EXPECT_FALSE(manager.find(CodeAddress::exact(kHeap + 0x150)).is_managed());
+
+  t.memory.put_u64(mark, section);
+  manager.clear();
+  EXPECT_EQ(manager.find(CodeAddress::exact(kHeap + 0x150)).method_desc, 0xabc0u);
+}
+
 // A ReadyToRun image by hand: rows, the map of prepared methods, exception clauses, hot/cold map, thunks.
 struct ReadyToRun {
   static constexpr Address kBase = 0x7f3300000000, kSize = 0x20000;

@@ -140,7 +140,8 @@ struct RangeSectionFragmentLayout {
 };
 struct RangeSectionLayout {
   Field range_begin, range_end_open, jit_manager, flags, heap_list, r2r_module;
-  Field range_list;  ///< supplement until a descriptor has it
+  Field next_for_delete;  ///< not null: replaced by another section, kept until nobody can be reading it
+  Field range_list;       ///< supplement until a descriptor has it
 };
 struct CodeRangeListLayout {
   Field type;  ///< CodeRangeMapRangeList.RangeListType: StubCodeBlockKind of every stub in a range list

@@ -117,6 +117,7 @@ void resolve_code_layouts(const LayoutResolver& r, Layouts& l) {
   auto& s = l.range_section;
   r.fields("RangeSection", {{&s.range_begin, "RangeBegin"},
                             {&s.range_end_open, "RangeEndOpen"},
+                            {&s.next_for_delete, "NextForDelete"},
                             {&s.jit_manager, "JitManager"},
                             {&s.flags, "Flags"},
                             {&s.heap_list, "HeapList"},

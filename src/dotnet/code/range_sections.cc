@@ -60,6 +60,16 @@ Result<RangeSection> RangeSections::read_section(Address at) const {
   return s;
 }
 
+/// RangeSectionFragment::InRange in src/coreclr/vm/codeman.h passes over these: the code of an unloaded assembly has
+/// gone, and its addresses may be in use again, described by a section further down the list.
+Result<bool> RangeSections::is_being_deleted(Address section) const {
+  const Field next = memory_.layouts().range_section.next_for_delete;
+  if (!next) return false;
+  auto value = memory_.pointer(section, next);
+  if (!value) return fail(value.error());
+  return *value != 0;
+}
+
 Result<RangeSection> RangeSections::find(Address address) {
   auto it = std::upper_bound(known_.begin(), known_.end(), address,
                              [](Address a, const RangeSection& s) { return a < s.range.begin; });
@@ -76,7 +86,10 @@ Result<RangeSection> RangeSections::find(Address address) {
     auto section = memory_.pointer(at, l.range_section);
     auto next = memory_.pointer(at, l.next);
     if (!begin || !end || !section || !next) return fail(ErrorCode::unreadable_memory, at);
-    if (AddressRange{*begin, *end}.contains(address)) {
+    const bool covers = AddressRange{*begin, *end}.contains(address);
+    const auto is_stale = covers ? is_being_deleted(*section) : Result<bool>(true);
+    if (!is_stale) return fail(is_stale.error());
+    if (!*is_stale) {
       auto s = read_section(*section);
       if (!s) return s;
       if (!s->range.contains(address)) return fail(ErrorCode::malformed, *section);

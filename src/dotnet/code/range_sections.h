@@ -41,6 +41,7 @@ class RangeSections {
  private:
   [[nodiscard]] Result<Address> leaf(Address address) const;
   [[nodiscard]] Result<RangeSection> read_section(Address section) const;
+  [[nodiscard]] Result<bool> is_being_deleted(Address section) const;
 
   RuntimeMemory memory_;
   std::vector<RangeSection> known_;  // sorted by range.begin
