@@ -62,6 +62,9 @@ class MethodNames {
   /// Forgets transient facts; names of ordinary code stay.
   void new_capture();
 
+  /// Paths of assemblies whose metadata came from their files, proven by what the runtime keeps of them.
+  [[nodiscard]] std::vector<std::string> files_used() const;
+
   struct Statistics {
     std::uint64_t methods = 0;         ///< distinct methods named
     std::uint64_t metadata_bytes = 0;  ///< fetched from the target

@@ -46,6 +46,13 @@ std::uint64_t RuntimeModules::loaded_bytes() const {
   return sum;
 }
 
+std::vector<std::string> RuntimeModules::files_used() const {
+  std::vector<std::string> paths;
+  for (const auto& [address, m] : modules_)
+    if (m->source == MetadataSource::file) paths.push_back(m->path);
+  return paths;
+}
+
 ModuleFacts RuntimeModules::read(Address module) const {
   const Layouts& l = memory_.layouts();
   ModuleFacts facts;
@@ -140,14 +147,34 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::from_file(const ModuleFa
   const auto bytes = (*file)->bytes();
   const auto pe = object::PeImage::from_bytes(bytes, object::PeLayout::flat);
   if (!pe) return fail(pe.error());
-  // The headers that the runtime kept are all there is to compare: without readable memory there is no MVID.
+  // Without readable memory there is no MVID: what the runtime itself keeps of the image must agree, its size and the
+  // numbers of its types, methods, fields and references.
   const std::uint64_t size = image.is_mapped ? pe->size_of_image() : bytes.size();
   if (image.size != 0 && size != image.size) return fail(ErrorCode::mismatch, size);
   const auto cli = pe->cli_header();
   if (!cli) return fail(cli.error());
   const auto blob = pe->bytes(cli->metadata.rva, cli->metadata.size);
   if (blob.empty()) return fail(ErrorCode::truncated, cli->metadata.rva);
-  return Metadata::open(MetadataBytes::borrow(blob, *file));
+  auto metadata = Metadata::open(MetadataBytes::borrow(blob, *file));
+  if (metadata && !row_counts_agree(facts.address, **metadata)) return fail(ErrorCode::mismatch, facts.address);
+  return metadata;
+}
+
+/// The runtime makes its lookup maps as large as the tables of the metadata, with one slot more for the rows' numbers
+/// begin at 1 (dotnet/runtime src/coreclr/vm/ceeload.cpp, Module::AllocateMaps).
+bool RuntimeModules::row_counts_agree(Address module, const Metadata& metadata) const {
+  const Layouts& l = memory_.layouts();
+  const std::pair<Field, TableId> maps[] = {{l.module.type_def_to_method_table_map, TableId::type_def},
+                                            {l.module.type_ref_to_method_table_map, TableId::type_ref},
+                                            {l.module.method_def_to_desc_map, TableId::method_def},
+                                            {l.module.field_def_to_desc_map, TableId::field},
+                                            {l.module.member_ref_to_desc_map, TableId::member_ref}};
+  for (const auto& [map, table] : maps) {
+    if (!map) continue;  // .NET 9 does not describe them
+    const auto count = memory_.value<std::uint32_t>(module + map.offset, l.module_lookup_map.count);
+    if (count && *count != metadata.row_count(table) + 1) return false;
+  }
+  return true;
 }
 
 Result<std::shared_ptr<const Metadata>> RuntimeModules::emitted(Address blob) const {

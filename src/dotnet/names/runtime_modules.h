@@ -46,6 +46,8 @@ class RuntimeModules {
   [[nodiscard]] const ModuleFacts& at(Address module);
   /// Forgets what may have changed since the last capture: collectible and emitted modules, and failures.
   void forget_transient();
+  /// Paths of modules whose metadata came from their files, since the target's memory does not hold it.
+  [[nodiscard]] std::vector<std::string> files_used() const;
   /// Bytes of metadata fetched from the target so far.
   [[nodiscard]] std::uint64_t loaded_bytes() const;
 
@@ -60,6 +62,7 @@ class RuntimeModules {
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_memory(const Image& image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_file(const ModuleFacts& facts, const Image& image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> emitted(Address module) const;
+  [[nodiscard]] bool row_counts_agree(Address module, const Metadata& metadata) const;
   void find_metadata(ModuleFacts& facts) const;
 
   RuntimeMemory memory_;
