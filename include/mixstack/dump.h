@@ -60,6 +60,7 @@ struct ThreadDump {
   std::int64_t syscall = -1;
   bool captured = false;
   Error capture_error;
+  Registers registers;  ///< as captured: of the innermost frame
   std::optional<ManagedThreadFacts> managed;
   Trace trace;
   std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols

@@ -37,8 +37,7 @@ std::string cpu_text(std::uint64_t machine) {
 
 std::string core_problem_text(const Error& error, const std::string& path) {
   const std::string who = path == "-" ? "standard input" : escape_for_terminal(path);
-  const std::string system =
-      error.os_error != 0 ? std::generic_category().message(error.os_error) : error_words(error);
+  const std::string system = error.os_error != 0 ? std::generic_category().message(error.os_error) : error_words(error);
   switch (error.code) {
     case ErrorCode::malformed:
       return fmt::format(

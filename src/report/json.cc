@@ -6,6 +6,7 @@
 #include "report/json_fields.h"
 #include "report/json_frame.h"
 #include "report/merge.h"
+#include "report/signal_words.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -51,6 +52,18 @@ void write_runtime(Writer& out, const RuntimeSummary& runtime) {
   object.close();
 }
 
+void write_crash(Writer& out, const CrashFacts& crash) {
+  JsonObject object(out);
+  object.number("tid", std::uint64_t{crash.tid});
+  object.number("signal", std::int64_t{crash.signal});
+  object.text("name", signal_name(crash.signal));
+  object.number("code", std::int64_t{crash.code});
+  object.text("cause", signal_code_words(crash.signal, crash.code));
+  if (crash.address) object.hex("address", *crash.address);
+  if (crash.sender) object.number("sender", std::uint64_t{*crash.sender});
+  object.close();
+}
+
 void write_process(Writer& out, const ProcessDump& dump) {
   JsonObject object(out);
   object.number("pid", std::uint64_t{dump.target.pid});
@@ -62,6 +75,13 @@ void write_process(Writer& out, const ProcessDump& dump) {
   object.number("threads_not_stopped", std::uint64_t{dump.threads_not_stopped});
   object.number("pause_ns", std::int64_t{dump.pause.count()});
   object.word("consistency", consistency_name(dump.consistency));
+  object.text_or_null("core", dump.target.core_path);
+  if (dump.target.crash) {
+    object.key("crash");
+    write_crash(out, *dump.target.crash);
+  } else {
+    object.null("crash");
+  }
   object.key("runtimes");
   json_array(out, dump.runtimes, "", [&out](const RuntimeSummary& r) { write_runtime(out, r); });
   object.close();
@@ -94,6 +114,10 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   } else {
     object.key("syscall");
     write_syscall(out, dump.target.arch, thread.syscall);
+  }
+  if (dump.target.crash && dump.target.crash->tid == thread.tid) {
+    object.key("registers");
+    write_registers(out, thread.registers);
   }
   object.boolean("captured", thread.captured);
   error_or_null(object, "capture_error", out, thread.capture_error);

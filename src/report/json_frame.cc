@@ -25,13 +25,6 @@ std::string make_fields(const Frame& frame, const SymbolInfo& symbol) {
       .substr(1);
 }
 
-void write_registers(Writer& out, const Registers& registers) {
-  JsonObject object(out);
-  for (unsigned reg = 0; reg < Registers::kMax; reg++)
-    if (registers.is_known(reg)) object.hex(register_name(registers.arch(), reg), registers.value_or_zero(reg));
-  object.close();
-}
-
 void write_evidence(Writer& out, const Evidence& evidence) {
   JsonObject object(out);
   object.word("stepper", to_string(evidence.stepper));
@@ -72,6 +65,13 @@ std::size_t combination(const Frame& frame) {
 }
 
 }  // namespace
+
+void write_registers(Writer& out, const Registers& registers) {
+  JsonObject object(out);
+  for (unsigned reg = 0; reg < Registers::kMax; reg++)
+    if (registers.is_known(reg)) object.hex(register_name(registers.arch(), reg), registers.value_or_zero(reg));
+  object.close();
+}
 
 JsonFrames::JsonFrames(const ProcessDump& dump, const ReportOptions& options)
     : dump_(dump), options_(options), fields_(dump.symbols.size()), words_(kCombinations) {}

@@ -31,4 +31,7 @@ class JsonFrames {
   std::string unnamed_;              ///< for frames whose only name is their address
 };
 
+/// An object with one member per known register.
+void write_registers(Writer& out, const Registers& registers);
+
 }  // namespace mixstack::report

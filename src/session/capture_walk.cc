@@ -101,6 +101,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   dump.syscall = thread.syscall;
   dump.captured = thread.captured;
   dump.capture_error = thread.error;
+  dump.registers = thread.registers;
   dump.trace.tid = thread.tid;
   if (!thread.captured) {
     dump.trace.stop = StopReason::not_captured;
@@ -128,7 +129,7 @@ void CaptureWalk::judge_stop(Trace& trace) const {
     trace.stop_error = {};
   }
   // A stack word that the target has and the capture has not was beyond what could be copied in the stop.
-  if (trace.stop != StopReason::unreadable_memory) return;
+  if (trace.stop != StopReason::unreadable_memory || capture_.frozen != nullptr) return;
   const Address address = trace.stop_error.value;
   const bool exists = std::any_of(regions_.begin(), regions_.end(),
                                   [&](const Region& r) { return r.readable && r.range.contains(address); });

@@ -1,0 +1,37 @@
+#include "report/crash_text.h"
+
+#include <fmt/format.h>
+
+#include "report/signal_words.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+
+void write_crash(Painter& out, const ProcessDump& dump) {
+  if (!dump.target.crash) return;
+  const CrashFacts& crash = *dump.target.crash;
+  std::string line = crash.tid != 0 ? fmt::format("  Thread {} got {}", crash.tid, signal_name(crash.signal))
+                                    : fmt::format("  The process got {}", signal_name(crash.signal));
+  if (crash.address) line += fmt::format(" at 0x{:x}", *crash.address);
+  if (crash.sender) line += fmt::format(" from process {}", *crash.sender);
+  const std::string_view cause = signal_code_words(crash.signal, crash.code);
+  if (!cause.empty()) line += fmt::format(": {}", cause);
+  out.paint(Ink::warning, line + "\n");
+}
+
+void write_crash_registers(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
+  if (!dump.target.crash || dump.target.crash->tid != thread.tid || !thread.captured) return;
+  constexpr unsigned kInALine = 4;
+  unsigned column = 0;
+  std::string text;
+  for (unsigned reg = 0; reg < Registers::kMax; reg++) {
+    if (!thread.registers.is_known(reg)) continue;
+    const std::string_view separator = column == 0 ? "  " : column % kInALine == 0 ? "\n  " : "  ";
+    text += fmt::format("{}{:>3} {:016x}", separator, register_name(thread.registers.arch(), reg),
+                        thread.registers.value_or_zero(reg));
+    column++;
+  }
+  if (column != 0) out.paint(Ink::faint, text + "\n");
+}
+
+}  // namespace mixstack::report
