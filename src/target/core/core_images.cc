@@ -1,9 +1,11 @@
 #include "target/core/core_images.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "object/module_probe.h"
 #include "target/core/image_proof.h"
@@ -20,6 +22,19 @@ namespace {
     if (auto id = object::read_build_id(dumped, *head); !id.empty()) return id;
   }
   return {};
+}
+
+/// What the segments of an image allow on the pages of a mapping: flags of PT_LOAD, 0 for none.
+[[nodiscard]] std::uint32_t flags_of(const object::ImageHead& head, const Region& mapping) {
+  constexpr std::uint64_t kPage = 4096;
+  std::uint32_t flags = 0;
+  for (const object::Segment& s : head.segments) {
+    const Address begin = (head.load_bias + s.vaddr) & ~(kPage - 1);
+    if (s.type == PT_LOAD && begin < mapping.range.end &&
+        mapping.range.begin < head.load_bias + s.vaddr + s.memory_size)
+      flags |= s.flags;
+  }
+  return flags;
 }
 
 }  // namespace
@@ -50,9 +65,25 @@ CoreImages::CoreImages(const DumpedMemory& dumped, Arch arch, FileFinder finder,
 CoreImages::~CoreImages() = default;
 
 void CoreImages::learn_permissions(std::vector<CoreRegion>& regions) const {
+  if (std::all_of(regions.begin(), regions.end(), [](const CoreRegion& r) { return r.permissions_known; })) return;
+  const MappedFile* last = nullptr;
+  std::optional<object::ImageHead> head;  // the last that the core holds
   for (CoreRegion& r : regions) {
-    if (r.permissions_known || r.region.inode == 0) continue;
+    if (r.region.inode == 0) continue;
     MappedFile& file = *files_[r.region.inode - 1];
+    // Inside an image "MZ" may come again, see place_images.
+    if (&file != last || !head || flags_of(*head, r.region) == 0) {
+      auto probed = object::probe_image(dumped_, r.region.range.begin);
+      head = probed ? std::optional(std::move(*probed)) : std::nullopt;
+    }
+    last = &file;
+    if (r.permissions_known) continue;
+    if (const std::uint32_t flags = head ? flags_of(*head, r.region) : 0; flags != 0) {
+      r.region.executable = (flags & PF_X) != 0;
+      r.region.writable = (flags & PF_W) != 0;
+      r.permissions_known = true;
+      continue;
+    }
     std::call_once(file.once, [&] { resolve(file); });
     if (!file.file) continue;
     const ImagePlacement* image = placement_at(file.placements, r.region.range.begin);

@@ -67,14 +67,17 @@ class RegionMaker {
     r.region.shared = r.region.path.starts_with("/memfd:") || r.region.path.starts_with("/dev/");
     r.permissions_known = false;
     while (next_ < segments_.size() && segments_[next_].range.end <= m.range.begin) next_++;
+    bool is_dumped = false;
     for (std::size_t i = next_; i < segments_.size() && segments_[i].range.begin < m.range.end; i++) {
-      r.permissions_known = true;
+      is_dumped = true;
+      // createdump joins mappings and splits them at pages that it looked at: such a segment's flags are no mapping's.
+      r.permissions_known = segments_[i].range.begin == m.range.begin && segments_[i].range.end == m.range.end;
       r.region.readable |= segments_[i].readable;
       r.region.writable |= segments_[i].writable;
       r.region.executable |= segments_[i].executable;
       if (segments_[i].range.end <= m.range.end) next_ = i + 1;
     }
-    if (!r.permissions_known) r.region.readable = r.region.executable = true;
+    if (!is_dumped) r.region.readable = r.region.executable = true;
     position_ = m.range.end;
     out_.push_back(std::move(r));
   }
