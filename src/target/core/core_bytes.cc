@@ -46,7 +46,8 @@ std::string reason(const StreamOutcome& outcome, const std::string& folder) {
              "): unpack it with its own tool and pass the unpacked file";
     case CoreStreamEnd::disk_full:
       if (outcome.error.os_error == ENOSPC)
-        return "no more room for " + stream + " in " + folder + ": set TMPDIR to a folder with room for the whole core";
+        return "no more room for " + stream + " in " + folder +
+               " (some is always left free): set TMPDIR to a folder with room for the whole core";
       return stream + " could not be unpacked to " + folder + " (" + std::strerror(outcome.error.os_error) + ")";
     case CoreStreamEnd::read_error:
       return stream + " could not be read further (" + std::strerror(outcome.error.os_error) + ")";

@@ -48,6 +48,11 @@ std::string match_of(const std::string& given) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+std::string without_full_stop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 // ---- the folder ----
 
 /// core.COMM.UID.BOOTID.PID.TIME, with .zst, .lz4 or .xz where compressed; TIME in microseconds since 1970.
@@ -172,7 +177,7 @@ std::string nothing_found(const std::string& given, const std::string& program, 
             "; install systemd-coredump before the next crash, or ";
     return text + std::string(kPassIt);
   }
-  text += "coredumpctl " + (said.empty() ? "knows none" : "says: " + said);
+  text += "coredumpctl " + (said.empty() ? "knows none" : "says: " + without_full_stop(said));
   return text + "; `coredumpctl list` shows those you may see (all of them as root), or " + std::string(kPassIt);
 }
 
