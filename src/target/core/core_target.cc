@@ -27,6 +27,27 @@ constexpr std::size_t kStackBytes = 16 << 10;  // copied per thread; what lies a
   return {};
 }
 
+[[nodiscard]] bool is_fault(std::int32_t signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGTRAP;
+}
+
+[[nodiscard]] bool has_address(const SignalInfo& s) {
+  return is_fault(s.signal) && s.code > 0;  // codes of 0 and below: somebody sent it
+}
+
+/// createdump writes the page at a thread's pc as a segment without any permission.
+void mark_pages_that_ran(const std::vector<CoreThread>& threads, std::vector<CoreRegion>& regions) {
+  for (const CoreThread& t : threads) {
+    if (!t.registers || is_fault(t.signal)) continue;
+    const Address pc = t.registers->registers.pc();
+    const auto it = std::partition_point(regions.begin(), regions.end(),
+                                         [pc](const CoreRegion& r) { return r.region.range.end <= pc; });
+    if (it == regions.end() || !it->region.range.contains(pc)) continue;
+    Region& r = it->region;
+    if (!r.readable && !r.writable) r.readable = r.executable = true;
+  }
+}
+
 [[nodiscard]] std::vector<std::string> split_at_spaces(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -35,12 +56,6 @@ constexpr std::size_t kStackBytes = 16 << 10;  // copied per thread; what lies a
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-[[nodiscard]] bool has_address(const SignalInfo& s) {
-  const bool is_fault =
-      s.signal == SIGSEGV || s.signal == SIGBUS || s.signal == SIGILL || s.signal == SIGFPE || s.signal == SIGTRAP;
-  return is_fault && s.code > 0;  // codes of 0 and below: somebody sent it
 }
 
 /// What ended the process. A core of a running process (gcore, createdump by hand) tells of no signal but the stop of
@@ -73,6 +88,7 @@ class CoreTarget final : public Target {
       : file_(std::move(file)), dumped_(file_), notes_(read_core_notes(file_.notes(), file_.arch())) {
     read_info();
     auto regions = core_regions(file_.segments(), notes_.mappings, info_.vdso);
+    mark_pages_that_ran(notes_.threads, regions);
     for (const CoreRegion& r : regions) regions_.push_back(r.region);
     info_.executable = executable_of(info_, regions_);
     FileFinderOptions options = files;
