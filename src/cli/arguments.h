@@ -21,6 +21,7 @@ struct DumpArguments {
   bool managed_only = false;
   bool merge = false;
   bool raw_names = false;
+  bool no_fold = false;
   ColorMode color = ColorMode::automatic;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -14,6 +15,7 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
+#include "target/core/core_store.h"
 
 namespace mixstack::cli {
 namespace {
@@ -40,6 +42,7 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
   options.merge = arguments.merge;
+  options.fold = !arguments.no_fold;
   options.color = wants_color(arguments.color, environment.out);
   return options;
 }
@@ -69,7 +72,7 @@ ExitCode print(const DumpArguments& arguments, const Environment& environment, c
   }
   const auto absent = absent_threads(arguments, dump);
   for (const ThreadId tid : absent)
-    errors.write(fmt::format("mixstack: process {} has no thread {}\n", arguments.pid, tid));
+    errors.write(fmt::format("mixstack: process {} has no thread {}\n", dump.target.pid, tid));
   return absent.empty() && !report::is_partial(report::summarize(dump)) ? ExitCode::ok : ExitCode::partial;
 }
 
@@ -120,11 +123,24 @@ ExitCode exit_code_of_core(const Error& error) {
 }
 
 ExitCode run_core_dump(const DumpArguments& arguments, const Environment& environment) {
+  CoreOptions options = arguments.core;
+  std::optional<target::StoredCore> stored;  // keeps a core out of the journal open
+  if (!arguments.stored_core.empty()) {
+    target::CoreStoreOptions store;
+    store.search_path = environment.search_path;
+    auto found = target::find_stored_core(arguments.stored_core, store);
+    if (!found) {
+      FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", found.error().subject, found.error().text));
+      return exit_code_of_core(found.error().error);
+    }
+    stored = std::move(*found);
+    options.path = stored->path;
+  }
   const auto complain = [&](const Error& error) {
-    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, arguments.core.path));
+    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
     return exit_code_of_core(error);
   };
-  auto session = environment.open_core(arguments.core);
+  auto session = environment.open_core(options);
   if (!session) return complain(session.error());
   const auto dump = (*session)->dump(arguments.options);
   if (!dump) return complain(dump.error());
@@ -134,7 +150,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
 }  // namespace
 
 ExitCode run_dump(const DumpArguments& arguments, const Environment& environment) {
-  if (!arguments.core.path.empty()) return run_core_dump(arguments, environment);
+  if (!arguments.core.path.empty() || !arguments.stored_core.empty()) return run_core_dump(arguments, environment);
   report::ProcessFacts facts = read_process_facts(arguments.pid);
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return complain(environment, problem, {}, facts);

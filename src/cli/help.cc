@@ -3,32 +3,48 @@
 namespace mixstack::cli {
 
 std::string_view main_help() {
-  return R"(mixstack: the native and managed stacks of a running .NET process, from outside
+  return R"(mixstack: the native and managed stacks of a .NET process, from outside: of a
+running one, or of the core file a crashed one left
 
 Usage: mixstack COMMAND [OPTIONS]
 
 Commands:
-  dump PID      print the stack of every thread of a process
+  dump PID          print the stack of every thread of a process
+  dump --core FILE  the same of a core file, of this machine or another CPU
 
 Options:
-  -h, --help    this text; 'mixstack dump --help' tells the options of dump
-  -V, --version the version
+  -h, --help        this text; 'mixstack dump --help' tells the options of dump
+  -V, --version     the version
 
 Start here:
   mixstack dump 4711           all threads, all frames
   mixstack dump 4711 --merge   threads with the same stack shown once
+  mixstack dump --core core.4711 --sysroot /srv/app-files
+                               a core from a machine with other files
 )";
 }
 
 std::string_view dump_help() {
   return R"(Print the stack of every thread of a process, native and managed frames in
-their true order. The process needs no preparation and does not help; it is
-stopped for about a millisecond, and nothing in it is changed.
+their true order. A running process needs no preparation and does not help; it
+is stopped for about a millisecond, and nothing in it is changed. A core is
+read without its machine, its CPU or a debugging library of its runtime.
 
 Usage: mixstack dump PID [OPTIONS]
+       mixstack dump --core FILE [OPTIONS]
+
+Of what:
+  -p, --pid PID            the process (the same as PID without the option)
+  -c, --core FILE          a core written by the kernel, gdb or createdump;
+                           also .zst, .gz, .lz4 and .xz, also - for a pipe
+      --core-of PID|NAME   the newest core that systemd-coredump keeps of it
+      --sysroot DIR        for cores: files of the machine it comes from, as
+                           DIR/usr/lib/libc.so.6 or DIR/libc.so.6; may be given
+                           several times. Files must match those of the core
+      --exe FILE           for cores: the program's own file
+      --only-sysroot       for cores: never look at this machine's own files
 
 Which threads:
-  -p, --pid PID            the process (the same as PID without the option)
   -t, --thread TID...      only these threads: -t 12 13, -t 12,13, -t 12 -t 13
                            (also --threads)
 
@@ -39,6 +55,7 @@ What is shown:
       --registers          the registers known in each frame
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
+      --no-fold            every frame of a recursion, not one round and a count
       --raw-names          names as metadata and symbol tables have them
   -j, --json               one JSON document (docs/formats/dump.schema.json)
       --color WHEN         auto (on a terminal), always or never
@@ -58,7 +75,7 @@ Exit codes:
   0  everything was printed        5  another tracer (gdb, strace) is attached
   1  fault of mixstack or system   6  kernel thread, zombie, 32-bit, other CPU
   2  wrong command line            7  partial: printed, something is missing
-  3  no such process               8  the process exited or changed meanwhile
+  3  no such process or file       8  the process exited or changed meanwhile
   4  not permitted                 9  the report could not be written
 
 You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or

@@ -17,6 +17,7 @@ struct Environment {
   int err = 2;
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = Session::open_process;
   std::function<Result<std::unique_ptr<Session>>(const CoreOptions& options)> open_core = Session::open_core;
+  std::string search_path;  ///< PATH: where coredumpctl and debuginfod-find are looked for
 };
 
 /// Runs the command and answers its exit code as a number. `arguments` without the program's name.

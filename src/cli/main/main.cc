@@ -1,8 +1,11 @@
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "cli/program.h"
 
 int main(int argc, char** argv) {
-  return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  mixstack::cli::Environment environment;
+  if (const char* path = std::getenv("PATH"); path != nullptr) environment.search_path = path;
+  return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
 }

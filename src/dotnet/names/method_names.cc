@@ -89,6 +89,7 @@ Result<std::string> MethodNames::string_value(Address object, std::size_t limit)
 const ModuleFacts& MethodNames::module(Address module) { return implementation_->modules_.at(module); }
 void MethodNames::new_capture() { implementation_->new_capture(); }
 std::vector<std::string> MethodNames::files_used() const { return implementation_->modules_.files_used(); }
+std::vector<std::string> MethodNames::files_missing() const { return implementation_->modules_.files_missing(); }
 MethodNames::Statistics MethodNames::statistics() const {
   return {implementation_->names_.size(), implementation_->modules_.loaded_bytes()};
 }

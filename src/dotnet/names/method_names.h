@@ -64,6 +64,8 @@ class MethodNames {
 
   /// Paths of assemblies whose metadata came from their files, proven by what the runtime keeps of them.
   [[nodiscard]] std::vector<std::string> files_used() const;
+  /// Paths of assemblies whose metadata was wanted and could not be had.
+  [[nodiscard]] std::vector<std::string> files_missing() const;
 
   struct Statistics {
     std::uint64_t methods = 0;         ///< distinct methods named

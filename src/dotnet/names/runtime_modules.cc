@@ -53,6 +53,13 @@ std::vector<std::string> RuntimeModules::files_used() const {
   return paths;
 }
 
+std::vector<std::string> RuntimeModules::files_missing() const {
+  std::vector<std::string> paths;
+  for (const auto& [address, m] : modules_)
+    if (m->metadata == nullptr && !m->path.empty()) paths.push_back(m->path);
+  return paths;
+}
+
 ModuleFacts RuntimeModules::read(Address module) const {
   const Layouts& l = memory_.layouts();
   ModuleFacts facts;

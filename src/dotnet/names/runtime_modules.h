@@ -48,6 +48,8 @@ class RuntimeModules {
   void forget_transient();
   /// Paths of modules whose metadata came from their files, since the target's memory does not hold it.
   [[nodiscard]] std::vector<std::string> files_used() const;
+  /// Paths of modules without metadata: methods of theirs were asked for and have no names.
+  [[nodiscard]] std::vector<std::string> files_missing() const;
   /// Bytes of metadata fetched from the target so far.
   [[nodiscard]] std::uint64_t loaded_bytes() const;
 
