@@ -2,7 +2,10 @@
 
 #include <vector>
 
+#include "report/fold.h"
 #include "report/frame_view.h"
+#include "report/json_error.h"
+#include "report/json_exception.h"
 #include "report/json_fields.h"
 #include "report/json_frame.h"
 #include "report/merge.h"
@@ -11,21 +14,6 @@
 
 namespace mixstack::report {
 namespace {
-
-void write_error(Writer& out, const Error& error) {
-  JsonObject object(out);
-  object.word("code", error_name(error.code));
-  object.number("os_error", std::int64_t{error.os_error});
-  object.hex("value", error.value);
-  object.text("text", error_words(error));
-  object.close();
-}
-
-void error_or_null(JsonObject& object, std::string_view key, Writer& out, const Error& error) {
-  if (error.code == ErrorCode::none) return object.null(key);
-  object.key(key);
-  write_error(out, error);
-}
 
 void write_diagnosis(Writer& out, const Diagnosis& diagnosis) {
   JsonObject object(out);
@@ -87,13 +75,14 @@ void write_process(Writer& out, const ProcessDump& dump) {
   object.close();
 }
 
-void write_managed(Writer& out, const ManagedThreadFacts& managed) {
+void write_managed(Writer& out, const ProcessDump& dump, const ManagedThreadFacts& managed) {
   JsonObject object(out);
   object.number("id", std::uint64_t{managed.managed_id});
   object.text_or_null("name", managed.name);
   object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
   object.hex("state", managed.state);
   object.text_or_null("exception", managed.exception_type());
+  write_exceptions(object, out, dump, managed);
   object.close();
 }
 
@@ -123,14 +112,24 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   error_or_null(object, "capture_error", out, thread.capture_error);
   if (!thread.managed) return object.null("managed");
   object.key("managed");
-  write_managed(out, *thread.managed);
+  write_managed(out, dump, *thread.managed);
 }
 
-void write_thread(Writer& out, const ProcessDump& dump, const ThreadDump& thread, JsonFrames& frames) {
+void write_repeat(Writer& out, const Repeat& repeat) {
+  JsonObject object(out);
+  object.number("first", std::uint64_t{repeat.first});
+  object.number("period", std::uint64_t{repeat.period});
+  object.number("count", std::uint64_t{repeat.count});
+  object.close();
+}
+
+void write_thread(Writer& out, const ProcessDump& dump, const ThreadDump& thread, JsonFrames& frames, Folder& folder) {
   JsonObject object(out);
   write_thread_facts(object, out, dump, thread);
   object.key("frames");
   frames.write(out, thread);
+  object.key("repeats");
+  json_array(out, folder.repeats(thread), "", [&out](const Repeat& r) { write_repeat(out, r); });
   object.word("stop_reason", to_string(thread.captured ? thread.trace.stop : StopReason::not_captured));
   error_or_null(object, "stop_error", out, thread.trace.stop_error);
   object.close();
@@ -155,7 +154,8 @@ void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& optio
   out << '\n';
   document.key("threads");
   JsonFrames frames(dump, options);
-  json_array(out, dump.threads, "\n", [&](const ThreadDump& t) { write_thread(out, dump, t, frames); });
+  Folder folder(dump, options);
+  json_array(out, dump.threads, "\n", [&](const ThreadDump& t) { write_thread(out, dump, t, frames, folder); });
   if (options.merge) {
     out << '\n';
     document.key("groups");

@@ -61,6 +61,31 @@ TEST(Json, PromisedNames) {
   EXPECT_EQ(document.at("threads").at(3).at("stop_reason"), "not_captured");
 }
 
+TEST(Json, RepeatsAreToldAndAllFramesStay) {
+  const json thread = json::parse(json_of(testing::endless_recursion())).at("threads").at(0);
+  EXPECT_EQ(thread.at("frames").size(), 49'005u);
+  const json& repeats = thread.at("repeats");
+  ASSERT_EQ(repeats.size(), 1u);
+  EXPECT_EQ(repeats[0].at("first"), 5);
+  EXPECT_EQ(repeats[0].at("period"), 2);
+  EXPECT_EQ(repeats[0].at("count"), 24'500);
+}
+
+TEST(Json, ExceptionsInFlight) {
+  const json managed = json::parse(json_of(sample_dump())).at("threads").at(1).at("managed");
+  EXPECT_EQ(managed.at("exception"), "System.InvalidOperationException");
+  EXPECT_EQ(managed.at("abort").at("kind"), "unhandled_exception");
+  const json& chain = managed.at("exceptions").at(0).at("chain");
+  ASSERT_EQ(chain.size(), 3u);
+  EXPECT_EQ(chain[0].at("message"), "the cart is\nclosed");
+  EXPECT_EQ(chain[0].at("hresult"), "0x80131509");
+  EXPECT_TRUE(chain[0].at("inner_of").is_null());
+  EXPECT_EQ(chain[0].at("thrown_at").at(0).at("name"), "Shop.Cart.Add(Int32)");
+  EXPECT_TRUE(chain[1].at("message").is_null());
+  EXPECT_EQ(chain[2].at("inner_of"), 1);
+  EXPECT_EQ(chain[2].at("error").at("code"), "mismatch");
+}
+
 TEST(Json, EveryByteInANameGivesValidJson) {
   ProcessDump dump = sample_dump();
   std::string all;

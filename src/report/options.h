@@ -9,6 +9,7 @@ struct ReportOptions {
   bool registers = false;
   bool explain = false;
   bool merge = false;
+  bool fold = true;    ///< text only: the repeating part of a stack once, with a count
   bool color = false;  ///< text only: ANSI colours
 };
 

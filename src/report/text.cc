@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "report/crash_text.h"
 #include "report/escape.h"
 #include "report/frame_view.h"
 #include "report/merge.h"
 #include "report/summary.h"
+#include "report/text_exception.h"
 #include "report/text_frame.h"
 #include "report/words.h"
 
@@ -41,18 +43,22 @@ std::string pause_text(const ProcessDump& dump) {
 void write_process(Painter& out, const ProcessDump& dump) {
   const TargetInfo& target = dump.target;
   const std::size_t count = dump.threads.size();
-  out.paint(Ink::header, fmt::format("Process {}: {}\n", target.pid, escape_for_terminal(target.executable)));
+  const bool is_core = !target.core_path.empty();
+  out.paint(Ink::header, fmt::format("{} {}: {}\n", is_core ? "Core of process" : "Process", target.pid,
+                                     escape_for_terminal(target.executable.empty() ? target.comm : target.executable)));
   if (target.command_line.size() > 1) {
     out.plain() << ' ';
     for (const std::string& argument : target.command_line) out.plain() << ' ' << escape_for_terminal(argument);
     out.plain() << '\n';
   }
-  out.plain() << fmt::format("  {}, {}, {} thread{}, {}\n", runtimes_text(dump), arch_name(target.arch), count,
-                             count == 1 ? "" : "s", pause_text(dump));
+  out.plain() << fmt::format("  {}, {}, {} thread{}{}\n", runtimes_text(dump), arch_name(target.arch), count,
+                             count == 1 ? "" : "s", is_core ? "" : ", " + pause_text(dump));
+  write_crash(out, dump);
 }
 
 std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
-  std::string text(kernel_state_words(thread.kernel_state));
+  // A core tells the state of one thread only, and that one was dying.
+  std::string text(dump.target.core_path.empty() ? kernel_state_words(thread.kernel_state) : "");
   const std::string call = syscall_words(dump.target.arch, thread.syscall);
   if (!call.empty()) text += (text.empty() ? "in " : " in ") + call;
   return text;
@@ -81,34 +87,47 @@ void write_stop(const StackText& stack) {
   stack.out.paint(Ink::warning, fmt::format("--- {}: {}\n", thread.captured ? "stack cut" : "no stack", words));
 }
 
-void write_stack(Painter& out, const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options,
-                 bool show_addresses) {
-  const EvidenceIndex evidence(thread.trace);
-  const StackText stack{out, dump, thread, options, evidence, show_addresses};
-  bool any = false;
+/// Frames are numbered as they are in the trace; repeats count shown frames only.
+void write_stack(const StackText& stack, Folder& folder) {
+  const auto& [out, dump, thread, options, evidence, show_addresses] = stack;
+  const auto repeats = options.fold ? folder.repeats(thread) : std::vector<Repeat>{};
+  auto next = repeats.begin();
+  std::size_t shown = 0;
   for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
     if (!is_shown(thread.trace.frames[i], options)) continue;
-    write_frame(stack, i);
-    any = true;
+    const std::size_t number = shown++;
+    if (next != repeats.end() && number == next->end()) next++;
+    if (next == repeats.end() || number < next->first + next->period) {
+      write_frame(stack, i);
+    } else if (number == next->first + next->period) {
+      out.paint(Ink::faint, fmt::format("{:<21}{}\n", "", repeat_words(*next)));
+    }
   }
+  const bool any = shown != 0;
   if (!any && thread.captured) out.paint(Ink::faint, options.managed_only ? "no managed frame\n" : "no frame\n");
   if (is_cut(thread)) write_stop(stack);
 }
 
-void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group, const ReportOptions& options) {
+void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group, const ReportOptions& options,
+                 Folder& folder) {
   out.plain() << '\n';
   if (group.threads.size() > 1)
     out.paint(Ink::header, fmt::format("{} threads with this stack{}\n", group.threads.size(),
                                        group.same_addresses ? "" : " (at different addresses)"));
-  for (const ThreadDump* thread : group.threads) out.paint(Ink::header, thread_text(dump, *thread) + "\n");
-  write_stack(out, dump, *group.threads.front(), options, group.same_addresses);
+  for (const ThreadDump* thread : group.threads) {
+    out.paint(Ink::header, thread_text(dump, *thread) + "\n");
+    write_crash_registers(out, dump, *thread);
+    write_exceptions(out, dump, *thread, options, folder);
+  }
+  const ThreadDump& shown = *group.threads.front();
+  const EvidenceIndex evidence(shown.trace);
+  write_stack({out, dump, shown, options, evidence, group.same_addresses}, folder);
 }
 
 void write_diagnosis(Painter& out, const Diagnosis& diagnosis) {
   std::string line = escape_for_terminal(diagnosis.subject);
   if (!diagnosis.text.empty()) line += (line.empty() ? "" : ": ") + escape_for_terminal(diagnosis.text);
-  if (diagnosis.error.code != ErrorCode::none)
-    line += diagnosis.text.empty() ? ": " + error_words(diagnosis.error) : " (" + error_words(diagnosis.error) + ")";
+  if (diagnosis.error.code != ErrorCode::none && diagnosis.text.empty()) line += ": " + error_words(diagnosis.error);
   out.paint(Ink::warning, "  " + line + "\n");
 }
 
@@ -136,10 +155,11 @@ void write_what_failed(Painter& out, const ProcessDump& dump, const ReportOption
 void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& options) {
   Painter out(writer, options.color);
   write_process(out, dump);
+  Folder folder(dump, options);
   if (options.merge) {
-    for (const StackGroup& group : merge_stacks(dump, options)) write_group(out, dump, group, options);
+    for (const StackGroup& group : merge_stacks(dump, options)) write_group(out, dump, group, options, folder);
   } else {
-    for (const ThreadDump& thread : dump.threads) write_group(out, dump, StackGroup{{&thread}, true}, options);
+    for (const ThreadDump& thread : dump.threads) write_group(out, dump, StackGroup{{&thread}, true}, options, folder);
   }
   write_what_failed(out, dump, options);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/golden.h"
 #include "support/sample_dump.h"
 
@@ -73,6 +75,17 @@ TEST(Text, ColourWrapsButDoesNotChangeTheWords) {
   ASSERT_NE(text.find("\x1b[32m"), std::string::npos);
   for (std::size_t at; (at = text.find("\x1b[")) != std::string::npos;) text.erase(at, text.find('m', at) - at + 1);
   EXPECT_EQ(text, text_of(sample_dump()));
+}
+
+TEST(Text, EndlessRecursionIsFoldedUnlessToldNotTo) {
+  const std::string text = text_of(testing::endless_recursion());
+  EXPECT_NE(text.find("\n                     ... 24,499 more times the 2 frames above\n"), std::string::npos) << text;
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20);
+  ReportOptions options;
+  options.fold = false;
+  const std::string whole = text_of(testing::endless_recursion(), options);
+  EXPECT_GT(std::count(whole.begin(), whole.end(), '\n'), 49'000);
+  EXPECT_EQ(whole.find("more times"), std::string::npos);
 }
 
 TEST(Text, IndexesOutOfRangeAreUnnamedFrames) {

@@ -79,6 +79,33 @@ inline ThreadDump sample_thread(ThreadId tid) {
   return thread;
 }
 
+/// An exception with two inner ones, thrown while another one was handled. Symbols are those of `sample_symbols`.
+inline std::vector<ExceptionInFlight> sample_exceptions() {
+  ManagedException outer;
+  outer.object = 0x7f1000000018;
+  outer.type = "System.InvalidOperationException";
+  outer.message = "the cart is\nclosed";
+  outer.has_message = true;
+  outer.hresult = 0x80131509;
+  outer.thrown_at = {{0x7f12a0005677, 0x7f00000010c0, 0x7f1299990000, 0x77, 3, true},
+                     {0x7f12a0001233, 0x7f0000001080, 0x7f1299990008, 0x33, 2, false}};
+  ManagedException inner;
+  inner.object = 0x7f1000000118;
+  inner.type = "System.AggregateException";
+  inner.hresult = 0x80131500;
+  inner.inner_of = 0;
+  ManagedException torn;
+  torn.object = 0x7f1000000218;
+  torn.inner_of = 1;
+  torn.error = {ErrorCode::mismatch, 0, 0x7f1000000218};
+  ManagedException handled = inner;
+  handled.inner_of = ManagedException::kOutermost;
+  handled.thrown_at_is_cut = true;
+  for (std::uint64_t i = 0; i < 30; i++)
+    handled.thrown_at.push_back({0x7f12a0005677 + i, 0x7f0000002000 + 16 * i, 0x7f1299990000, 0x77 + i, 3, false});
+  return {{{outer, inner, torn}, true}, {{handled}, false}};
+}
+
 inline ProcessDump sample_dump() {
   ProcessDump dump;
   dump.target.pid = 4711;
@@ -94,9 +121,8 @@ inline ProcessDump sample_dump() {
   cut.symbols.resize(1);
   cut.trace.stop = StopReason::no_unwind_info;
   cut.trace.stop_error = {ErrorCode::no_unwind_info, 0, 0x7f12ab10d19d};
-  ManagedException exception;
-  exception.type = "System.InvalidOperationException";
-  cut.managed->exceptions.push_back({{exception}, false});
+  cut.managed->exceptions = sample_exceptions();
+  cut.managed->abort = RuntimeAbort{RuntimeAbort::Kind::unhandled_exception, {}, false};
   ThreadDump& stuck = dump.threads.emplace_back();
   stuck.tid = stuck.ns_tid = 4714;
   stuck.comm = "stuck";
@@ -107,6 +133,18 @@ inline ProcessDump sample_dump() {
   dump.threads_not_stopped = 1;
   dump.diagnoses.push_back(
       {{ErrorCode::mismatch, 0, 0}, "/usr/lib/libold.so", "the file was replaced since it was loaded"});
+  return dump;
+}
+
+/// One thread whose stack ends in two methods that call each other 24,500 times.
+inline ProcessDump endless_recursion() {
+  ProcessDump dump = sample_dump();
+  dump.threads.resize(1);
+  ThreadDump& thread = dump.threads[0];
+  for (std::uint32_t i = 0; i < 49'000; i++) {
+    thread.trace.frames.push_back(frame_at(0x7f12a0001234 + i % 2, 0x7f0000002000 + 16 * i, FrameKind::managed));
+    thread.symbols.push_back(2 + i % 2);
+  }
   return dump;
 }
 
