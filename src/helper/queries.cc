@@ -9,6 +9,7 @@ using namespace dotnet::dac;
 namespace {
 
 constexpr std::size_t kMaxThreads = 1u << 16;
+constexpr std::uint32_t kJitted = 1;  // dacprivate.h JITTypes
 
 }  // namespace
 
@@ -93,6 +94,10 @@ Description Queries::describe(DacAddress code) {
     d.method = header.method;
     d.start = header.start;
     d.size = header.hot_size != 0 ? header.hot_size : header.size;
+    d.cold_start = header.cold_start;
+    d.cold_size = header.cold_size;
+    d.gc_info = header.gc_info;
+    d.is_jitted = header.jit_type == kJitted;
     d.displacement = code - header.start;
     return d;
   }

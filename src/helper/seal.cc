@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "dotnet/backend_dac/protocol.h"
+#include "helper/syscall_filter.h"
 
 namespace mixstack::helper {
 namespace {
@@ -32,11 +33,12 @@ bool limit(decltype(RLIMIT_AS) what, rlim_t value) {
   return ::setrlimit(what, &both) == 0;
 }
 
-bool drop_user(const Orders& orders) {
+bool drop_user() {
   if (::geteuid() != 0) return true;
-  if (orders.uid == 0) return true;  // the target is root's own: nothing to lose that it has not
-  return ::setgroups(0, nullptr) == 0 && ::setresgid(orders.gid, orders.gid, orders.gid) == 0 &&
-         ::setresuid(orders.uid, orders.uid, orders.uid) == 0;
+  // Not even root's own target makes this root's: its root may be that of a container.
+  constexpr unsigned kNobody = 65534;
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+         ::setresuid(kNobody, kNobody, kNobody) == 0;
 }
 
 bool drop_capabilities() {
@@ -58,9 +60,8 @@ bool quiet_standard_streams() {
 
 std::optional<Orders> parse_orders(int argc, char** argv) {
   Orders orders;
-  if (argc != 5 || std::string_view(argv[1]) != "--serve") return std::nullopt;
-  if (!number(argv[2], orders.parent) || !number(argv[3], orders.uid) || !number(argv[4], orders.gid))
-    return std::nullopt;
+  if (argc != 3 || std::string_view(argv[1]) != "--serve") return std::nullopt;
+  if (!number(argv[2], orders.parent)) return std::nullopt;
   return orders;
 }
 
@@ -69,10 +70,10 @@ bool seal(const Orders& orders) {
   if (!quiet_standard_streams()) return false;
   if (::syscall(SYS_close_range, dotnet::dac::kHelperDac + 1, ~0u, 0) != 0) return false;
   if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_AS, kMaxAddressSpace)) return false;
-  if (!drop_user(orders) || !drop_capabilities()) return false;
+  if (!drop_user() || !drop_capabilities()) return false;
   // A change of user takes the signal at the parent's death away.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && allow_few_system_calls();
 }
 
 }  // namespace mixstack::helper

@@ -7,17 +7,16 @@
 
 namespace mixstack::helper {
 
-/// From the command line: `--serve PARENT UID GID`.
+/// From the command line: `--serve PARENT`.
 struct Orders {
   pid_t parent = 0;
-  uid_t uid = 0;  ///< whom to become when started as root
-  gid_t gid = 0;
 };
 [[nodiscard]] std::optional<Orders> parse_orders(int argc, char** argv);
 
-/// Ends with the parent; no descriptors but the two agreed on; no core files; bounded memory; the target's user and no
-/// capability when started with more; no way to gain privileges again. False when any of it failed: then nothing must
-/// be loaded.
+/// Ends with the parent; no descriptors but the two agreed on; no core files; bounded memory; user nobody when started
+/// as root (a DAC lies beside the target's runtime, where the target's owner may have put anything), no capability, no
+/// way to gain any, and only the system calls of `syscall_filter.h`. False when any of it failed: then nothing must be
+/// loaded.
 [[nodiscard]] bool seal(const Orders& orders);
 
 }  // namespace mixstack::helper

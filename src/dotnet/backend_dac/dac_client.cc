@@ -44,7 +44,7 @@ Outcome<void> DacClient::open() {
 }
 
 Outcome<void> DacClient::start() {
-  auto helper = HelperProcess::start(setup_.helper, setup_.dac, setup_.user);
+  auto helper = HelperProcess::start(setup_.helper, setup_.dac);
   if (!helper) return tl::unexpected(helper.error());
   helper_ = std::move(*helper);
   auto opened = converse(MessageType::open, encode(setup_.facts), MessageType::opened, [](auto&) { return true; });

@@ -33,7 +33,6 @@ class DacClient {
     std::string subject;  ///< how diagnoses call the DAC: its path
     base::ScopedFd dac;   ///< see sealed_copy
     Opening facts;
-    HelperUser user;
     ClientLimits limits;
   };
   explicit DacClient(Setup setup) : setup_(std::move(setup)) {}

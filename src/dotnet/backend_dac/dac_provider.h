@@ -14,7 +14,6 @@ namespace mixstack::dotnet::dac {
 struct ProviderOptions {
   std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so, as the target sees it
   std::string helper;    ///< empty: find_helper()
-  HelperUser user;
   ClientLimits limits;
 };
 

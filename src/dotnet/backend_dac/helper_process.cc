@@ -64,8 +64,7 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-Outcome<HelperProcess> HelperProcess::start(const std::string& program, const base::ScopedFd& dac,
-                                            const HelperUser& user) {
+Outcome<HelperProcess> HelperProcess::start(const std::string& program, const base::ScopedFd& dac) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return tl::unexpected(cannot_start(program, errno, "no socket pair"));
@@ -76,8 +75,7 @@ Outcome<HelperProcess> HelperProcess::start(const std::string& program, const ba
   SpawnSettings settings;
   prepare(settings, socket.get(), file.get());
   std::string path = program, serve = "--serve", parent = std::to_string(::getpid());
-  std::string uid = std::to_string(user.uid), gid = std::to_string(user.gid);
-  std::array<char*, 6> arguments{path.data(), serve.data(), parent.data(), uid.data(), gid.data(), nullptr};
+  std::array<char*, 4> arguments{path.data(), serve.data(), parent.data(), nullptr};
   std::array<char*, 1> environment{nullptr};
   HelperProcess helper;
   pid_t pid = -1;

@@ -10,12 +10,6 @@
 
 namespace mixstack::dotnet::dac {
 
-/// Whom the helper becomes before it loads foreign code, where the library itself runs as root.
-struct HelperUser {
-  uid_t uid = 65534;  // nobody
-  gid_t gid = 65534;
-};
-
 /// A running helper. It is a child with an empty environment and a process group of its own, and ends with the thread
 /// that started it (PR_SET_PDEATHSIG) or when its socket is closed. Ended and reaped by the destructor; no other child
 /// of the program is waited for, and no signal handler is installed.
@@ -29,8 +23,7 @@ class HelperProcess {
   }
   ~HelperProcess();
 
-  [[nodiscard]] static Outcome<HelperProcess> start(const std::string& program, const base::ScopedFd& dac,
-                                                    const HelperUser& user);
+  [[nodiscard]] static Outcome<HelperProcess> start(const std::string& program, const base::ScopedFd& dac);
 
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const { return pid_; }

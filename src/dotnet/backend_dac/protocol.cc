@@ -124,6 +124,10 @@ std::vector<std::byte> encode(const Description& v) {
   out.value(v.method);
   out.value(v.start);
   out.value(v.size);
+  out.value(v.cold_start);
+  out.value(v.cold_size);
+  out.value(v.gc_info);
+  out.value(static_cast<std::uint8_t>(v.is_jitted));
   out.text(v.name);
   out.text(v.module_path);
   out.value(v.displacement);
@@ -139,6 +143,10 @@ Result<Description> decode_description(std::span<const std::byte> payload) {
   v.method = in.u64();
   v.start = in.u64();
   v.size = in.u64();
+  v.cold_start = in.u64();
+  v.cold_size = in.u32();
+  v.gc_info = in.u64();
+  v.is_jitted = in.u8() != 0;
   v.name = read_text(in);
   v.module_path = read_text(in);
   v.displacement = in.u64();

@@ -105,8 +105,12 @@ enum class CodeClass : std::uint8_t { none = 0, method = 1, stub = 2 };
 struct Description {
   CodeClass kind = CodeClass::none;
   Address method = 0;
-  Address start = 0;        ///< of the native code
-  std::uint64_t size = 0;   ///< of its hot part
+  Address start = 0;       ///< of the native code
+  std::uint64_t size = 0;  ///< of its hot part
+  Address cold_start = 0;  ///< of a part that lies elsewhere
+  std::uint32_t cold_size = 0;
+  Address gc_info = 0;
+  bool is_jitted = false;   ///< made by the JIT; else precompiled
   std::string name;         ///< the DAC's text: `Ns.Type.Method(System.String, Int32)`
   std::string module_path;  ///< the assembly's file as the target sees it, or a bare name
   std::uint64_t displacement = 0;

@@ -1,0 +1,102 @@
+#include "dotnet/backend_dac/dac_runtime.h"
+
+#include <algorithm>
+
+#include "dotnet/backend_dac/dac_checkpoints.h"
+
+namespace mixstack::dotnet::dac {
+namespace {
+
+ManagedThread thread_of(const ThreadFacts& facts) {
+  ManagedThread t;
+  t.address = facts.address;
+  t.id = facts.managed_id;
+  t.os_id = facts.os_id;
+  t.state = facts.state;
+  t.cooperative = facts.cooperative;
+  t.frame = facts.frame;
+  t.stack = facts.stack;
+  return t;
+}
+
+}  // namespace
+
+void DacRoots::collect(const MemoryReader&, std::vector<AddressRange>& out) {
+  for (const Address t : threads_) out.push_back({t, t + kThreadBytes});
+}
+
+bool DacRoots::holds(Address thread) const { return std::binary_search(threads_.begin(), threads_.end(), thread); }
+
+DacRuntime::DacRuntime(std::unique_ptr<DacProvider> provider, const object::ModuleMap& modules)
+    : provider_(std::move(provider)), stepper_(*provider_, modules), names_(*provider_) {}
+
+Outcome<RootSource*> DacRuntime::prepare_roots(const MemoryReader& live) {
+  roots_.reset();
+  provider_->bind({&live, {}});
+  const auto threads = provider_->threads();
+  if (!threads) return tl::unexpected(threads.error());
+  std::vector<Address> addresses;
+  for (const ThreadFacts& t : *threads) addresses.push_back(t.address);
+  std::sort(addresses.begin(), addresses.end());
+  roots_ = std::make_unique<DacRoots>(std::move(addresses));
+  return roots_.get();
+}
+
+void DacRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay) {
+  threads_.clear();
+  exceptions_.clear();
+  registers_.clear();
+  for (const ThreadCapture& t : capture.threads)
+    if (t.captured) registers_.emplace(t.ns_tid, &t.registers);
+  provider_->bind({&overlay, [this](std::uint32_t id) -> const Registers* {
+                     const auto known = registers_.find(id);
+                     return known == registers_.end() ? nullptr : known->second;
+                   }});
+  stepper_.begin_capture(overlay);
+  names_.begin_capture();
+  if (roots_ == nullptr) return;
+  const auto list = provider_->threads();
+  if (!list) return note(list.error());
+  for (const ThreadFacts& t : *list) {
+    if (!roots_->holds(t.address)) continue;
+    threads_.push_back(thread_of(t));
+    if (!t.exception_type.empty()) exceptions_.emplace(t.address, t.exception_type);
+  }
+}
+
+std::string DacRuntime::exception_type(const ManagedThread& thread) const {
+  const auto known = exceptions_.find(thread.address);
+  return known == exceptions_.end() ? std::string() : known->second;
+}
+
+CheckpointList DacRuntime::checkpoints(const ManagedThread& thread) {
+  CheckpointList list;
+  const auto os_id = static_cast<std::uint32_t>(thread.os_id);
+  stepper_.begin_thread(os_id);
+  WalkRequest request;
+  request.thread = os_id;
+  const auto walk = provider_->raw_walk(request);
+  if (!walk) {
+    note(walk.error());
+    return list;
+  }
+  names_.remember(walk->elements);
+  list.checkpoints = checkpoints_of(walk->elements);
+  if (walk->end == WalkEnd::limit) list.error = {ErrorCode::limit_exceeded, 0, walk->elements.size()};
+  if (walk->end == WalkEnd::failed) list.error = {ErrorCode::malformed, 0, static_cast<std::uint32_t>(walk->result)};
+  return list;
+}
+
+void DacRuntime::note(const mixstack::Diagnosis& d) {
+  const bool known = std::any_of(diagnoses_.begin(), diagnoses_.end(),
+                                 [&](const auto& old) { return old.error == d.error && old.text == d.text; });
+  if (!known) diagnoses_.push_back(d);
+}
+
+std::vector<mixstack::Diagnosis> DacRuntime::take_diagnoses() {
+  for (const auto& d : provider_->take_diagnoses()) note(d);
+  for (const auto& d : stepper_.take_diagnoses()) note(d);
+  return std::move(diagnoses_);
+}
+
+}  // namespace mixstack::dotnet::dac

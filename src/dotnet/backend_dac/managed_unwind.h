@@ -1,0 +1,31 @@
+// The runtime's unwind codes for a method that a DAC has described: where the DAC's own walk ends too early, and to
+// tell funclets.
+#pragma once
+
+#include "dotnet/backend_dac/protocol.h"
+#include "mixstack/memory_reader.h"
+#include "object/module_map.h"
+#include "unwind/rule.h"
+#include "unwind/windows/unwind_data.h"
+
+namespace mixstack::dotnet::dac {
+
+/// The row that unwinds an address.
+struct ManagedRow {
+  unwind::windows::RuntimeFunction row;
+  Address image_base = 0;
+  bool is_funclet = false;
+};
+
+/// Finds the row of `pc` in `method`. Of jitted code it lies in the header before the code, whose layout is the same
+/// from .NET 8 to 10 (RealCodeHeader in src/coreclr/vm/codeman.h) and is believed only where its MethodDesc and its GC
+/// info are those the DAC told; of precompiled code in the exception directory of its PE image. Errors: `mismatch` (the
+/// header is another's), `not_found`, `unsupported_cpu`, those of reading.
+[[nodiscard]] Result<ManagedRow> managed_row(const MemoryReader& memory, const object::ModuleMap& modules, Arch arch,
+                                             const Description& method, CodeAddress pc);
+
+/// How to get from the frame at `pc` to its caller.
+[[nodiscard]] Result<unwind::UnwindRule> managed_rule(const MemoryReader& memory, const ManagedRow& row, Arch arch,
+                                                      CodeAddress pc);
+
+}  // namespace mixstack::dotnet::dac
