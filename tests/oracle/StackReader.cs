@@ -9,17 +9,24 @@ internal static class StackReader
     /// <summary>ClrMD's own default is 8096 and cuts without a word.</summary>
     public const int MaxFrames = 300_000;
 
-    /// <summary>Attaches, writes one JSON object for the process, detaches.</summary>
-    public static void Write(Utf8JsonWriter json, int pid, bool suspend, int maxFrames)
+    public const string CorePrefix = "core ";
+
+    /// <summary>A pid to attach to, or "core " and the path of a core.</summary>
+    private static DataTarget Open(string source, bool suspend) => source.StartsWith(CorePrefix)
+        ? DataTarget.LoadDump(source[CorePrefix.Length..])
+        : DataTarget.AttachToProcess(int.Parse(source), suspend);
+
+    /// <summary>Attaches or opens, writes one JSON object for the process, detaches.</summary>
+    public static void Write(Utf8JsonWriter json, string source, bool suspend, int maxFrames)
     {
-        using DataTarget target = DataTarget.AttachToProcess(pid, suspend);
+        using DataTarget target = Open(source, suspend);
         if (target.ClrVersions.Length == 0)
         {
-            throw new InvalidOperationException($"no .NET runtime found in process {pid}");
+            throw new InvalidOperationException($"no .NET runtime found in {source}");
         }
         using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
         json.WriteStartObject();
-        json.WriteNumber("pid", pid);
+        json.WriteNumber("pid", target.DataReader.ProcessId);
         json.WriteString("runtime", target.ClrVersions[0].Version.ToString());
         json.WriteStartArray("threads");
         foreach (ClrThread thread in runtime.Threads)
@@ -31,9 +38,9 @@ internal static class StackReader
     }
 
     /// <summary>Attach, walk every thread with method names, detach: the work of a stack dump.</summary>
-    public static (int Threads, int Frames) Walk(int pid, bool suspend)
+    public static (int Threads, int Frames) Walk(string source, bool suspend)
     {
-        using DataTarget target = DataTarget.AttachToProcess(pid, suspend);
+        using DataTarget target = Open(source, suspend);
         using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
         int threads = 0, frames = 0;
         foreach (ClrThread thread in runtime.Threads)
@@ -61,6 +68,8 @@ internal static class StackReader
         json.WriteString("gcMode", thread.GCMode.ToString());
         json.WriteString("state", thread.State.ToString());
         json.WriteString("exceptionType", thread.CurrentException?.Type?.Name);
+        json.WritePropertyName("exception");
+        ExceptionWriter.Write(json, thread.CurrentException);
         json.WriteStartArray("frames");
         if (thread.IsAlive && thread.OSThreadId != 0)
         {

@@ -1,0 +1,212 @@
+"""Exceptions in flight and dying processes against ClrMD's exception objects and what the scenarios threw."""
+import re
+
+from harness import LiveCase
+import debuggee_build
+import processes
+
+MAX_MESSAGE = 4096  # UTF-16 units
+CLRMD_FRAMES = 64
+
+
+def _message(units):
+    """ClrMD's message (hex of UTF-16 units) as mixstack writes it."""
+    if units is None:
+        return None
+    raw = bytes.fromhex(units)
+    cut = len(raw) >= 2 * MAX_MESSAGE  # ClrMD ends there, too, without a word
+    if cut:
+        raw = raw[:2 * MAX_MESSAGE]
+        if 0xD8 <= raw[-2] < 0xDC:
+            raw = raw[:-2]
+    text = raw.decode("utf-16-be", "surrogatepass").encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+    return text + "…" if cut else text
+
+
+def _type(name):
+    """Type name without type arguments, nested types as C# writes them."""
+    return re.sub("[<`].*", "", name or "").replace("+", ".")
+
+
+class Exceptions(LiveCase):
+    def observe_exceptions(self, scenario, environment=None):
+        """(threads by name, ClrMD's threads by tid) of one stopped process."""
+        with processes.scenario(scenario, environment=environment) as debuggee:
+            seen = self.observe(debuggee, with_gdb=False)
+        threads = {(t["managed"] or {}).get("name") or t["name"]: t for t in seen.dump["threads"]}
+        return threads, {t["osId"]: t for t in seen.oracle["threads"]}
+
+    def observe_end(self, scenario):
+        """The same of a process that stands where its runtime calls abort()."""
+        hold = {"LD_PRELOAD": str(debuggee_build.NATIVE / "libholdabort.so")}
+        threads, oracle = self.observe_exceptions(scenario, hold)
+        self.assertIsNone(threads["bystander"]["managed"]["abort"])
+        self.assertEqual(threads["bystander"]["managed"]["exceptions"], [])
+        return threads["crash"], oracle[threads["crash"]["tid"]]["exception"]
+
+    def assert_same_object(self, ours, theirs):
+        self.assertIsNone(ours["error"])
+        self.assertEqual(ours["object"], theirs["address"])
+        self.assertEqual(_type(ours["type"]), _type(theirs["type"]))
+        self.assertEqual(ours["message"], _message(theirs["message"]))
+        self.assertEqual(int(ours["hresult"], 16), theirs["hresult"])
+        self.assertFalse(ours["thrown_at_is_cut"])
+        mine = [(f["method_desc"], f["sp"], f["raw_name"]) for f in ours["thrown_at"]]
+        witness = [(f["methodDesc"], f["sp"], f["method"]) for f in theirs["stack"]]
+        # ClrMD reads 64 frames at most, and none where the array of the trace also keeps dynamic methods alive.
+        if len(witness) == CLRMD_FRAMES or any("DynamicClass" in f["raw_name"] for f in ours["thrown_at"]):
+            mine = mine[:len(witness)]
+        self.assertEqual(mine, witness)
+        for index, (frame, witness) in enumerate(zip(ours["thrown_at"], theirs["stack"])):
+            # The DAC takes one off the address of a fault, too, as if it had been called from.
+            allowed = (0, 1) if index == 0 else (0,)
+            self.assertIn(int(frame["ip"], 16) - int(witness["ip"], 16), allowed)
+            self.assertGreater(frame["offset"], 0)
+
+    def assert_same_chain(self, exception, theirs):
+        """Along the inner exceptions, as far as we list them. Returns how many were compared."""
+        chain = exception["chain"]
+        index, compared = 0, 0
+        while index is not None:
+            self.assert_same_object(chain[index], theirs)
+            compared += 1
+            index = next((i for i, e in enumerate(chain) if e["inner_of"] == index), None)
+            theirs = theirs["inner"]
+            if index is None and not exception["inner_are_cut"]:
+                self.assertIsNone(theirs)
+        return compared
+
+    def test_details(self):
+        threads, oracle = self.observe_exceptions("exception_details")
+        compared = 0
+        for name, thread in threads.items():
+            witness = oracle.get(thread["tid"], {}).get("exception")
+            exceptions = (thread["managed"] or {}).get("exceptions") or []
+            with self.subTest(name):
+                self.assertIsNone((thread["managed"] or {}).get("abort"))
+                if not exceptions:
+                    # The last exception of a thread that handles none any more is not in flight.
+                    self.assertTrue(witness is None or name == "over", name)
+                    continue
+                self.assertIsNotNone(witness)
+                self.assertEqual(thread["managed"]["exception"], exceptions[0]["chain"][0]["type"])
+                compared += self.assert_same_chain(exceptions[0], witness)
+        self.assertGreaterEqual(compared, 45)
+        self.assertEqual(threads["never"]["managed"]["exceptions"], [])
+        self.assertEqual(threads["over"]["managed"]["exceptions"], [])
+        self.check_contents({name: thread["managed"]["exceptions"][0] for name, thread in threads.items()
+                             if (thread["managed"] or {}).get("exceptions")})
+
+    def check_contents(self, held):
+        """What the scenario threw, whatever ClrMD says."""
+        first = {name: exception["chain"][0] for name, exception in held.items()}
+        self.assertEqual(first["plain"]["message"], 'said "so"\n\tin two lines')
+        self.assertIsNone(first["no-message"]["message"])
+        self.assertEqual(first["empty-message"]["message"], "")
+        self.assertEqual(first["code"]["hresult"], "0x8badf00d")
+        self.assertEqual(first["generic"]["type"],
+                         "Scenarios.ExceptionDetails.Generic<Dictionary<string, int[]>>")
+        self.assertEqual(first["wide"]["message"], "grüß 日本 😀 \ufffd alone \ufffd")
+        self.assertEqual(first["long"]["message"], "x" * 4095 + "…")
+        self.assertEqual([e["message"] for e in held["inner"]["chain"]],
+                         ["outer", "middle", "has a code of its own"])
+        parts = [e for e in held["aggregate"]["chain"] if e["inner_of"] == 0]
+        self.assertEqual([e["message"] for e in parts], ["from below"] * 2)
+        self.assertEqual([sum(".Throw(" in f["name"] for f in e["thrown_at"]) for e in parts], [2, 3])
+        many = held["many-inner"]
+        self.assertEqual([e["message"] for e in many["chain"][1:]], [f"part {i}" for i in range(16)])
+        self.assertTrue(many["inner_are_cut"])
+        self.assertEqual([e["message"] for e in held["deep-inner"]["chain"]], [f"link {i}" for i in range(40, 23, -1)])
+        self.assertTrue(held["deep-inner"]["inner_are_cut"])
+        self.assertEqual([e["message"] for e in held["cycle"]["chain"]], ["head", "tail"])
+        self.assertTrue(held["cycle"]["inner_are_cut"])
+        self.assertFalse(held["aggregate-empty"]["inner_are_cut"])
+        self.assertEqual(len(held["aggregate-empty"]["chain"]), 1)
+        self.assertEqual(sum(f["ends_first_part"] for f in first["dispatch-info"]["thrown_at"]), 1)
+        self.assertEqual(sum("Throw(" in f["name"] for f in first["deep-throw"]["thrown_at"]), 3001)
+        self.assert_order([f["raw_name"] for f in first["dynamic-method"]["thrown_at"]], "DynamicClass.Thrower()",
+                          "ExceptionDetails+<>c.<Details>b__", "Hold")
+
+    def test_other_scenarios(self):
+        """Funclets, nested exceptions, rethrows and faults: the newest exception is ClrMD's current one."""
+        for scenario in ("funclets", "nested_exceptions", "rethrow", "hardware_exceptions", "exception_through_native"):
+            threads, oracle = self.observe_exceptions(scenario)
+            compared = 0
+            for name, thread in threads.items():
+                exceptions = (thread["managed"] or {}).get("exceptions") or []
+                with self.subTest(scenario, thread=name):
+                    if exceptions:
+                        compared += self.assert_same_chain(exceptions[0], oracle[thread["tid"]]["exception"])
+            self.assertGreater(compared, 0, scenario)
+
+    def test_nested(self):
+        threads, _ = self.observe_exceptions("nested_exceptions")
+        nested = {name: [len(e["chain"]) for e in threads[name]["managed"]["exceptions"]]
+                  for name in ("catch-in-catch", "filter-in-finally", "throw-in-filter", "three-deep")}
+        self.assertEqual({name: len(chains) for name, chains in nested.items()},
+                         {"catch-in-catch": 2, "filter-in-finally": 2, "throw-in-filter": 2, "three-deep": 4})
+        depths = [len([f for f in e["chain"][0]["thrown_at"] if ".Throw(" in f["name"]])
+                  for e in threads["three-deep"]["managed"]["exceptions"]]
+        self.assertEqual(depths, [1, 2, 3, 4])
+
+    def test_fail_fast(self):
+        for scenario, message in (("crash_fail_fast", 'the "disk" is on fire ☠ 🔥'),
+                                  ("crash_fail_fast_exception", "could not go on"), ("crash_fail_fast_silent", None)):
+            with self.subTest(scenario):
+                thread, _ = self.observe_end(scenario)
+                self.assertEqual(thread["managed"]["abort"], {"kind": "fail_fast", "message": message,
+                                                              "message_inferred": message is not None})
+                self.assertEqual(thread["stop_reason"], "end_of_stack")
+
+    def test_exception_given_to_fail_fast(self):
+        thread, theirs = self.observe_end("crash_fail_fast_exception")
+        self.assertEqual(theirs["type"], "System.ExecutionEngineException")
+        [exception] = thread["managed"]["exceptions"]
+        self.assert_same_chain(exception, theirs["inner"])
+        self.assertEqual(exception["chain"][0]["message"], "at the bottom")
+
+    def test_failed_assertion(self):
+        thread, _ = self.observe_end("crash_assert")
+        self.assertEqual(thread["managed"]["abort"]["kind"], "fail_fast")
+        self.assertTrue(thread["managed"]["abort"]["message"].startswith("Assertion Failed\nshort\ndetailed\n"))
+
+    def test_unhandled(self):
+        for scenario in ("crash_unhandled", "crash_unhandled_native"):
+            with self.subTest(scenario):
+                thread, theirs = self.observe_end(scenario)
+                self.assertEqual(thread["managed"]["abort"]["kind"], "unhandled_exception")
+                newest, handled = thread["managed"]["exceptions"]
+                self.assertEqual(self.assert_same_chain(newest, theirs), 3)
+                self.assertEqual([e["message"] for e in newest["chain"]],
+                                 ["wrapped once", "wrapped twice", "at the bottom"])
+                self.assertEqual([e["message"] for e in handled["chain"]], ["at the bottom"])
+                thrown = [f["name"] for f in newest["chain"][0]["thrown_at"]]
+                self.assertEqual(thrown[0], "Scenarios.Crashes.Wrap(int)")
+
+    def test_stack_overflow(self):
+        for scenario, period in (("crash_stack_overflow", 2), ("crash_stack_overflow_mixed", 2)):
+            with self.subTest(scenario):
+                thread, theirs = self.observe_end(scenario)
+                self.assertEqual(theirs["type"], "System.StackOverflowException")
+                self.assertEqual(thread["managed"]["abort"]["kind"], "stack_overflow")
+                self.assertEqual(thread["stop_reason"], "end_of_stack")
+                [repeat] = thread["repeats"]
+                self.assertEqual(repeat["period"], period)
+                self.assertGreater(repeat["count"], 5000)
+                names = [f["name"] for f in thread["frames"]]
+                self.assert_order(names, "abort", "Scenarios.Crashes.", "Scenarios.Crashes.", "lambda()",
+                                  "System.Threading.Thread.StartCallback", "clone3")
+                outside = names[:repeat["first"]] + names[repeat["first"] + period * repeat["count"]:]
+                self.assertLess(len(outside), 40)
+                self.assertEqual({f["trust"] for f in thread["frames"]}, {"certain"})
+
+    def test_overflowing_frames_are_clrmds(self):
+        with processes.scenario("crash_stack_overflow",
+                                environment={"LD_PRELOAD": str(debuggee_build.NATIVE / "libholdabort.so")}) as debuggee:
+            seen = self.observe(debuggee, with_gdb=False)
+        tid = seen.thread("crash")["tid"]
+        theirs = next(t["frames"] for t in seen.oracle["threads"] if t["osId"] == tid)
+        managed = [(f["ip"], f["sp"]) for f in theirs if f["kind"] == "managed"]
+        self.assertGreater(len(managed), 10_000)
+        self.assertEqual([(f["ip"], f["sp"]) for f in seen.thread("crash")["frames"] if f["kind"] == "managed"],
+                         managed)
