@@ -1,9 +1,12 @@
-// dac_probe PID [--dac PATH] [--helper PATH] [--silence MS] [--name ADDRESS]...
-// Prints what the DAC provider says of a live process: threads with frames and names, and every diagnosis.
+// dac_probe PID [--mixed] [--dac PATH] [--helper PATH] [--silence MS] [--name ADDRESS]...
+// Prints what the DAC provider says of a live process: threads with frames and names, and every diagnosis. With --mixed
+// the mixed walk by the DAC instead, its frames in the form of `mixstack dump --json`.
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "arch/register_names.h"
+#include "dac/mixed_walk.h"
 #include "dotnet/backend_dac/dac_provider.h"
 #include "memory/cached_memory.h"
 #include "memory/overlay_memory.h"
@@ -30,6 +33,7 @@ json to_json(const Diagnosis& d) {
 
 struct Arguments {
   std::uint32_t pid = 0;
+  bool mixed = false;
   std::vector<Address> names;
   dotnet::dac::ProviderOptions options;
 };
@@ -46,6 +50,8 @@ Arguments parse(int argc, char** argv) {
       a.options.limits.silence = std::chrono::milliseconds(std::stol(argv[++i]));
     } else if (word == "--name" && i + 1 < argc) {
       a.names.push_back(std::stoull(argv[++i], nullptr, 0));
+    } else if (word == "--mixed") {
+      a.mixed = true;
     } else {
       a.pid = static_cast<std::uint32_t>(std::stoul(word));
     }
@@ -82,6 +88,74 @@ json thread_json(dotnet::dac::DacProvider& provider, const dotnet::dac::ThreadFa
   return out;
 }
 
+const char* kind_word(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::managed:
+      return "managed";
+    case FrameKind::runtime_frame:
+      return "runtime_frame";
+    case FrameKind::runtime_stub:
+      return "runtime_stub";
+    case FrameKind::native:
+    case FrameKind::signal_trampoline:
+      return "native";
+    case FrameKind::undescribed:
+      break;
+  }
+  return "undescribed";
+}
+
+/// The words that stack_compare.py reads.
+json trace_json(const ThreadCapture& thread, const Trace& trace, NameProvider& names) {
+  json out{{"tid", thread.ns_tid},
+           {"name", thread.comm},
+           {"stop_reason", std::string(to_string(trace.stop))},
+           {"frames", json::array()}};
+  for (const Frame& f : trace.frames) {
+    const SymbolInfo symbol = names.describe(f).value_or(SymbolInfo{});
+    json frame{{"kind", kind_word(f.kind)},
+               {"code_kind", std::string(to_string(f.kind))},
+               {"ip", hex(f.pc.raw())},
+               {"sp", hex(f.sp)},
+               {"name", symbol.name},
+               {"raw_name", symbol.raw_name},
+               {"module", symbol.module},
+               {"note", symbol.note},
+               {"trust", std::string(to_string(f.trust))},
+               {"frame_address", hex(f.explicit_frame)}};
+    if (f.method != 0) frame["method_desc"] = hex(f.method);
+    if (f.registers != 0)
+      for (unsigned r = 0; r < Registers::kMax; r++)
+        if (const auto v = trace.registers[f.registers - 1].get(r))
+          frame["registers"][std::string(arch::register_name(thread.registers.arch(), r))] = hex(*v);
+    out["frames"].push_back(std::move(frame));
+  }
+  return out;
+}
+
+json mixed(Target& target, std::unique_ptr<dotnet::dac::DacProvider> provider, const object::ModuleMap& modules,
+           std::span<const Region> regions, memory::CachedMemory& memory) {
+  json out{{"threads", json::array()}, {"diagnoses", json::array()}};
+  dotnet::dac::DacRuntime runtime(std::move(provider), modules);
+  CaptureRequest request;
+  if (auto roots = runtime.prepare_roots(memory)) {
+    request.roots = *roots;
+  } else {
+    out["diagnoses"].push_back(to_json(roots.error()));
+  }
+  auto capture = target.capture(request);
+  if (!capture) return out;
+  memory.clear();
+  test::DacWalk walk(*capture, memory, modules, regions, runtime, {.explicit_frames = true, .keep_registers = true});
+  const auto start = std::chrono::steady_clock::now();
+  for (const ThreadCapture& t : capture->threads)
+    out["threads"].push_back(trace_json(t, walk.walk(t), runtime.names()));
+  out["microseconds"] =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  for (const auto& d : runtime.take_diagnoses()) out["diagnoses"].push_back(to_json(d));
+  return out;
+}
+
 json look(Target& target, const Arguments& arguments) {
   json out{{"threads", json::array()}, {"diagnoses", json::array()}, {"names", json::object()}};
   memory::CachedMemory memory(target.memory());
@@ -96,6 +170,11 @@ json look(Target& target, const Arguments& arguments) {
   if (!provider) {
     out["diagnoses"].push_back(to_json(provider.error()));
     return out;
+  }
+  if (arguments.mixed) {
+    json walked = mixed(target, std::move(*provider), modules, *regions, memory);
+    walked["runtime"] = out["runtime"];
+    return walked;
   }
   auto capture = target.capture({});
   if (!capture) return out;
