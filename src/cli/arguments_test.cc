@@ -40,7 +40,7 @@ TEST(Arguments, Defaults) {
   EXPECT_EQ(arguments.options.walk.max_frames, 65536u);
   EXPECT_EQ(arguments.options.stop_timeout, std::chrono::milliseconds(20));
   EXPECT_TRUE(arguments.options.threads.empty());
-  EXPECT_FALSE(arguments.json || arguments.merge || arguments.managed_only || arguments.raw_names);
+  EXPECT_FALSE(arguments.json || arguments.merge || arguments.managed_only || arguments.raw_names || arguments.no_fold);
   EXPECT_FALSE(arguments.options.walk.explain || arguments.options.walk.keep_registers);
 }
 
@@ -53,9 +53,9 @@ TEST(Arguments, ThreadsAreListedOnceEach) {
 
 TEST(Arguments, EveryFlagReachesItsOption) {
   const DumpArguments all = dump(
-      "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --max-frames 7 "
+      "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --no-fold --max-frames 7 "
       "--stop-timeout 2s --color always");
-  EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names);
+  EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names && all.no_fold);
   EXPECT_TRUE(all.options.walk.explicit_frames && all.options.walk.keep_registers && all.options.walk.explain);
   EXPECT_EQ(all.options.walk.max_frames, 7u);
   EXPECT_EQ(all.options.stop_timeout, std::chrono::seconds(2));
@@ -83,8 +83,9 @@ TEST(Arguments, HelpAndVersionArePrinted) {
 }
 
 TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
-  for (const char* option : {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers",
-                             "--explain", "--merge", "--raw-names", "--max-frames", "--stop-timeout", "--color"})
+  for (const char* option :
+       {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers", "--explain", "--merge",
+        "--raw-names", "--no-fold", "--max-frames", "--stop-timeout", "--color"})
     EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
   for (const std::string_view help : {main_help(), dump_help()}) {
     std::istringstream lines{std::string(help)};

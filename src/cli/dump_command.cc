@@ -39,6 +39,7 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   report::ReportOptions options;
   options.managed_only = arguments.managed_only;
   options.raw_names = arguments.raw_names;
+  options.fold = !arguments.no_fold;
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
   options.merge = arguments.merge;

@@ -57,6 +57,8 @@ What is shown:
                            and who else was asked and declined
       --no-fold            every frame of a recursion, not one round and a count
       --raw-names          names as metadata and symbol tables have them
+      --no-fold            every frame of a long recursion, not one round of it
+                           with a count
   -j, --json               one JSON document (docs/formats/dump.schema.json)
       --color WHEN         auto (on a terminal), always or never
 

@@ -112,7 +112,7 @@ class Exceptions(LiveCase):
                          ["outer", "middle", "has a code of its own"])
         parts = [e for e in held["aggregate"]["chain"] if e["inner_of"] == 0]
         self.assertEqual([e["message"] for e in parts], ["from below"] * 2)
-        self.assertEqual([sum(".Throw(" in f["name"] for f in e["thrown_at"]) for e in parts], [2, 3])
+        self.assertEqual([sum("ExceptionDetails.Throw(" in f["name"] for f in e["thrown_at"]) for e in parts], [2, 3])
         many = held["many-inner"]
         self.assertEqual([e["message"] for e in many["chain"][1:]], [f"part {i}" for i in range(16)])
         self.assertTrue(many["inner_are_cut"])
