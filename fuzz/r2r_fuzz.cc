@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)code.rule(CodeAddress::exact(pc));
     (void)code.rule(CodeAddress::after_call(pc & 0xffffffffffff));
   }
-  dotnet::StackWalk walk(code, memory);
+  dotnet::StackWalkContract walk(code, memory);
   dotnet::ManagedThread thread;
   thread.frame = bytes.read<std::uint64_t>(8).value_or(0);
   Registers registers(t.layouts.arch);

@@ -9,16 +9,11 @@
 
 #include "mixstack/dump.h"
 #include "mixstack/result.h"
+#include "mixstack/stepper_chain.h"
 #include "mixstack/target.h"
+#include "mixstack/walker.h"
 
 namespace mixstack {
-
-struct WalkOptions {
-  std::uint32_t max_frames = 65536;
-  bool explicit_frames = false;  ///< show the runtime's explicit Frames between the stack frames
-  bool keep_registers = false;   ///< keep each frame's known registers in the trace
-  bool explain = false;          ///< record which stepper was asked and what it answered
-};
 
 struct DumpOptions {
   std::vector<ThreadId> threads;  ///< empty: all
@@ -34,10 +29,19 @@ struct CoreOptions {
   std::vector<std::string> sysroots;
   std::string executable;     ///< the program's own file; empty: by the path in the core
   bool use_own_files = true;  ///< look at the same paths on this machine, too; a file must match in any case
+  /// Path of debuginfod-find(1), asked last for ELF files that are missing, by build id; empty: not asked. It goes by
+  /// the environment (DEBUGINFOD_URLS) and may use the network.
+  std::string debuginfod_find;
 };
 
-/// A process opened for walking. Not thread-safe; use one session per thread. All ptrace work happens in the calling
-/// thread, inside `dump()`; between calls the target runs freely and is not traced.
+/// A program to start.
+struct LaunchOptions {
+  std::vector<std::string> arguments;    ///< the first is the program: a path, or a name looked for in PATH
+  std::vector<std::string> environment;  ///< NAME=value; empty: ours
+};
+
+/// A process opened for walking. Not thread-safe; use one session per thread, they run in parallel. All ptrace work
+/// happens inside `dump()` and `capture()`; between calls the target runs freely and is not traced.
 class Session {
  public:
   /// Errors: no_such_process, permission_denied, unsupported_cpu, already_traced.
@@ -45,11 +49,27 @@ class Session {
   /// Errors: io_error, unsupported (not a core), unsupported_cpu (value is the ELF machine), truncated, malformed,
   /// limit_exceeded. Whatever else a core lacks is a diagnosis of the dump.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open_core(const CoreOptions& options);
+  /// Starts a program and opens it. It is our child and runs on when the session ends; whoever waits for children may
+  /// wait for it (`target().info().pid`). Errors: io_error with the os_error of starting it, those of open_process.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> launch(const LaunchOptions& options);
+  /// A source of process state of the caller's own.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target);
   virtual ~Session() = default;
 
   [[nodiscard]] virtual Target& target() = 0;
   /// Captures, lets the target run, walks and names. Partial results are in the dump, with what failed.
   [[nodiscard]] virtual Result<ProcessDump> dump(const DumpOptions& options) = 0;
+
+  /// The first half of a dump: what `walker` walks.
+  [[nodiscard]] virtual Result<Capture> capture(const DumpOptions& options) = 0;
+  /// The second half, in the caller's hands. Ends the use of the walker made before.
+  [[nodiscard]] virtual Result<Walker> walker(Capture capture, const WalkOptions& options) = 0;
+  /// Steppers of the caller's own, for dumps and walkers made from now on.
+  [[nodiscard]] virtual StepperChain& steppers() = 0;
+  /// Asked before the engine's own providers.
+  virtual void add_name_provider(std::shared_ptr<NameProvider> provider) = 0;
+  /// Reads the list of modules and runtimes again: after the target has loaded or unloaded some.
+  [[nodiscard]] virtual Result<void> refresh() = 0;
 };
 
 }  // namespace mixstack

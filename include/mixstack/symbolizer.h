@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "mixstack/frame.h"
 
@@ -30,6 +33,36 @@ class NameProvider {
   [[nodiscard]] virtual std::string_view provider_name() const = 0;
   /// Nothing when the frame is not this provider's.
   [[nodiscard]] virtual std::optional<SymbolInfo> describe(const Frame& frame) = 0;
+};
+
+/// Names for the frames of many traces, each distinct place named once. Borrows its providers. Not thread-safe.
+class Symbolizer {
+ public:
+  /// Asked in this order; the first that knows a frame names it.
+  explicit Symbolizer(std::vector<NameProvider*> providers);
+
+  /// Index into `symbols()` of the frame's name. 0 is the unnamed symbol: nobody knew the place.
+  [[nodiscard]] std::uint32_t name(const Frame& frame);
+  /// A deque: references to its elements stay valid.
+  [[nodiscard]] const std::deque<SymbolInfo>& symbols() const { return symbols_; }
+  /// All names; the symbolizer starts anew.
+  [[nodiscard]] std::vector<SymbolInfo> take_symbols();
+
+ private:
+  struct Key {
+    std::uint64_t address;  ///< lookup address, or that of the explicit Frame
+    std::uint64_t method;
+    std::uint32_t kind_and_identifier;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const;
+  };
+  static Key key_of(const Frame& frame);
+
+  std::vector<NameProvider*> providers_;
+  std::deque<SymbolInfo> symbols_;
+  std::unordered_map<Key, std::uint32_t, KeyHash> known_;
 };
 
 }  // namespace mixstack

@@ -64,7 +64,6 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("-m,--merge", dump.merge);
   app.add_flag("--raw-names", dump.raw_names);
   app.add_flag("--no-fold", dump.no_fold);
-  app.add_flag("--no-fold", dump.no_fold);
   app.add_option("--max-frames", raw.max_frames);
   app.add_option("--stop-timeout", raw.stop_timeout);
   app.add_option("--color,--colour", raw.color);

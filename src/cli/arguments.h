@@ -22,7 +22,6 @@ struct DumpArguments {
   bool merge = false;
   bool raw_names = false;
   bool no_fold = false;
-  bool no_fold = false;
   ColorMode color = ColorMode::automatic;
 };
 

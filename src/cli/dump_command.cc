@@ -15,6 +15,7 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
+#include "target/core/child_process.h"
 #include "target/core/core_store.h"
 
 namespace mixstack::cli {
@@ -43,7 +44,6 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
   options.merge = arguments.merge;
-  options.fold = !arguments.no_fold;
   options.color = wants_color(arguments.color, environment.out);
   return options;
 }
@@ -137,6 +137,9 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     stored = std::move(*found);
     options.path = stored->path;
   }
+  const char* servers = std::getenv("DEBUGINFOD_URLS");
+  if (servers != nullptr && *servers != '\0')
+    options.debuginfod_find = target::find_program("debuginfod-find", environment.search_path);
   const auto complain = [&](const Error& error) {
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
     return exit_code_of_core(error);

@@ -55,7 +55,6 @@ What is shown:
       --registers          the registers known in each frame
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
-      --no-fold            every frame of a recursion, not one round and a count
       --raw-names          names as metadata and symbol tables have them
       --no-fold            every frame of a long recursion, not one round of it
                            with a count

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "walk/chain_order.h"
+
 namespace mixstack::session {
 namespace {
 
@@ -29,7 +31,8 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
 
 CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live,
                          const object::ModuleMap& modules, std::span<const std::unique_ptr<ClrRuntime>> runtimes,
-                         std::span<const Region> regions, symbolize::ElfSymbols& symbols, const WalkOptions& options)
+                         std::span<const Region> regions, symbolize::ElfSymbols& symbols, const StepperChain& users,
+                         const WalkOptions& options)
     : capture_(capture),
       entry_point_(target.info().entry_point),
       overlay_(capture, &live),
@@ -38,27 +41,57 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
       regions_(regions),
       native_(modules, capture.arch, capture.pac_mask),
       copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
-      undescribed_(executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }),
+      undescribed_(
+          executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules),
       newborn_(overlay_, native_),
       trampoline_(overlay_),
       prologue_(
           overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
-  std::vector<walk::FrameStepper*> owners{&native_};
   for (const auto& runtime : runtimes_) {
     runtime->begin_capture(overlay_);
-    if (runtime->is_walkable()) owners.push_back(&runtime->stepper());
     if (runtime->thread_list_error().code != ErrorCode::none)
       diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
   }
-  owners.push_back(&copied_);
-  owners.push_back(&undescribed_);
-  const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
-  walker_ = std::make_unique<walk::Walker>(
-      std::move(owners),
-      std::vector<walk::FrameStepper*>{&newborn_, &trampoline_, &prologue_, &undescribed_, &frame_pointer_}, limits);
+  assemble(users, options);
   mend_hijacked_stacks();
+}
+
+void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options) {
+  walk::ChainOrder<walk::FrameStepper*> chain;
+  const auto add = [](auto& list, walk::FrameStepper& s) { list.emplace_back(std::string(s.name()), &s); };
+  add(chain.owners, native_);
+  for (const auto& runtime : runtimes_)
+    if (runtime->is_walkable()) add(chain.owners, runtime->stepper());
+  add(chain.owners, copied_);
+  add(chain.owners, undescribed_);
+  add(chain.fallbacks, newborn_);
+  add(chain.fallbacks, trampoline_);
+  add(chain.fallbacks, prologue_);
+  add(chain.fallbacks, undescribed_);
+  add(chain.fallbacks, frame_pointer_);
+  walk::add_users(chain, users.additions(), [this](const StepperChain::Addition& a) -> walk::FrameStepper* {
+    users_.push_back(std::make_unique<walk::UserStepper>(a.stepper, a.range));
+    return users_.back().get();
+  });
+  std::vector<walk::FrameStepper*> owners, fallbacks;
+  for (const auto& [name, stepper] : chain.owners) owners.push_back(stepper);
+  for (const auto& [name, stepper] : chain.fallbacks) fallbacks.push_back(stepper);
+  const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
+  walker_ = std::make_unique<walk::Walker>(std::move(owners), std::move(fallbacks), limits);
+}
+
+CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
+  for (const auto& runtime : runtimes_)
+    if (const dotnet::ManagedThread* managed = runtime->thread(thread.ns_tid)) return {runtime.get(), managed};
+  return {};
+}
+
+dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) {
+  const Owner owner = owner_of(thread);
+  if (owner.thread == nullptr) return {};
+  return owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
 }
 
 /// A pending suspension replaces return addresses by its own stub and keeps the true ones in the Thread: put them back
@@ -108,11 +141,9 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
     dump.trace.stop_error = thread.error;
     return dump;
   }
-  for (const auto& runtime : runtimes_) {
-    const dotnet::ManagedThread* managed = runtime->thread(thread.ns_tid);
-    if (managed == nullptr) continue;
-    dump.managed = runtime->facts(*managed);
-    dump.trace = walk_managed(thread, *runtime, *managed);
+  if (const Owner owner = owner_of(thread); owner.thread != nullptr) {
+    dump.managed = owner.runtime->facts(*owner.thread);
+    dump.trace = walk_managed(thread, *owner.runtime, *owner.thread);
     judge_stop(dump.trace);
     return dump;
   }

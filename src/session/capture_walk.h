@@ -7,6 +7,7 @@
 
 #include "memory/overlay_memory.h"
 #include "mixstack/session.h"
+#include "mixstack/stepper_chain.h"
 #include "session/clr_runtime.h"
 #include "symbolize/elf_symbols.h"
 #include "walk/code_steppers.h"
@@ -14,6 +15,8 @@
 #include "walk/native_stepper.h"
 #include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
+#include "walk/user_stepper.h"
+#include "walk/walk_in_progress.h"
 #include "walk/walker.h"
 
 namespace mixstack::session {
@@ -25,19 +28,32 @@ class CaptureWalk {
   /// stacks never do, since they have changed since.
   CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live, const object::ModuleMap& modules,
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-              symbolize::ElfSymbols& symbols, const WalkOptions& options);
+              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
+  /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
+  [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
+  [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread);
+  /// The runtime that knows a thread, and its Thread; both null when none does.
+  struct Owner {
+    ClrRuntime* runtime = nullptr;
+    const dotnet::ManagedThread* thread = nullptr;
+  };
+  [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
+  [[nodiscard]] const walk::Walker& walker() const { return *walker_; }
+  [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
+  /// Words like "the entry point has no caller" that only the end of a walk can say.
+  void judge_stop(Trace& trace) const;
+  [[nodiscard]] const MemoryReader& memory() const { return overlay_; }
   /// What went wrong beside the traces themselves: lists of the runtime that are not whole.
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
-  [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
                                    const dotnet::ManagedThread& managed);
   void mend_hijacked_stacks();
-  void judge_stop(Trace& trace) const;
   [[nodiscard]] bool is_described(Frame& frame);
+  void assemble(const StepperChain& users, const WalkOptions& options);
 
   Capture& capture_;
   Address entry_point_;
@@ -53,6 +69,7 @@ class CaptureWalk {
   walk::PrologueStepper prologue_;
   walk::FramePointerStepper frame_pointer_;
   WalkOptions options_;
+  std::vector<std::unique_ptr<walk::UserStepper>> users_;
   std::unique_ptr<walk::Walker> walker_;
   std::vector<Diagnosis> diagnoses_;
 };

@@ -1,5 +1,7 @@
 #include "session/clr_runtime.h"
 
+#include <algorithm>
+
 #include "session/crash_facts.h"
 
 namespace mixstack::session {
@@ -40,7 +42,7 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, 
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
-  auto runtime = dotnet::Runtime::open(live, image, &target.loaded_memory());
+  auto runtime = dotnet::RuntimeFacts::open(live, image, &target.loaded_memory());
   if (!runtime) {
     summary_.missing.push_back(public_form(runtime.error()));
     return;
@@ -66,10 +68,7 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, 
   symbols_ = std::make_unique<dotnet::names::ManagedSymbols>(*names_, runtime_->layouts());
 }
 
-RootSource* ClrRuntime::prepare_roots() {
-  if (roots_) roots_->prepare(live_);
-  return roots_.get();
-}
+RootSource* ClrRuntime::prepare_roots() { return roots_.get(); }
 
 void ClrRuntime::begin_capture(const MemoryReader& overlay) {
   threads_ = {};
@@ -111,5 +110,23 @@ void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& 
 }
 
 dotnet::RuntimeMemory ClrRuntime::captured_memory() const { return code_ ? code_->memory() : runtime_->memory(live_); }
+
+std::uint64_t ClrRuntime::finalizer_os_id() const {
+  const auto& global = runtime_->layouts().globals.finalizer_thread;
+  if (!code_ || !global) return 0;
+  const auto finalizer = code_->memory().through(global);
+  if (!finalizer) return 0;
+  const auto is_it = [&](const dotnet::ManagedThread& t) { return t.address == *finalizer; };
+  const auto found = std::find_if(threads_.threads.begin(), threads_.threads.end(), is_it);
+  return found == threads_.threads.end() ? 0 : found->os_id;
+}
+
+bool ClrRuntime::is_same_code(const Frame& frame, const MemoryReader& now) {
+  dotnet::CodeManager again(runtime_->memory(now), runtime_->contracts());
+  const dotnet::CodeInfo info = again.find(frame.pc);
+  const dotnet::CodeInfo& before = code_->find(frame.pc);
+  return info.kind == before.kind && info.method_desc == before.method_desc &&
+         info.method_start == before.method_start && info.code_header == before.code_header;
+}
 
 }  // namespace mixstack::session

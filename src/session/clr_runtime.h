@@ -40,22 +40,38 @@ class ClrRuntime {
   [[nodiscard]] const Error& thread_list_error() const { return threads_.error; }
   [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods);
   [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);
+  /// Paths of assemblies that could not be named for want of metadata.
+  [[nodiscard]] std::vector<std::string> files_missing() const {
+    return names_ ? names_->files_missing() : std::vector<std::string>{};
+  }
+  /// Paths of assemblies that were named from their files.
+  [[nodiscard]] std::vector<std::string> files_used() const {
+    return names_ ? names_->files_used() : std::vector<std::string>{};
+  }
 
   /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const;
+
+  /// All threads of this capture.
+  [[nodiscard]] const std::vector<dotnet::ManagedThread>& threads() const { return threads_.threads; }
+  [[nodiscard]] dotnet::RuntimeMemory captured_memory() const;
+  /// Null when the runtime's descriptor was refused.
+  [[nodiscard]] dotnet::names::MethodNames* names() { return names_.get(); }
 
   // Only when walkable:
   [[nodiscard]] walk::FrameStepper& stepper() { return *stepper_; }
   [[nodiscard]] NameProvider& symbols() { return *symbols_; }
   /// Bound to the current capture.
   [[nodiscard]] dotnet::CodeManager& code() { return *code_; }
+  /// OS thread (in the target's own pid namespace) that runs finalizers, 0 when not known.
+  [[nodiscard]] std::uint64_t finalizer_os_id() const;
+  /// Whether the code at a managed frame is still what it was when the frame was found.
+  [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
 
  private:
-  [[nodiscard]] dotnet::RuntimeMemory captured_memory() const;
-
   const MemoryReader& live_;
   RuntimeSummary summary_;
-  std::shared_ptr<const dotnet::Runtime> runtime_;  ///< null when its descriptor was refused
+  std::shared_ptr<const dotnet::RuntimeFacts> runtime_;  ///< null when its descriptor was refused
   std::unique_ptr<dotnet::ThreadRoots> roots_;
   std::unique_ptr<dotnet::CodeManager> code_;
   std::unique_ptr<dotnet::ManagedStepper> stepper_;

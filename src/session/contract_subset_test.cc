@@ -21,7 +21,7 @@ struct ManagedFrame {
 std::vector<ManagedFrame> contract_frames(const dotnet::ManagedThread& thread, const ThreadCapture& captured,
                                           dotnet::CodeManager& code) {
   std::vector<ManagedFrame> frames;
-  dotnet::StackWalk contract(code, code.memory());
+  dotnet::StackWalkContract contract(code, code.memory());
   auto walk = contract.create_stack_walk(
       thread, captured.registers, {captured.stack.base, captured.stack.bytes.data(), captured.stack.bytes.size()});
   while (walk.next()) {
@@ -75,7 +75,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture);
   symbolize::ElfSymbols symbols(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {});
+  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {}, {});
 
   std::size_t managed_frames = 0;
   for (const ThreadCapture& thread : capture->threads) {

@@ -1,9 +1,15 @@
 #include "session/process_session.h"
 
+#include <set>
+
 #include "session/capture_walk.h"
+#include "session/freed_code.h"
+#include "session/launch.h"
+#include "session/walker_implementation.h"
 #include "symbolize/symbolizer.h"
 #include "target/core/core_target.h"
 #include "target/live/live_target.h"
+#include "target/memory_map.h"
 
 namespace mixstack {
 
@@ -16,7 +22,8 @@ Result<std::unique_ptr<Session>> Session::open_process(std::uint32_t pid) {
 Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) {
   auto bytes = target::CoreBytes::open(options.path);
   if (!bytes) return fail(bytes.error());
-  auto target = target::open_core(std::move(*bytes), {options.sysroots, options.executable, {}, options.use_own_files});
+  auto target = target::open_core(
+      std::move(*bytes), {options.sysroots, options.executable, {}, options.use_own_files, options.debuginfod_find});
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }
@@ -65,7 +72,19 @@ void ProcessSession::find_runtimes() {
     runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener));
 }
 
-Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
+Result<void> ProcessSession::refresh() {
+  memory_.clear();
+  runtimes_.clear();
+  if (auto loaded = load_modules(); !loaded) return loaded;
+  find_runtimes();
+  return {};
+}
+
+void ProcessSession::add_name_provider(std::shared_ptr<NameProvider> provider) {
+  if (provider) providers_.push_back(std::move(provider));
+}
+
+Result<Capture> ProcessSession::capture(const DumpOptions& options) {
   CaptureRequest request;
   request.threads = options.threads;
   request.stop_timeout = options.stop_timeout;
@@ -73,8 +92,21 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   for (const auto& runtime : runtimes_)
     if (RootSource* roots = runtime->prepare_roots()) request.roots = roots;
   auto capture = target_->capture(request);
+  if (capture) memory_.clear();
+  return capture;
+}
+
+Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& options) {
+  auto regions = target_->regions();
+  if (!regions) return fail(regions.error());
+  const Walker::Implementation::Parts parts{*target_,  memory_,    modules_,      runtimes_,
+                                            steppers_, providers_, symbol_tables_};
+  return Walker(std::make_unique<Walker::Implementation>(parts, std::move(capture), std::move(*regions), options));
+}
+
+Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
+  auto capture = this->capture(options);
   if (!capture) return fail(capture.error());
-  memory_.clear();
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
 
@@ -85,23 +117,25 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.threads_not_stopped = capture->threads_not_stopped;
   symbolize::ElfSymbols elf(
       modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
-  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, options.walk);
+  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
   dump.diagnoses = walk.take_diagnoses();
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
-  const auto of_target = target_->diagnoses();
-  dump.diagnoses.insert(dump.diagnoses.end(), of_target.begin(), of_target.end());
+  for (const auto& runtime : runtimes_)
+    if (runtime->is_walkable() && capture->frozen == nullptr)
+      mark_freed_code(dump, *capture, *runtime, target_->memory());
+  add_target_diagnoses(dump, *regions);
   return dump;
 }
 
 void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) {
-  std::vector<NameProvider*> providers;
-  for (const auto& runtime : runtimes_)
-    if (runtime->is_walkable()) providers.push_back(&runtime->symbols());
-  providers.push_back(&elf);
-  symbolize::Symbolizer symbolizer(std::move(providers));
+  Symbolizer symbolizer(name_providers(providers_, runtimes_, elf));
+  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
+  for (const ThreadDump& t : dump.threads)
+    for (const Frame& f : t.trace.frames)
+      if (f.kind == FrameKind::managed) (void)symbolizer.name(f);
   for (ThreadDump& t : dump.threads) {
     t.symbols.reserve(t.trace.frames.size());
     for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
@@ -110,6 +144,27 @@ void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) 
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes_) runtime->explain_abort(dump.symbols, t);
+}
+
+/// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
+/// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
+void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const {
+  std::set<std::string> mapped, wanted, vouched_for;
+  for (const Region& r : regions) mapped.insert(r.path);
+  for (const ThreadDump& t : dump.threads) {
+    for (const Frame& f : t.trace.frames)
+      if (const Region* r = target::find_region(regions, f.pc.lookup())) wanted.insert(r->path);
+  }
+  for (const auto& runtime : runtimes_) {
+    wanted.insert(runtime->summary().module_path);
+    for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
+    for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
+  }
+  for (Diagnosis& d : target_->diagnoses()) {
+    const bool is_of_a_file = mapped.contains(d.subject);
+    if (!is_of_a_file || (wanted.contains(d.subject) && !vouched_for.contains(d.subject)))
+      dump.diagnoses.push_back(std::move(d));
+  }
 }
 
 }  // namespace session

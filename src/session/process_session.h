@@ -18,12 +18,18 @@ class ProcessSession final : public Session {
 
   [[nodiscard]] Target& target() override { return *target_; }
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
+  [[nodiscard]] Result<Capture> capture(const DumpOptions& options) override;
+  [[nodiscard]] Result<Walker> walker(Capture capture, const WalkOptions& options) override;
+  [[nodiscard]] StepperChain& steppers() override { return steppers_; }
+  void add_name_provider(std::shared_ptr<NameProvider> provider) override;
+  [[nodiscard]] Result<void> refresh() override;
 
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
   [[nodiscard]] Result<void> load_modules();
   void find_runtimes();
   void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
+  void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
   memory::CachedMemory memory_;  ///< of the running target; cleared at every capture
@@ -31,6 +37,8 @@ class ProcessSession final : public Session {
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   object::ModuleMap modules_;
   std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
+  StepperChain steppers_;
+  std::vector<std::shared_ptr<NameProvider>> providers_;
 };
 
 }  // namespace mixstack::session

@@ -31,7 +31,9 @@ ElfSymbols::ElfSymbols(const object::ModuleMap& modules, object::PathOpener open
       tables_(modules.modules().size()) {}
 
 std::optional<SymbolInfo> ElfSymbols::describe(const Frame& frame) {
-  if (frame.kind != FrameKind::native && frame.kind != FrameKind::signal_trampoline) return std::nullopt;
+  const bool lies_in_a_file = frame.kind == FrameKind::undescribed && frame.module != kNoModule;
+  if (frame.kind != FrameKind::native && frame.kind != FrameKind::signal_trampoline && !lies_in_a_file)
+    return std::nullopt;
   if (frame.module == kNoModule || frame.module >= tables_.size()) return describe(frame.pc);
   // By module and offset, not by pc: the code may be a copy that lies elsewhere.
   SymbolInfo info = describe_at(frame.module, frame.module_offset, frame.pc.raw() - frame.pc.lookup());

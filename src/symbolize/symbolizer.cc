@@ -1,6 +1,8 @@
-#include "symbolize/symbolizer.h"
+#include "mixstack/symbolizer.h"
 
-namespace mixstack::symbolize {
+#include <iterator>
+
+namespace mixstack {
 
 std::size_t Symbolizer::KeyHash::operator()(const Key& k) const {
   // Addresses are dense and aligned: one multiplication (Fibonacci hashing) spreads them over the buckets.
@@ -31,4 +33,12 @@ std::uint32_t Symbolizer::name(const Frame& frame) {
   return it->second;
 }
 
-}  // namespace mixstack::symbolize
+std::vector<SymbolInfo> Symbolizer::take_symbols() {
+  std::vector<SymbolInfo> all(std::make_move_iterator(symbols_.begin()), std::make_move_iterator(symbols_.end()));
+  symbols_.clear();
+  symbols_.emplace_back();
+  known_.clear();
+  return all;
+}
+
+}  // namespace mixstack

@@ -1,13 +1,7 @@
-// How the walk asks for a frame's caller. The engine (walker.h) owns the loop; steppers know formats.
+// The engine's words for stepping; the types themselves are public.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
-#include "mixstack/frame.h"
-#include "mixstack/memory_reader.h"
-#include "mixstack/registers.h"
+#include "mixstack/stepper.h"
 
 namespace mixstack::object {
 class ModuleMap;
@@ -15,58 +9,11 @@ class ModuleMap;
 
 namespace mixstack::walk {
 
-/// A place on the stack from which the walk may resume, told by a runtime (an explicit Frame of .NET). The engine knows
-/// nothing else of it: it is the witness of a transition and the way out when code between cannot be unwound.
-struct Checkpoint {
-  Address address = 0;           ///< where the record lies on the stack
-  bool resumes = false;          ///< an active record that restores a managed context
-  bool interrupted = false;      ///< the context's pc was interrupted (fault, suspension), not a return address
-  Registers context;             ///< only the registers the record restores are known; none: it restores nothing
-  std::uint32_t identifier = 0;  ///< the runtime's number of the record's type
-  Address method = 0;            ///< handle of the method it stands for, 0 when none
-};
-
-/// One thread to walk. Everything is borrowed for the length of one walk.
-struct ThreadInput {
-  std::uint32_t tid = 0;
-  Registers registers;
-  StackView stack;                          ///< captured bytes; its fallback reads the rest
-  AddressRange stack_range;                 ///< of the captured bytes
-  bool stack_truncated = false;             ///< the stack goes on beyond the captured bytes
-  std::span<const Checkpoint> checkpoints;  ///< ascending addresses
-};
-
-/// Where the walk stands: the registers of the current frame, and its description.
-struct Cursor {
-  Registers registers;
-  Frame frame;
-};
-
-enum class StepStatus : std::uint8_t {
-  caller,        ///< cursor.registers are the caller's
-  not_mine,      ///< another stepper may know
-  end_of_stack,  ///< this is the outermost frame
-  failed,        ///< mine, but it did not work: see error
-};
-
-struct StepOutcome {
-  StepStatus status = StepStatus::not_mine;
-  Error error{};
-  StepperId stepper = StepperId::none;
-  Trust trust = Trust::certain;
-  bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
-  Address sp_at_least = 0;          ///< where the caller's sp is not known: a lower bound
-};
-
-/// Finds the caller of a frame. Implementations: native CFI, prologue, frame pointer, the .NET code manager, users'.
-class FrameStepper {
- public:
-  virtual ~FrameStepper() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Is the code at the frame's pc this stepper's? If so it completes kind, module, method. Must not touch registers.
-  [[nodiscard]] virtual bool claim(Frame& frame) = 0;
-  /// From the frame in `cursor` to its caller. Leaves `cursor.registers` unspecified unless the status is `caller`.
-  [[nodiscard]] virtual StepOutcome step(Cursor& cursor, const ThreadInput& thread) = 0;
-};
+using mixstack::Checkpoint;
+using mixstack::Cursor;
+using mixstack::FrameStepper;
+using mixstack::StepOutcome;
+using mixstack::StepStatus;
+using mixstack::ThreadInput;
 
 }  // namespace mixstack::walk

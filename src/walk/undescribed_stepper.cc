@@ -23,12 +23,17 @@ StepOutcome found(Cursor& cursor, Address return_address, Address sp) {
 }  // namespace
 
 UndescribedStepper::UndescribedStepper(std::vector<AddressRange> executable, const MemoryReader& code,
-                                       std::function<bool(Frame&)> is_described)
-    : executable_(std::move(executable)), code_(code), is_described_(std::move(is_described)) {}
+                                       std::function<bool(Frame&)> is_described, const object::ModuleMap* modules)
+    : executable_(std::move(executable)), code_(code), is_described_(std::move(is_described)), modules_(modules) {}
 
 bool UndescribedStepper::claim(Frame& frame) {
   if (!contains(executable_, frame.pc.lookup())) return false;
   frame.kind = FrameKind::undescribed;
+  const ModuleIndex index = modules_ == nullptr ? kNoModule : modules_->find(frame.pc.lookup());
+  if (index != kNoModule && modules_->modules()[index].has_file) {
+    frame.module = index;
+    frame.module_offset = frame.pc.lookup() - modules_->modules()[index].load_bias;
+  }
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mixstack/memory_reader.h"
+#include "object/module_map.h"
 #include "walk/stepper.h"
 
 namespace mixstack::walk {
@@ -17,9 +18,10 @@ namespace mixstack::walk {
 /// would drop the very method that called the stub.
 class UndescribedStepper final : public FrameStepper {
  public:
-  /// `executable` ascending and disjoint. `code` reads the target's instructions. Borrows both.
+  /// `executable` ascending and disjoint. `code` reads the target's instructions. With `modules` frames say in which
+  /// file's mapping they lie, and where in the file. Borrows all.
   UndescribedStepper(std::vector<AddressRange> executable, const MemoryReader& code,
-                     std::function<bool(Frame&)> is_described);
+                     std::function<bool(Frame&)> is_described, const object::ModuleMap* modules = nullptr);
 
   [[nodiscard]] std::string_view name() const override { return "undescribed"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -31,6 +33,7 @@ class UndescribedStepper final : public FrameStepper {
   std::vector<AddressRange> executable_;
   const MemoryReader& code_;
   std::function<bool(Frame&)> is_described_;
+  const object::ModuleMap* modules_;
 };
 
 }  // namespace mixstack::walk

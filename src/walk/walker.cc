@@ -2,305 +2,10 @@
 
 #include <algorithm>
 
-#include "walk/witness.h"
+#include "walk/walk_in_progress.h"
 
 namespace mixstack::walk {
 namespace {
-
-// Nested signal frames are the only frames whose caller may lie at a lower sp; hostile CFI could loop through them.
-constexpr unsigned kMaxSignalFrames = 64;
-
-StopReason stop_reason_for(const Error& e) {
-  switch (e.code) {
-    case ErrorCode::unreadable_memory:
-      return StopReason::unreadable_memory;
-    case ErrorCode::register_unknown:
-      return StopReason::register_unknown;
-    case ErrorCode::stack_not_advancing:
-      return StopReason::stack_not_advancing;
-    case ErrorCode::bad_return_address:
-      return StopReason::bad_return_address;
-    case ErrorCode::malformed:
-    case ErrorCode::truncated:
-    case ErrorCode::unsupported:
-    case ErrorCode::limit_exceeded:
-      return StopReason::malformed_unwind_info;
-    default:
-      return StopReason::no_unwind_info;
-  }
-}
-
-bool is_uncertain(Trust t) { return t >= Trust::frame_pointer; }
-
-/// One walk of one thread.
-class Walk {
- public:
-  Walk(const std::vector<FrameStepper*>& owners, const std::vector<FrameStepper*>& fallbacks, const WalkLimits& limits,
-       const ThreadInput& thread)
-      : owners_(owners), fallbacks_(fallbacks), limits_(limits), thread_(thread), witness_(thread.checkpoints) {
-    trace_.tid = thread.tid;
-    trace_.frames.reserve(48);
-  }
-
-  Trace run() {
-    start();
-    while (true) {
-      settle_arrival();
-      if (trace_.frames.size() >= limits_.max_frames) {
-        stop(StopReason::max_frames, {});
-        break;
-      }
-      record();
-      if (!advance() && !resume_if_stuck()) break;
-    }
-    return std::move(trace_);
-  }
-
- private:
-  void start() {
-    cursor_.registers = thread_.registers;
-    const auto sp = cursor_.registers.sp();
-    cursor_.frame = Frame{.pc = CodeAddress::exact(cursor_.registers.pc()), .sp = sp, .found_by = StepperId::initial};
-    cursor_.frame.is_interrupted = true;
-    owner_ = claim(cursor_.frame);
-  }
-
-  FrameStepper* claim(Frame& frame) const {
-    for (FrameStepper* s : owners_)
-      if (s->claim(frame)) return s;
-    frame.kind = FrameKind::undescribed;
-    return nullptr;
-  }
-
-  void stop(StopReason reason, const Error& error) {
-    trace_.stop = reason;
-    trace_.stop_error = error;
-  }
-
-  void record() {
-    if (limits_.keep_registers) {
-      trace_.registers.push_back(cursor_.registers);
-      cursor_.frame.registers = static_cast<std::uint32_t>(trace_.registers.size());
-    }
-    if (cursor_.frame.kind == FrameKind::managed) {
-      in_native_run_ = false;
-    } else if (!in_native_run_) {
-      in_native_run_ = true;
-      run_start_ = trace_.frames.size();
-      run_sp_ = cursor_.frame.sp;
-      trust_before_run_ = trust_;
-    }
-    trace_.frames.push_back(cursor_.frame);
-    step_trusts_.push_back(step_trust_);
-  }
-
-  /// The chain proved right up to here: what was doubted only because of an earlier step is doubted no longer.
-  void confirm() {
-    for (; confirmed_ < trace_.frames.size(); confirmed_++) trace_.frames[confirmed_].trust = step_trusts_[confirmed_];
-    trust_ = Trust::certain;
-  }
-
-  void explain(StepperId stepper, const Error& error) {
-    if (!limits_.explain) return;
-    trace_.evidence.push_back({stepper, error, static_cast<std::uint32_t>(trace_.frames.size() - 1)});
-  }
-
-  /// Asks the owner of the last frame, then the fallbacks, until one gives a caller that makes sense.
-  bool advance() {
-    Error first{};
-    bool asked = false;
-    auto remember = [&](const StepOutcome& o, const Error& e) {
-      explain(o.stepper, e);
-      if (!asked || first.code == ErrorCode::none) first = e;
-      asked = true;
-    };
-    const std::size_t n = fallbacks_.size() + 1;
-    for (std::size_t i = 0; i < n; i++) {
-      FrameStepper* stepper = i == 0 ? owner_ : fallbacks_[i - 1];
-      if (stepper == nullptr || (i > 0 && stepper == owner_)) continue;
-      Cursor next = cursor_;
-      StepOutcome outcome = stepper->step(next, thread_);
-      if (outcome.status == StepStatus::not_mine) continue;
-      if (outcome.status == StepStatus::failed) {
-        remember(outcome, outcome.error);
-        continue;
-      }
-      if (outcome.status == StepStatus::end_of_stack || (next.registers.pc() == 0 && !outcome.caller_interrupted)) {
-        explain(outcome.stepper, {});
-        stop(StopReason::end_of_stack, {});
-        if (outcome.status == StepStatus::end_of_stack && outcome.trust == Trust::certain) confirm();
-        return false;
-      }
-      const Error objection = check(next, outcome);
-      if (objection.code != ErrorCode::none) {
-        remember(outcome, objection);
-        continue;
-      }
-      explain(outcome.stepper, {});
-      commit(next, outcome);
-      return true;
-    }
-    stop_stuck(first);
-    return false;
-  }
-
-  void stop_stuck(const Error& first) {
-    const bool beyond = first.code == ErrorCode::unreadable_memory && thread_.stack_truncated &&
-                        first.value >= thread_.stack_range.begin;
-    if (beyond) {
-      stop(StopReason::stack_truncated, first);
-    } else if (first.code == ErrorCode::none) {
-      stop(StopReason::no_unwind_info, Error{ErrorCode::no_unwind_info, 0, cursor_.frame.pc.raw()});
-    } else {
-      stop(stop_reason_for(first), first);
-    }
-  }
-
-  /// Does the proposed caller make sense? On success `next.frame` is its description.
-  Error check(Cursor& next, const StepOutcome& outcome) {
-    const bool sp_known = next.registers.is_known(arch_registers(next.registers.arch()).sp);
-    const Address sp = sp_known ? next.registers.sp() : outcome.sp_at_least, from = cursor_.frame.sp;
-    const Address pc = next.registers.pc();
-    if (outcome.caller_interrupted) {
-      if (signal_frames_ >= kMaxSignalFrames) return {ErrorCode::limit_exceeded, 0, kMaxSignalFrames};
-    } else {
-      // A leaf function of a link-register CPU has no stack of its own.
-      const bool may_stay = cursor_.frame.is_interrupted && next.registers.arch() == Arch::aarch64;
-      if (sp < from || (sp == from && !may_stay)) return {ErrorCode::stack_not_advancing, 0, sp};
-    }
-    next.frame = Frame{.pc = outcome.caller_interrupted ? CodeAddress::exact(pc) : CodeAddress::after_call(pc),
-                       .sp = sp,
-                       .found_by = outcome.stepper};
-    next.frame.is_interrupted = outcome.caller_interrupted;
-    next_owner_ = claim(next.frame);
-    // An interrupted pc is where the CPU was, be it code or not; a return address must be code.
-    if (next_owner_ == nullptr && !outcome.caller_interrupted) return {ErrorCode::bad_return_address, 0, pc};
-    return {};
-  }
-
-  void commit(Cursor& next, const StepOutcome& outcome) {
-    if (outcome.caller_interrupted) {
-      signal_frames_++;
-      if (cursor_.frame.kind == FrameKind::native) trace_.frames.back().kind = FrameKind::signal_trampoline;
-    }
-    if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
-    trace_.frames.back().cfa = next.frame.sp;
-    step_trust_ = outcome.trust;
-    trust_ = std::max(trust_, outcome.trust);
-    next.frame.trust = trust_;
-    cursor_ = next;
-    owner_ = next_owner_;
-  }
-
-  /// On arrival at a managed frame, asks the second witness; may go back and take its word instead.
-  void settle_arrival() {
-    if (leave_handlers_stack() || cursor_.frame.kind != FrameKind::managed) return;
-    switch (witness_.arrive(cursor_.frame.sp)) {
-      case Verdict::agrees:
-        confirm();
-        adopt_interruption(witness_.agreed());
-        cursor_.frame.trust = step_trust_ = Trust::certain;
-        return;
-      case Verdict::no_witness:
-        if (in_native_run_ && is_uncertain(trust_) && !is_uncertain(trust_before_run_))
-          if (const Checkpoint* c = witness_.way_out(run_sp_)) take_word_of(*c);
-        return;
-      case Verdict::missed:
-        if (in_native_run_) {
-          take_word_of(witness_.next());
-          cursor_.frame.witness_disagrees = true;
-        } else {
-          cursor_.frame.witness_disagrees = true;
-          witness_.resume_at(witness_.next());
-        }
-        return;
-    }
-  }
-
-  /// A stack overflow is handled on a stack of its own, called from a fake frame at that stack's top: the pc it leads
-  /// to is right and the sp is not. The Frame that was made on the handler's stack knows both.
-  bool leave_handlers_stack() {
-    if (!in_native_run_ || trace_.frames.empty()) return false;
-    const Checkpoint* c = witness_.interruption(cursor_.frame.pc.raw(), {run_sp_, cursor_.frame.sp});
-    if (c == nullptr || c->context.sp() == cursor_.frame.sp) return false;
-    witness_.resume_at(*c);
-    adopt_interruption(*c);
-    cursor_.frame.sp = c->context.sp();
-    trace_.frames.back().cfa = 0;
-    confirm();
-    cursor_.frame.trust = step_trust_ = Trust::certain;
-    return true;
-  }
-
-  /// A fault is dispatched on a fake call frame whose CFI restores only pc, sp and the frame pointer (CoreCLR's
-  /// CallSignalHandlerWrapper): the other registers, and that the pc was interrupted, are known to the Frame alone.
-  void adopt_interruption(const Checkpoint& c) {
-    if (!c.interrupted) return;
-    cursor_.registers = c.context;
-    cursor_.frame.pc = CodeAddress::exact(c.context.pc());
-    cursor_.frame.is_interrupted = true;
-    cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_.frame);
-  }
-
-  bool resume_if_stuck() {
-    const Address sp = in_native_run_ ? run_sp_ : cursor_.frame.sp;
-    const Checkpoint* c = witness_.way_out(sp);
-    if (c == nullptr) return false;
-    // A chain that ended properly above the checkpoint never met it; one that ended below it is simply stuck.
-    const bool ended = trace_.stop == StopReason::end_of_stack;
-    if (ended && c->context.sp() > cursor_.frame.sp && trust_ == Trust::certain && !in_native_run_) return false;
-    stop(StopReason::end_of_stack, {});
-    take_word_of(*c);
-    return true;
-  }
-
-  /// Drops the frames of this native run that lie above the checkpoint's sp and goes on from its registers.
-  void take_word_of(const Checkpoint& c) {
-    const Address sp = c.context.sp();
-    const std::size_t keep = in_native_run_ ? run_start_ : trace_.frames.size();
-    while (trace_.frames.size() > keep && trace_.frames.back().sp >= sp) drop_last();
-    witness_.resume_at(c);
-    cursor_.registers = c.context;
-    const Address pc = c.context.pc();
-    cursor_.frame = Frame{.pc = c.interrupted ? CodeAddress::exact(pc) : CodeAddress::after_call(pc),
-                          .sp = sp,
-                          .found_by = StepperId::explicit_frame};
-    cursor_.frame.is_interrupted = c.interrupted;
-    cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_.frame);
-    trust_ = std::max(trust_before_run_, Trust::checkpoint);
-    cursor_.frame.trust = trust_;
-    step_trust_ = Trust::checkpoint;
-  }
-
-  void drop_last() {
-    if (trace_.frames.back().registers != 0) trace_.registers.pop_back();
-    trace_.frames.pop_back();
-    step_trusts_.pop_back();
-    confirmed_ = std::min(confirmed_, trace_.frames.size());
-    if (!trace_.frames.empty()) trace_.frames.back().cfa = 0;
-  }
-
-  const std::vector<FrameStepper*>& owners_;
-  const std::vector<FrameStepper*>& fallbacks_;
-  const WalkLimits& limits_;
-  const ThreadInput& thread_;
-  Witness witness_;
-  Trace trace_;
-  Cursor cursor_;
-  FrameStepper* owner_ = nullptr;
-  FrameStepper* next_owner_ = nullptr;
-  Trust trust_ = Trust::certain;       ///< of the chain up to the cursor
-  Trust step_trust_ = Trust::certain;  ///< of the step that found the cursor's frame
-  std::vector<Trust> step_trusts_;     ///< the same of each recorded frame
-  std::size_t confirmed_ = 0;          ///< frames whose trust is settled
-  Trust trust_before_run_ = Trust::certain;
-  bool in_native_run_ = false;
-  std::size_t run_start_ = 0;
-  Address run_sp_ = 0;
-  unsigned signal_frames_ = 0;
-};
 
 Frame frame_of(const Checkpoint& c) {
   Frame f{.pc = CodeAddress::exact(c.context.pc()),
@@ -334,8 +39,27 @@ void merge_checkpoints(Trace& trace, std::span<const Checkpoint> checkpoints) {
 
 }  // namespace
 
+std::unique_ptr<WalkInProgress> Walker::begin(const ThreadInput& thread) const {
+  return std::make_unique<WalkInProgress>(owners_, fallbacks_, limits_, thread);
+}
+
+Cursor Walker::initial(const ThreadInput& thread) const {
+  Cursor cursor;
+  cursor.registers = thread.registers;
+  cursor.frame = Frame{
+      .pc = CodeAddress::exact(thread.registers.pc()), .sp = thread.registers.sp(), .found_by = StepperId::initial};
+  cursor.frame.is_interrupted = true;
+  (void)claim_frame(owners_, cursor.frame);
+  return cursor;
+}
+
+StepOutcome Walker::step(Cursor& cursor, const ThreadInput& thread) const {
+  const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated, {}};
+  return WalkInProgress(owners_, fallbacks_, limits_, alone).step_from(cursor);
+}
+
 Trace Walker::walk(const ThreadInput& thread) const {
-  Trace trace = Walk(owners_, fallbacks_, limits_, thread).run();
+  Trace trace = WalkInProgress(owners_, fallbacks_, limits_, thread).run();
   if (limits_.explicit_frames) merge_checkpoints(trace, thread.checkpoints);
   return trace;
 }

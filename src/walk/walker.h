@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "mixstack/frame.h"
 #include "walk/stepper.h"
 
 namespace mixstack::walk {
+
+class WalkInProgress;
 
 struct WalkLimits {
   std::uint32_t max_frames = 65536;
@@ -25,6 +28,12 @@ class Walker {
 
   /// Never fails: whatever goes wrong is the trace's stop reason.
   [[nodiscard]] Trace walk(const ThreadInput& thread) const;
+  /// The same frame by frame, explicit Frames left out. `thread` and this walker are borrowed by the answer.
+  [[nodiscard]] std::unique_ptr<WalkInProgress> begin(const ThreadInput& thread) const;
+  /// The innermost frame of a thread.
+  [[nodiscard]] Cursor initial(const ThreadInput& thread) const;
+  /// One step by the chain of steppers alone; the caller is checked as in a walk, no checkpoint is heard.
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) const;
 
  private:
   std::vector<FrameStepper*> owners_;

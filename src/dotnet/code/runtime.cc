@@ -83,9 +83,9 @@ std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::s
   return found;
 }
 
-std::shared_ptr<const Runtime> Runtime::from_descriptor(const MemoryReader& memory, Descriptor descriptor,
-                                                        const RuntimeImage& image) {
-  auto runtime = std::make_shared<Runtime>();
+std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryReader& memory, Descriptor descriptor,
+                                                                  const RuntimeImage& image) {
+  auto runtime = std::make_shared<RuntimeFacts>();
   runtime->image_ = image;
   runtime->descriptor_ = std::move(descriptor);
   runtime->layouts_ = resolve_layouts(runtime->descriptor_);
@@ -95,8 +95,8 @@ std::shared_ptr<const Runtime> Runtime::from_descriptor(const MemoryReader& memo
   return runtime;
 }
 
-Diagnosed<std::shared_ptr<const Runtime>> Runtime::open(const MemoryReader& memory, const RuntimeImage& image,
-                                                        const MemoryReader* constants) {
+Diagnosed<std::shared_ptr<const RuntimeFacts>> RuntimeFacts::open(const MemoryReader& memory, const RuntimeImage& image,
+                                                                  const MemoryReader* constants) {
   if (image.descriptor == 0)
     return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
   // Hundreds of small reads: pages at a time.
@@ -107,7 +107,7 @@ Diagnosed<std::shared_ptr<const Runtime>> Runtime::open(const MemoryReader& memo
   return from_descriptor(cached, std::move(*descriptor), image);
 }
 
-bool Runtime::can_walk() const {
+bool RuntimeFacts::can_walk() const {
   return contracts_.admits(Contract::thread) && contracts_.admits(Contract::execution_manager) &&
          contracts_.admits(Contract::stack_walk);
 }

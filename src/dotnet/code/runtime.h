@@ -30,17 +30,18 @@ struct RuntimeImage {
 
 /// A runtime whose descriptor could be read. What of it is usable is told by contracts(); a runtime that lacks the
 /// code contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads.
-class Runtime {
+class RuntimeFacts {
  public:
   /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name what
   /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. The descriptor itself, a
   /// constant in the runtime's data, is read through `constants` (`Target::loaded_memory`; null: `memory`).
-  [[nodiscard]] static Diagnosed<std::shared_ptr<const Runtime>> open(const MemoryReader& memory,
-                                                                      const RuntimeImage& image,
-                                                                      const MemoryReader* constants = nullptr);
+  [[nodiscard]] static Diagnosed<std::shared_ptr<const RuntimeFacts>> open(const MemoryReader& memory,
+                                                                           const RuntimeImage& image,
+                                                                           const MemoryReader* constants = nullptr);
   /// The same from a descriptor read elsewhere (tests, files).
-  [[nodiscard]] static std::shared_ptr<const Runtime> from_descriptor(const MemoryReader& memory, Descriptor descriptor,
-                                                                      const RuntimeImage& image = {});
+  [[nodiscard]] static std::shared_ptr<const RuntimeFacts> from_descriptor(const MemoryReader& memory,
+                                                                           Descriptor descriptor,
+                                                                           const RuntimeImage& image = {});
 
   [[nodiscard]] const RuntimeImage& image() const { return image_; }
   [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }

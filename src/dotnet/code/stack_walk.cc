@@ -7,7 +7,8 @@
 
 namespace mixstack::dotnet {
 
-StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context, const StackView& stack)
+StackWalkContract::Walk::Walk(StackWalkContract& owner, const ManagedThread& thread, const Registers& context,
+                              const StackView& stack)
     : owner_(&owner), bounds_(thread.stack), stack_(stack) {
   hijacked_slot_ = thread.hijacked_slot;
   hijacked_return_ = thread.hijacked_return;
@@ -16,17 +17,17 @@ StackWalk::Walk::Walk(StackWalk& owner, const ManagedThread& thread, const Regis
   at_.frame.address = thread.frame;
 }
 
-CodeAddress StackWalk::Walk::pc() const {
+CodeAddress StackWalkContract::Walk::pc() const {
   return at_.pc_is_return_address ? CodeAddress::after_call(at_.context.pc()) : CodeAddress::exact(at_.context.pc());
 }
 
-bool StackWalk::Walk::stop(const Error& error) {
+bool StackWalkContract::Walk::stop(const Error& error) {
   error_ = error;
   at_.state = StackWalkState::error;
   return false;
 }
 
-bool StackWalk::Walk::next() {
+bool StackWalkContract::Walk::next() {
   if (started_ && (at_.state == StackWalkState::complete || at_.state == StackWalkState::error)) return false;
   if (elements_++ == kMaxElements) return stop({ErrorCode::limit_exceeded, 0, kMaxElements});
   if (started_) return advance();
@@ -43,7 +44,7 @@ static Result<FrameRecord> read_next(const RuntimeMemory& memory, Address at, Ad
   return read_frame(memory, at);
 }
 
-bool StackWalk::Walk::start() {
+bool StackWalkContract::Walk::start() {
   auto first = read_next(owner_->memory_, at_.frame.address, 0, bounds_);
   at_.frame = first.value_or(FrameRecord{});
   if (!first) error_ = first.error();
@@ -51,7 +52,7 @@ bool StackWalk::Walk::start() {
   return settle(true);
 }
 
-void StackWalk::Walk::pop_frame() {
+void StackWalkContract::Walk::pop_frame() {
   const auto& memory = owner_->memory_;
   if (at_.frame.address == 0) return;
   auto next = memory.pointer(at_.frame.address, memory.layouts().frame.next);
@@ -60,7 +61,7 @@ void StackWalk::Walk::pop_frame() {
   if (!record) error_ = record.error();
 }
 
-Result<Registers> StackWalk::Walk::compute_caller() const {
+Result<Registers> StackWalkContract::Walk::compute_caller() const {
   auto rule = owner_->code_.rule(pc());
   if (!rule) return fail(rule.error());
   Registers caller = at_.context;
@@ -75,18 +76,18 @@ Result<Registers> StackWalk::Walk::compute_caller() const {
 }
 
 // A suspension may have put its own stub's address where this frame's return address was.
-void StackWalk::Walk::undo_hijack(Registers& caller) const {
+void StackWalkContract::Walk::undo_hijack(Registers& caller) const {
   if (hijacked_slot_ < at_.context.sp() || hijacked_slot_ >= caller.sp()) return;
   auto stub = owner_->memory_.pointer_at(hijacked_slot_);
   if (stub && *stub == caller.pc()) caller.set_pc(hijacked_return_);
 }
 
-const Result<Registers>& StackWalk::Walk::caller() {
+const Result<Registers>& StackWalkContract::Walk::caller() {
   if (!caller_) caller_ = compute_caller();
   return *caller_;
 }
 
-bool StackWalk::Walk::step_out_of_managed() {
+bool StackWalkContract::Walk::step_out_of_managed() {
   const auto& found = caller();
   if (!found) return stop(found.error());
   if (found->sp() <= at_.context.sp() && found->pc() != 0)
@@ -97,7 +98,7 @@ bool StackWalk::Walk::step_out_of_managed() {
   return true;
 }
 
-Result<bool> StackWalk::Walk::step_out_of_frame() {
+Result<bool> StackWalkContract::Walk::step_out_of_frame() {
   // A Frame that was left once and is met again in native code would lead around for ever.
   if (at_.frame.address == resumed_from_) return fail(ErrorCode::stack_not_advancing, resumed_from_);
   resumed_from_ = at_.frame.address;
@@ -115,7 +116,7 @@ Result<bool> StackWalk::Walk::step_out_of_frame() {
   return update->changed;
 }
 
-bool StackWalk::Walk::advance() {
+bool StackWalkContract::Walk::advance() {
   bool context_is_new = false;
   switch (at_.state) {
     case StackWalkState::frameless:
@@ -143,7 +144,7 @@ bool StackWalk::Walk::advance() {
 
 // Decides what the context is, and whether the next Frame lies below the caller's sp: then it belongs to this frame.
 // A context that nobody has seen yet is an element even if it is native and the last one, as the document has it.
-bool StackWalk::Walk::settle(bool context_is_new) {
+bool StackWalkContract::Walk::settle(bool context_is_new) {
   if (!owner_->code_.is_managed(pc())) {
     if (at_.frame.address != 0) {
       at_.state = StackWalkState::frame;
@@ -162,22 +163,22 @@ bool StackWalk::Walk::settle(bool context_is_new) {
   return true;
 }
 
-Result<std::size_t> StackWalk::raw_context(const StackDataFrame& handle, std::span<std::byte> out) const {
+Result<std::size_t> StackWalkContract::raw_context(const StackDataFrame& handle, std::span<std::byte> out) const {
   return arch::encode_context(handle.context, out, handle.context_flags);
 }
 
-Address StackWalk::frame_address(const StackDataFrame& handle) {
+Address StackWalkContract::frame_address(const StackDataFrame& handle) {
   const bool at_frame = handle.state == StackWalkState::frame || handle.state == StackWalkState::skipped_frame;
   return at_frame ? handle.frame.address : 0;
 }
 
-Result<Address> StackWalk::method_desc(Address frame) const {
+Result<Address> StackWalkContract::method_desc(Address frame) const {
   auto record = read_frame(memory_, frame);
   if (!record) return fail(record.error());
   return frame_method(memory_, *record);
 }
 
-Result<Address> StackWalk::method_desc(const StackDataFrame& handle) {
+Result<Address> StackWalkContract::method_desc(const StackDataFrame& handle) {
   if (frame_address(handle) == 0) {
     const auto pc = handle.pc_is_return_address ? CodeAddress::after_call(handle.context.pc())
                                                 : CodeAddress::exact(handle.context.pc());

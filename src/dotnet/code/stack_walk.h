@@ -30,11 +30,11 @@ struct StackDataFrame {
 };
 
 /// The contract's operations for one capture. Borrows the code manager and the memory. Not thread-safe.
-class StackWalk {
+class StackWalkContract {
  public:
   /// `memory` is the overlay of a capture, or the memory of a stopped process or core. `pac_mask` clears pointer
   /// authentication from return addresses (ARM64).
-  StackWalk(CodeManager& code, const RuntimeMemory& memory, std::uint64_t pac_mask = 0)
+  StackWalkContract(CodeManager& code, const RuntimeMemory& memory, std::uint64_t pac_mask = 0)
       : code_(code), memory_(memory), pac_mask_(pac_mask) {}
 
   /// One walk, advanced on demand.
@@ -48,8 +48,8 @@ class StackWalk {
     [[nodiscard]] const Error& error() const { return error_; }
 
    private:
-    friend class StackWalk;
-    Walk(StackWalk& owner, const ManagedThread& thread, const Registers& context, const StackView& stack);
+    friend class StackWalkContract;
+    Walk(StackWalkContract& owner, const ManagedThread& thread, const Registers& context, const StackView& stack);
     [[nodiscard]] bool start();
     [[nodiscard]] bool advance();
     [[nodiscard]] bool step_out_of_managed();
@@ -61,7 +61,7 @@ class StackWalk {
     [[nodiscard]] const Result<Registers>& caller();
     [[nodiscard]] CodeAddress pc() const;
 
-    StackWalk* owner_;
+    StackWalkContract* owner_;
     void undo_hijack(Registers& caller) const;
 
     AddressRange bounds_;

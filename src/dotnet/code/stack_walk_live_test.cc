@@ -38,11 +38,10 @@ class Observation {
                                         [this](const Region& r) { return target_->open_file(r); });
     const auto images = find_runtimes(modules_, target_->info().executable);
     if (images.empty()) return;
-    auto runtime = Runtime::open(target_->memory(), images.front());
+    auto runtime = RuntimeFacts::open(target_->memory(), images.front());
     if (!runtime) return;
     runtime_ = *runtime;
     ThreadRoots roots(runtime_->layouts());
-    roots.prepare(target_->memory());
     CaptureRequest request;
     request.roots = &roots;
     request.stop_timeout = std::chrono::seconds(2);
@@ -55,12 +54,12 @@ class Observation {
     threads_ = read_threads(runtime_->memory(*overlay_));
   }
   [[nodiscard]] bool ok() const { return code_ != nullptr; }
-  [[nodiscard]] const Runtime& runtime() const { return *runtime_; }
+  [[nodiscard]] const RuntimeFacts& runtime() const { return *runtime_; }
   [[nodiscard]] const ThreadList& threads() const { return threads_; }
   [[nodiscard]] RuntimeMemory memory() const { return runtime_->memory(*overlay_); }
 
   [[nodiscard]] std::vector<Element> walk(const ManagedThread& thread) const {
-    StackWalk contract(*code_, memory());
+    StackWalkContract contract(*code_, memory());
     std::vector<Element> all;
     for (const ThreadCapture& c : capture_.threads) {
       if (c.ns_tid != thread.os_id || !c.captured) continue;
@@ -76,12 +75,12 @@ class Observation {
   }
 
  private:
-  void add(StackWalk& contract, const StackDataFrame& at, std::vector<Element>& all) const {
+  void add(StackWalkContract& contract, const StackDataFrame& at, std::vector<Element>& all) const {
     Element e;
     e.handle = at;
     e.ip = at.context.pc();
-    e.is_frame = StackWalk::frame_address(at) != 0;
-    e.sp = e.is_frame ? StackWalk::frame_address(at) : at.context.sp();
+    e.is_frame = StackWalkContract::frame_address(at) != 0;
+    e.sp = e.is_frame ? StackWalkContract::frame_address(at) : at.context.sp();
     e.name = e.is_frame ? contract.frame_name(at.frame.identifier) : "";
     e.method = contract.method_desc(at).value_or(0);
     if (at.state == StackWalkState::native) return;
@@ -93,7 +92,7 @@ class Observation {
 
   std::unique_ptr<Target> target_;
   object::ModuleMap modules_;
-  std::shared_ptr<const Runtime> runtime_;
+  std::shared_ptr<const RuntimeFacts> runtime_;
   Capture capture_;
   std::unique_ptr<memory::CachedMemory> cache_;
   std::unique_ptr<memory::OverlayMemory> overlay_;

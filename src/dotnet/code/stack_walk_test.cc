@@ -66,13 +66,13 @@ struct Process {
   };
   std::vector<Element> walk(Error* error = nullptr, std::vector<StackDataFrame>* handles = nullptr) {
     CodeManager manager(t.runtime(), t.contracts);
-    StackWalk contract(manager, t.runtime());
+    StackWalkContract contract(manager, t.runtime());
     auto w = contract.create_stack_walk(thread, registers);
     std::vector<Element> all;
     while (w.next()) {
       const auto& c = w.current();
-      all.push_back(
-          {c.state, c.context.pc(), c.context.sp(), StackWalk::frame_address(c), contract.method_desc(c).value_or(1)});
+      all.push_back({c.state, c.context.pc(), c.context.sp(), StackWalkContract::frame_address(c),
+                     contract.method_desc(c).value_or(1)});
       if (handles != nullptr) handles->push_back(c);
     }
     EXPECT_FALSE(w.next());
@@ -160,7 +160,7 @@ TEST(StackWalk, RawContextIsAWindowsContext) {
   (void)p.walk(nullptr, &handles);
   ASSERT_GE(handles.size(), 3u);
   CodeManager manager(p.t.runtime(), p.t.contracts);
-  StackWalk contract(manager, p.t.runtime());
+  StackWalkContract contract(manager, p.t.runtime());
   std::array<std::byte, 1232> raw{};
   ASSERT_EQ(contract.raw_context(handles[2], raw).value(), raw.size());
   const auto u64 = [&](std::size_t at) { return base::load_at<std::uint64_t>(raw, at).value(); };
@@ -247,7 +247,7 @@ TEST(StackWalk, IsLazy) {
   Process p;
   p.stand_at(kFoo + 0x20, 0x1);  // its stack cannot be read
   CodeManager manager(p.t.runtime(), p.t.contracts);
-  StackWalk contract(manager, p.t.runtime());
+  StackWalkContract contract(manager, p.t.runtime());
   auto w = contract.create_stack_walk(p.thread, p.registers);
   EXPECT_TRUE(w.next());
   EXPECT_EQ(w.current().state, S::frameless);

@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 
+#include <chrono>
+
 #include "object/file_bytes.h"
+#include "target/core/child_process.h"
 #include "target/rooted_open.h"
 
 namespace mixstack::target {
 namespace {
+
+constexpr std::chrono::seconds kFetchTimeout{60};  // for one file; libcoreclr.so has 7 MB
 
 [[nodiscard]] std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -57,7 +62,22 @@ bool FileFinder::find(const std::string& path, const object::BuildId& build_id,
       if (file && accept({*file, root.is_own ? name : root.path + name})) return true;
     }
   }
-  return false;
+  const std::string fetched = fetch(build_id);
+  if (fetched.empty()) return false;
+  auto file = object::open_file_bytes(fetched);
+  return file && accept({*file, fetched});
+}
+
+/// Asks debuginfod-find(1), which keeps what it gets and prints where. A server that does not answer is asked once.
+std::string FileFinder::fetch(const object::BuildId& build_id) const {
+  if (options_.debuginfod_find.empty() || build_id.empty() || fetching_failed_->load()) return {};
+  auto child = ChildProcess::start(options_.debuginfod_find, {"executable", build_id.hex()});
+  if (!child) return {};
+  ChildOutput answer = child->finish(kFetchTimeout);
+  if (answer.timed_out) fetching_failed_->store(true);
+  if (!answer.succeeded) return {};
+  while (answer.out.ends_with('\n')) answer.out.pop_back();
+  return answer.out;
 }
 
 Result<std::shared_ptr<const FileBytes>> FileFinder::open(const std::string& path) const {

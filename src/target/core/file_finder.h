@@ -1,6 +1,7 @@
 // Where the files of a dead process may lie on this machine.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct FileFinderOptions {
   std::string executable;             ///< stands for `executable_path`; empty: none
   std::string executable_path;        ///< the path in the core it stands for
   bool use_own_files = true;          ///< this machine's own root, last
+  std::string debuginfod_find;        ///< program that fetches by build id, asked when all else failed; empty: none
 };
 
 /// A file that may be the one that was mapped.
@@ -47,11 +49,13 @@ class FileFinder {
     base::ScopedFd fd;
     bool is_own = false;
   };
+  [[nodiscard]] std::string fetch(const object::BuildId& build_id) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_in(const Root& root, const std::string& path) const;
 
   FileFinderOptions options_;
   std::vector<Root> roots_;
   std::vector<std::string> missing_roots_;
+  std::unique_ptr<std::atomic<bool>> fetching_failed_ = std::make_unique<std::atomic<bool>>(false);
 };
 
 }  // namespace mixstack::target

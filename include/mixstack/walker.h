@@ -1,0 +1,104 @@
+// Walking the threads of one capture: whole, lazily, or step by step.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mixstack/dotnet.h"
+#include "mixstack/dump.h"
+#include "mixstack/frame.h"
+#include "mixstack/stepper.h"
+#include "mixstack/symbolizer.h"
+#include "mixstack/target.h"
+
+namespace mixstack {
+
+struct WalkOptions {
+  std::uint32_t max_frames = 65536;
+  bool explicit_frames = false;  ///< show the runtime's explicit Frames between the stack frames
+  bool keep_registers = false;   ///< keep each frame's known registers in the trace
+  bool explain = false;          ///< record which stepper was asked and what it answered
+};
+
+/// The frames of one thread, found as they are asked for. A single pass. A frame is given out when no explicit Frame of
+/// a runtime can take it back any more; its trust is what was known then (the trace of a whole walk may be surer: a
+/// chain is confirmed from its outer end). Borrows the walker, which must do nothing else meanwhile.
+class FrameRange {
+ public:
+  class Implementation;
+  class Iterator {
+   public:
+    using value_type = Frame;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(FrameRange* range) : range_(range) {}
+    [[nodiscard]] const Frame& operator*() const { return range_->current(); }
+    [[nodiscard]] const Frame* operator->() const { return &range_->current(); }
+    Iterator& operator++() {
+      range_->advance();
+      return *this;
+    }
+    void operator++(int) { range_->advance(); }
+    [[nodiscard]] bool operator==(std::default_sentinel_t) const { return range_->at_end(); }
+
+   private:
+    FrameRange* range_;
+  };
+
+  explicit FrameRange(std::unique_ptr<Implementation> implementation);
+  FrameRange(FrameRange&&) noexcept;
+  FrameRange& operator=(FrameRange&&) noexcept;
+  ~FrameRange();
+  [[nodiscard]] Iterator begin() { return Iterator(this); }
+  [[nodiscard]] static std::default_sentinel_t end() { return {}; }
+  /// Why there are no more frames; only after the end was reached.
+  [[nodiscard]] StopReason stop() const;
+  [[nodiscard]] Error stop_error() const;
+
+ private:
+  [[nodiscard]] const Frame& current() const;
+  void advance();
+  [[nodiscard]] bool at_end() const;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Walks the threads of a capture, with the steppers and name providers of its session, which must outlive it. A
+/// session has one walker at a time: what it knows of a runtime belongs to one capture. Not thread-safe; walkers of
+/// different sessions run in parallel.
+class Walker {
+ public:
+  class Implementation;
+  explicit Walker(std::unique_ptr<Implementation> implementation);
+  Walker(Walker&&) noexcept;
+  Walker& operator=(Walker&&) noexcept;
+  ~Walker();
+
+  [[nodiscard]] const Capture& capture() const;
+  /// The captured thread with this id, or null.
+  [[nodiscard]] const ThreadCapture* thread(ThreadId tid) const;
+
+  /// Never fails: whatever goes wrong is the trace's stop reason. Frames are plain data and outlive everything.
+  [[nodiscard]] Trace walk(const ThreadCapture& thread);
+  [[nodiscard]] FrameRange frames(const ThreadCapture& thread);
+  /// The innermost frame, and from a frame to its caller by the chain of steppers alone: without the second witness
+  /// that `walk` and `frames` hear at every transition.
+  [[nodiscard]] Cursor initial(const ThreadCapture& thread);
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadCapture& thread);
+
+  /// What the runtime's Thread says of it; nothing for threads that no runtime knows.
+  [[nodiscard]] std::optional<ManagedThreadFacts> managed(const ThreadCapture& thread);
+  /// The runtimes of the target, bound to this capture.
+  [[nodiscard]] std::vector<dotnet::Runtime> runtimes();
+  /// A frame's name, made when first asked for; the reference holds as long as the walker.
+  [[nodiscard]] const SymbolInfo& name(const Frame& frame);
+  [[nodiscard]] Symbolizer& symbolizer();
+  /// What went wrong beside the traces themselves: lists of a runtime that are not whole.
+  [[nodiscard]] std::vector<Diagnosis> diagnoses();
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace mixstack

@@ -1,0 +1,129 @@
+#include "session/dotnet_view.h"
+
+#include "dotnet/code/stack_walk.h"
+
+namespace mixstack::dotnet {
+namespace {
+
+WalkState public_state(StackWalkState state) {
+  switch (state) {
+    case StackWalkState::complete:
+      return WalkState::complete;
+    case StackWalkState::error:
+      return WalkState::error;
+    case StackWalkState::frameless:
+      return WalkState::frameless;
+    case StackWalkState::frame:
+      return WalkState::frame;
+    case StackWalkState::native:
+      return WalkState::native;
+    case StackWalkState::skipped_frame:
+      return WalkState::skipped_frame;
+  }
+  return WalkState::error;
+}
+
+ManagedCode public_kind(CodeKind kind) {
+  if (kind == CodeKind::stub) return ManagedCode::stub;
+  return kind == CodeKind::r2r ? ManagedCode::ready_to_run : ManagedCode::jit;
+}
+
+}  // namespace
+
+class StackWalk::Implementation {
+ public:
+  Implementation(session::ClrRuntime& runtime, const ManagedThread& thread, const ThreadCapture& capture,
+                 const StackView& stack, std::uint64_t pac_mask)
+      : contract_(runtime.code(), runtime.captured_memory(), pac_mask),
+        walk_(contract_.create_stack_walk(thread, capture.registers, stack)) {}
+
+  bool next() {
+    if (!walk_.next()) return false;
+    const StackDataFrame& at = walk_.current();
+    element_ = {
+        public_state(at.state), at.context, at.pc_is_return_address, StackWalkContract::frame_address(at), {}, 0};
+    if (element_.frame != 0) element_.frame_name = std::string(contract_.frame_name(at.frame.identifier));
+    element_.method = contract_.method_desc(at).value_or(0);
+    return true;
+  }
+  [[nodiscard]] const WalkElement& current() const { return element_; }
+  [[nodiscard]] Result<std::size_t> raw_context(std::span<std::byte> out) const {
+    return contract_.raw_context(walk_.current(), out);
+  }
+  [[nodiscard]] const Error& error() const { return walk_.error(); }
+
+ private:
+  StackWalkContract contract_;
+  StackWalkContract::Walk walk_;
+  WalkElement element_;
+};
+
+StackWalk::StackWalk(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+StackWalk::StackWalk(StackWalk&&) noexcept = default;
+StackWalk& StackWalk::operator=(StackWalk&&) noexcept = default;
+StackWalk::~StackWalk() = default;
+bool StackWalk::next() { return implementation_->next(); }
+const WalkElement& StackWalk::current() const { return implementation_->current(); }
+Result<std::size_t> StackWalk::raw_context(std::span<std::byte> out) const { return implementation_->raw_context(out); }
+const Error& StackWalk::error() const { return implementation_->error(); }
+
+Runtime::Runtime(std::shared_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+const RuntimeSummary& Runtime::summary() const { return implementation_->runtime().summary(); }
+const std::string& Runtime::version() const { return summary().version; }
+
+std::vector<ThreadFacts> Runtime::threads() const {
+  std::vector<ThreadFacts> all;
+  for (const ManagedThread& t : implementation_->runtime().threads()) {
+    ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
+    facts.name = thread_name(implementation_->runtime().captured_memory(), t).value_or("");
+    all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+std::optional<CodeFacts> Runtime::code_at(Address address) const {
+  if (!implementation_->runtime().is_walkable()) return std::nullopt;
+  const CodeInfo& info = implementation_->runtime().code().find(CodeAddress::exact(address));
+  if (info.kind == CodeKind::none) return std::nullopt;
+  return CodeFacts{public_kind(info.kind), info.is_funclet, info.method_desc, info.method_start,
+                   AddressRange{info.function_begin, info.function_end}};
+}
+
+Result<std::vector<FrameFacts>> Runtime::explicit_frames(const ThreadCapture& thread) const {
+  const ManagedThread* managed = implementation_->managed(thread);
+  if (managed == nullptr) return fail(ErrorCode::no_such_thread, thread.tid);
+  session::ClrRuntime& runtime = implementation_->runtime();
+  const CheckpointList list = runtime.checkpoints(*managed, true);
+  if (list.checkpoints.empty() && list.error.code != ErrorCode::none) return fail(list.error);
+  std::vector<FrameFacts> all;
+  const RuntimeMemory memory = runtime.captured_memory();
+  for (const Checkpoint& c : list.checkpoints)
+    all.push_back({c.address, c.identifier, std::string(frame_name(memory.layouts(), c.identifier)), c.method,
+                   c.resumes, c.context});
+  return all;
+}
+
+Result<std::string> Runtime::method_name(Address method, bool raw) const {
+  names::MethodNames* names = implementation_->runtime().names();
+  if (names == nullptr) return fail(ErrorCode::contract_unsupported);
+  const auto name = names->describe(method);
+  if (!name) return fail(name.error());
+  return raw ? (*name)->raw_name : (*name)->name;
+}
+
+Result<std::string> Runtime::type_name(Address method_table, bool raw) const {
+  names::MethodNames* names = implementation_->runtime().names();
+  if (names == nullptr) return fail(ErrorCode::contract_unsupported);
+  return names->type_name(method_table, raw);
+}
+
+Result<StackWalk> Runtime::stack_walk(const ThreadCapture& thread) const {
+  if (!implementation_->runtime().is_walkable()) return fail(ErrorCode::contract_unsupported);
+  const ManagedThread* managed = implementation_->managed(thread);
+  if (managed == nullptr || !thread.captured) return fail(ErrorCode::no_such_thread, thread.tid);
+  const StackView stack = implementation_->walk().input_for(thread).stack;
+  return StackWalk(std::make_unique<StackWalk::Implementation>(implementation_->runtime(), *managed, thread, stack,
+                                                               implementation_->walk().pac_mask()));
+}
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,69 @@
+#include "session/freed_code.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace mixstack::session {
+namespace {
+
+constexpr std::string_view kFreed = "freed while named", kMayBeFreed = "may have been freed while named";
+
+const ThreadCapture* capture_of(const Capture& capture, ThreadId tid) {
+  const auto same = [tid](const ThreadCapture& t) { return t.tid == tid; };
+  const auto found = std::find_if(capture.threads.begin(), capture.threads.end(), same);
+  return found == capture.threads.end() ? nullptr : &*found;
+}
+
+/// Whether the copied bytes of a stack below `end` are still there.
+bool is_unchanged(const ThreadCapture& thread, Address end, const MemoryReader& now) {
+  const auto range = thread.stack.range();
+  if (!thread.captured || range.empty() || end <= range.begin) return false;
+  const auto size = static_cast<std::size_t>(std::min(end, range.end) - range.begin);
+  std::vector<std::byte> bytes(size);
+  return now.read_exact(range.begin, bytes) && std::equal(bytes.begin(), bytes.end(), thread.stack.bytes.begin());
+}
+
+/// A waiting finalizer thread has its deadline, or what it waits for, on its stack; another round leaves other bytes.
+bool has_finalizer_run(const Capture& capture, const ClrRuntime& runtime, const MemoryReader& now) {
+  const auto os_id = runtime.finalizer_os_id();
+  for (const ThreadCapture& t : capture.threads)
+    if (os_id != 0 && t.ns_tid == os_id) return t.syscall < 0 || !is_unchanged(t, t.stack.range().end, now);
+  return true;
+}
+
+void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_view note) {
+  auto& frames = thread.trace.frames;
+  for (std::size_t i = index; i < std::min(index + 2, frames.size()); i++)
+    frames[i].trust = std::max(frames[i].trust, Trust::inferred);
+  if (index >= thread.symbols.size()) return;
+  // Of its own: the same code may be safely alive on another stack.
+  SymbolInfo symbol = dump.symbols[thread.symbols[index]];
+  symbol.note = note;
+  thread.symbols[index] = static_cast<std::uint32_t>(dump.symbols.size());
+  dump.symbols.push_back(std::move(symbol));
+}
+
+}  // namespace
+
+void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runtime, const MemoryReader& now) {
+  struct Doubt {
+    std::size_t thread, frame;
+  };
+  std::vector<Doubt> doubts;
+  for (std::size_t t = 0; t < dump.threads.size(); t++) {
+    const auto& frames = dump.threads[t].trace.frames;
+    for (std::size_t f = 0; f < frames.size(); f++)
+      if (frames[f].kind == FrameKind::managed && runtime.code().find(frames[f].pc).is_collectible)
+        doubts.push_back({t, f});
+  }
+  if (doubts.empty() || !has_finalizer_run(capture, runtime, now)) return;
+  for (const Doubt& d : doubts) {
+    ThreadDump& thread = dump.threads[d.thread];
+    const Frame& frame = thread.trace.frames[d.frame];
+    const ThreadCapture* copied = capture_of(capture, thread.tid);
+    if (copied != nullptr && frame.cfa != 0 && is_unchanged(*copied, frame.cfa, now)) continue;
+    mark(dump, thread, d.frame, runtime.is_same_code(frame, now) ? kMayBeFreed : kFreed);
+  }
+}
+
+}  // namespace mixstack::session
