@@ -34,7 +34,16 @@ def run(*arguments, timeout=60.0):
 def dump(pid, *options, timeout=60.0, stop_timeout=5000):
     """The parsed JSON of `mixstack dump PID --json`. The stop may take long: a test machine may be overloaded, and a
     running thread that is not scheduled for 20 ms (the command's default) says nothing about the command."""
-    status, out, error, _ = run("dump", pid, "--json", "--stop-timeout", stop_timeout, *options, timeout=timeout)
+    return _parsed(run("dump", pid, "--json", "--stop-timeout", stop_timeout, *options, timeout=timeout))
+
+
+def dump_core(core, *options, timeout=60.0):
+    """The parsed JSON of `mixstack dump --core FILE --json`."""
+    return _parsed(run("dump", "--core", core, "--json", *options, timeout=timeout))
+
+
+def _parsed(outcome):
+    status, out, error, _ = outcome
     if status < 0 or not out:
         raise DumpError(f"mixstack ended with status {status}: {error[-2000:]}")
     try:

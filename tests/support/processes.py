@@ -35,7 +35,7 @@ def thread_states(pid):
 class Debuggee:
     """A process under test. Use as a context manager: it is killed and reaped on the way out, stopped or not."""
 
-    def __init__(self, command, environment=None, ready_timeout=30.0):
+    def __init__(self, command, environment=None, ready_timeout=30.0, cwd=None):
         merged = dict(os.environ)
         # Settings of the caller's shell must not decide what the scenario is.
         for name in list(merged):
@@ -44,7 +44,7 @@ class Debuggee:
         merged.update(environment or {})
         self.command = [str(part) for part in command]
         self._process = subprocess.Popen(self.command, env=merged, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL)
+                                         stderr=subprocess.DEVNULL, cwd=cwd)
         self._buffer = b""
         self.pid = self._process.pid
         try:
@@ -100,6 +100,13 @@ class Debuggee:
     def is_alive(self):
         return self._process.poll() is None
 
+    def wait(self, timeout):
+        """The exit status of a process that ends by itself."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired as late:
+            raise ProcessError(f"{self.command} did not end within {timeout} s") from late
+
     def end(self):
         """Kills this one process, whatever state it is in, and reaps it."""
         if self._process.poll() is None:
@@ -109,9 +116,9 @@ class Debuggee:
         self._process.stdout.close()
 
 
-def scenario(name, *arguments, environment=None):
+def scenario(name, *arguments, environment=None, cwd=None):
     """A scenario of the .NET debuggee."""
-    return Debuggee([debuggee_build.SCENARIOS, name, *map(str, arguments)], environment)
+    return Debuggee([debuggee_build.SCENARIOS, name, *map(str, arguments)], environment, cwd=cwd)
 
 
 def native(name, *arguments):

@@ -28,7 +28,7 @@ class Oracle:
             self._process = None
 
     def look(self, pid, timeout=60.0):
-        """The managed stacks of `pid` as the oracle prints them."""
+        """The managed stacks of `pid`, or of "core FILE", as the oracle prints them."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen([debuggee_build.ORACLE, "--serve"], stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -64,16 +64,26 @@ _GDB_SCRIPT = pathlib.Path(__file__).with_name("gdb_stacks.py")
 
 
 def gdb_stacks(pid, limit=256, timeout=60.0):
+    """The stacks of a process, see _gdb_stacks."""
+    return _gdb_stacks(["-p", str(pid)], ["-ex", "detach"], limit, timeout)
+
+
+def gdb_core_stacks(executable, core, limit=256, timeout=60.0):
+    """The stacks in a core, see _gdb_stacks."""
+    return _gdb_stacks([str(executable), str(core)], [], limit, timeout)
+
+
+def _gdb_stacks(source, finish, limit, timeout):
     """tid -> list of {"pc", "sp", "name", "kind", "library"} innermost first, plus how the stack ended."""
     command = ["gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off",
                "-ex", "set confirm off", "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry on",
-               "-p", str(pid), "-ex", f"python LIMIT = {limit}", "-x", str(_GDB_SCRIPT), "-ex", "detach"]
+               *source, "-ex", f"python LIMIT = {limit}", "-x", str(_GDB_SCRIPT), *finish]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=timeout, text=True, errors="replace")
     except subprocess.TimeoutExpired as late:
-        raise WitnessError(f"gdb needed more than {timeout} s for {pid}") from late
+        raise WitnessError(f"gdb needed more than {timeout} s for {source}") from late
     for line in done.stdout.splitlines():
         if line.startswith("STACKS "):
             return {int(tid): stack for tid, stack in json.loads(line[len("STACKS "):]).items()}
-    raise WitnessError(f"gdb printed no stacks for {pid}: {done.stdout[-800:]}")
+    raise WitnessError(f"gdb printed no stacks for {source}: {done.stdout[-800:]}")

@@ -1,0 +1,54 @@
+"""Two dumps of one stopped process, from the process itself and from a core: they are to be identical.
+
+What may differ is named here, one by one, with the reason; everything else is a fault.
+"""
+import re
+
+# Nobody writes these into a core.
+NOT_IN_A_CORE = {
+    "thread.name": "the kernel's name of a thread is in no note, but for the main thread's (pr_fname)",
+    "thread.ns_tid": "the thread's id in its own pid namespace is in no note",
+    "thread.kernel_state": "a core has one state letter for the process (pr_state), if any",
+}
+# Without debug files a static function has no name.
+OF_SYMBOL_FILES = ("name", "raw_name", "named", "symbol_offset")
+PROCESS = ("pid", "arch", "executable", "thread_count", "runtimes")
+
+
+def differences(one, other, path=""):
+    """(path, left, right) for each leaf that differs; a missing key or another length counts as one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in sorted(one.keys() | other.keys()):
+            if key not in one or key not in other:
+                yield f"{path}.{key}", one.get(key, "(absent)"), other.get(key, "(absent)")
+            else:
+                yield from differences(one[key], other[key], f"{path}.{key}")
+    elif isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            yield f"{path}.length", len(one), len(other)
+        for i, (left, right) in enumerate(zip(one, other)):
+            yield from differences(left, right, f"{path}[{i}]")
+    elif one != other:
+        yield path, one, other
+
+
+def compare(live, core, allowed=()):
+    """What differs beyond what a core cannot hold, as lines of text. `allowed`: regular expressions of paths such as
+    thread.frames[3].name, matched as a whole."""
+    faults = [f"process.{key}: {live['process'][key]} but in the core {core['process'][key]}"
+              for key in PROCESS if live["process"][key] != core["process"][key]]
+    ours = {thread["tid"]: thread for thread in live["threads"]}
+    theirs = {thread["tid"]: thread for thread in core["threads"]}
+    if ours.keys() != theirs.keys():
+        return [*faults, f"threads: {sorted(ours)} but in the core {sorted(theirs)}"]
+    pattern = re.compile("|".join([*map(re.escape, NOT_IN_A_CORE), *allowed]))
+    for tid, thread in ours.items():
+        for path, left, right in differences(thread, theirs[tid], "thread"):
+            if not pattern.fullmatch(path):
+                faults.append(f"thread {tid} ({thread['name']}): {path}: {left} but in the core {right}")
+    return faults
+
+
+def frame_names(*keys):
+    """Patterns for `allowed`: these keys of any frame."""
+    return [rf"thread\.frames\[\d+\]\.{key}" for key in keys]

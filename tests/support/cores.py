@@ -1,0 +1,147 @@
+"""Cores of debuggees, by every program that writes them, and what is done to cores afterwards."""
+import contextlib
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import processes
+
+PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
+USES_PID = pathlib.Path("/proc/sys/kernel/core_uses_pid")
+# What the tools on the command line make of a core, and how they are called.
+PACKERS = {"zst": ["zstd", "-q", "-1", "-f"], "gz": ["gzip", "-1", "-k", "-f"], "lz4": ["lz4", "-q", "-1", "-f"]}
+
+
+class CoreError(Exception):
+    """A core could not be written."""
+
+
+@contextlib.contextmanager
+def folder():
+    """A folder for big files that vanishes with its content. TMPDIR decides where."""
+    with tempfile.TemporaryDirectory(prefix="mixstack-cores-") as path:
+        yield pathlib.Path(path)
+
+
+def mapped_files(pid):
+    """Paths of the files a process has mapped, in their order."""
+    paths = {}
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        path = line.split(None, 5)[5:]
+        if path and path[0].startswith("/") and not path[0].endswith(" (deleted)") and not path[0].startswith("/dev/"):
+            paths[path[0]] = True
+    return list(paths)
+
+
+def createdump(pid, path, kind="u"):
+    """The runtime's own tool: t triage, n normal, h heap, u full. Leaves the process as it was."""
+    runtime = next((p for p in mapped_files(pid) if p.endswith("/libcoreclr.so")), None)
+    if runtime is None:
+        raise CoreError(f"no runtime in {pid}")
+    tool = pathlib.Path(runtime).with_name("createdump")
+    return _tool([tool, f"-{kind}", "-f", path, pid], path)
+
+
+def gcore(pid, path):
+    _tool(["gcore", "-o", path, pid], f"{path}.{pid}")
+    os.rename(f"{path}.{pid}", path)
+    return path
+
+
+def _tool(command, result):
+    done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
+    if not os.path.exists(result):
+        raise CoreError(f"{command[0]} wrote no core: {done.stdout[-800:]}")
+    return result
+
+
+def kernel_obstacle():
+    """Why the kernel writes no core into the working directory of a process, or None."""
+    pattern = PATTERN.read_text().strip()
+    if os.access(PATTERN, os.W_OK):
+        return None
+    if pattern.startswith("|"):
+        return f"core_pattern is a pipe ({pattern}), and it takes root to change that"
+    return None if "/" not in pattern and "%" not in pattern.replace("%p", "") else f"core_pattern is {pattern}"
+
+
+@contextlib.contextmanager
+def kernel_writes_here():
+    """The kernel writes cores into the working directory of the process that dies. Changes the machine's core_pattern
+    only where it says something else, and puts it back."""
+    before = PATTERN.read_text()
+    fits = "/" not in before and not before.startswith("|") and "%" not in before.replace("%p", "")
+    if not fits:
+        PATTERN.write_text("core.%p")
+    try:
+        yield
+    finally:
+        if not fits:
+            PATTERN.write_text(before)
+
+
+def allow(pid, coredump_filter=0x33):
+    resource.prlimit(pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    pathlib.Path(f"/proc/{pid}/coredump_filter").write_text(hex(coredump_filter))
+
+
+def find_kernel_core(where, timeout=30.0):
+    """The core in a folder where one process died."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        found = [p for p in pathlib.Path(where).iterdir() if p.name.startswith("core") and p.stat().st_size != 0]
+        if found:
+            return found[0]
+        time.sleep(0.02)
+    raise CoreError(f"the kernel wrote no core (core_pattern {PATTERN.read_text().strip()})")
+
+
+def kernel_core(debuggee, where, coredump_filter=0x33):
+    """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core to
+    `where`, which must be the working directory of the process."""
+    allow(debuggee.pid, coredump_filter)
+    with kernel_writes_here():
+        os.kill(debuggee.pid, signal.SIGXFSZ)
+        os.kill(debuggee.pid, signal.SIGCONT)
+        debuggee.wait(60)
+        return find_kernel_core(where)
+
+
+def pack(core, suffix):
+    """The core compressed by the command-line tool, beside it."""
+    packed = pathlib.Path(f"{core}.{suffix}")
+    command = PACKERS[suffix] + ([str(core)] if suffix != "lz4" else [str(core), str(packed)])
+    _tool(command, packed)
+    return packed
+
+
+def copy_tree(files, root):
+    """Copies below `root` under their whole paths."""
+    for path in files:
+        target = pathlib.Path(root) / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _copy(path, target)
+
+
+def copy_flat(files, root):
+    """Copies in one folder, by their bare names."""
+    for path in files:
+        _copy(path, pathlib.Path(root) / os.path.basename(path))
+
+
+def _copy(path, target):
+    try:
+        os.link(os.path.realpath(path), target)
+    except OSError:
+        shutil.copyfile(path, target)
+
+
+def scenario(name, *arguments, where, environment=None):
+    """A scenario whose working directory is `where`."""
+    return processes.scenario(name, *arguments, environment=environment, cwd=where)
