@@ -1,6 +1,7 @@
 // oracle PID...                 one JSON line per process: its managed stacks as ClrMD reads them
-// oracle --serve                reads pids from standard input, one per line, answers each with one JSON line
-// oracle --bench N PID...       N rounds of fresh attach + walk + names, prints milliseconds of each
+// oracle core FILE...           the same of the process a core is of
+// oracle --serve                reads "PID" or "core FILE" from standard input, answers each line with one JSON line
+// oracle --bench N PID...       N rounds of fresh attach + walk + names, prints milliseconds of each; also of core FILE
 // Options before the pids: --no-suspend (attach without ptrace), --max-frames N.
 using System.Diagnostics;
 using System.Globalization;
@@ -9,7 +10,7 @@ using System.Text.Json;
 using Oracle;
 
 CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
-List<int> pids = [];
+List<string> sources = [];
 bool serve = false, suspend = true;
 int bench = 0, maxFrames = StackReader.MaxFrames;
 for (int i = 0; i < args.Length; i++)
@@ -20,30 +21,31 @@ for (int i = 0; i < args.Length; i++)
         case "--no-suspend": suspend = false; break;
         case "--bench": bench = int.Parse(args[++i]); break;
         case "--max-frames": maxFrames = int.Parse(args[++i]); break;
-        default: pids.Add(int.Parse(args[i])); break;
+        case "core": sources.Add(StackReader.CorePrefix + args[++i]); break;
+        default: sources.Add(args[i]); break;
     }
 }
 if (serve)
 {
     while (Console.ReadLine() is { } line)
     {
-        Answer(int.Parse(line));
+        Answer(line);
     }
     return 0;
 }
-if (pids.Count == 0)
+if (sources.Count == 0)
 {
-    Console.Error.WriteLine("usage: oracle [--no-suspend] [--max-frames N] (PID... | --serve | --bench N PID...)");
+    Console.Error.WriteLine("usage: oracle [--no-suspend] [--max-frames N] (PID... | core FILE | --serve | --bench N (PID | core FILE))");
     return 2;
 }
 bool failed = false;
-foreach (int pid in pids)
+foreach (string source in sources)
 {
-    failed |= bench > 0 ? !Bench(pid) : !Answer(pid);
+    failed |= bench > 0 ? !Bench(source) : !Answer(source);
 }
 return failed ? 1 : 0;
 
-bool Answer(int pid)
+bool Answer(string source)
 {
     using MemoryStream buffer = new();
     bool ok = true;
@@ -51,16 +53,16 @@ bool Answer(int pid)
     {
         try
         {
-            StackReader.Write(json, pid, suspend, maxFrames);
+            StackReader.Write(json, source, suspend, maxFrames);
         }
         catch (Exception error)
         {
             ok = false;
-            Console.Error.WriteLine($"oracle: {pid}: {error.Message}");
+            Console.Error.WriteLine($"oracle: {source}: {error.Message}");
             buffer.SetLength(0);
             json.Reset();
             json.WriteStartObject();
-            json.WriteNumber("pid", pid);
+            json.WriteString("source", source);
             json.WriteString("error", error.Message);
             json.WriteEndObject();
         }
@@ -69,14 +71,14 @@ bool Answer(int pid)
     return ok;
 }
 
-bool Bench(int pid)
+bool Bench(string source)
 {
     for (int round = 0; round < bench; round++)
     {
         long start = Stopwatch.GetTimestamp();
-        (int threads, int frames) = StackReader.Walk(pid, suspend);
+        (int threads, int frames) = StackReader.Walk(source, suspend);
         double ms = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
-        Console.WriteLine($"pid {pid} round {round} ms {ms:F2} threads {threads} frames {frames}");
+        Console.WriteLine($"{source} round {round} ms {ms:F2} threads {threads} frames {frames}");
     }
     return true;
 }
