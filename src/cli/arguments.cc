@@ -141,11 +141,14 @@ Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_
   return result;
 }
 
+bool names_a_core(const std::string& argument) { return argument.starts_with("--core") || argument.starts_with("-c"); }
+
 Invocation parse_dump(std::vector<std::string> arguments) {
+  const bool of_core = std::any_of(arguments.begin(), arguments.end(), names_a_core);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
   try {
     try {
-      return parse_dump_with(arguments, true);
+      return parse_dump_with(arguments, !of_core);
     } catch (const CLI::RequiredError&) {
       return parse_dump_with(std::move(arguments), false);
     }

@@ -44,6 +44,21 @@ TEST(Arguments, Defaults) {
   EXPECT_FALSE(arguments.options.walk.explain || arguments.options.walk.keep_registers);
 }
 
+TEST(Arguments, ACoreInPlaceOfAPid) {
+  const DumpArguments core = dump("dump --core core.1 --sysroot /a --sysroot /b --exe /bin/app --only-sysroot -t 5");
+  EXPECT_EQ(core.core.path, "core.1");
+  EXPECT_EQ(core.core.sysroots, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(core.core.executable, "/bin/app");
+  EXPECT_FALSE(core.core.use_own_files);
+  EXPECT_EQ(core.pid, 0u);
+  EXPECT_EQ(core.options.threads, std::vector<ThreadId>{5});
+  EXPECT_TRUE(dump("dump -c - --json").core.use_own_files);
+  EXPECT_EQ(dump("dump --core-of my.service").stored_core, "my.service");
+  EXPECT_NE(usage_error("dump 4711 --core core.1").find("one of them"), std::string::npos);
+  EXPECT_NE(usage_error("dump --core a --core-of b").find("one of them"), std::string::npos);
+  EXPECT_NE(usage_error("dump 4711 --sysroot /a").find("--core FILE"), std::string::npos);
+}
+
 TEST(Arguments, ThreadsAreListedOnceEach) {
   const std::vector<ThreadId> expected = {5, 6};
   for (const char* line : {"dump 4711 -t 5 6", "dump 4711 -t 6 -t 5 -t 5", "dump 4711 --thread=5,6", "dump -t 5 6 4711",

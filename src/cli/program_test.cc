@@ -21,9 +21,15 @@ class ScriptedSession final : public Session {
   explicit ScriptedSession(Result<ProcessDump> answer) : answer_(std::move(answer)) {}
   Target& target() override { std::abort(); }
   Result<ProcessDump> dump(const DumpOptions&) override { return answer_; }
+  Result<Capture> capture(const DumpOptions&) override { return fail(ErrorCode::unsupported); }
+  Result<Walker> walker(Capture, const WalkOptions&) override { return fail(ErrorCode::unsupported); }
+  StepperChain& steppers() override { return steppers_; }
+  void add_name_provider(std::shared_ptr<NameProvider>) override {}
+  Result<void> refresh() override { return {}; }
 
  private:
   Result<ProcessDump> answer_;
+  StepperChain steppers_;
 };
 
 std::string content(const base::ScopedFd& fd) {
