@@ -98,6 +98,7 @@ Result<std::unique_ptr<CoreBytes>> CoreBytes::from_fd(base::ScopedFd fd, std::st
     core->size_ = static_cast<std::uint64_t>(st.st_size);
   } else {
     core->spool(options);
+    if (core->size_ == 0 && core->diagnosis_) return fail(core->diagnosis_->error);
   }
   return core;
 }
@@ -109,7 +110,8 @@ void CoreBytes::spool(const CoreBytesOptions& options) {
   if (!spool) {
     encoding_ = encoding_of_file(input.get());
     stream_end_ = CoreStreamEnd::disk_full;
-    diagnosis_ = Diagnosis{spool.error(), path_, no_temporary_file(folder, spool.error())};
+    diagnosis_ = Diagnosis{
+        {ErrorCode::limit_exceeded, spool.error().os_error, 0}, path_, no_temporary_file(folder, spool.error())};
     return;
   }
   const auto outcome = spool_stream(input.get(), *spool);

@@ -40,9 +40,11 @@ struct CoreBytesOptions {
 class CoreBytes final {
  public:
   /// Opens a regular file, a FIFO, or standard input ("-"); compressed (.zst, .gz, .lz4, .xz) or not. Fails when the
-  /// input cannot be opened (`not_found`, `permission_denied`, `io_error`) or is a directory,
-  /// device or terminal (`unsupported`); what goes wrong later, down to a temporary file that cannot be made, shortens
-  /// the bytes (to none) and is told by `diagnosis()`.
+  /// input cannot be opened (`not_found`, `permission_denied`, `io_error`) or is a directory, device or terminal
+  /// (`unsupported`, `value` is its st_mode). What goes wrong while it is unpacked shortens the bytes and is told by
+  /// `diagnosis()`; it is an error only when not a single byte could be had: `truncated`, `malformed` (the compressed
+  /// stream's own), `limit_exceeded`, `io_error`. `limit_exceeded` with an `os_error` speaks of the temporary file: it
+  /// cannot be made, or there is no room for it (ENOSPC).
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path);
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path,
                                                                const CoreBytesOptions& options);

@@ -98,33 +98,35 @@ TEST(CoreBytes, LeavesNothingInTheTemporaryFolder) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary.path()));
 }
 
-TEST(CoreBytes, WithoutATemporaryFileItSaysWhatToDo) {
+TEST(CoreBytes, WithoutATemporaryFileAPackedCoreCannotBeRead) {
   const test::TemporaryFolder folder;
   CoreBytesOptions options;
   options.temporary_folder = folder.file("none");
-  const auto path = folder.write("c", test::compressed(folder, "gzip -c", test::core_like(1000)));
-  const auto core = CoreBytes::open(path, options);
-  ASSERT_TRUE(core);
-  EXPECT_EQ((*core)->size(), 0u);
-  EXPECT_EQ((*core)->encoding(), CoreEncoding::gzip);
-  EXPECT_EQ((*core)->stream_end(), CoreStreamEnd::disk_full);
-  ASSERT_TRUE((*core)->diagnosis());
-  EXPECT_NE((*core)->diagnosis()->text.find("set TMPDIR"), std::string::npos);
-  EXPECT_EQ((*core)->diagnosis()->error.os_error, ENOENT);
-  EXPECT_EQ((*core)->diagnosis()->subject, path);
+  const Bytes content = test::core_like(1000);
+  const auto packed = CoreBytes::open(folder.write("c", test::compressed(folder, "gzip -c", content)), options);
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error(), (Error{ErrorCode::limit_exceeded, ENOENT, 0}));
+  EXPECT_TRUE(CoreBytes::open(folder.write("c", content), options));
 }
 
 TEST(CoreBytes, StopsBeforeTheDiskIsFull) {
   const test::TemporaryFolder folder;
+  Bytes content = test::core_like(3'000'000);
   CoreBytesOptions options;
   options.keep_free = ~std::uint64_t{0};
-  const auto core =
-      CoreBytes::open(folder.write("c", test::compressed(folder, "lz4 -q -c", test::core_like(3'000'000))), options);
-  ASSERT_TRUE(core);
-  EXPECT_EQ((*core)->stream_end(), CoreStreamEnd::disk_full);
-  ASSERT_TRUE((*core)->diagnosis());
-  EXPECT_EQ((*core)->diagnosis()->error.os_error, ENOSPC);
-  EXPECT_EQ((*core)->size(), 0u);
+  const auto none = CoreBytes::open(folder.write("c", test::compressed(folder, "lz4 -q -c", content)), options);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), (Error{ErrorCode::limit_exceeded, ENOSPC, 0}));
+  // What is zero needs no room.
+  std::fill(content.begin(), content.begin() + 1'000'000, std::byte{0});
+  const auto some = CoreBytes::open(folder.write("c", test::compressed(folder, "lz4 -q -c", content)), options);
+  ASSERT_TRUE(some);
+  EXPECT_EQ((*some)->stream_end(), CoreStreamEnd::disk_full);
+  EXPECT_GE((*some)->size(), 900'000u);
+  EXPECT_LE((*some)->size(), 1'000'000u);
+  ASSERT_TRUE((*some)->diagnosis());
+  EXPECT_EQ((*some)->diagnosis()->subject, folder.file("c"));
+  EXPECT_NE((*some)->diagnosis()->text.find("set TMPDIR"), std::string::npos);
 }
 
 int size_below_file_limit(const std::string& path) {

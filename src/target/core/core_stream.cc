@@ -120,7 +120,7 @@ class StreamReader {
     done_ = true;
   }
   void stop_full(const Error& error) {
-    stop(CoreStreamEnd::disk_full, error.code, "");
+    stop(CoreStreamEnd::disk_full, ErrorCode::limit_exceeded, "");
     out_.error.os_error = error.os_error;
   }
   void stop_at_end_of_input() {
