@@ -52,7 +52,7 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_option("-p,--pid", raw.pid_option);
   app.add_option("-c,--core", dump.core.path);
   app.add_option("--core-of", dump.stored_core);
-  app.add_option("--sysroot", dump.core.sysroots)->expected(1);
+  app.add_option("--sysroot", dump.core.sysroots)->allow_extra_args(false);
   app.add_option("--exe", dump.core.executable);
   app.add_flag("--only-sysroot", raw.only_sysroot);
   app.add_option("-t,--thread,--threads", raw.threads)->expected(1, 1 << 20)->delimiter(',');
