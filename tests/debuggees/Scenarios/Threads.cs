@@ -124,15 +124,19 @@ internal static unsafe class Threads
     [Scenario("locks")]
     private static void Locks()
     {
+#if NET9_0_OR_GREATER
         Lock gate = new();
+#endif
         SemaphoreSlim semaphore = new(0);
         ManualResetEventSlim slim = new(false);
         ManualResetEvent plain = new(false);
         Monitor.Enter(s_gate);
+#if NET9_0_OR_GREATER
         gate.Enter();
+        Scene.Actor("lock-enter", () => Waiting(() => { lock (gate) { } }));
+#endif
         Scene.Actor("monitor-enter", () => Waiting(() => { lock (s_gate) { } }));
         Scene.Actor("monitor-wait", () => { object own = new(); lock (own) { Waiting(() => Monitor.Wait(own)); } });
-        Scene.Actor("lock-enter", () => Waiting(() => { lock (gate) { } }));
         Scene.Actor("semaphore", () => Waiting(semaphore.Wait));
         Scene.Actor("event-slim", () => Waiting(slim.Wait));
         Scene.Actor("event", () => Waiting(() => plain.WaitOne()));
