@@ -103,49 +103,22 @@ ThreadList read_threads(const RuntimeMemory& memory) {
   return list;
 }
 
-bool ThreadRoots::walk_from(const RuntimeMemory& memory, Address link) {
-  std::unordered_set<Address> seen;
-  while (link != 0 && known_.size() < kMaxThreads && seen.insert(link).second) {
-    known_.push_back(link - layouts_->thread.link_next.offset);
-    auto next = memory.pointer_at(link);
-    if (!next) return false;
-    link = *next;
-  }
-  return link == 0;
-}
-
-void ThreadRoots::prepare(const MemoryReader& reader) {
-  const RuntimeMemory memory(reader, *layouts_);
-  known_.clear();
-  count_ = 0;
-  if (!layouts_->thread.link_next) return;
-  auto store = memory.through(layouts_->globals.thread_store);
-  if (!store) return;
-  count_ = memory.value<std::uint32_t>(*store, layouts_->thread_store.thread_count).value_or(0);
-  if (auto link = memory.pointer(*store, layouts_->thread_store.first_thread_link)) (void)walk_from(memory, *link);
-}
-
-// New threads are appended (ThreadStore::AddThread inserts at the tail), so that the last known link leads to them.
-// When the number of threads fell, the list is walked anew.
+// The whole list each time: the same number of threads may be others (the last one ended, a new one began), and a
+// Thread that is not copied in the stop would be read later, when its Frames no longer fit the copied stack. What was
+// read before the stop costs next to nothing here (RootSource).
 void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>& out) {
   const RuntimeMemory memory(reader, *layouts_);
   const auto& l = *layouts_;
   if (!l.thread.link_next || l.thread.extent == 0) return;
   auto store = memory.through(l.globals.thread_store);
   if (!store) return;
-  const auto count = memory.value<std::uint32_t>(*store, l.thread_store.thread_count).value_or(0);
-  bool whole = false;
-  if (!known_.empty() && count >= count_ && l.thread_store.thread_count) {
-    const std::size_t before = known_.size();
-    auto next = memory.pointer_at(known_.back() + l.thread.link_next.offset);
-    whole = next && walk_from(memory, *next) && known_.size() - before == count - count_;
+  std::unordered_set<Address> seen;
+  auto link = memory.pointer(*store, l.thread_store.first_thread_link);
+  while (link && *link != 0 && seen.size() < kMaxThreads && seen.insert(*link).second) {
+    const Address thread = *link - l.thread.link_next.offset;
+    out.push_back({thread, thread + l.thread.extent});
+    link = memory.pointer_at(*link);
   }
-  if (!whole) {
-    known_.clear();
-    if (auto link = memory.pointer(*store, l.thread_store.first_thread_link)) (void)walk_from(memory, *link);
-  }
-  count_ = count;
-  for (const Address thread : known_) out.push_back({thread, thread + l.thread.extent});
   // The list's head, so that the list can be walked over the copied bytes alone.
   out.push_back({*store + l.thread_store.first_thread_link.offset,
                  *store + l.thread_store.first_thread_link.offset + l.pointer_size});

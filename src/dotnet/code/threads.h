@@ -54,22 +54,15 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);
 
-/// The Thread objects as roots of a capture. `prepare` before the stop finds the list; inside the stop two or three
-/// reads find what was added since. Thread-safe against itself by being used from one thread only.
+/// The Thread objects as roots of a capture.
 class ThreadRoots final : public RootSource {
  public:
   /// Borrows the layouts behind `layouts`.
   explicit ThreadRoots(const Layouts& layouts) : layouts_(&layouts) {}
-  /// Walks the list of the running process.
-  void prepare(const MemoryReader& memory);
   void collect(const MemoryReader& memory, std::vector<AddressRange>& out) override;
 
  private:
-  [[nodiscard]] bool walk_from(const RuntimeMemory& memory, Address link);
-
   const Layouts* layouts_;
-  std::vector<Address> known_;  // Thread addresses in list order
-  std::uint32_t count_ = 0;     // ThreadStore.ThreadCount when they were found
 };
 
 }  // namespace mixstack::dotnet

@@ -73,13 +73,12 @@ TEST(Threads, HostileListsEnd) {
   EXPECT_EQ(broken.error.code, ErrorCode::unreadable_memory);
 }
 
-TEST(ThreadRoots, FindThreadsBornAfterPreparation) {
+TEST(ThreadRoots, HoldEveryThreadOfTheList) {
   Threads t;
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
-  ThreadRoots roots(t.layouts);
-  roots.prepare(t.memory);
   t.add(0x52000, 3, 102);
+  ThreadRoots roots(t.layouts);
   std::vector<AddressRange> ranges;
   roots.collect(t.memory, ranges);
   ASSERT_EQ(ranges.size(), 4u);  // three threads and the head of the list
@@ -101,16 +100,18 @@ TEST(ThreadRoots, FindThreadsBornAfterPreparation) {
   EXPECT_EQ(read_threads(t.runtime().with(overlay)).threads.size(), 3u);
 }
 
-TEST(ThreadRoots, StartAnewWhenThreadsHaveGone) {
+TEST(ThreadRoots, FindAThreadThatCameForOneThatWent) {
   Threads t;
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
-  t.add(0x52000, 3, 102);
   ThreadRoots roots(t.layouts);
-  roots.prepare(t.memory);
-  t.memory.put_u64(0x50000 + t.layouts.thread.link_next.offset, 0x52000 + t.layouts.thread.link_next.offset);
-  t.memory.put_u32(Threads::kStore + t.layouts.thread_store.thread_count.offset, 2);
   std::vector<AddressRange> ranges;
+  roots.collect(t.memory, ranges);
+  ASSERT_EQ(ranges.size(), 3u);
+  // The last one ends, its link stays as it was; another begins: as many as before.
+  t.last_ = 0x50000 + t.layouts.thread.link_next.offset;
+  t.add(0x52000, 3, 102);
+  ranges.clear();
   roots.collect(t.memory, ranges);
   ASSERT_EQ(ranges.size(), 3u);
   EXPECT_EQ(ranges[0].begin, 0x50000u);
