@@ -64,6 +64,41 @@ TEST(LiveSignals, NoSignalIsLost) {
       << process.shared().counter << " of " << queued;
 }
 
+TEST(LiveSignals, NoSignalIsLostWhenTheTracerIsKilled) {
+  const TestProcess process(
+      [](Shared& s) {
+        struct sigaction action {};
+        action.sa_handler = count_signal;
+        ::sigaction(SIGRTMIN + 1, &action, nullptr);
+        for (int i = 0; i < 40; i++) start_thread(sleeping_thread, &s);
+        for (;;) s.counter = g_signals.load();
+      },
+      40);
+  ASSERT_TRUE(process.is_ready());
+  std::atomic<bool> enough{false};
+  std::atomic<long> queued{0};
+  std::thread sender([&] {
+    while (!enough) {
+      if (::sigqueue(process.pid(), SIGRTMIN + 1, sigval{}) == 0) queued++;
+      if (queued % 8 == 0) nap(20us);
+    }
+  });
+  for (int i = 0; i < 60; i++) {
+    const TestProcess tracer([&](Shared& s) {
+      auto target = open_live(process.id());
+      for (s.ready = 1; target;) (void)(*target)->capture(kPatient);
+    });
+    EXPECT_TRUE(tracer.is_ready());
+    nap(std::chrono::microseconds(500 + 97 * i % 3000));
+    ::kill(tracer.pid(), SIGKILL);
+  }
+  enough = true;
+  sender.join();
+  EXPECT_TRUE(is_untraced(process.pid()));
+  EXPECT_TRUE(eventually([&] { return process.shared().counter == queued; }, 10s))
+      << process.shared().counter << " of " << queued;
+}
+
 TEST(LiveSignals, AStoppedProcessStaysStoppedAndContinuesOnSigcont) {
   const TestProcess process([](Shared& s) {
     start_thread(sleeping_thread, &s);

@@ -22,8 +22,6 @@ constexpr long kLongestNap = 100'000;
 
 void* as_data(long value) { return reinterpret_cast<void*>(value); }
 
-[[nodiscard]] int event_of(int status) { return status >> 16; }
-
 void sleep_for(long nanoseconds) {
   const timespec t{0, nanoseconds};
   ::nanosleep(&t, nullptr);
@@ -94,22 +92,23 @@ void ThreadStopper::adopt_newborn(ThreadId parent) {
   newborns_.push_back(static_cast<ThreadId>(tid));
 }
 
+/// A stop is looked at, never taken: when a tracer dies, the kernel lets its tracees go with the signal whose delivery
+/// was intercepted, but only as long as nobody took the report of that stop (wait_task_stopped in kernel/exit.c clears
+/// the exit code that ptrace_signal in kernel/signal.c goes on with).
 bool ThreadStopper::poll(StoppedThread& t) {
-  // The end of the process is its parent's to collect, and that may be our own host: look at it without taking it.
-  if (is_main(t) && has_ended(static_cast<pid_t>(t.tid))) {
-    t.phase = StopPhase::gone;
-    t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
+  siginfo_t info{};
+  const int options = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+  const bool failed = ::waitid(P_PID, static_cast<id_t>(t.tid), &info, options) != 0;
+  if (failed ? errno == EINTR : info.si_pid == 0) return false;
+  if (!failed && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) {
+    handle_stop(t, info.si_status >> 8, info.si_status & 0xff);
     return true;
   }
+  // The end of the process is its parent's to collect, and that may be our own host.
   int status = 0;
-  const pid_t got = ::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
-  if (got == 0 || (got < 0 && errno == EINTR)) return false;
-  if (got < 0 || !WIFSTOPPED(status)) {
-    t.phase = StopPhase::gone;
-    t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
-  } else {
-    handle_stop(t, event_of(status), WSTOPSIG(status));
-  }
+  if (!failed && !is_main(t)) (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  t.phase = StopPhase::gone;
+  t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
   return true;
 }
 
