@@ -160,6 +160,8 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
     for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
     for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
   }
+  // A single-file program has its runtime inside.
+  if (runtimes_.empty()) wanted.insert(target_->info().executable);
   for (Diagnosis& d : target_->diagnoses()) {
     const bool is_of_a_file = mapped.contains(d.subject);
     if (!is_of_a_file || (wanted.contains(d.subject) && !vouched_for.contains(d.subject)))

@@ -1,6 +1,5 @@
 """The same stopped process, live and as a core: identical traces. And what ClrMD and gdb see in the same core."""
 import pathlib
-import unittest
 
 import harness
 from harness import LiveCase
@@ -123,4 +122,4 @@ class OtherObservers(LiveCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[pathlib.Path(__file__).stem])
+    raise SystemExit(f"run {pathlib.Path(__file__).with_name('run.py')}")
