@@ -1,0 +1,117 @@
+/* mixstack for C and for everything that calls C: the stacks of a .NET or native process, or of its core.
+ *
+ * Objects are opaque and freed by their owner. Texts belong to the object they came from and are UTF-8. Structures
+ * begin with their size, which the caller sets: later versions add members at the end. No function throws or exits. A
+ * session is used by one thread at a time, different sessions by different threads; a dump is read by any number of
+ * threads. */
+#ifndef MIXSTACK_H
+#define MIXSTACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MIXSTACK_API __attribute__((visibility("default")))
+#else
+#define MIXSTACK_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mixstack_session mixstack_session;
+typedef struct mixstack_dump mixstack_dump;
+
+/* What failed. `code` is a value of mixstack::ErrorCode (mixstack/result.h), 0: nothing. */
+typedef struct mixstack_error {
+  size_t size;
+  int32_t code;
+  int32_t os_error; /* errno, or 0 */
+  uint64_t value;   /* what the code documents: an address, a number */
+} mixstack_error;
+
+typedef struct mixstack_core_options {
+  size_t size;
+  const char* const* sysroots; /* folders with the files of the core's machine */
+  size_t sysroot_count;
+  const char* executable; /* the program's own file; NULL: by the path in the core */
+  int32_t only_sysroot;   /* not 0: never look at this machine's own files */
+} mixstack_core_options;
+
+typedef struct mixstack_options {
+  size_t size;
+  const uint32_t* threads; /* ids; NULL: all */
+  size_t thread_count;
+  uint32_t max_frames;      /* 0: 65536 */
+  uint32_t stop_timeout_ms; /* 0: 20 */
+  int32_t explicit_frames;  /* not 0: the runtime's explicit Frames, too */
+} mixstack_options;
+
+typedef struct mixstack_thread {
+  size_t size;
+  uint32_t tid;
+  uint32_t managed_id;   /* 0: no managed thread */
+  const char* name;      /* Thread.Name, else the kernel's name; "" when there is none */
+  const char* exception; /* type of the exception in flight, or "" */
+  size_t frame_count;
+  int32_t captured;        /* 0: it could not be stopped or had gone */
+  int32_t is_complete;     /* the stack was walked to its end */
+  const char* stop_reason; /* "end_of_stack", ... (mixstack/frame.h) */
+} mixstack_thread;
+
+enum mixstack_frame_kind {
+  MIXSTACK_NATIVE = 0,
+  MIXSTACK_MANAGED = 1,
+  MIXSTACK_RUNTIME_FRAME = 2,
+  MIXSTACK_RUNTIME_STUB = 3,
+  MIXSTACK_SIGNAL_TRAMPOLINE = 4,
+  MIXSTACK_UNDESCRIBED = 5
+};
+
+typedef struct mixstack_frame {
+  size_t size;
+  uint64_t pc;
+  uint64_t sp;
+  uint64_t cfa;     /* 0 where the walk ended */
+  int32_t kind;     /* mixstack_frame_kind */
+  int32_t trust;    /* 0: certain; larger is less (mixstack/frame.h, Trust) */
+  const char* name; /* "" when nothing is known but module and offset */
+  const char* raw_name;
+  const char* module;
+  const char* module_path;
+  uint64_t offset; /* into the named thing, else into the module */
+  uint64_t method; /* MethodDesc, or 0 */
+} mixstack_frame;
+
+/* major << 16 | minor << 8 | patch */
+MIXSTACK_API uint32_t mixstack_version(void);
+
+/* NULL on failure; `error` may be NULL. */
+MIXSTACK_API mixstack_session* mixstack_open_process(uint32_t pid, mixstack_error* error);
+MIXSTACK_API mixstack_session* mixstack_open_core(const char* path, const mixstack_core_options* options,
+                                                  mixstack_error* error);
+MIXSTACK_API void mixstack_close(mixstack_session* session);
+
+/* Stops the process for the time of a copy, then walks and names. `options` may be NULL. The dump outlives the session.
+ */
+MIXSTACK_API mixstack_dump* mixstack_take_dump(mixstack_session* session, const mixstack_options* options,
+                                               mixstack_error* error);
+MIXSTACK_API void mixstack_free_dump(mixstack_dump* dump);
+
+MIXSTACK_API size_t mixstack_thread_count(const mixstack_dump* dump);
+/* 0, or -1 for an index beyond the end, a NULL or a `size` that is too small; nothing is written then. */
+MIXSTACK_API int mixstack_get_thread(const mixstack_dump* dump, size_t thread, mixstack_thread* out);
+/* Frames are innermost first. */
+MIXSTACK_API int mixstack_get_frame(const mixstack_dump* dump, size_t thread, size_t frame, mixstack_frame* out);
+/* The whole dump as one JSON document (docs/formats/dump.schema.json). */
+MIXSTACK_API const char* mixstack_json(mixstack_dump* dump);
+
+/* A word for an error code, never NULL. */
+MIXSTACK_API const char* mixstack_error_name(int32_t code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
