@@ -3,10 +3,13 @@ import re
 
 from harness import LiveCase
 import debuggee_build
+import mixstack_dump
 import processes
 
 MAX_MESSAGE = 4096  # UTF-16 units
 CLRMD_FRAMES = 64
+# A process that would call abort() says READY and stands still instead.
+HOLD = {"LD_PRELOAD": str(debuggee_build.NATIVE / "libholdabort.so")}
 
 
 def _message(units):
@@ -38,8 +41,7 @@ class Exceptions(LiveCase):
 
     def observe_end(self, scenario):
         """The same of a process that stands where its runtime calls abort()."""
-        hold = {"LD_PRELOAD": str(debuggee_build.NATIVE / "libholdabort.so")}
-        threads, oracle = self.observe_exceptions(scenario, hold)
+        threads, oracle = self.observe_exceptions(scenario, HOLD)
         self.assertIsNone(threads["bystander"]["managed"]["abort"])
         self.assertEqual(threads["bystander"]["managed"]["exceptions"], [])
         return threads["crash"], oracle[threads["crash"]["tid"]]["exception"]
@@ -200,9 +202,18 @@ class Exceptions(LiveCase):
                 self.assertLess(len(outside), 40)
                 self.assertEqual({f["trust"] for f in thread["frames"]}, {"certain"})
 
+    def test_stack_overflow_on_the_main_stack(self):
+        """A quarter of a million frames are some forty lines."""
+        with processes.scenario("crash_stack_overflow_main", environment=HOLD) as debuggee:
+            status, text, _, _ = mixstack_dump.run("dump", debuggee.pid, "-t", debuggee.pid, "--max-frames", 400_000)
+        self.assertEqual(status, 0)
+        lines = text.splitlines()
+        self.assertLess(len(lines), 60)
+        self.assert_order(lines, "stack overflow", "abort", "more times the 2 frames above", "Program.Main", "_start")
+        self.assertNotIn("stack cut", text)
+
     def test_overflowing_frames_are_clrmds(self):
-        with processes.scenario("crash_stack_overflow",
-                                environment={"LD_PRELOAD": str(debuggee_build.NATIVE / "libholdabort.so")}) as debuggee:
+        with processes.scenario("crash_stack_overflow", environment=HOLD) as debuggee:
             seen = self.observe(debuggee, with_gdb=False)
         tid = seen.thread("crash")["tid"]
         theirs = next(t["frames"] for t in seen.oracle["threads"] if t["osId"] == tid)
