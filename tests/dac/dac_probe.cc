@@ -138,7 +138,7 @@ json mixed(Target& target, std::unique_ptr<dotnet::dac::DacProvider> provider, c
   json out{{"threads", json::array()}, {"diagnoses", json::array()}};
   dotnet::dac::DacRuntime runtime(std::move(provider), modules);
   CaptureRequest request;
-  if (auto roots = runtime.prepare_roots(memory)) {
+  if (auto roots = runtime.prepare_roots(target.memory())) {
     request.roots = *roots;
   } else {
     out["diagnoses"].push_back(to_json(roots.error()));

@@ -52,7 +52,6 @@ class DacWalk {
       input.checkpoints = list.checkpoints;
       return walker_.walk(input);
     }
-    runtime_.stepper().begin_thread(thread.ns_tid);
     return walker_.walk(input);
   }
 

@@ -154,7 +154,7 @@ mixstack::Diagnosis DacClient::refused(const Message& message) {
     case Stage::query:
       break;
   }
-  return {{ErrorCode::unsupported, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
+  return {{ErrorCode::not_found, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
 }
 
 Outcome<std::vector<ThreadFacts>> DacClient::threads() {

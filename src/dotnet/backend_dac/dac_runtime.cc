@@ -1,6 +1,7 @@
 #include "dotnet/backend_dac/dac_runtime.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "dotnet/backend_dac/dac_checkpoints.h"
 
@@ -52,8 +53,17 @@ void DacRuntime::begin_capture(const Capture& capture, const MemoryReader& overl
                      const auto known = registers_.find(id);
                      return known == registers_.end() ? nullptr : known->second;
                    }});
-  stepper_.begin_capture(overlay);
   names_.begin_capture();
+  read_threads();
+  std::unordered_set<std::uint64_t> managed;
+  for (const ManagedThread& t : threads_) managed.insert(t.os_id);
+  std::unordered_map<std::uint32_t, std::uint32_t> ids;
+  for (const ThreadCapture& c : capture.threads)
+    if (managed.contains(c.ns_tid)) ids.emplace(c.tid, c.ns_tid);
+  stepper_.begin_capture(overlay, std::move(ids));
+}
+
+void DacRuntime::read_threads() {
   if (roots_ == nullptr) return;
   const auto list = provider_->threads();
   if (!list) return note(list.error());
@@ -71,10 +81,8 @@ std::string DacRuntime::exception_type(const ManagedThread& thread) const {
 
 CheckpointList DacRuntime::checkpoints(const ManagedThread& thread) {
   CheckpointList list;
-  const auto os_id = static_cast<std::uint32_t>(thread.os_id);
-  stepper_.begin_thread(os_id);
   WalkRequest request;
-  request.thread = os_id;
+  request.thread = static_cast<std::uint32_t>(thread.os_id);
   const auto walk = provider_->raw_walk(request);
   if (!walk) {
     note(walk.error());

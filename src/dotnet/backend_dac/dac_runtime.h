@@ -33,8 +33,8 @@ class DacRuntime {
   DacRuntime(const DacRuntime&) = delete;
   DacRuntime& operator=(const DacRuntime&) = delete;
 
-  /// Starts the DAC and asks it for the threads of the running process. A failure is final for this capture, and what
-  /// follows then finds no threads.
+  /// Starts the DAC and asks it for the threads of the running process (through no cache: the helper has one). A
+  /// failure is final for this capture, and what follows then finds no threads.
   [[nodiscard]] Outcome<RootSource*> prepare_roots(const MemoryReader& live);
   /// Everything asked from now on is about this capture, read through `overlay`; both are borrowed until the next call.
   void begin_capture(const Capture& capture, const MemoryReader& overlay);
@@ -43,13 +43,13 @@ class DacRuntime {
   /// records and their stack may be of different instants.
   [[nodiscard]] const std::vector<ManagedThread>& threads() const { return threads_; }
   [[nodiscard]] std::string exception_type(const ManagedThread& thread) const;
-  /// Also tells the stepper that this thread's walk is next.
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread);
   [[nodiscard]] DacStepper& stepper() { return stepper_; }
   [[nodiscard]] DacNames& names() { return names_; }
   [[nodiscard]] std::vector<mixstack::Diagnosis> take_diagnoses();
 
  private:
+  void read_threads();
   void note(const mixstack::Diagnosis& d);
 
   std::unique_ptr<DacProvider> provider_;

@@ -25,10 +25,11 @@ Registers believable(const Registers& of_dac, const Registers& callee) {
 
 }  // namespace
 
-void DacStepper::begin_capture(const MemoryReader& memory) {
+void DacStepper::begin_capture(const MemoryReader& memory, std::unordered_map<std::uint32_t, std::uint32_t> threads) {
   memory_ = &memory;
+  os_ids_ = std::move(threads);
   rows_.clear();
-  begin_thread(0);
+  callers_.clear();
 }
 
 const Result<ManagedRow>& DacStepper::row(CodeAddress pc) {
@@ -36,11 +37,6 @@ const Result<ManagedRow>& DacStepper::row(CodeAddress pc) {
   if (known != rows_.end()) return known->second;
   const Description& method = provider_.describe(pc);
   return rows_.emplace(pc.lookup(), managed_row(*memory_, modules_, provider_.arch(), method, pc)).first->second;
-}
-
-void DacStepper::begin_thread(std::uint32_t os_id) {
-  os_id_ = os_id;
-  callers_.clear();
 }
 
 bool DacStepper::claim(Frame& frame) {
@@ -54,9 +50,9 @@ bool DacStepper::claim(Frame& frame) {
   return true;
 }
 
-void DacStepper::ask(const walk::Cursor& cursor) {
+void DacStepper::ask(const walk::Cursor& cursor, std::uint32_t os_id) {
   WalkRequest request;
-  request.thread = os_id_;
+  request.thread = os_id;
   request.from_context = true;
   request.stop_at_native = true;
   request.is_interrupted = cursor.frame.is_interrupted;
@@ -67,6 +63,7 @@ void DacStepper::ask(const walk::Cursor& cursor) {
   const auto walk = provider_.raw_walk(request);
   if (!walk) {
     const auto& d = walk.error();
+    if (d.error.code == ErrorCode::not_found) return;  // the DAC cannot tell: an answer, not a fault
     const bool known = std::any_of(diagnoses_.begin(), diagnoses_.end(),
                                    [&](const auto& old) { return old.error == d.error && old.text == d.text; });
     if (!known) diagnoses_.push_back(d);
@@ -86,9 +83,11 @@ void DacStepper::ask(const walk::Cursor& cursor) {
 StepOutcome DacStepper::step(walk::Cursor& cursor, const walk::ThreadInput& thread) {
   if (cursor.frame.kind != FrameKind::managed) return {};
   const Place place{cursor.registers.pc(), cursor.registers.sp()};
+  if (thread_ != thread.tid) callers_.clear();
+  thread_ = thread.tid;
   auto known = callers_.find(place);
-  if (known == callers_.end()) {
-    ask(cursor);
+  if (const auto id = os_ids_.find(thread.tid); known == callers_.end() && id != os_ids_.end()) {
+    ask(cursor, id->second);
     known = callers_.find(place);
   }
   if (known == callers_.end()) return by_unwind_codes(cursor, thread);

@@ -18,11 +18,10 @@ class DacStepper final : public walk::FrameStepper {
   explicit DacStepper(DacProvider& provider, const object::ModuleMap& modules)
       : provider_(provider), modules_(modules) {}
 
-  /// `memory` is what the provider is bound to; borrowed until the next call.
-  void begin_capture(const MemoryReader& memory);
-
-  /// The next walk is of this thread (its id in the target's own pid namespace).
-  void begin_thread(std::uint32_t os_id);
+  /// `memory` is what the provider is bound to; borrowed until the next call. `threads`: the ids of the target's own
+  /// pid namespace by ours, of the threads whose Thread object belongs to the capture. Others are unwound by the
+  /// runtime's unwind codes alone.
+  void begin_capture(const MemoryReader& memory, std::unordered_map<std::uint32_t, std::uint32_t> threads);
 
   [[nodiscard]] std::string_view name() const override { return "dac"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -42,13 +41,14 @@ class DacStepper final : public walk::FrameStepper {
 
   [[nodiscard]] const Result<ManagedRow>& row(CodeAddress pc);
   /// Asks for the run of managed frames that starts here.
-  void ask(const walk::Cursor& cursor);
+  void ask(const walk::Cursor& cursor, std::uint32_t os_id);
   [[nodiscard]] walk::StepOutcome by_unwind_codes(walk::Cursor& cursor, const walk::ThreadInput& thread);
 
   DacProvider& provider_;
   const object::ModuleMap& modules_;
   const MemoryReader* memory_ = nullptr;
-  std::uint32_t os_id_ = 0;
+  std::unordered_map<std::uint32_t, std::uint32_t> os_ids_;
+  std::uint32_t thread_ = 0;  ///< whose callers are kept
   std::unordered_map<Place, Registers, PlaceHash> callers_;
   std::unordered_map<Address, Result<ManagedRow>> rows_;  ///< by looked-up address
   std::vector<mixstack::Diagnosis> diagnoses_;
