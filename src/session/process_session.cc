@@ -28,8 +28,18 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
   return session::ProcessSession::open(std::move(*target));
 }
 
-namespace session {
+Result<std::unique_ptr<Session>> Session::launch(const LaunchOptions& options) {
+  const auto pid = session::launch(options);
+  if (!pid) return fail(pid.error());
+  return open_process(*pid);
+}
 
+Result<std::unique_ptr<Session>> Session::open(std::unique_ptr<Target> target) {
+  if (!target) return fail(ErrorCode::invalid_argument);
+  return session::ProcessSession::open(std::move(target));
+}
+
+namespace session {
 namespace {
 
 void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {

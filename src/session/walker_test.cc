@@ -1,0 +1,309 @@
+// The walker in a user's hands: lazy frames, single steps, steppers, ranges and names of the user's own.
+#include "mixstack/walker.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "mixstack/session.h"
+#include "support/dotnet_process.h"
+
+namespace mixstack {
+namespace {
+
+DumpOptions patient() {
+  DumpOptions options;
+  options.stop_timeout = std::chrono::seconds(5);
+  return options;
+}
+
+Result<Walker> walker_of(Session& session) {
+  auto capture = session.capture(patient());
+  if (!capture) return fail(capture.error());
+  return session.walker(std::move(*capture), {});
+}
+
+class DotnetWalker : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DotnetWalker, LazyFramesAreThoseOfTheWholeWalk) {
+  const test::DotnetProcess process(GetParam());
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
+  ASSERT_TRUE(session);
+  auto walker = walker_of(**session);
+  ASSERT_TRUE(walker);
+  std::size_t managed = 0;
+  for (const ThreadCapture& thread : walker->capture().threads) {
+    const Trace trace = walker->walk(thread);
+    FrameRange lazy = walker->frames(thread);
+    std::size_t i = 0;
+    for (const Frame& f : lazy) {
+      ASSERT_LT(i, trace.frames.size());
+      EXPECT_EQ(f.pc, trace.frames[i].pc);
+      EXPECT_EQ(f.sp, trace.frames[i].sp);
+      EXPECT_EQ(f.kind, trace.frames[i].kind);
+      EXPECT_GE(f.trust, trace.frames[i].trust);
+      managed += f.kind == FrameKind::managed ? 1 : 0;
+      i++;
+    }
+    EXPECT_EQ(i, trace.frames.size()) << thread.tid;
+    EXPECT_EQ(lazy.stop(), trace.stop) << thread.tid;
+  }
+  EXPECT_GT(managed, 3u);
+}
+
+TEST_P(DotnetWalker, TheRuntimeAnswersForThreadsCodeFramesAndTheContract) {
+  const test::DotnetProcess process(GetParam());
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
+  ASSERT_TRUE(session);
+  auto walker = walker_of(**session);
+  ASSERT_TRUE(walker);
+  const auto runtimes = walker->runtimes();
+  ASSERT_EQ(runtimes.size(), 1u);
+  const dotnet::Runtime& runtime = runtimes.front();
+  EXPECT_EQ(runtime.version().rfind("10.", 0), 0u);
+  EXPECT_GE(runtime.threads().size(), 2u);
+  std::size_t elements = 0, frames = 0;
+  for (const ThreadCapture& thread : walker->capture().threads) {
+    if (!walker->managed(thread)) {
+      EXPECT_EQ(runtime.explicit_frames(thread).error().code, ErrorCode::no_such_thread);
+      continue;
+    }
+    for (const Frame& f : walker->walk(thread).frames) {
+      if (f.kind != FrameKind::managed) continue;
+      const auto code = runtime.code_at(f.pc.lookup());
+      ASSERT_TRUE(code);
+      EXPECT_EQ(code->method, f.method);
+      EXPECT_EQ(*runtime.method_name(f.method), walker->name(f).name);
+    }
+    if (const auto list = runtime.explicit_frames(thread)) frames += list->size();
+    auto contract = runtime.stack_walk(thread);
+    ASSERT_TRUE(contract);
+    while (contract->next()) elements++;
+    EXPECT_EQ(contract->error().code, ErrorCode::none);
+  }
+  EXPECT_GT(elements, 3u);
+  EXPECT_GT(frames, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, DotnetWalker, ::testing::Values("reverse_pinvoke", "nested_exceptions", "deep"),
+                         [](const auto& info) { return std::string(info.param); });
+
+#if defined(__x86_64__)
+// A function of a JIT that nobody describes: no frame pointer, 0x48 bytes of locals, with decoys of return addresses.
+//   sub rsp, 0x48; mov [rsp], rsi; mov [rsp + 8], rsi; call rdi; add rsp, 0x48; ret
+constexpr unsigned char kCode[] = {0x48, 0x83, 0xec, 0x48, 0x48, 0x89, 0x34, 0x24, 0x48, 0x89,
+                                   0x74, 0x24, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x48, 0xc3};
+constexpr Address kFrameSize = 0x48;
+
+/// A child that stands in pause() below the JIT's function. The code lies where it lay in the parent.
+class JitProcess {
+ public:
+  JitProcess() {
+    code_ = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(code_, kCode, sizeof kCode);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    reinterpret_cast<void (*)(void (*)(), void*)>(code_)([] { ::pause(); }, reinterpret_cast<void*>(&::pause));
+    ::_exit(0);
+  }
+  JitProcess(const JitProcess&) = delete;
+  JitProcess& operator=(const JitProcess&) = delete;
+  ~JitProcess() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::munmap(code_, 4096);
+  }
+  [[nodiscard]] std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
+  [[nodiscard]] AddressRange range() const {
+    const auto base = reinterpret_cast<Address>(code_);
+    return {base, base + sizeof kCode};
+  }
+
+ private:
+  void* code_ = nullptr;
+  pid_t pid_ = -1;
+};
+
+/// What the JIT knows of its own frames.
+class JitStepper final : public FrameStepper {
+ public:
+  enum class Manner { right, throws, loops };
+  explicit JitStepper(Manner manner = Manner::right) : manner_(manner) {}
+  [[nodiscard]] std::string_view name() const override { return "demo jit"; }
+  [[nodiscard]] bool claim(Frame& frame) override {
+    if (manner_ == Manner::throws) throw 1;
+    frame.kind = FrameKind::undescribed;
+    return true;
+  }
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override {
+    if (manner_ == Manner::loops) return {.status = StepStatus::caller, .stepper = StepperId::user};
+    std::uint64_t return_address = 0;
+    const Address slot = cursor.registers.sp() + kFrameSize;
+    if (!thread.stack.word(slot, return_address)) return {.status = StepStatus::failed};
+    cursor.registers.set_pc(return_address);
+    cursor.registers.set_sp(slot + 8);
+    return {.status = StepStatus::caller, .stepper = StepperId::user};
+  }
+
+ private:
+  Manner manner_;
+};
+
+class JitNames final : public NameProvider {
+ public:
+  explicit JitNames(AddressRange range) : range_(range) {}
+  [[nodiscard]] std::string_view provider_name() const override { return "demo jit"; }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override {
+    if (!range_.contains(frame.pc.lookup())) return std::nullopt;
+    SymbolInfo info;
+    info.name = "jitted()";
+    return info;
+  }
+
+ private:
+  AddressRange range_;
+};
+
+Result<ThreadDump> main_thread(Session& session, ProcessDump& dump) {
+  // The child needs a moment to reach its pause().
+  for (int i = 0; i < 100; i++) {
+    auto taken = session.dump(patient());
+    if (!taken) return fail(taken.error());
+    dump = std::move(*taken);
+    if (!dump.threads.empty() && dump.threads.front().kernel_state == 'S') break;
+    ::usleep(10'000);
+  }
+  return dump.threads.front();
+}
+
+const Frame* frame_in(const ThreadDump& thread, AddressRange range) {
+  for (const Frame& f : thread.trace.frames)
+    if (range.contains(f.pc.lookup())) return &f;
+  return nullptr;
+}
+
+TEST(UsersSteppers, AJitOfTheUsersOwnIsWalkedThroughAndNamed) {
+  const JitProcess process;
+  auto session = Session::open_process(process.pid());
+  ASSERT_TRUE(session);
+  (*session)->steppers().claim(process.range(), std::make_shared<JitStepper>());
+  (*session)->add_name_provider(std::make_shared<JitNames>(process.range()));
+  ProcessDump dump;
+  const auto thread = main_thread(**session, dump);
+  ASSERT_TRUE(thread);
+  EXPECT_EQ(thread->trace.stop, StopReason::end_of_stack);
+  const Frame* jitted = frame_in(*thread, process.range());
+  ASSERT_NE(jitted, nullptr);
+  EXPECT_EQ(jitted->trust, Trust::certain);
+  EXPECT_EQ(dump.symbols[thread->symbols[static_cast<std::size_t>(jitted - thread->trace.frames.data())]].name,
+            "jitted()");
+  EXPECT_EQ(jitted[1].found_by, StepperId::user);
+  EXPECT_EQ(jitted[1].trust, Trust::certain);
+}
+
+TEST(UsersSteppers, OneThatThrowsOrLoopsEndsNothing) {
+  for (const auto manner : {JitStepper::Manner::throws, JitStepper::Manner::loops}) {
+    const JitProcess process;
+    auto session = Session::open_process(process.pid());
+    ASSERT_TRUE(session);
+    (*session)->steppers().claim(process.range(), std::make_shared<JitStepper>(manner));
+    ProcessDump dump;
+    const auto thread = main_thread(**session, dump);
+    ASSERT_TRUE(thread);
+    EXPECT_GE(thread->trace.frames.size(), 2u);
+    const bool sure =
+        thread->trace.stop == StopReason::end_of_stack && thread->trace.frames.back().trust == Trust::certain;
+    const Frame* jitted = frame_in(*thread, process.range());
+    EXPECT_TRUE(!sure || jitted == nullptr || jitted[1].found_by != StepperId::user);
+  }
+}
+#endif
+
+TEST(StepperChain, KeepsItsOrder) {
+  struct Named final : FrameStepper {
+    explicit Named(std::string n) : text(std::move(n)) {}
+    std::string_view name() const override { return text; }
+    bool claim(Frame&) override { return false; }
+    StepOutcome step(Cursor&, const ThreadInput&) override { return {}; }
+    std::string text;
+  };
+  StepperChain chain;
+  const auto last = std::make_shared<Named>("last");
+  chain.append(last);
+  EXPECT_TRUE(chain.insert_before("managed", std::make_shared<Named>("early")));
+  EXPECT_TRUE(chain.insert_before("frame pointer", std::make_shared<Named>("before fp")));
+  EXPECT_FALSE(chain.insert_before("nobody", std::make_shared<Named>("lost")));
+  chain.claim({0x1000, 0x2000}, std::make_shared<Named>("range"));
+  chain.claim({0x2000, 0x1000}, std::make_shared<Named>("empty range"));
+  chain.append(nullptr);
+  const std::vector<std::string> expected = {"range",
+                                             "cfi",
+                                             "early",
+                                             "managed",
+                                             "copied code",
+                                             "undescribed",
+                                             "last",
+                                             "newborn thread",
+                                             "signal trampoline",
+                                             "prologue",
+                                             "undescribed",
+                                             "before fp",
+                                             "frame pointer",
+                                             "last"};
+  EXPECT_EQ(chain.order(), expected);
+  EXPECT_TRUE(chain.remove(*last));
+  EXPECT_FALSE(chain.remove(*last));
+  EXPECT_EQ(chain.order().size(), expected.size() - 2);
+}
+
+TEST(ParallelWalkers, DifferentSessionsInDifferentThreads) {
+  const test::DotnetProcess first("generics"), second("locks");
+  if (!first.ready() || !second.ready()) GTEST_SKIP() << "the scenarios are not built";
+  std::vector<std::thread> threads;
+  std::array<std::size_t, 4> frames{};
+  for (std::size_t i = 0; i < frames.size(); i++) {
+    threads.emplace_back([&, i] {
+      const auto pid = static_cast<std::uint32_t>((i % 2 == 0 ? first : second).pid());
+      for (int round = 0; round < 5; round++) {
+        auto session = Session::open_process(pid);
+        if (!session) continue;
+        // Two sessions of one process may meet: only one can trace it at a time.
+        if (const auto dump = (*session)->dump(patient()))
+          for (const ThreadDump& t : dump->threads) frames[i] += t.trace.frames.size();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_GT(frames[0] + frames[2], 100u);
+  EXPECT_GT(frames[1] + frames[3], 100u);
+}
+
+TEST(Launch, StartsAProgramAndOpensIt) {
+  auto session = Session::launch({{"sleep", "30"}, {}});
+  ASSERT_TRUE(session);
+  const auto pid = static_cast<pid_t>((*session)->target().info().pid);
+  const auto dump = (*session)->dump(patient());
+  ::kill(pid, SIGKILL);
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
+  ASSERT_TRUE(dump) << static_cast<int>(dump.error().code) << " " << dump.error().os_error;
+  ASSERT_EQ(dump->threads.size(), 1u);
+  EXPECT_GE(dump->threads.front().trace.frames.size(), 1u);
+  EXPECT_EQ(Session::launch({{"/nonexistent/program"}, {}}).error().os_error, ENOENT);
+  EXPECT_EQ(Session::launch({}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Session::open(nullptr).error().code, ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mixstack
