@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "dotnet/backend_dac/dac_runtime.h"
 #include "dotnet/code/checkpoints.h"
 #include "dotnet/code/code_manager.h"
 #include "dotnet/code/managed_stepper.h"
@@ -12,6 +13,7 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/names/managed_symbols.h"
 #include "mixstack/dump.h"
+#include "mixstack/session.h"
 
 namespace mixstack::session {
 
@@ -19,10 +21,11 @@ namespace mixstack::session {
 /// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
 class ClrRuntime {
  public:
-  /// `live` is the target's memory through a cache, borrowed as the target is. A runtime that cannot be walked is an
-  /// answer too: its summary says what is missing.
+  /// `live` is the target's memory through a cache, borrowed as the target and the modules are. A runtime that cannot be
+  /// walked is an answer too: its summary says what is missing.
   ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
-             dotnet::names::FileOpener opener);
+             dotnet::names::FileOpener opener, const object::ModuleMap* modules = nullptr,
+             const RuntimeOptions& options = {.provider = ManagedProvider::descriptor});
   ClrRuntime(const ClrRuntime&) = delete;
   ClrRuntime& operator=(const ClrRuntime&) = delete;
 
@@ -33,7 +36,7 @@ class ClrRuntime {
   [[nodiscard]] RootSource* prepare_roots();
   /// Forgets the facts of the last capture and reads the threads of this one. `overlay` is borrowed until the next
   /// call.
-  void begin_capture(const MemoryReader& overlay);
+  void begin_capture(const Capture& capture, const MemoryReader& overlay);
 
   /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
   [[nodiscard]] const dotnet::ManagedThread* thread(std::uint64_t os_id) const;
@@ -49,6 +52,9 @@ class ClrRuntime {
     return names_ ? names_->files_used() : std::vector<std::string>{};
   }
 
+  /// What went wrong with the DAC since the last call.
+  [[nodiscard]] std::vector<Diagnosis> take_diagnoses();
+
   /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const;
 
@@ -59,8 +65,12 @@ class ClrRuntime {
   [[nodiscard]] dotnet::names::MethodNames* names() { return names_.get(); }
 
   // Only when walkable:
-  [[nodiscard]] walk::FrameStepper& stepper() { return *stepper_; }
-  [[nodiscard]] NameProvider& symbols() { return *symbols_; }
+  [[nodiscard]] walk::FrameStepper& stepper() {
+    return dac_ ? static_cast<walk::FrameStepper&>(dac_->stepper()) : *stepper_;
+  }
+  [[nodiscard]] NameProvider& symbols() { return dac_ ? static_cast<NameProvider&>(dac_->names()) : *symbols_; }
+  /// The descriptor is read and used; otherwise nothing below is to be asked.
+  [[nodiscard]] bool has_code() const { return code_ != nullptr; }
   /// Bound to the current capture.
   [[nodiscard]] dotnet::CodeManager& code() { return *code_; }
   /// OS thread (in the target's own pid namespace) that runs finalizers, 0 when not known.
@@ -69,8 +79,13 @@ class ClrRuntime {
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
 
  private:
+  void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules, const RuntimeOptions& options);
+  void index_threads();
+
+  const Target& target_;
   const MemoryReader& live_;
   RuntimeSummary summary_;
+  std::unique_ptr<dotnet::dac::DacRuntime> dac_;  ///< null unless the DAC is used
   std::shared_ptr<const dotnet::RuntimeFacts> runtime_;  ///< null when its descriptor was refused
   std::unique_ptr<dotnet::ThreadRoots> roots_;
   std::unique_ptr<dotnet::CodeManager> code_;
