@@ -9,6 +9,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build"
 NATIVE = BUILD / "debuggees" / "native"
 SCENARIOS = BUILD / "debuggees" / "Scenarios" / "Scenarios"
+CHURN = BUILD / "debuggees" / "Churn" / "Churn"
 ORACLE = BUILD / "oracle" / "Oracle"
 
 
@@ -64,5 +65,6 @@ def main():
         print("no dotnet on PATH: only the native debuggees are built", file=sys.stderr)
         return 0
     dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", SCENARIOS.parent)
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Churn", CHURN.parent)
     dotnet(REPOSITORY / "tests" / "oracle", ORACLE.parent)
     return 0

@@ -1,0 +1,77 @@
+"""Short forms of tests/stress: the target survives kills of mixstack, and no dump under churn shows a wrong frame as sure."""
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "stress"))
+
+from harness import LiveCase
+import churn
+import dumps
+import grammar
+import sigkill
+
+_DUMPS = int(os.environ.get("MIXSTACK_STRESS", "200"))
+
+
+class Kills(LiveCase):
+    def test_a_killed_mixstack_leaves_no_trace(self):
+        try:
+            sigkill.run(max(10, _DUMPS * 3 // 20), seed=7)
+        except sigkill.Traced as wrong:
+            self.fail(str(wrong))
+
+
+class Churn(LiveCase):
+    timeout = 300
+
+    def dump_under(self, setting):
+        """Half of the dumps by one Session where it is built, the rest by commands."""
+        checker = churn.Checker(only_wrong=True)
+        redumps = _DUMPS * 2 // 5 if dumps.redump_binary() else 0
+        churn.run_chunk(checker, setting, redumps, _DUMPS // 2 - redumps, seed=11)
+        totals = checker.totals
+        self.assertEqual(totals.wrong, 0, "\n".join(totals.lines()))
+        self.assertEqual(totals.misnamed, 0)
+        self.assertGreater(totals.checked, totals.dumps * 15)
+        cut = sum(n for end, n in totals.ends.items() if end != "end_of_stack")
+        self.assertLess(cut, totals.threads // 1000 + 3, totals.ends)
+
+    def test_no_wrong_frame_is_shown_as_sure(self):
+        self.dump_under("server-gc-eager-tiering")
+
+    def test_nor_with_code_compiled_all_the_time(self):
+        self.dump_under("no-precompiled-code")
+
+
+class Grammar(LiveCase):
+    """The checker itself must see what is wrong."""
+
+    BOTTOM = ["Churn.Links.Next(X)", "Churn.Links.Start(X)", "Churn.Program+<>c__DisplayClass7_0.<Begin>b__0()",
+              "System.Threading.Thread.StartCallback()"]
+
+    def problem(self, name, *managed):
+        """The verdict on a thread with these managed frames above the thread's start; "n:" and "*" as in grammar.py."""
+        frames = [grammar.Frame("native", text[2:]) if text.startswith("n:") else
+                  grammar.Frame("managed", text.lstrip("*"), True, text.startswith("*")) for text in [*managed, *self.BOTTOM]]
+        return grammar.check(name, [*frames, grammar.Frame("native", "libcoreclr.so"), grammar.Frame("native", "clone3")]).problem
+
+    def test_right_stacks_pass(self):
+        step = "Churn.Links.Next(X)"
+        self.assertEqual(self.problem("s1-Ak", "Churn.Leaves.Spin(X)", "Churn.Leaves.Run(X)", step, "Churn.Links.A(X)"), "")
+        self.assertEqual(self.problem("c1-Ak"), "")
+        self.assertEqual(self.problem("c2-Gk", step, "DynamicClass.g_2_77(X)", "Churn.Links.G(X)"), "")
+        self.assertEqual(self.problem("c2-Hk", step, "Churn.Links.CalledBack(X)", "n:scen_call", "Churn.Links.H(X)"), "")
+        self.assertEqual(self.problem("c2-Fk", step, "*Churn.Links.F(X)", "n:libcoreclr.so", "Churn.Links.Throw(X)", "Churn.Links.F(X)"), "")
+
+    def test_wrong_stacks_do_not(self):
+        step = "Churn.Links.Next(X)"
+        for name, frames in (("s1-Ak", [step, "Churn.Links.A(X)"]),                          # a steady thread without its leaf
+                             ("c1-Ak", [step, "Churn.Links.B(X)"]),                          # another method
+                             ("c1-Ak", [step]),                                              # a method left out
+                             ("c1-Ak", ["Churn.Links.A(X)", "Churn.Links.A(X)"]),            # one shown twice
+                             ("c1-Ak", [step, "n:scen_call", "Churn.Links.A(X)"]),           # native code that is not there
+                             ("c2-Hk", [step, "Churn.Links.CalledBack(X)", "Churn.Links.H(X)"]),
+                             ("c2-Gk", [step, "DynamicClass.g_3_77(X)", "Churn.Links.G(X)"]),  # another thread's dynamic method
+                             ("c1-Ak", ["Churn.Leaves.Store(X)", "Churn.Leaves.Run(X)", step, "Churn.Links.A(X)"])):
+            self.assertNotEqual(self.problem(name, *frames), "", (name, frames))
