@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "report/escape.h"
@@ -54,6 +55,20 @@ std::string core_problem_text(const Error& error, const std::string& path) {
           "{} ends within its headers: nothing of the process is left in it.\n"
           "  The disk was full, the limit on core files (ulimit -c) was reached, or a copy ended early.\n",
           who);
+    case ErrorCode::limit_exceeded:
+      if (error.os_error != 0)
+        return fmt::format(
+            "{} has to be unpacked into a temporary file, which failed: {}.\n"
+            "  Set TMPDIR to a folder with room for the whole core.\n",
+            who, system);
+      return fmt::format(
+          "{} cannot be unpacked within the limits on memory and size.\n"
+          "  Unpack it yourself and pass the result.\n",
+          who);
+    case ErrorCode::io_error:
+      if (error.os_error == EBADMSG)
+        return fmt::format("{} is compressed, and damaged before anything of a core could be had.\n", who);
+      return fmt::format("{} cannot be read: {}.\n", who, system);
     default:
       return fmt::format("{} cannot be read: {}.\n", who, system);
   }

@@ -26,6 +26,12 @@ TEST(CoreErrors, PassOnTheSystemsWords) {
   EXPECT_EQ(text_of(ErrorCode::permission_denied, 0, EACCES), "/tmp/core.1 cannot be read: Permission denied.\n");
 }
 
+TEST(CoreErrors, TellUnpackingFromReading) {
+  EXPECT_NE(text_of(ErrorCode::limit_exceeded, 0, ENOSPC).find("TMPDIR"), std::string::npos);
+  EXPECT_NE(text_of(ErrorCode::limit_exceeded).find("Unpack it yourself"), std::string::npos);
+  EXPECT_NE(text_of(ErrorCode::io_error, 0, EBADMSG).find("damaged"), std::string::npos);
+}
+
 TEST(CoreErrors, EscapeNamesAndKnowStandardInput) {
   EXPECT_EQ(core_problem_text({ErrorCode::malformed, 0, 0}, "-").rfind("standard input is no core file", 0), 0U);
   EXPECT_EQ(core_problem_text({ErrorCode::malformed, 0, 0}, "a\x1b[2J").find('\x1b'), std::string::npos);
