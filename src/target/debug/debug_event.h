@@ -56,15 +56,15 @@ struct LoadedLibrary {
 /// Plain data; outlives everything it speaks of. Fields that a kind does not name are empty.
 struct DebugEvent {
   DebugEventKind kind = DebugEventKind::stopped;
-  std::shared_ptr<DebuggedProcess> process;
+  std::shared_ptr<DebuggedProcess> process{};
   std::uint32_t pid = 0;
   ThreadId tid = 0;
   int value = 0;             ///< exit status or signal
   bool core_dumped = false;  ///< killed: it left a core
   ChildKind child_kind = ChildKind::fork;
   std::uint32_t child_pid = 0;
-  std::shared_ptr<DebuggedProcess> child;
-  LoadedLibrary library;
+  std::shared_ptr<DebuggedProcess> child{};
+  LoadedLibrary library{};
 };
 
 }  // namespace mixstack::target

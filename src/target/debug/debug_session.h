@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mixstack/memory_reader.h"
@@ -29,8 +30,8 @@ struct DebugOptions {
   bool hold = false;          ///< attach: stop it at once (launched ones always begin held)
   bool kill_with_us = false;  ///< launched ones only: dies when the session or its host does
   DebugEventSet report = DebugEventSet::all();  ///< what is queued for `handle_events`
-  DebugEventSet hold_at;  ///< kinds at which the whole process stops (as by `pause()`) until `resume()`: of use for
-                          ///< forked, execed, signalled, thread_created and the library kinds
+  DebugEventSet hold_at = {};  ///< kinds at which the whole process stops (as by `pause()`) until `resume()`: of use
+                               ///< for forked, execed, signalled, thread_created and the library kinds
 };
 
 struct LaunchRequest {
@@ -174,7 +175,9 @@ class DebugSession {
 
  private:
   explicit DebugSession(std::shared_ptr<DebugEngine> engine);
+  class Handlers;
   std::shared_ptr<DebugEngine> engine_;
+  std::unique_ptr<Handlers> handlers_;
 };
 
 /// Holds threads of a process until destroyed. Movable; may be destroyed in any thread. A process that ends meanwhile

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <new>
 
-#include "arch/calling_convention.h"
 #include "target/live/thread_registers.h"
 
 namespace mixstack::target {
@@ -32,21 +31,6 @@ void touch(std::byte* begin, std::size_t size) {
   const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~std::uintptr_t{kPage - 1};
   if (first >= last || ::madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0) return;
   for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
-}
-
-/// A stack in a mapping that is newer than our list ends where reading it did.
-[[nodiscard]] bool is_cut(const StackCopy& copy, std::size_t done) {
-  return copy.stack_end == 0 ? done == copy.size : copy.truncated || done < copy.size;
-}
-
-/// The lowest of `candidate` (0: none) and the preserved registers that point into `stack`.
-[[nodiscard]] Address lowest_of(Address candidate, const Registers& registers, const AddressRange& stack) {
-  const std::uint64_t preserved = arch::callee_saved(registers.arch(), arch::Convention::platform_unix);
-  for (unsigned reg = 0; reg < Registers::kMax; reg++) {
-    const auto value = (preserved >> reg & 1) != 0 ? registers.get(reg) : std::nullopt;
-    if (value && stack.contains(*value) && (candidate == 0 || *value < candidate)) candidate = *value;
-  }
-  return candidate;
 }
 
 }  // namespace
@@ -170,22 +154,18 @@ void LiveCapture::copy_stacks(std::size_t begin, std::size_t end, const std::vec
   copy_left_stacks(begin, end, regions);
 }
 
-/// A thread in a handler on an alternate signal stack, or on a stack of its own making: its other stack, which the
-/// kernel's signal frame, a saved or a preserved register points into, belongs to the same instant.
+/// The stacks that threads have left for others belong to the same instant.
 void LiveCapture::copy_left_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
   const std::size_t before = left_reads_.size();
   for (std::size_t i = begin; i < end; i++) {
     const Slot& slot = slots_[copy_slots_[i]];
-    const Address sp = slot.registers->registers.sp();
     const AddressRange own = home_stack(regions, slot.tid == info_.pid, slot.registers->thread_pointer);
-    if (own.empty() || own.contains(sp)) continue;
     const MemorySlice stack{reads_[i].address, reads_[i].out.first(reads_[i].done)};
-    const Address left = lowest_of(lowest_pointer_into(stack, sp, own), slot.registers->registers, own);
-    if (left == 0) continue;
-    const Address from = left - own.begin > kRedZone ? left - kRedZone : own.begin;
-    const auto size = std::min<Address>(own.end - from, request_.initial_stack_bytes + left_budget_);
+    const AddressRange left = left_part(slot.registers->registers, stack, own);
+    if (left.empty()) continue;
+    const auto size = std::min<Address>(left.size(), request_.initial_stack_bytes + left_budget_);
     left_budget_ -= std::min<Address>(size, left_budget_);
-    left_reads_.push_back({from, room_for(static_cast<std::size_t>(size))});
+    left_reads_.push_back({left.begin, room_for(static_cast<std::size_t>(size))});
   }
   memory_.read_ranges(std::span(left_reads_).subspan(before));
 }

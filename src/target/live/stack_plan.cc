@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arch/calling_convention.h"
 #include "base/byte_cursor.h"
 #include "target/memory_map.h"
 
@@ -13,6 +14,16 @@ namespace {
 }
 
 [[nodiscard]] bool is_heap(const Region& r) { return r.path == "[heap]"; }
+
+/// The lowest of `candidate` (0: none) and the preserved registers that point into `stack`.
+[[nodiscard]] Address lowest_of(Address candidate, const Registers& registers, const AddressRange& stack) {
+  const std::uint64_t preserved = arch::callee_saved(registers.arch(), arch::Convention::platform_unix);
+  for (unsigned reg = 0; reg < Registers::kMax; reg++) {
+    const auto value = (preserved >> reg & 1) != 0 ? registers.get(reg) : std::nullopt;
+    if (value && stack.contains(*value) && (candidate == 0 || *value < candidate)) candidate = *value;
+  }
+  return candidate;
+}
 
 }  // namespace
 
@@ -77,6 +88,18 @@ Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other)
     if (word && other.contains(*word) && (lowest == 0 || *word < lowest)) lowest = *word;
   }
   return lowest;
+}
+
+bool is_cut(const StackCopy& copy, std::size_t done) {
+  return copy.stack_end == 0 ? done == copy.size : copy.truncated || done < copy.size;
+}
+
+AddressRange left_part(const Registers& registers, MemorySlice stack, AddressRange own) {
+  const Address sp = registers.sp();
+  if (own.empty() || own.contains(sp)) return {};
+  const Address left = lowest_of(lowest_pointer_into(stack, sp, own), registers, own);
+  if (left == 0) return {};
+  return {left - own.begin > kRedZone ? left - kRedZone : own.begin, own.end};
 }
 
 }  // namespace mixstack::target

@@ -38,8 +38,17 @@ inline constexpr std::size_t kRedZone = 128;
 void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regions, std::size_t initial,
                  std::size_t budget, std::vector<std::size_t>& order);
 
+/// Whether a copy of which `done` bytes were read lacks some of its stack. A stack in a mapping that is newer than the
+/// list of mappings ends where reading it did.
+[[nodiscard]] bool is_cut(const StackCopy& copy, std::size_t done);
+
 /// The lowest word in a copied stack that points into `other`, or 0: the signal frame on an alternate stack holds the
 /// interrupted sp, and nothing on it points below that but leftovers.
 [[nodiscard]] Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other);
+
+/// What a thread that runs on another stack (in a handler on an alternate signal stack, or on one of its own making)
+/// has left on `own`, its home stack, red zone included: from the lowest address there that the kernel's signal frame,
+/// a saved or a preserved register points to. `stack` is the copy of the one it runs on. Empty when it has left none.
+[[nodiscard]] AddressRange left_part(const Registers& registers, MemorySlice stack, AddressRange own);
 
 }  // namespace mixstack::target

@@ -1,0 +1,40 @@
+// Events between the tracer and the host's loop.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "base/scoped_fd.h"
+#include "target/debug/debug_event.h"
+
+namespace mixstack::target {
+
+/// Bounded; with a descriptor that is readable exactly while events wait. Thread-safe.
+class EventQueue {
+ public:
+  EventQueue();
+  [[nodiscard]] int fd() const { return ready_.get(); }
+  /// Drops signals and threads' comings and goings when the queue is full; never another kind.
+  void push(DebugEvent event);
+  [[nodiscard]] std::optional<DebugEvent> pop();
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::uint64_t lost() const;
+  /// How many processes can still cause events; waiters look again.
+  void set_sources(std::size_t count);
+  /// Until an event waits or none can come.
+  void wait() const;
+  void clear();
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<DebugEvent> events_;
+  std::uint64_t lost_ = 0;
+  std::size_t sources_ = 0;
+  base::ScopedFd ready_;
+};
+
+}  // namespace mixstack::target
