@@ -24,8 +24,7 @@ bool is_unchanged(const ThreadCapture& thread, Address end, const MemoryReader& 
 }
 
 /// A waiting finalizer thread has its deadline, or what it waits for, on its stack; another round leaves other bytes.
-bool has_finalizer_run(const Capture& capture, const ClrRuntime& runtime, const MemoryReader& now) {
-  const auto os_id = runtime.finalizer_os_id();
+bool has_finalizer_run(const Capture& capture, std::uint64_t os_id, const MemoryReader& now) {
   for (const ThreadCapture& t : capture.threads)
     if (os_id != 0 && t.ns_tid == os_id) return t.syscall < 0 || !is_unchanged(t, t.stack.range().end, now);
   return true;
@@ -46,6 +45,12 @@ void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_
 }  // namespace
 
 void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runtime, const MemoryReader& now) {
+  const FreeableCode code{[&](const Frame& f) { return runtime.code().find(f.pc).is_collectible; },
+                          [&](const Frame& f) { return runtime.is_same_code(f, now); }, runtime.finalizer_os_id()};
+  mark_freed_code(dump, capture, code, now);
+}
+
+void mark_freed_code(ProcessDump& dump, const Capture& capture, const FreeableCode& code, const MemoryReader& now) {
   struct Doubt {
     std::size_t thread, frame;
   };
@@ -53,16 +58,15 @@ void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runt
   for (std::size_t t = 0; t < dump.threads.size(); t++) {
     const auto& frames = dump.threads[t].trace.frames;
     for (std::size_t f = 0; f < frames.size(); f++)
-      if (frames[f].kind == FrameKind::managed && runtime.code().find(frames[f].pc).is_collectible)
-        doubts.push_back({t, f});
+      if (frames[f].kind == FrameKind::managed && code.may_be_freed(frames[f])) doubts.push_back({t, f});
   }
-  if (doubts.empty() || !has_finalizer_run(capture, runtime, now)) return;
+  if (doubts.empty() || !has_finalizer_run(capture, code.finalizer_os_id, now)) return;
   for (const Doubt& d : doubts) {
     ThreadDump& thread = dump.threads[d.thread];
     const Frame& frame = thread.trace.frames[d.frame];
     const ThreadCapture* copied = capture_of(capture, thread.tid);
     if (copied != nullptr && frame.cfa != 0 && is_unchanged(*copied, frame.cfa, now)) continue;
-    mark(dump, thread, d.frame, runtime.is_same_code(frame, now) ? kMayBeFreed : kFreed);
+    mark(dump, thread, d.frame, code.is_same(frame) ? kMayBeFreed : kFreed);
   }
 }
 

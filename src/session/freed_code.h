@@ -1,6 +1,8 @@
 // Code that the runtime frees while mixstack looks at it: dynamic methods, methods of unloadable assemblies.
 #pragma once
 
+#include <functional>
+
 #include "mixstack/dump.h"
 #include "session/clr_runtime.h"
 
@@ -14,5 +16,13 @@ namespace mixstack::session {
 /// to doubt when the finalizer thread has not run since the stop, nor where a thread's stack from its innermost frame
 /// to the one in question is still what was copied. `now` reads the target as it is, past every cache.
 void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runtime, const MemoryReader& now);
+
+/// The same from its parts.
+struct FreeableCode {
+  std::function<bool(const Frame&)> may_be_freed;  ///< collectible code, as the walk found it
+  std::function<bool(const Frame&)> is_same;       ///< as it is now
+  std::uint64_t finalizer_os_id = 0;               ///< 0: not known, hence not known to be idle
+};
+void mark_freed_code(ProcessDump& dump, const Capture& capture, const FreeableCode& code, const MemoryReader& now);
 
 }  // namespace mixstack::session
