@@ -23,6 +23,7 @@ struct RuntimeSummary {
   std::string module_path;
   Address base = 0;
   bool walkable = false;  ///< managed frames can be walked; otherwise `missing` says what lacks
+  bool by_dac = false;    ///< by the runtime's DAC in mixstack-helper, not by its descriptor
   std::vector<Diagnosis> missing;
 };
 

@@ -34,6 +34,21 @@ struct CoreOptions {
   std::string debuginfod_find;
 };
 
+/// Who tells of a runtime's managed frames.
+enum class ManagedProvider : std::uint8_t {
+  automatic,   ///< its contract descriptor, its DAC where that does not suffice (.NET 8 and 9)
+  descriptor,  ///< no DAC is loaded and no helper started
+  dac,         ///< the DAC alone
+};
+
+/// How the managed side of a target is read. The DAC is libmscordaccore.so of exactly the target's runtime; it runs in
+/// mixstack-helper, a program of its own without privileges, and sees only what is read for it.
+struct RuntimeOptions {
+  ManagedProvider provider = ManagedProvider::automatic;
+  std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so
+  std::string helper;    ///< path of mixstack-helper; empty: beside our own program, or in ../libexec/mixstack
+};
+
 /// A program to start.
 struct LaunchOptions {
   std::vector<std::string> arguments;    ///< the first is the program: a path, or a name looked for in PATH
@@ -70,6 +85,8 @@ class Session {
   virtual void add_name_provider(std::shared_ptr<NameProvider> provider) = 0;
   /// Reads the list of modules and runtimes again: after the target has loaded or unloaded some.
   [[nodiscard]] virtual Result<void> refresh() = 0;
+  /// Reads the runtimes again, this way. Ends the use of a walker made before.
+  virtual void set_runtime_options(const RuntimeOptions& options) = 0;
 };
 
 }  // namespace mixstack

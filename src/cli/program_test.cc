@@ -26,6 +26,7 @@ class ScriptedSession final : public Session {
   StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider>) override {}
   Result<void> refresh() override { return {}; }
+  void set_runtime_options(const RuntimeOptions&) override {}
 
  private:
   Result<ProcessDump> answer_;

@@ -50,7 +50,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
   for (const auto& runtime : runtimes_) {
-    runtime->begin_capture(overlay_);
+    runtime->begin_capture(capture, overlay_);
     if (runtime->thread_list_error().code != ErrorCode::none)
       diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
   }

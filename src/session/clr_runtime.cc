@@ -37,12 +37,40 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 }  // namespace
 
 ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
-                       dotnet::names::FileOpener opener)
-    : live_(live) {
+                       dotnet::names::FileOpener opener, const object::ModuleMap* modules,
+                       const RuntimeOptions& options)
+    : target_(target), live_(live) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
-  auto runtime = dotnet::RuntimeFacts::open(live, image, &target.loaded_memory());
+  open_descriptor(image, opener);
+  const bool wants_dac = options.provider == ManagedProvider::dac ||
+                         (options.provider == ManagedProvider::automatic && !summary_.walkable);
+  if (wants_dac && modules != nullptr) open_dac(image, *modules, opener, options);
+}
+
+void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
+                          const dotnet::names::FileOpener& opener, const RuntimeOptions& options) {
+  summary_.walkable = false;
+  symbols_.reset();
+  stepper_.reset();
+  code_.reset();
+  dotnet::dac::ProviderOptions dac_options;
+  dac_options.dac_path = options.dac_path;
+  dac_options.helper = options.helper;
+  auto provider = dotnet::dac::DacProvider::open(image, target_.info().arch, opener, dac_options);
+  if (!provider) {
+    summary_.missing.push_back(provider.error());
+    return;
+  }
+  missing_of_descriptor_ = summary_.missing.size();
+  dac_ = std::make_unique<dotnet::dac::DacRuntime>(std::move(*provider), modules);
+}
+
+void ClrRuntime::open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener) {
+  // A live process has one memory, and `live` is the cache of it.
+  const bool has_constants = &target_.loaded_memory() != &target_.memory();
+  auto runtime = dotnet::RuntimeFacts::open(live_, image, has_constants ? &target_.loaded_memory() : nullptr);
   if (!runtime) {
     summary_.missing.push_back(public_form(runtime.error()));
     return;
@@ -53,30 +81,43 @@ ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, 
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))
     roots_ = std::make_unique<dotnet::ThreadRoots>(runtime_->layouts());
-  const bool cpu_fits = runtime_->layouts().arch == target.info().arch;
+  const bool cpu_fits = runtime_->layouts().arch == target_.info().arch;
   if (!cpu_fits)
     summary_.missing.push_back(
         {{ErrorCode::mismatch, 0, 0}, "Architecture", "the descriptor is of another CPU than the process"});
   summary_.walkable = runtime_->can_walk() && cpu_fits;
-  const dotnet::RuntimeMemory memory = runtime_->memory(live);
+  const dotnet::RuntimeMemory memory = runtime_->memory(live_);
   dotnet::names::NameOptions options;
-  options.fresh = &target.memory();
-  names_ = std::make_unique<dotnet::names::MethodNames>(memory, options, std::move(opener));
+  options.fresh = &target_.memory();
+  names_ = std::make_unique<dotnet::names::MethodNames>(memory, options, opener);
   if (!summary_.walkable) return;
   code_ = std::make_unique<dotnet::CodeManager>(memory, runtime_->contracts());
   stepper_ = std::make_unique<dotnet::ManagedStepper>(*code_, 0);
   symbols_ = std::make_unique<dotnet::names::ManagedSymbols>(*names_, runtime_->layouts());
 }
 
-RootSource* ClrRuntime::prepare_roots() { return roots_.get(); }
+/// The DAC is started here, not when the session is opened: what it then says of the process is fresh, and a process
+/// that was too young for it the last time may be old enough now.
+RootSource* ClrRuntime::prepare_roots() {
+  if (!dac_) return roots_.get();
+  summary_.missing.resize(missing_of_descriptor_);
+  auto roots = dac_->prepare_roots(target_.memory());
+  summary_.walkable = summary_.by_dac = roots.has_value();
+  if (roots) return *roots;
+  summary_.missing.push_back(roots.error());
+  return roots_.get();
+}
 
-void ClrRuntime::begin_capture(const MemoryReader& overlay) {
+void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay) {
   threads_ = {};
   by_os_id_.clear();
+  if (summary_.by_dac) {
+    dac_->begin_capture(capture, overlay);
+    threads_.threads = dac_->threads();
+  }
   if (names_) names_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
-  if (!roots_) return;
-  threads_ = dotnet::read_threads(runtime_->memory(overlay));
+  if (roots_) threads_ = dotnet::read_threads(runtime_->memory(overlay));
   for (std::size_t i = 0; i < threads_.threads.size(); i++) {
     const auto& t = threads_.threads[i];
     if (t.os_id != 0 && !t.is_dead()) by_os_id_.emplace(t.os_id, i);
@@ -89,6 +130,7 @@ const dotnet::ManagedThread* ClrRuntime::thread(std::uint64_t os_id) const {
 }
 
 dotnet::CheckpointList ClrRuntime::checkpoints(const dotnet::ManagedThread& thread, bool methods) {
+  if (summary_.by_dac) return dac_->checkpoints(thread);
   if (!code_) return {};
   return dotnet::read_checkpoints(*code_, thread, methods);
 }
@@ -98,6 +140,7 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
   facts.managed_id = thread.id;
   facts.cooperative = thread.cooperative;
   facts.state = thread.state;
+  if (!roots_) return facts;  // the DAC alone: it tells no names, and of exceptions only which was thrown last
   const dotnet::RuntimeMemory memory = captured_memory();
   if (auto name = dotnet::thread_name(memory, thread)) facts.name = std::move(*name);
   dotnet::names::ExceptionReader exceptions(memory, code_.get(), *names_);
@@ -106,10 +149,13 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
 }
 
 void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const {
-  if (this->thread(thread.ns_tid) != nullptr) session::explain_abort(captured_memory(), summary_, symbols, thread);
+  if (runtime_ && this->thread(thread.ns_tid) != nullptr)
+    session::explain_abort(captured_memory(), summary_, symbols, thread);
 }
 
 dotnet::RuntimeMemory ClrRuntime::captured_memory() const { return code_ ? code_->memory() : runtime_->memory(live_); }
+
+std::vector<Diagnosis> ClrRuntime::take_diagnoses() { return dac_ ? dac_->take_diagnoses() : std::vector<Diagnosis>{}; }
 
 std::uint64_t ClrRuntime::finalizer_os_id() const {
   const auto& global = runtime_->layouts().globals.finalizer_thread;

@@ -21,8 +21,8 @@ namespace mixstack::session {
 /// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
 class ClrRuntime {
  public:
-  /// `live` is the target's memory through a cache, borrowed as the target and the modules are. A runtime that cannot be
-  /// walked is an answer too: its summary says what is missing.
+  /// `live` is the target's memory through a cache, borrowed as the target and the modules are. A runtime that cannot
+  /// be walked is an answer too: its summary says what is missing.
   ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
              dotnet::names::FileOpener opener, const object::ModuleMap* modules = nullptr,
              const RuntimeOptions& options = {.provider = ManagedProvider::descriptor});
@@ -60,16 +60,20 @@ class ClrRuntime {
 
   /// All threads of this capture.
   [[nodiscard]] const std::vector<dotnet::ManagedThread>& threads() const { return threads_.threads; }
+  /// Only with a descriptor.
   [[nodiscard]] dotnet::RuntimeMemory captured_memory() const;
+  [[nodiscard]] bool has_descriptor() const { return runtime_ != nullptr; }
   /// Null when the runtime's descriptor was refused.
   [[nodiscard]] dotnet::names::MethodNames* names() { return names_.get(); }
 
   // Only when walkable:
   [[nodiscard]] walk::FrameStepper& stepper() {
-    return dac_ ? static_cast<walk::FrameStepper&>(dac_->stepper()) : *stepper_;
+    return summary_.by_dac ? static_cast<walk::FrameStepper&>(dac_->stepper()) : *stepper_;
   }
-  [[nodiscard]] NameProvider& symbols() { return dac_ ? static_cast<NameProvider&>(dac_->names()) : *symbols_; }
-  /// The descriptor is read and used; otherwise nothing below is to be asked.
+  [[nodiscard]] NameProvider& symbols() {
+    return summary_.by_dac ? static_cast<NameProvider&>(dac_->names()) : *symbols_;
+  }
+  /// Code is read by the descriptor; otherwise nothing below is to be asked.
   [[nodiscard]] bool has_code() const { return code_ != nullptr; }
   /// Bound to the current capture.
   [[nodiscard]] dotnet::CodeManager& code() { return *code_; }
@@ -79,13 +83,15 @@ class ClrRuntime {
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
 
  private:
-  void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules, const RuntimeOptions& options);
-  void index_threads();
+  void open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener);
+  void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
+                const dotnet::names::FileOpener& opener, const RuntimeOptions& options);
 
   const Target& target_;
   const MemoryReader& live_;
   RuntimeSummary summary_;
-  std::unique_ptr<dotnet::dac::DacRuntime> dac_;  ///< null unless the DAC is used
+  std::unique_ptr<dotnet::dac::DacRuntime> dac_;         ///< null unless the DAC is wanted; used when summary_.by_dac
+  std::size_t missing_of_descriptor_ = 0;                ///< what is behind them in summary_.missing, the DAC lacks
   std::shared_ptr<const dotnet::RuntimeFacts> runtime_;  ///< null when its descriptor was refused
   std::unique_ptr<dotnet::ThreadRoots> roots_;
   std::unique_ptr<dotnet::CodeManager> code_;

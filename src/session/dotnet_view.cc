@@ -75,14 +75,15 @@ std::vector<ThreadFacts> Runtime::threads() const {
   std::vector<ThreadFacts> all;
   for (const ManagedThread& t : implementation_->runtime().threads()) {
     ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
-    facts.name = thread_name(implementation_->runtime().captured_memory(), t).value_or("");
+    if (implementation_->runtime().has_descriptor())
+      facts.name = thread_name(implementation_->runtime().captured_memory(), t).value_or("");
     all.push_back(std::move(facts));
   }
   return all;
 }
 
 std::optional<CodeFacts> Runtime::code_at(Address address) const {
-  if (!implementation_->runtime().is_walkable()) return std::nullopt;
+  if (!implementation_->runtime().has_code()) return std::nullopt;
   const CodeInfo& info = implementation_->runtime().code().find(CodeAddress::exact(address));
   if (info.kind == CodeKind::none) return std::nullopt;
   return CodeFacts{public_kind(info.kind), info.is_funclet, info.method_desc, info.method_start,
@@ -96,10 +97,14 @@ Result<std::vector<FrameFacts>> Runtime::explicit_frames(const ThreadCapture& th
   const CheckpointList list = runtime.checkpoints(*managed, true);
   if (list.checkpoints.empty() && list.error.code != ErrorCode::none) return fail(list.error);
   std::vector<FrameFacts> all;
-  const RuntimeMemory memory = runtime.captured_memory();
-  for (const Checkpoint& c : list.checkpoints)
-    all.push_back({c.address, c.identifier, std::string(frame_name(memory.layouts(), c.identifier)), c.method,
-                   c.resumes, c.context});
+  for (const Checkpoint& c : list.checkpoints) {
+    Frame record;
+    record.kind = FrameKind::runtime_frame;
+    record.explicit_frame = c.address;
+    record.frame_identifier = c.identifier;
+    const auto name = runtime.is_walkable() ? runtime.symbols().describe(record) : std::nullopt;
+    all.push_back({c.address, c.identifier, name ? name->raw_name : std::string(), c.method, c.resumes, c.context});
+  }
   return all;
 }
 
@@ -118,7 +123,7 @@ Result<std::string> Runtime::type_name(Address method_table, bool raw) const {
 }
 
 Result<StackWalk> Runtime::stack_walk(const ThreadCapture& thread) const {
-  if (!implementation_->runtime().is_walkable()) return fail(ErrorCode::contract_unsupported);
+  if (!implementation_->runtime().has_code()) return fail(ErrorCode::contract_unsupported);
   const ManagedThread* managed = implementation_->managed(thread);
   if (managed == nullptr || !thread.captured) return fail(ErrorCode::no_such_thread, thread.tid);
   const StackView stack = implementation_->walk().input_for(thread).stack;

@@ -79,7 +79,12 @@ void ProcessSession::find_runtimes() {
   runtimes_.clear();
   auto opener = [this](const std::string& path) { return target_->open_path(path); };
   for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
-    runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener));
+    runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener, &modules_, runtime_options_));
+}
+
+void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
+  runtime_options_ = options;
+  find_runtimes();
 }
 
 Result<void> ProcessSession::refresh() {
@@ -134,7 +139,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
   for (const auto& runtime : runtimes_)
-    if (runtime->is_walkable() && capture->frozen == nullptr)
+    for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  for (const auto& runtime : runtimes_)
+    if (runtime->has_code() && capture->frozen == nullptr)
       mark_freed_code(dump, *capture, *runtime, target_->memory());
   add_target_diagnoses(dump, *regions);
   return dump;

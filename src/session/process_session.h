@@ -23,6 +23,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<void> refresh() override;
+  void set_runtime_options(const RuntimeOptions& options) override;
 
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
@@ -36,6 +37,7 @@ class ProcessSession final : public Session {
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   object::ModuleMap modules_;
+  RuntimeOptions runtime_options_;
   std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
   StepperChain steppers_;
   std::vector<std::shared_ptr<NameProvider>> providers_;
