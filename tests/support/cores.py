@@ -108,7 +108,9 @@ def kernel_core(debuggee, where, coredump_filter=0x33):
     allow(debuggee.pid, coredump_filter)
     with kernel_writes_here():
         os.kill(debuggee.pid, signal.SIGXFSZ)
-        os.kill(debuggee.pid, signal.SIGCONT)
+        # .NET handles SIGCONT: only where the signal would wait for ever.
+        if all(state in processes.STOPPED for state in processes.thread_states(debuggee.pid).values()):
+            os.kill(debuggee.pid, signal.SIGCONT)
         debuggee.wait(60)
         return find_kernel_core(where)
 
