@@ -55,6 +55,21 @@ def old_runtime(version):
     return output / "OldRuntime"
 
 
+def single_file():
+    """The scenarios as one self-contained file, whose framework is precompiled; the first build needs the package
+    registry."""
+    output = BUILD / "debuggees" / "SingleFile"
+    project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-r", "linux-x64", "--self-contained",
+              "-p:PublishSingleFile=true", f"-p:MixstackBuildRoot={BUILD / 'debuggees' / 'single-file-work'}",
+              "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false"],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "Scenarios"
+
+
 def have_dotnet():
     return shutil.which("dotnet") is not None
 
