@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,7 +62,8 @@ struct ThreadDump {
   std::int64_t syscall = -1;
   bool captured = false;
   Error capture_error;
-  Registers registers;  ///< as captured: of the innermost frame
+  Registers registers;                             ///< as captured: of the innermost frame
+  std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them
   std::optional<ManagedThreadFacts> managed;
   Trace trace;
   std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols

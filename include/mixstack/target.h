@@ -1,6 +1,7 @@
 // One process, wherever its state comes from: live, core file, own process, sample.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,12 @@ struct MemorySlice {
   [[nodiscard]] AddressRange range() const { return {base, base + bytes.size()}; }
 };
 
+/// Floating-point and vector registers, by number: xmm or ymm, v. Little-endian bytes, `size` of each are used.
+struct VectorRegisters {
+  std::uint8_t size = 0;  ///< 16, or 32 for ymm
+  std::vector<std::array<std::byte, 32>> values;
+};
+
 /// One thread as it was at the stop.
 struct ThreadCapture {
   ThreadId tid = 0;
@@ -49,6 +56,7 @@ struct ThreadCapture {
   std::int32_t pending_signal = 0;  ///< signal whose delivery we intercepted and gave back
   Error error;
   Registers registers;
+  std::shared_ptr<const VectorRegisters> vectors;  ///< where the source has them at no cost (a core); else null
   MemorySlice stack;  ///< from below sp (red zone included) upwards; bytes owned by the Capture
 };
 

@@ -1,6 +1,7 @@
 #include "session/capture_walk.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "walk/chain_order.h"
@@ -82,6 +83,13 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   walker_ = std::make_unique<walk::Walker>(std::move(owners), std::move(fallbacks), limits);
 }
 
+walk::FrameStepper* CaptureWalk::stepper(std::string_view name) {
+  const std::array<walk::FrameStepper*, 7> all{&native_,     &copied_,   &undescribed_,  &newborn_,
+                                               &trampoline_, &prologue_, &frame_pointer_};
+  const auto at = std::find_if(all.begin(), all.end(), [&](walk::FrameStepper* s) { return s->name() == name; });
+  return at == all.end() ? nullptr : *at;
+}
+
 CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
   for (const auto& runtime : runtimes_)
     if (const dotnet::ManagedThread* managed = runtime->thread(thread.ns_tid)) return {runtime.get(), managed};
@@ -135,6 +143,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   dump.captured = thread.captured;
   dump.capture_error = thread.error;
   dump.registers = thread.registers;
+  dump.vectors = thread.vectors;
   dump.trace.tid = thread.tid;
   if (!thread.captured) {
     dump.trace.stop = StopReason::not_captured;
