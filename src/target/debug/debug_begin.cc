@@ -166,7 +166,6 @@ Result<DebugTracer::RecordPointer> DebugTracer::attach(std::uint32_t pid, const 
   if (!seized) {
     leave(*record);
     interrupt_all(*record);
-    if (record->tracees.empty()) remove_record(*record);
     return fail(seized.error());
   }
   check_libraries(*record);

@@ -45,7 +45,16 @@ void DebugTracer::let_go(DebugRecord& record, Tracee& t) {
   }
   by_tid_.erase(tid);
   record.tracees.erase(tid);
-  if (record.tracees.empty()) remove_record(record);
+  remove_if_left(record);
+}
+
+/// After detach: nothing is left but, maybe, a main thread that ended before the others, which nobody can detach from.
+void DebugTracer::remove_if_left(DebugRecord& record) {
+  const auto has_ended = [](const auto& entry) { return entry.second.state == Tracee::State::ended; };
+  if (!std::all_of(record.tracees.begin(), record.tracees.end(), has_ended)) return;
+  for (const auto& [tid, t] : record.tracees) by_tid_.erase(tid);
+  record.tracees.clear();
+  remove_record(record);
 }
 
 /// Brings a thread that has stopped to what is wished of it. May erase `t`.
@@ -203,6 +212,7 @@ void DebugTracer::leave(DebugRecord& record) {
   record.handle.reset();
   publish_count();
   settle_all(record);
+  remove_if_left(record);
 }
 
 Result<void> DebugTracer::detach(DebugRecord& record, bool leave_stopped) {

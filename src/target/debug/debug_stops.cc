@@ -132,14 +132,17 @@ void DebugTracer::on_new_process(DebugRecord& record, const Tracee& parent, Thre
     by_tid_[pid] = child.get();
     child->publish();
     event.child = child->handle;
-    settle(*child, t);
   } else if (is_early) {
     (void)::ptrace(PTRACE_DETACH, static_cast<pid_t>(pid), nullptr, nullptr);
   } else {
     unwanted_.insert(pid);
   }
+  const auto child = event.child == nullptr ? nullptr : records_.at(pid);
   emit(record, std::move(event));
   hold_at(record, DebugEventKind::forked);
+  if (child == nullptr) return;
+  settle(*child, child->tracees.at(pid));
+  report_if_still(*child);
 }
 
 /// Whoever called exec has the main thread's id now; all others have gone, the one it was before without a report.

@@ -112,6 +112,9 @@ void DebugTracer::on_end(const Report& report) {
   record.tracees.erase(tid);
   record.publish();
   emit(record, {.kind = DebugEventKind::thread_exited, .tid = tid});
+  if (record.leaving) return remove_if_left(record);
+  // A main thread that had ended before we came is not ours: nobody tells us of its end, which is the process's.
+  if (record.tracees.empty()) return end_process(record, report.status);
   report_if_still(record);
 }
 

@@ -103,6 +103,7 @@ class DebugTracer {
   void find_ended_main_thread(DebugRecord& record);
   void let_go(DebugRecord& record, Tracee& t);
   void leave(DebugRecord& record);
+  void remove_if_left(DebugRecord& record);
 
   // debug_begin.cc
   [[nodiscard]] Result<void> seize_all(DebugRecord& record);
