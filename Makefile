@@ -51,6 +51,10 @@ asan: bootstrap ## unit tests under ASan and UBSan
 	@scripts/build asan
 	@ctest --test-dir build/asan -L unit --output-on-failure -j $(JOBS)
 
+.PHONY: tsan
+tsan: bootstrap ## unit and live tests under TSan (the same with ASan and UBSan: scripts/sanitize asan)
+	@scripts/sanitize tsan
+
 .PHONY: format
 format: ## format all C++ sources (clang-format 14)
 	@scripts/format
