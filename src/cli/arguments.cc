@@ -39,7 +39,7 @@ std::optional<std::chrono::milliseconds> duration(std::string_view text) {
 
 /// The texts of the options as the parser fills them in, before they are checked.
 struct RawOptions {
-  std::string pid, pid_option, max_frames, stop_timeout, color;
+  std::string pid, pid_option, max_frames, stop_timeout, color, provider;
   std::vector<std::string> threads;
   bool only_sysroot = false;
   bool help = false;
@@ -64,6 +64,8 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("-m,--merge", dump.merge);
   app.add_flag("--raw-names", dump.raw_names);
   app.add_flag("--no-fold", dump.no_fold);
+  app.add_option("--provider", raw.provider);
+  app.add_option("--dac", dump.runtime.dac_path);
   app.add_option("--max-frames", raw.max_frames);
   app.add_option("--stop-timeout", raw.stop_timeout);
   app.add_option("--color,--colour", raw.color);
@@ -91,6 +93,19 @@ std::string read_pid(const RawOptions& raw, DumpArguments& dump) {
   const auto pid = whole_number(text, INT32_MAX);
   if (!pid || *pid == 0) return fmt::format("'{}' is not a pid", text);
   dump.pid = static_cast<std::uint32_t>(*pid);
+  return {};
+}
+
+std::string read_provider(const RawOptions& raw, DumpArguments& dump) {
+  if (raw.provider == "cdac") {
+    dump.runtime.provider = ManagedProvider::descriptor;
+  } else if (raw.provider == "dac") {
+    dump.runtime.provider = ManagedProvider::dac;
+  } else if (!raw.provider.empty() && raw.provider != "auto") {
+    return fmt::format("--provider: '{}' is none of cdac, dac, auto", raw.provider);
+  }
+  if (!dump.runtime.dac_path.empty() && dump.runtime.provider == ManagedProvider::descriptor)
+    return "--dac FILE is of no use with --provider cdac";
   return {};
 }
 
@@ -136,7 +151,7 @@ Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_
   declare_dump(app, raw, result.dump, pid_must_be_positional);
   app.parse(std::move(arguments));
   if (raw.help) return {Action::print, {}, std::string(dump_help())};
-  for (auto* read : {read_core, read_pid, read_threads, read_limits, read_color})
+  for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_color})
     if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
   return result;
 }

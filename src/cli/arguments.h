@@ -16,6 +16,7 @@ struct DumpArguments {
   std::uint32_t pid = 0;    ///< 0: a core
   CoreOptions core;         ///< path empty: a process
   std::string stored_core;  ///< pid or name of a core in the system's store
+  RuntimeOptions runtime;
   DumpOptions options;
   bool json = false;
   bool managed_only = false;

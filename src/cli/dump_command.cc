@@ -123,6 +123,11 @@ ExitCode exit_code_of_core(const Error& error) {
   }
 }
 
+/// Runtimes have been read the usual way by then.
+void apply(const RuntimeOptions& options, Session& session) {
+  if (options.provider != ManagedProvider::automatic || !options.dac_path.empty()) session.set_runtime_options(options);
+}
+
 ExitCode run_core_dump(const DumpArguments& arguments, const Environment& environment) {
   CoreOptions options = arguments.core;
   std::optional<target::StoredCore> stored;  // keeps a core out of the journal open
@@ -146,6 +151,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
   };
   auto session = environment.open_core(options);
   if (!session) return complain(session.error());
+  apply(arguments.runtime, **session);
   const auto dump = (*session)->dump(arguments.options);
   if (!dump) return complain(dump.error());
   return print(arguments, environment, *dump);
@@ -166,6 +172,7 @@ ExitCode run_dump(const DumpArguments& arguments, const Environment& environment
   };
   auto session = environment.open_process(arguments.pid);
   if (!session) return fail_with(session.error());
+  apply(arguments.runtime, **session);
   const auto dump = (*session)->dump(arguments.options);
   if (!dump) return fail_with(dump.error());
   return print(arguments, environment, *dump);

@@ -61,6 +61,14 @@ What is shown:
   -j, --json               one JSON document (docs/formats/dump.schema.json)
       --color WHEN         auto (on a terminal), always or never
 
+How managed frames are found:
+      --provider WHICH     cdac: by the runtime's own description (.NET 10);
+                           dac: by its debugging library, libmscordaccore.so,
+                           in mixstack-helper, a program without privileges;
+                           auto (default): cdac, dac where that is not enough
+      --dac FILE           the debugging library, of exactly this runtime; else
+                           the one beside the process's libcoreclr.so
+
 Limits:
       --max-frames N       at most N frames a thread (65536)
       --stop-timeout TIME  give up on threads that do not stop in this time

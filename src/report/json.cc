@@ -35,6 +35,7 @@ void write_runtime(Writer& out, const RuntimeSummary& runtime) {
   object.text("module_path", runtime.module_path);
   object.hex("base", runtime.base);
   object.boolean("walkable", runtime.walkable);
+  object.word("provider", runtime.by_dac ? "dac" : "cdac");
   object.key("missing");
   write_diagnoses(out, runtime.missing);
   object.close();

@@ -24,6 +24,7 @@ std::string runtimes_text(const ProcessDump& dump) {
     text += escape_for_terminal(runtime.kind) + " ";
     text += runtime.version.empty() ? "of unknown version" : escape_for_terminal(runtime.version);
     if (!runtime.walkable) text += " (managed frames not available)";
+    if (runtime.by_dac) text += " (managed frames by its DAC)";
   }
   return text;
 }

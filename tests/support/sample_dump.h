@@ -112,7 +112,7 @@ inline ProcessDump sample_dump() {
   dump.target.arch = Arch::x86_64;
   dump.target.executable = "/usr/bin/dotnet";
   dump.target.command_line = {"dotnet", "shop.dll", "--port=80"};
-  dump.runtimes.push_back({"CoreCLR", "10.0.12", "/usr/share/dotnet/libcoreclr.so", 0x7f12a0000000, true, {}});
+  dump.runtimes.push_back({"CoreCLR", "10.0.12", "/usr/share/dotnet/libcoreclr.so", 0x7f12a0000000, true, false, {}});
   dump.pause = std::chrono::microseconds(412);
   dump.symbols = sample_symbols();
   dump.threads = {sample_thread(4711), sample_thread(4712), sample_thread(4713)};
