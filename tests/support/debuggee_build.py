@@ -70,6 +70,15 @@ def single_file():
     return output / "Scenarios"
 
 
+def scenarios_on(version):
+    """The scenarios on .NET 8, 9 (self-contained, see old_runtime) or 10."""
+    if version == 10:
+        return SCENARIOS
+    output = BUILD / "debuggees" / f"Scenarios{version}"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", output, f"-p:OldVersion={version}")
+    return output / "Scenarios"
+
+
 def have_dotnet():
     return shutil.which("dotnet") is not None
 
