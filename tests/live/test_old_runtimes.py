@@ -1,4 +1,4 @@
-""".NET 8 and 9: named, said to be not walkable, native frames shown all the same."""
+""".NET 8 and 9 without a DAC: named, said to be not walkable, native frames shown all the same. (With it: test_dac.)"""
 import debuggee_build
 import processes
 from harness import LiveCase
@@ -14,7 +14,7 @@ class OldRuntimes(LiveCase):
         except RuntimeError as error:
             self.skipTest(f"no .NET {version} runtime pack: {str(error)[-200:]}")
         with processes.Debuggee([program]) as debuggee:
-            seen = self.observe(debuggee, with_oracle=False)
+            seen = self.observe(debuggee, options=("--provider", "cdac"), with_oracle=False)
             native = [d for d in seen.differences if d.rule == "native"]
             self.assertEqual(native, [])
             [runtime] = seen.dump["process"]["runtimes"]

@@ -1,0 +1,257 @@
+"""The runtime's own DAC as the provider: names and frames equal ClrMD's on .NET 8, 9 and 10; a DAC that is missing, of
+another runtime, crashes, hangs or lies is told, and the native walk goes on."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import debuggee_build
+import harness
+import mixstack_dump
+import processes
+import stack_compare
+from harness import LiveCase
+from method_names import canonical
+
+PACKS = pathlib.Path(os.environ.get("NUGET_PACKAGES", pathlib.Path.home() / ".nuget" / "packages"))
+VERSION_MARK = re.compile(rb"@\(#\)Version [0-9.]+ @Commit: [0-9a-f]+\0")
+
+
+def tool(name):
+    """A program that is built beside mixstack."""
+    path = mixstack_dump.binary().parent / name
+    return path if path.exists() else None
+
+
+def probe(pid, *arguments, timeout=60):
+    done = subprocess.run([tool("dac_probe"), str(pid), *map(str, arguments)], capture_output=True, timeout=timeout)
+    if done.returncode != 0:
+        raise AssertionError(f"dac_probe ended with {done.returncode}: {done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def children(pid):
+    """Processes that still run in the group of helpers: none may outlive their parent."""
+    found = subprocess.run(["pgrep", "-x", "mixstack-helper"], capture_output=True, text=True)
+    return found.stdout.split()
+
+
+class DacCase(LiveCase):
+    timeout = 300
+
+    def setUp(self):
+        super().setUp()
+        for name in ("mixstack-helper", "dac_probe"):
+            if tool(name) is None:
+                self.skipTest(f"{name} is not built beside mixstack")
+
+    @contextlib.contextmanager
+    def stopped(self, version, scenario):
+        """A stopped process of the scenario on .NET 8, 9 or 10."""
+        try:
+            program = debuggee_build.scenarios_on(version)
+        except RuntimeError as error:
+            self.skipTest(f"no .NET {version} runtime pack: {str(error)[-200:]}")
+        with processes.Debuggee([program, scenario]) as debuggee:
+            debuggee.stop()
+            yield debuggee
+
+    def assert_no_helper(self):
+        deadline = time.monotonic() + 2
+        while children(os.getpid()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(children(os.getpid()), [], "a helper outlived its parent")
+
+
+class EqualToClrMd(DacCase):
+    """Same DAC, two hosts: ClrMD's and ours."""
+
+    def compare_own_walk(self, version, scenario):
+        with self.stopped(version, scenario) as debuggee:
+            ours = probe(debuggee.pid)
+            self.assertEqual(ours["diagnoses"], [])
+            theirs = harness._oracle.look(debuggee.pid)
+            mine = {t["osId"]: t for t in ours["threads"]}
+            compared = 0
+            for thread in theirs["threads"]:
+                if not thread["isAlive"] or thread["osId"] == 0:
+                    continue
+                expected = [(f["kind"], int(f["ip"], 16), int(f["sp"], 16), canonical(f["method"] or ""))
+                            for f in thread["frames"] if f["kind"] == "managed"]
+                seen = [(f["kind"], int(f["ip"], 16), int(f["sp"], 16), canonical(f["method"]))
+                        for f in mine[thread["osId"]]["frames"] if f["kind"] == "managed"]
+                if not seen and expected and not thread["frames"][0]["frameName"]:
+                    continue  # ClrMD repeats the previous thread's frame on a thread without one
+                self.assertEqual(seen, expected, f"thread {thread['osId']}")
+                compared += len(expected)
+            self.assertGreater(compared, 5)
+        self.assert_no_helper()
+
+    def test_own_walk_8(self):
+        self.compare_own_walk(8, "exception_through_native")
+        self.compare_own_walk(8, "generics")
+
+    def test_own_walk_9(self):
+        self.compare_own_walk(9, "exception_through_native")
+        self.compare_own_walk(9, "generics")
+
+    def test_own_walk_10(self):
+        self.compare_own_walk(10, "exception_through_native")
+        self.compare_own_walk(10, "generics")
+
+    def compare_mixed(self, version, scenario):
+        """`mixstack dump --provider dac` against ClrMD and gdb by all the rules of the other live tests."""
+        with self.stopped(version, scenario) as debuggee:
+            dump = mixstack_dump.dump(debuggee.pid, "--provider", "dac", "--registers")
+            [runtime] = dump["process"]["runtimes"]
+            self.assertTrue(runtime["walkable"], runtime["missing"])
+            self.assertEqual(runtime["provider"], "dac")
+            oracle = harness._oracle.look(debuggee.pid)
+            gdb = harness.witnesses.gdb_stacks(debuggee.pid)
+            faults = [d for d in stack_compare.compare_process(dump, oracle, gdb) if not d.known]
+            self.assertEqual([str(f) for f in faults], [])
+            registers = 0
+            for thread in oracle["threads"]:
+                ours = next((t for t in dump["threads"] if t["tid"] == thread["osId"]), None)
+                if ours and thread["isAlive"]:
+                    differences, compared = stack_compare.compare_registers(thread["osId"], thread["frames"],
+                                                                            ours["frames"])
+                    self.assertEqual([str(d) for d in differences], [])
+                    registers += compared
+            self.assertGreater(registers, 10)
+        self.assert_no_helper()
+
+    def test_mixed_8(self):
+        for scenario in ("funclets", "reverse_pinvoke", "hardware_exceptions", "gc_wait", "marshalling", "spin"):
+            with self.subTest(scenario):
+                self.compare_mixed(8, scenario)
+
+    def test_mixed_9(self):
+        for scenario in ("funclets", "reverse_pinvoke", "hardware_exceptions", "gc_wait", "marshalling", "spin"):
+            with self.subTest(scenario):
+                self.compare_mixed(9, scenario)
+
+    def test_mixed_10(self):
+        for scenario in ("funclets", "reverse_pinvoke", "hardware_exceptions", "signal_handler", "tiers", "osr"):
+            with self.subTest(scenario):
+                self.compare_mixed(10, scenario)
+
+    def test_name_of_an_address(self):
+        """The article's question, GetRuntimeNameByAddress."""
+        with self.stopped(8, "sleep") as debuggee:
+            frames = [f for t in probe(debuggee.pid)["threads"] for f in t["frames"] if f["kind"] == "managed"]
+            place = next(f for f in frames if "Thread.Sleep" in f["method"])
+            names = probe(debuggee.pid, "--name", place["ip"], "--name", "0x10")["names"]
+            self.assertEqual(names[place["ip"]], "System.Threading.Thread.Sleep(Int32)")
+            self.assertEqual(names["0x10"], "")
+
+
+class AnswersOfAuto(DacCase):
+    def test_the_descriptor_is_preferred(self):
+        with self.stopped(10, "sleep") as debuggee:
+            [runtime] = mixstack_dump.dump(debuggee.pid)["process"]["runtimes"]
+            self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "cdac"))
+
+    def test_a_running_process(self):
+        """Thread objects are copied in the stop: stacks and Frames belong together although the process runs on."""
+        with processes.Debuggee([debuggee_build.scenarios_on(8), "exception_storm"]) as debuggee:
+            for _ in range(10):
+                dump = mixstack_dump.dump(debuggee.pid)
+                [runtime] = dump["process"]["runtimes"]
+                self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"))
+                self.assertEqual(dump["diagnoses"], [])
+                for thread in dump["threads"]:
+                    self.assertEqual(stack_compare.compare_end(thread), [], thread["name"])
+
+
+class BadDac(DacCase):
+    """Each says what is wrong, in time, and leaves the native walk alone."""
+
+    def dump(self, debuggee, *options):
+        start = time.monotonic()
+        dump = mixstack_dump.dump(debuggee.pid, "--provider", "dac", *options)
+        self.assertLess(time.monotonic() - start, 20)
+        [runtime] = dump["process"]["runtimes"]
+        self.assertFalse(runtime["walkable"])
+        for thread in dump["threads"]:
+            self.assertTrue(thread["frames"] and thread["stop_reason"], thread["name"])
+            self.assertTrue(any(f["kind"] == "native" for f in thread["frames"]) or thread["name"] == "spin")
+        self.assert_no_helper()
+        return runtime["missing"][-1]
+
+    def fake(self, folder, way):
+        """A misbehaving library that says it is of the runtime's version."""
+        source = mixstack_dump.binary().parent.parent / "fake_dac" / f"libfake_dac_{way}.so"
+        runtime = debuggee_build.scenarios_on(8).parent / "libcoreclr.so"
+        path = pathlib.Path(folder) / "libmscordaccore.so"
+        path.write_bytes(source.read_bytes() + VERSION_MARK.search(runtime.read_bytes()).group(0))
+        return path
+
+    def check(self, way, *words, options=()):
+        with self.stopped(8, "sleep") as debuggee, tempfile.TemporaryDirectory() as folder:
+            said = self.dump(debuggee, "--dac", self.fake(folder, way), *options)
+            for word in words:
+                self.assertIn(word, said["text"], said)
+            self.assertIn("libmscordaccore.so", said["subject"])
+
+    def test_missing(self):
+        with self.stopped(8, "sleep") as debuggee:
+            said = self.dump(debuggee, "--dac", "/nowhere/libmscordaccore.so")
+            self.assertIn("cannot be opened", said["text"])
+
+    def test_of_another_runtime(self):
+        with self.stopped(10, "sleep") as debuggee:
+            other = debuggee_build.scenarios_on(8).parent / "libmscordaccore.so"
+            said = self.dump(debuggee, "--dac", other)
+            self.assertRegex(said["text"], r"of 8\.0\..*the runtime is 10\.0\.")
+
+    def test_no_library(self):
+        with self.stopped(8, "sleep") as debuggee, tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "libmscordaccore.so"
+            mark = VERSION_MARK.search((debuggee_build.scenarios_on(8).parent / "libcoreclr.so").read_bytes()).group(0)
+            path.write_bytes(b"no ELF file " * 1000 + mark)
+            self.assertIn("cannot be loaded", self.dump(debuggee, "--dac", path)["text"])
+
+    def test_crash(self):
+        self.check("crash", "crashed", "signal 11")
+
+    def test_crash_on_load(self):
+        self.check("crash_on_load", "crashed", "signal 11")
+
+    def test_exit(self):
+        self.check("exit", "crashed", "exited with 0")
+
+    def test_hang(self):
+        self.check("hang", "did not answer in time")
+
+    def test_endless_loop(self):
+        self.check("spin", "did not answer in time")
+
+    def test_nonsense(self):
+        self.check("nonsense", "nonsense")
+
+    def test_refusal(self):
+        self.check("refuse", "does not accept the runtime", "0x80004005")
+
+    def test_no_way_out(self):
+        """Not root, no fork, no exec, no descriptors, no signals to the parent."""
+        self.check("escape", "does not accept the runtime", "0x80004005")
+
+    def test_no_helper(self):
+        with self.stopped(8, "sleep") as debuggee, tempfile.TemporaryDirectory() as folder:
+            alone = pathlib.Path(folder) / "mixstack"
+            shutil.copy2(mixstack_dump.binary(), alone)
+            done = subprocess.run([alone, "dump", str(debuggee.pid), "--json"], capture_output=True, timeout=60)
+            [runtime] = json.loads(done.stdout)["process"]["runtimes"]
+            self.assertFalse(runtime["walkable"])
+            self.assertIn("mixstack-helper", [d["subject"] for d in runtime["missing"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
