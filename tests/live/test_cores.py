@@ -17,6 +17,7 @@ EVERYTHING = ("--frames", "--registers")
 OTHERWISE = {
     "vfork": "a thread that waits in vfork never stops, and createdump waits for it: see test_vfork",
     "crash_native_fault": "ends by the signal itself, not by abort: see test_core_crashes",
+    "crash_null_call": "as above",
     "crash_stack_overflow": "the runtime prints the stack for seconds before it aborts: see test_core_crashes",
     "crash_stack_overflow_main": "as above",
     "crash_stack_overflow_mixed": "as above",

@@ -12,6 +12,10 @@ NOT_IN_A_CORE = {
 }
 # Without debug files a static function has no name.
 OF_SYMBOL_FILES = ("name", "raw_name", "named", "symbol_offset")
+# The runtime's own thread that compiles in the background comes, works and goes as it likes.
+# The thread that got the signal shows its registers, and our own stop before it made the kernel restart what slept.
+OF_THE_END = [r"thread\.registers", r"thread\.syscall(\..*)?"]
+BUSY = (".NET Tiered Com",)
 PROCESS = ("pid", "arch", "executable", "thread_count", "runtimes")
 
 
@@ -30,6 +34,15 @@ def differences(one, other, path=""):
             yield from differences(left, right, f"{path}[{i}]")
     elif one != other:
         yield path, one, other
+
+
+def compare_running(live, core, allowed=()):
+    """The same for a process that ran on between the dump and its core."""
+    busy = {thread["tid"] for thread in live["threads"] if thread["name"] in BUSY}
+    one, other = ({**dump, "threads": [t for t in dump["threads"] if t["tid"] not in busy]} for dump in (live, core))
+    for dump in (one, other):
+        dump["process"] = {**dump["process"], "thread_count": len(dump["threads"])}
+    return compare(one, other, [*allowed, *OF_THE_END])
 
 
 def compare(live, core, allowed=()):

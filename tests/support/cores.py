@@ -61,28 +61,30 @@ def _tool(command, result):
     return result
 
 
+def _usable(pattern):
+    """Whether core_pattern tells where a core will lie: a file, named by nothing but the pid, in a folder that exists."""
+    return (pattern and not pattern.startswith("|") and "%" not in pattern.replace("%p", "")
+            and (not pattern.startswith("/") or os.access(os.path.dirname(pattern), os.W_OK)))
+
+
 def kernel_obstacle():
-    """Why the kernel writes no core into the working directory of a process, or None."""
+    """Why the kernel writes no core where a test can find it, or None."""
     pattern = PATTERN.read_text().strip()
-    if os.access(PATTERN, os.W_OK):
-        return None
-    if pattern.startswith("|"):
-        return f"core_pattern is a pipe ({pattern}), and it takes root to change that"
-    return None if "/" not in pattern and "%" not in pattern.replace("%p", "") else f"core_pattern is {pattern}"
+    return None if _usable(pattern) or os.access(PATTERN, os.W_OK) else f"core_pattern is {pattern!r}, and we are not root"
 
 
 @contextlib.contextmanager
-def kernel_writes_here():
-    """The kernel writes cores into the working directory of the process that dies. Changes the machine's core_pattern
-    only where it says something else, and puts it back."""
+def kernel_writes_files():
+    """The kernel writes cores where `find_kernel_core` finds them. Changes the machine's core_pattern only where it must,
+    and puts it back."""
     before = PATTERN.read_text()
-    fits = "/" not in before and not before.startswith("|") and "%" not in before.replace("%p", "")
-    if not fits:
+    change = not _usable(before.strip())
+    if change:
         PATTERN.write_text("core.%p")
     try:
         yield
     finally:
-        if not fits:
+        if change:
             PATTERN.write_text(before)
 
 
@@ -91,28 +93,33 @@ def allow(pid, coredump_filter=0x33):
     pathlib.Path(f"/proc/{pid}/coredump_filter").write_text(hex(coredump_filter))
 
 
-def find_kernel_core(where, timeout=30.0):
-    """The core in a folder where one process died."""
+def find_kernel_core(pid, where, timeout=30.0):
+    """The core of a process that died with `where` as its working directory, moved there. Its writer has ended: the
+    kernel reaps a process after its core."""
+    pattern = PATTERN.read_text().strip()
+    name = pattern.replace("%p", str(pid))
+    if name == pattern and USES_PID.read_text().strip() != "0":
+        name += f".{pid}"
+    found = pathlib.Path(where) / name  # an absolute pattern stays what it is
     deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        found = [p for p in pathlib.Path(where).iterdir() if p.name.startswith("core") and p.stat().st_size != 0]
-        if found:
-            return found[0]
+    while not found.exists():
+        if time.monotonic() > deadline:
+            raise CoreError(f"the kernel wrote no core (core_pattern {pattern})")
         time.sleep(0.02)
-    raise CoreError(f"the kernel wrote no core (core_pattern {PATTERN.read_text().strip()})")
+    return pathlib.Path(shutil.move(found, pathlib.Path(where) / "kernel-core"))
 
 
 def kernel_core(debuggee, where, coredump_filter=0x33):
-    """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core to
-    `where`, which must be the working directory of the process."""
+    """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core, which
+    ends up in `where`; that must be the working directory of the process."""
     allow(debuggee.pid, coredump_filter)
-    with kernel_writes_here():
+    with kernel_writes_files():
         os.kill(debuggee.pid, signal.SIGXFSZ)
         # .NET handles SIGCONT: only where the signal would wait for ever.
         if all(state in processes.STOPPED for state in processes.thread_states(debuggee.pid).values()):
             os.kill(debuggee.pid, signal.SIGCONT)
         debuggee.wait(60)
-        return find_kernel_core(where)
+        return find_kernel_core(debuggee.pid, where)
 
 
 def pack(core, suffix):

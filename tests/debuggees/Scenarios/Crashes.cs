@@ -121,4 +121,8 @@ internal static class Crashes
     // The signal comes from native code: the runtime takes it for a fault of its own and aborts.
     [Scenario("crash_native_fault")]
     private static void NativeFault() => Crash(() => Native.Fault());
+
+    // Native code calls through a null pointer.
+    [Scenario("crash_null_call")]
+    private static unsafe void NullCall() => Crash(() => Native.Call(null, 1));
 }
