@@ -1,0 +1,48 @@
+// The managed half of the mixed target: every sum goes through one more layer, now managed, now native.
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace MixedTarget;
+
+/// Called by the native host, and by native code again: adds one number, hands the rest on.
+public static unsafe class ManagedLib
+{
+    /// native host -> managed
+    [UnmanagedCallersOnly]
+    public static int AddAll(int* numbers, int count) => AddABCDEF(new ReadOnlySpan<int>(numbers, count));
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int AddABCDEF(ReadOnlySpan<int> n) => n[5] + AddABCDE(n);
+
+    /// managed -> native (mixed_add_abcd) by P/Invoke
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int AddABCDE(ReadOnlySpan<int> n)
+    {
+        fixed (int* p = n)
+            return n[4] + Native.mixed_add_abcd(p, &AddAB);
+    }
+
+    /// native -> managed again, by a function pointer
+    [UnmanagedCallersOnly]
+    static int AddAB(int a, int b) => new Adder<long>().Add(a, b);
+}
+
+/// A generic class, since names of those are where tools stop.
+public sealed class Adder<T> where T : struct
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Add(int a, int b) => b + AddA(a);
+
+    /// managed -> native: waits for a line, as the article's program did in scanf.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int AddA(int a) => a + Native.mixed_read_line();
+}
+
+static unsafe partial class Native
+{
+    [DllImport("mixedlib")]
+    internal static extern int mixed_add_abcd(int* n, delegate* unmanaged<int, int, int> add_ab);
+
+    [DllImport("mixedlib")]
+    internal static extern int mixed_read_line();
+}
