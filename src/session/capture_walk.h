@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "memory/overlay_memory.h"
@@ -41,6 +42,9 @@ class CaptureWalk {
   };
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
   [[nodiscard]] const walk::Walker& walker() const { return *walker_; }
+  /// The engine's own stepper of a name (stepper_chain.h) but "managed", null when there is none.
+  [[nodiscard]] walk::FrameStepper* stepper(std::string_view name);
+  [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
   /// Words like "the entry point has no caller" that only the end of a walk can say.
   void judge_stop(Trace& trace) const;

@@ -1,5 +1,7 @@
 #include "session/process_session.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "session/capture_walk.h"
@@ -20,10 +22,16 @@ Result<std::unique_ptr<Session>> Session::open_process(std::uint32_t pid) {
 }
 
 Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) {
-  auto bytes = target::CoreBytes::open(options.path);
-  if (!bytes) return fail(bytes.error());
+  auto opened = target::CoreBytes::open(options.path);
+  // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
+  const auto of_stream = [](const Error& e) {
+    return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
+  };
+  if (!opened) return fail(of_stream(opened.error()));
+  const std::shared_ptr<const target::CoreBytes> bytes = std::move(*opened);
   auto target = target::open_core(
-      std::move(*bytes), {options.sysroots, options.executable, {}, options.use_own_files, options.debuginfod_find});
+      bytes, {options.sysroots, options.executable, {}, options.use_own_files, options.debuginfod_find});
+  if (!target && bytes->diagnosis()) return fail(of_stream(bytes->diagnosis()->error));
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }
@@ -41,6 +49,14 @@ Result<std::unique_ptr<Session>> Session::open(std::unique_ptr<Target> target) {
 
 namespace session {
 namespace {
+
+/// Code of files as loaders map it; code generators map shared memory.
+std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings(const std::vector<Region>& regions) {
+  std::vector<std::pair<AddressRange, std::uint64_t>> all;
+  for (const Region& r : regions)
+    if (r.executable && r.inode != 0 && !r.shared) all.emplace_back(r.range, r.inode);
+  return all;
+}
 
 void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {
   for (ExceptionInFlight& exception : facts.exceptions) {
@@ -70,9 +86,21 @@ Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> ta
 Result<void> ProcessSession::load_modules() {
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
+  image_mappings_ = image_mappings(*regions);
   modules_ = object::ModuleMap::build(
       *regions, memory_, [this](const Region& r) { return target_->open_file(r); }, images_);
   return {};
+}
+
+/// Libraries come and go between the captures of one session.
+void ProcessSession::follow_modules(const std::vector<Region>& regions) {
+  if (image_mappings(regions) == image_mappings_ || !load_modules()) return;
+  const auto is_loaded = [this](const std::unique_ptr<ClrRuntime>& runtime) {
+    const auto all = modules_.modules();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const object::Module& m) { return m.load_bias == runtime->summary().base; });
+  };
+  if (runtimes_.empty() || !std::all_of(runtimes_.begin(), runtimes_.end(), is_loaded)) find_runtimes();
 }
 
 void ProcessSession::find_runtimes() {
@@ -114,9 +142,12 @@ Result<Capture> ProcessSession::capture(const DumpOptions& options) {
 Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& options) {
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
-  const Walker::Implementation::Parts parts{*target_,  memory_,    modules_,      runtimes_,
-                                            steppers_, providers_, symbol_tables_};
-  return Walker(std::make_unique<Walker::Implementation>(parts, std::move(capture), std::move(*regions), options));
+  follow_modules(*regions);
+  return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), std::move(*regions), options));
+}
+
+Walker::Implementation::Parts ProcessSession::parts() {
+  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_};
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
@@ -124,6 +155,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (!capture) return fail(capture.error());
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
+  follow_modules(*regions);
 
   ProcessDump dump;
   dump.target = target_->info();
@@ -141,8 +173,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   for (const auto& runtime : runtimes_)
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   for (const auto& runtime : runtimes_)
-    if (runtime->has_code() && capture->frozen == nullptr)
-      mark_freed_code(dump, *capture, *runtime, target_->memory());
+    if (runtime->has_code() && capture->frozen == nullptr) mark_freed_code(dump, *capture, *runtime, target_->memory());
   add_target_diagnoses(dump, *regions);
   return dump;
 }

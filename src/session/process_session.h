@@ -8,6 +8,7 @@
 #include "mixstack/session.h"
 #include "object/module_map.h"
 #include "session/clr_runtime.h"
+#include "session/walker_implementation.h"
 #include "symbolize/elf_symbols.h"
 
 namespace mixstack::session {
@@ -25,10 +26,14 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
 
+  /// For those who walk with the session's parts themselves: what a walker borrows. Ends with the next `refresh`.
+  [[nodiscard]] Walker::Implementation::Parts parts();
+
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
   [[nodiscard]] Result<void> load_modules();
   void find_runtimes();
+  void follow_modules(const std::vector<Region>& regions);
   void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
   void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;
 
@@ -37,6 +42,7 @@ class ProcessSession final : public Session {
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   object::ModuleMap modules_;
+  std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings_;  ///< with inode, of which modules_ was built
   RuntimeOptions runtime_options_;
   std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
   StepperChain steppers_;

@@ -1,6 +1,7 @@
 // The walker in a user's hands: lazy frames, single steps, steppers, ranges and names of the user's own.
 #include "mixstack/walker.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -289,6 +290,42 @@ TEST(ParallelWalkers, DifferentSessionsInDifferentThreads) {
   EXPECT_GT(frames[0] + frames[2], 100u);
   EXPECT_GT(frames[1] + frames[3], 100u);
 }
+
+#if defined(__x86_64__)
+TEST(Sessions, SeeLibrariesThatComeLater) {
+  int order[2];
+  ASSERT_EQ(::pipe(order), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char go = 0;
+    while (::read(order[0], &go, 1) == 1) {
+      // The child of a test has one thread: loading is safe here.
+      if (void* library = ::dlopen("libz.so.1", RTLD_NOW); library != nullptr)
+        if (auto* crc = reinterpret_cast<unsigned long (*)(unsigned long, const unsigned char*, unsigned)>(
+                ::dlsym(library, "crc32_z"));
+            crc != nullptr)
+          for (;;) (void)crc(0, reinterpret_cast<const unsigned char*>(kCode), sizeof kCode);
+    }
+    ::_exit(0);
+  }
+  auto session = Session::open_process(static_cast<std::uint32_t>(pid));
+  ASSERT_TRUE(session);
+  ASSERT_TRUE((*session)->dump(patient()));
+  ASSERT_EQ(::write(order[1], "g", 1), 1);
+  bool seen = false;
+  for (int i = 0; i < 200 && !seen; i++) {
+    ::usleep(10'000);
+    const auto dump = (*session)->dump(patient());
+    ASSERT_TRUE(dump);
+    for (const std::uint32_t symbol : dump->threads.front().symbols)
+      seen |= dump->symbols[symbol].module.starts_with("libz.so");
+  }
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_TRUE(seen);
+}
+#endif
 
 TEST(Launch, StartsAProgramAndOpensIt) {
   auto session = Session::launch({{"sleep", "30"}, {}});

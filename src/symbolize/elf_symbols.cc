@@ -16,12 +16,12 @@ std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_p
                                                              const std::string& path, const object::PathOpener& open) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto it = tables_.find(image.get()); it != tables_.end()) return it->second;
+    if (const auto it = tables_.find(image.get()); it != tables_.end()) return it->second.table;
   }
   // Built outside the lock: two threads may do it twice, none waits for another image.
   auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open));
   const std::lock_guard lock(mutex_);
-  return tables_.try_emplace(image.get(), std::move(table)).first->second;
+  return tables_.try_emplace(image.get(), Entry{image, std::move(table)}).first->second.table;
 }
 
 ElfSymbols::ElfSymbols(const object::ModuleMap& modules, object::PathOpener open, std::shared_ptr<SymbolTables> tables)

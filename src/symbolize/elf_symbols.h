@@ -19,8 +19,12 @@ class SymbolTables {
                                                                const std::string& path, const object::PathOpener& open);
 
  private:
+  struct Entry {
+    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
+    std::shared_ptr<const object::SymbolTable> table;
+  };
   std::mutex mutex_;
-  std::unordered_map<const object::ElfImage*, std::shared_ptr<const object::SymbolTable>> tables_;
+  std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
 
 /// Describes native frames and signal trampolines. Where a frame lies in an image but in no symbol, it answers module
