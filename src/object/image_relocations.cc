@@ -83,8 +83,11 @@ void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vec
 }
 
 void put_in_order(std::vector<Relocation>& list) {
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
+  // Linkers write the many relative ones first and in order.
+  const auto lower = [](const Relocation& a, const Relocation& b) { return a.address < b.address; };
+  const auto rest = std::is_sorted_until(list.begin(), list.end(), lower);
+  std::stable_sort(rest, list.end(), lower);
+  std::inplace_merge(list.begin(), rest, list.end(), lower);
   list.erase(std::unique(list.begin(), list.end(),
                          [](const Relocation& a, const Relocation& b) { return a.address == b.address; }),
              list.end());

@@ -21,6 +21,7 @@ class Writer {
 
   Writer& operator<<(std::string_view text) {
     if (text.size() > kPiece - used_) return slow_append(text);
+    if (text.empty()) return *this;  // its address may be null
     std::memcpy(buffer_.get() + used_, text.data(), text.size());
     used_ += text.size();
     return *this;

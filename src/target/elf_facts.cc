@@ -8,11 +8,17 @@
 
 namespace mixstack::target {
 
+std::uint16_t elf_half(std::span<const std::byte> header, std::size_t offset) {
+  const auto value = base::load_at<std::uint16_t>(header, offset).value_or(0);
+  const bool is_big = header.size() > EI_DATA && std::to_integer<int>(header[EI_DATA]) == ELFDATA2MSB;
+  return is_big ? static_cast<std::uint16_t>(value << 8 | value >> 8) : value;
+}
+
 Result<Arch> arch_of_elf_header(std::span<const std::byte> header) {
   if (header.size() < 20 || std::memcmp(header.data(), ELFMAG, SELFMAG) != 0) return fail(ErrorCode::malformed);
-  const auto machine = base::load_at<std::uint16_t>(header, 18).value_or(0);
   const bool is_64_bit = std::to_integer<int>(header[EI_CLASS]) == ELFCLASS64;
   const bool is_little = std::to_integer<int>(header[EI_DATA]) == ELFDATA2LSB;
+  const auto machine = elf_half(header, 18);
   if (is_64_bit && is_little && machine == EM_X86_64) return Arch::x86_64;
   if (is_64_bit && is_little && machine == EM_AARCH64) return Arch::aarch64;
   return fail(ErrorCode::unsupported_cpu, machine);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "mixstack/result.h"
@@ -12,6 +13,9 @@ namespace mixstack::target {
 /// The CPU of an ELF header's first bytes (gABI: EI_CLASS, EI_DATA, e_machine), which is `unsupported_cpu` with the
 /// e_machine as value when it is 32-bit, big-endian or unknown, and `malformed` when it is no ELF header.
 [[nodiscard]] Result<Arch> arch_of_elf_header(std::span<const std::byte> header);
+
+/// A 16-bit field of an ELF header in the header's own byte order; 0 beyond its end.
+[[nodiscard]] std::uint16_t elf_half(std::span<const std::byte> header, std::size_t offset);
 
 /// Fills entry point, program headers, vDSO and page size from an auxiliary vector (/proc/PID/auxv, NT_AUXV). Unknown
 /// entries are skipped.

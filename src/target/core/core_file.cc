@@ -38,6 +38,9 @@ constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 63;  // no user mappin
   return std::uint64_t{base::load_at<std::uint32_t>(section, offsetof(Elf64_Shdr, sh_info)).value_or(0)};
 }
 
+/// What hostile headers promise may be more than can be counted.
+void add_up(std::uint64_t& sum, std::uint64_t more) { sum = more > ~sum ? ~std::uint64_t{0} : sum + more; }
+
 [[nodiscard]] ProgramHeader decode(std::span<const std::byte> entry) {
   base::ByteCursor c(entry);
   ProgramHeader h;
@@ -60,7 +63,7 @@ Result<CoreFile> CoreFile::read(std::shared_ptr<const CoreBytes> bytes) {
   if (!n) return fail(n.error());
   const auto arch = arch_of_elf_header(std::span(header).first(*n));
   if (!arch && arch.error().code == ErrorCode::malformed) return fail(arch.error());
-  const auto type = base::load_at<std::uint16_t>(header, offsetof(Elf64_Ehdr, e_type)).value_or(0);
+  const auto type = elf_half(header, offsetof(Elf64_Ehdr, e_type));
   if (*n == kHeader && type != ET_CORE) return fail(ErrorCode::unsupported, type);
   if (!arch) return fail(arch.error());
   if (*n != kHeader) return fail(ErrorCode::truncated, *n);
@@ -118,7 +121,7 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
   const std::uint64_t held = h.offset >= bytes_->size() ? 0 : bytes_->size() - h.offset;
   if (s.dumped > held) {
     damage.beyond_the_end++;
-    damage.missing_bytes += s.dumped - held;
+    add_up(damage.missing_bytes, s.dumped - held);
     s.dumped = held;
   }
   s.readable = (h.flags & PF_R) != 0;
@@ -130,7 +133,7 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
 void CoreFile::add_notes(const ProgramHeader& h, Damage& damage) {
   const std::uint64_t held = h.offset >= bytes_->size() ? 0 : bytes_->size() - h.offset;
   const std::uint64_t size = std::min({h.file_size, held, std::uint64_t{kMaxNotes - notes_.size()}});
-  damage.notes_left_out += h.file_size - size;
+  add_up(damage.notes_left_out, h.file_size - size);
   const std::size_t before = notes_.size();
   notes_.resize(before + static_cast<std::size_t>(size));
   const auto n = bytes_->read_at(h.offset, std::span(notes_).subspan(before));

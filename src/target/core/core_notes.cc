@@ -56,6 +56,9 @@ class NoteReader {
   [[nodiscard]] CoreNotes finish() {
     if (duplicates_ != 0)
       complain(ErrorCode::malformed, "threads", fmt::format("{} threads are listed twice", duplicates_), duplicates_);
+    if (too_many_ != 0)
+      complain(ErrorCode::limit_exceeded, "threads",
+               fmt::format("{} threads are left out: only {} are read", too_many_, kMaxThreads), too_many_);
     if (short_ != 0) complain(ErrorCode::truncated, "notes", fmt::format("{} notes are too short", short_), short_);
     return std::move(out_);
   }
@@ -88,7 +91,11 @@ class NoteReader {
       short_++;
       return;
     }
-    if (out_.threads.size() >= kMaxThreads || !seen_.insert(*tid).second) {
+    if (out_.threads.size() >= kMaxThreads) {
+      too_many_++;
+      return;
+    }
+    if (!seen_.insert(*tid).second) {
       duplicates_++;
       return;
     }
@@ -122,7 +129,8 @@ class NoteReader {
   void take_files(std::span<const std::byte> bytes) {
     base::ByteCursor c(bytes);
     const std::uint64_t count = c.u64(), page = c.u64();
-    if (!c.ok() || count > c.remaining() / 24 || count > kMaxMappings || page == 0 || page > (1 << 30)) {
+    if (!c.ok() || count > c.remaining() / 24 || count > kMaxMappings - out_.mappings.size() || page == 0 ||
+        page > (1 << 30)) {
       complain(ErrorCode::malformed, "NT_FILE", "the list of mapped files cannot be read: images have no names", count);
       return;
     }
@@ -145,14 +153,14 @@ class NoteReader {
   Arch arch_;
   CoreNotes out_;
   std::unordered_set<ThreadId> seen_;
-  std::size_t duplicates_ = 0, short_ = 0;
+  std::size_t duplicates_ = 0, too_many_ = 0, short_ = 0;
 };
 
 }  // namespace
 
-std::vector<CoreNote> split_notes(std::span<const std::byte> notes) {
-  std::vector<CoreNote> out;
+std::size_t for_each_note(std::span<const std::byte> notes, const std::function<void(const CoreNote&)>& take) {
   base::ByteCursor c(notes);
+  std::size_t used = 0;
   while (c.remaining() >= 12) {
     CoreNote note;
     const std::uint32_t name_size = c.u32(), size = c.u32();
@@ -163,20 +171,17 @@ std::vector<CoreNote> split_notes(std::span<const std::byte> notes) {
     if (!c.ok()) break;
     note.owner = {reinterpret_cast<const char*>(name.data()), name.size()};
     note.owner = note.owner.substr(0, note.owner.find('\0'));
-    out.push_back(note);
+    take(note);
     // The padding of the last note may be missing.
     c.skip(std::min<std::uint64_t>(-std::uint64_t{size} & 3, c.remaining()));
+    used = notes.size() - c.remaining();
   }
-  return out;
+  return used;
 }
 
 CoreNotes read_core_notes(std::span<const std::byte> notes, Arch arch) {
   NoteReader reader(arch);
-  std::size_t used = 0;
-  for (const CoreNote& note : split_notes(notes)) {
-    reader.take(note);
-    used = static_cast<std::size_t>(note.bytes.data() + note.bytes.size() - notes.data());
-  }
+  const std::size_t used = for_each_note(notes, [&reader](const CoreNote& note) { reader.take(note); });
   if (notes.size() >= used + 12)
     reader.complain(ErrorCode::malformed, "notes",
                     fmt::format("the notes cannot be read beyond {} of {} bytes", used, notes.size()), used);

@@ -1,6 +1,7 @@
 // The notes of a core: what the kernel, gdb or createdump said of the process and of each thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,8 +55,9 @@ struct CoreNotes {
   std::vector<Diagnosis> diagnoses;
 };
 
-/// Splits a run of notes. Stops at the first that does not lie wholly inside.
-[[nodiscard]] std::vector<CoreNote> split_notes(std::span<const std::byte> notes);
+/// Calls `take` with each of a run of notes. Stops at the first that does not lie wholly inside, and answers how many
+/// bytes were used.
+std::size_t for_each_note(std::span<const std::byte> notes, const std::function<void(const CoreNote&)>& take);
 
 /// Reads every note it knows and skips the others. Sizes are checked against each structure; a note that is too short
 /// is a diagnosis. Layouts: struct elf_prstatus and elf_prpsinfo of include/linux/elfcore.h and fill_files_note of

@@ -144,12 +144,19 @@ Result<Capture> CoreTarget::capture(const CaptureRequest& request) {
   Capture capture;
   capture.arch = info_.arch;
   capture.frozen = memory_.get();
+  std::size_t budget = request.stack_byte_budget;
   for (const CoreThread& t : notes_.threads) {
     const bool wanted = request.threads.empty() ||
                         std::find(request.threads.begin(), request.threads.end(), t.tid) != request.threads.end();
     if (!wanted) continue;
     capture.pac_mask |= t.pac_mask;
     capture.threads.push_back(describe(t, capture));
+    if (const std::size_t copied = capture.threads.back().stack.bytes.size(); copied <= budget) {
+      budget -= copied;
+    } else {
+      capture.threads.back().stack = {};  // the core is read instead
+      capture.storage.pop_back();
+    }
   }
   // The thread that crashed is what the core is looked at for.
   if (info_.crash)
