@@ -53,6 +53,14 @@ struct ICLRRuntimeLocator : IUnknown {
 };
 inline constexpr Guid kIidRuntimeLocator{0xb760bf44, 0x9377, 0x4597, {0x8b, 0xe7, 0x58, 0x08, 0x3b, 0xdc, 0x51, 0x46}};
 
+/// clrdata.idl. Implemented by us: metadata that the target's memory does not hold.
+struct ICLRMetadataLocator : IUnknown {
+  virtual HResult GetMetadata(const char16_t* path, std::uint32_t timestamp, std::uint32_t image_size, const Guid* mvid,
+                              std::uint32_t rva, std::uint32_t flags, std::uint32_t size, std::uint8_t* out,
+                              std::uint32_t* done) = 0;
+};
+inline constexpr Guid kIidMetadataLocator{0xaa8fa804, 0xbc05, 0x4642, {0xb2, 0xc5, 0xc3, 0x53, 0xed, 0x22, 0xfc, 0x63}};
+
 /// xclrdata.idl CLRDataSimpleFrameType.
 enum SimpleFrameType : std::uint32_t { kUnrecognized = 1, kManagedMethod = 2, kManagedCode = 4, kUnmanagedCode = 8 };
 inline constexpr std::uint32_t kAllFrames = 15;

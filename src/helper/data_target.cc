@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "helper/wide_text.h"
+
 namespace mixstack::helper {
 namespace {
 
@@ -33,6 +35,10 @@ HResult DataTarget::QueryInterface(const Guid& iid, void** out) {
     *out = static_cast<ICLRRuntimeLocator*>(this);
     return kOk;
   }
+  if (iid == kIidMetadataLocator) {
+    *out = static_cast<ICLRMetadataLocator*>(this);
+    return kOk;
+  }
   *out = nullptr;
   return kNoInterface;
 }
@@ -58,6 +64,20 @@ HResult DataTarget::GetImageBase(const char16_t* name, DacAddress* base) {
 HResult DataTarget::GetRuntimeBase(DacAddress* base) {
   *base = facts_.runtime_base;
   return kOk;
+}
+
+HResult DataTarget::GetMetadata(const char16_t* path, std::uint32_t timestamp, std::uint32_t image_size, const Guid*,
+                                std::uint32_t rva, std::uint32_t, std::uint32_t size, std::uint8_t* out,
+                                std::uint32_t* done) {
+  if (out == nullptr || path == nullptr) return kInvalidArgument;
+  dotnet::dac::MetadataRequest request;
+  request.timestamp = timestamp;
+  request.image_size = image_size;
+  request.rva = rva;
+  request.path = to_utf8(path);
+  const auto n = memory_.metadata(std::move(request), std::as_writable_bytes(std::span(out, size)));
+  if (done != nullptr) *done = static_cast<std::uint32_t>(n);
+  return n == 0 ? kFail : kOk;
 }
 
 HResult DataTarget::ReadVirtual(DacAddress address, std::uint8_t* out, std::uint32_t size, std::uint32_t* done) {

@@ -1,4 +1,4 @@
-// What a DAC asks of its host: ICLRDataTarget and ICLRRuntimeLocator over the served memory.
+// What a DAC asks of its host: ICLRDataTarget, ICLRRuntimeLocator and ICLRMetadataLocator over what is served.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace mixstack::helper {
 
 /// Read-only: everything that would change the target is declined. Lives as long as the program, so references are
 /// not counted.
-class DataTarget final : public ICLRDataTarget3, public ICLRRuntimeLocator {
+class DataTarget final : public ICLRDataTarget3, public ICLRRuntimeLocator, public ICLRMetadataLocator {
  public:
   DataTarget(RemoteMemory& memory, const dotnet::dac::Opening& facts) : memory_(memory), facts_(facts) {}
 
@@ -41,6 +41,9 @@ class DataTarget final : public ICLRDataTarget3, public ICLRRuntimeLocator {
   HResult GetExceptionThreadID(std::uint32_t*) override { return kNotImplemented; }
 
   HResult GetRuntimeBase(DacAddress* base) override;
+  HResult GetMetadata(const char16_t* path, std::uint32_t timestamp, std::uint32_t image_size, const Guid* mvid,
+                      std::uint32_t rva, std::uint32_t flags, std::uint32_t size, std::uint8_t* out,
+                      std::uint32_t* done) override;
 
  private:
   RemoteMemory& memory_;

@@ -76,6 +76,22 @@ std::size_t RemoteMemory::read(std::uint64_t address, std::span<std::byte> out) 
   return done;
 }
 
+std::size_t RemoteMemory::metadata(dotnet::dac::MetadataRequest request, std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    request.offset = static_cast<std::uint32_t>(done);
+    request.size = static_cast<std::uint32_t>(std::min<std::size_t>(out.size() - done, dotnet::dac::kMaxRead));
+    Writer question;
+    question.raw(encode(request));
+    const Message answer = exchange(channel_, MessageType::metadata, question, MessageType::memory);
+    const std::size_t n = std::min<std::size_t>(answer.payload.size(), request.size);
+    std::copy_n(answer.payload.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(done));
+    done += n;
+    if (n < request.size) break;
+  }
+  return done;
+}
+
 bool RemoteMemory::context(std::uint32_t thread, std::uint32_t flags, std::span<std::byte> out) {
   Writer question;
   question.value(thread);

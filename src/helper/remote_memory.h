@@ -20,6 +20,8 @@ class RemoteMemory {
   [[nodiscard]] std::size_t read(std::uint64_t address, std::span<std::byte> out);
   /// A CONTEXT of the thread in the size asked for; false when it has none.
   [[nodiscard]] bool context(std::uint32_t thread, std::uint32_t flags, std::span<std::byte> out);
+  /// Bytes of an assembly's metadata from its file, up to `out.size()`; answers how many.
+  [[nodiscard]] std::size_t metadata(dotnet::dac::MetadataRequest request, std::span<std::byte> out);
   /// Forgets all pages: another capture.
   void clear() { pages_.clear(); }
 

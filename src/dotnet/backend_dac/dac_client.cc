@@ -18,6 +18,10 @@ std::string hex(std::int32_t result) {
 /// Everything the helper sends that has no business where it stands.
 Error nonsense() { return {ErrorCode::malformed, 0, 0}; }
 
+bool is_question(MessageType type) {
+  return type == MessageType::read_memory || type == MessageType::thread_context || type == MessageType::metadata;
+}
+
 std::vector<std::byte> address_payload(Address address) {
   Writer out;
   out.value(address);
@@ -77,7 +81,7 @@ Outcome<void> DacClient::converse(MessageType question, std::span<const std::byt
     const auto message = helper_.channel().receive(next_deadline());
     if (!message) return tl::unexpected(lost(message.error()));
     if (message->type == MessageType::refused) return tl::unexpected(refused(*message));
-    if (message->type == MessageType::read_memory || message->type == MessageType::thread_context) {
+    if (is_question(message->type)) {
       if (auto served = serve(*message); !served) return tl::unexpected(lost(served.error()));
       continue;
     }
@@ -92,7 +96,8 @@ DacClient::Deadline DacClient::next_deadline() const {
 }
 
 Result<void> DacClient::serve(const Message& message) {
-  return message.type == MessageType::read_memory ? serve_memory(message) : serve_context(message);
+  if (message.type == MessageType::read_memory) return serve_memory(message);
+  return message.type == MessageType::thread_context ? serve_context(message) : serve_metadata(message);
 }
 
 Result<void> DacClient::serve_memory(const Message& message) {
@@ -123,6 +128,13 @@ Result<void> DacClient::serve_context(const Message& message) {
     if (!arch::encode_context(*registers, context, flags)) context.clear();
   }
   return helper_.channel().send(MessageType::context, context, next_deadline());
+}
+
+Result<void> DacClient::serve_metadata(const Message& message) {
+  const auto request = decode_metadata_request(message.payload);
+  if (!request || request->size > kMaxRead) return fail(nonsense());
+  if (!assembly_.is(request->path) && setup_.open_path) assembly_ = AssemblyFile::open(setup_.open_path, request->path);
+  return helper_.channel().send(MessageType::memory, assembly_.metadata(*request), next_deadline());
 }
 
 mixstack::Diagnosis DacClient::lost(const Error& error) {

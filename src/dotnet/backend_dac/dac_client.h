@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 
+#include "dotnet/backend_dac/assembly_file.h"
 #include "dotnet/backend_dac/helper_process.h"
 #include "mixstack/memory_reader.h"
 
@@ -33,6 +34,8 @@ class DacClient {
     std::string subject;  ///< how diagnoses call the DAC: its path
     base::ScopedFd dac;   ///< see sealed_copy
     Opening facts;
+    /// Opens files as the target sees them: assemblies whose metadata is not in its memory.
+    std::function<Result<std::shared_ptr<const FileBytes>>(const std::string&)> open_path;
     ClientLimits limits;
   };
   explicit DacClient(Setup setup) : setup_(std::move(setup)) {}
@@ -67,6 +70,7 @@ class DacClient {
   [[nodiscard]] Result<void> serve(const Message& message);
   [[nodiscard]] Result<void> serve_memory(const Message& message);
   [[nodiscard]] Result<void> serve_context(const Message& message);
+  [[nodiscard]] Result<void> serve_metadata(const Message& message);
   [[nodiscard]] Deadline next_deadline() const;
   /// The helper is ended; says why.
   [[nodiscard]] mixstack::Diagnosis lost(const Error& error);
@@ -74,6 +78,7 @@ class DacClient {
 
   Setup setup_;
   Source source_;
+  AssemblyFile assembly_;  ///< asked for last
   HelperProcess helper_;
   Deadline request_deadline_{};
   bool is_open_ = false;

@@ -11,6 +11,9 @@ std::string short_module(const std::string& path) {
   return name;
 }
 
+/// What a DAC says where it cannot read an assembly's metadata: "App.dll!Unknown".
+bool is_unknown(std::string_view name) { return name.empty() || name.ends_with("!Unknown"); }
+
 }  // namespace
 
 std::optional<SymbolInfo> DacNames::describe(const Frame& frame) {
@@ -32,11 +35,11 @@ std::optional<SymbolInfo> DacNames::describe(const Frame& frame) {
 SymbolInfo DacNames::method(const Frame& frame) {
   const Description& d = provider_.describe(frame.pc);
   SymbolInfo info;
-  info.name = info.raw_name = d.name;
+  if (!is_unknown(d.name)) info.name = info.raw_name = d.name;
   info.module = short_module(d.module_path);
   if (d.module_path.find('/') != std::string::npos) info.module_path = d.module_path;
   info.offset = frame.pc.raw() - frame.method_start;
-  if (d.name.empty()) {
+  if (info.name.empty()) {
     info.note = "method could not be named";
   } else if (frame.is_funclet) {
     info.note = "funclet";

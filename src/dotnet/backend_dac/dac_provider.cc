@@ -32,6 +32,7 @@ Outcome<std::unique_ptr<DacProvider>> DacProvider::open(const RuntimeImage& runt
   setup.subject = path;
   setup.dac = std::move(*copy);
   setup.facts = {arch, runtime.base};
+  setup.open_path = open_path;
   setup.limits = options.limits;
   return std::unique_ptr<DacProvider>(new DacProvider(path, arch, std::move(setup)));
 }

@@ -33,7 +33,8 @@ class DacProvider {
   using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const std::string&)>;
 
   /// Finds and checks the DAC's file; the helper is started with the first question. Diagnoses: `not_found` (no DAC, no
-  /// helper), `mismatch` (of another build than the runtime). `open_path` opens files as the target sees them.
+  /// helper), `mismatch` (of another build than the runtime). `open_path` opens files as the target sees them and
+  /// must outlive the provider.
   [[nodiscard]] static Outcome<std::unique_ptr<DacProvider>> open(const RuntimeImage& runtime, Arch arch,
                                                                   const FileOpener& open_path,
                                                                   const ProviderOptions& options);

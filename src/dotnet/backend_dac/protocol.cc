@@ -118,6 +118,21 @@ Result<WalkRequest> decode_walk_request(std::span<const std::byte> payload) {
   return whole(in, std::move(v));
 }
 
+std::vector<std::byte> encode(const MetadataRequest& v) {
+  Writer out;
+  for (const std::uint32_t number : {v.timestamp, v.image_size, v.rva, v.offset, v.size}) out.value(number);
+  out.text(v.path);
+  return out.bytes();
+}
+
+Result<MetadataRequest> decode_metadata_request(std::span<const std::byte> payload) {
+  ByteCursor in(payload);
+  MetadataRequest v;
+  for (std::uint32_t* number : {&v.timestamp, &v.image_size, &v.rva, &v.offset, &v.size}) *number = in.u32();
+  v.path = read_text(in);
+  return whole(in, std::move(v));
+}
+
 std::vector<std::byte> encode(const Description& v) {
   Writer out;
   out.value(static_cast<std::uint8_t>(v.kind));

@@ -41,6 +41,7 @@ enum class MessageType : std::uint16_t {
   // The helper asks while it is working on one of these.
   read_memory = 16,  ///< u64 address, u32 size; answered by memory
   thread_context,    ///< u32 thread, u32 flags, u32 size; answered by context
+  metadata,          ///< MetadataRequest; answered by memory
   // The library answers.
   memory = 24,  ///< the bytes that could be read, from the address on; empty: none
   context,      ///< a CONTEXT; empty: no such thread
@@ -116,6 +117,16 @@ struct Description {
   std::uint64_t displacement = 0;
 };
 
+/// A piece of the metadata of an assembly's file, wanted where the target's memory does not hold it (cores).
+struct MetadataRequest {
+  std::uint32_t timestamp = 0;   ///< of the PE header; another file's is not wanted
+  std::uint32_t image_size = 0;  ///< SizeOfImage
+  std::uint32_t rva = 0;         ///< of the metadata; 0: as the file says
+  std::uint32_t offset = 0;      ///< of the piece
+  std::uint32_t size = 0;
+  std::string path;
+};
+
 /// Where something went wrong in the helper.
 enum class Stage : std::uint8_t {
   request = 1,    ///< a message that makes no sense
@@ -168,6 +179,7 @@ class Writer {
 
 [[nodiscard]] std::vector<std::byte> encode(const Opening& v);
 [[nodiscard]] std::vector<std::byte> encode(const WalkRequest& v);
+[[nodiscard]] std::vector<std::byte> encode(const MetadataRequest& v);
 [[nodiscard]] std::vector<std::byte> encode(const Description& v);
 [[nodiscard]] std::vector<std::byte> encode(const Refusal& v);
 void encode(const Element& v, Writer& out);
@@ -176,6 +188,7 @@ void encode(const ThreadFacts& v, Writer& out);
 // `malformed` when the bytes are not exactly one value.
 [[nodiscard]] Result<Opening> decode_opening(std::span<const std::byte> payload);
 [[nodiscard]] Result<WalkRequest> decode_walk_request(std::span<const std::byte> payload);
+[[nodiscard]] Result<MetadataRequest> decode_metadata_request(std::span<const std::byte> payload);
 [[nodiscard]] Result<Description> decode_description(std::span<const std::byte> payload);
 [[nodiscard]] Result<Refusal> decode_refusal(std::span<const std::byte> payload);
 /// Appends; the payload holds whole elements only.
