@@ -138,7 +138,8 @@ CodeManager::CachedRule CodeManager::make_rule(const CodeInfo& info, CodeAddress
     made.error = info.error.code != ErrorCode::none ? info.error : Error{ErrorCode::not_found, 0, pc.raw()};
     return made;
   }
-  const unwind::windows::MemoryUnwindData data(memory_.reader(), info.image_base);
+  const RuntimeMemory memory = info.kind == CodeKind::r2r ? memory_.constants() : memory_;
+  const unwind::windows::MemoryUnwindData data(memory.reader(), info.image_base);
   const auto rva = static_cast<std::uint32_t>(pc.raw() - info.image_base);
   Result<unwind::UnwindRule> rule = fail(ErrorCode::unsupported_cpu);
   switch (memory_.layouts().arch) {

@@ -45,7 +45,8 @@ Result<ReadyToRunImage> ReadyToRunImage::open(const RuntimeMemory& memory, const
     image.thunks_.rva = memory.value<std::uint32_t>(*thunks, l.image_data_directory.virtual_address).value_or(0);
     image.thunks_.size = memory.value<std::uint32_t>(*thunks, l.image_data_directory.size).value_or(0);
   }
-  if (auto header = memory.pointer(*info, i.header); header && *header != 0) image.read_header(memory, *header);
+  if (auto header = memory.pointer(*info, i.header); header && *header != 0)
+    image.read_header(memory.constants(), *header);
   return image;
 }
 
@@ -141,16 +142,17 @@ Result<std::uint32_t> ReadyToRunImage::owner_in(const RuntimeMemory& memory, con
 
 Result<std::uint32_t> ReadyToRunImage::owner_of_funclet(const RuntimeMemory& memory, std::uint32_t rva) const {
   for (const Directory& table : exception_tables_)
-    if (auto owner = owner_in(memory, table, rva)) return owner;
+    if (auto owner = owner_in(memory.constants(), table, rva)) return owner;
   return fail(ErrorCode::not_found, rva);
 }
 
 void ReadyToRunImage::resolve_method(const RuntimeMemory& memory, std::uint32_t first_row_index,
                                      ReadyToRunCode& code) const {
-  auto first = functions_.row(memory, first_row_index);
+  const RuntimeMemory tables = memory.constants();
+  auto first = functions_.row(tables, first_row_index);
   // Later pieces of a large function follow its first row.
-  for (unsigned n = 0; first && n < kMaxFragmentRows && first->index != 0 && is_fragment(memory, base(), *first); n++)
-    first = functions_.row(memory, first->index - 1);
+  for (unsigned n = 0; first && n < kMaxFragmentRows && first->index != 0 && is_fragment(tables, base(), *first); n++)
+    first = functions_.row(tables, first->index - 1);
   if (!first) return;
   code.method_start = base() + first->function.begin;
   if (auto method = method_at_entry_point(memory, entry_points_, code.method_start)) {
@@ -173,14 +175,15 @@ Result<ReadyToRunCode> ReadyToRunImage::find(const RuntimeMemory& memory, Addres
     code.is_thunk = true;
     return code;
   }
-  auto row = functions_.find(memory, rva);
+  const RuntimeMemory tables = memory.constants();
+  auto row = functions_.find(tables, rva);
   if (!row) return fail(row.error());
   code.row = *row;
-  auto parts = hot_cold(memory, row->index);
+  auto parts = hot_cold(tables, row->index);
   if (!parts) return fail(parts.error());
   code.is_cold = parts->is_cold;
   resolve_method(memory, parts->hot, code);
-  if (parts->is_cold && row->index != parts->cold && !is_fragment(memory, base(), *row)) code.is_funclet = true;
+  if (parts->is_cold && row->index != parts->cold && !is_fragment(tables, base(), *row)) code.is_funclet = true;
   return code;
 }
 

@@ -84,8 +84,10 @@ std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::s
 }
 
 std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryReader& memory, Descriptor descriptor,
-                                                                  const RuntimeImage& image) {
+                                                                  const RuntimeImage& image,
+                                                                  const MemoryReader* constants) {
   auto runtime = std::make_shared<RuntimeFacts>();
+  runtime->constants_ = constants;
   runtime->image_ = image;
   runtime->descriptor_ = std::move(descriptor);
   runtime->layouts_ = resolve_layouts(runtime->descriptor_);
@@ -104,7 +106,7 @@ Diagnosed<std::shared_ptr<const RuntimeFacts>> RuntimeFacts::open(const MemoryRe
   const memory::CachedMemory cached_constants(constants != nullptr ? *constants : memory);
   auto descriptor = Descriptor::read(cached_constants, image.descriptor);
   if (!descriptor) return tl::unexpected(descriptor.error());
-  return from_descriptor(cached, std::move(*descriptor), image);
+  return from_descriptor(cached, std::move(*descriptor), image, constants);
 }
 
 bool RuntimeFacts::can_walk() const {

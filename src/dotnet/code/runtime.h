@@ -29,19 +29,22 @@ struct RuntimeImage {
 [[nodiscard]] std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::string_view executable);
 
 /// A runtime whose descriptor could be read. What of it is usable is told by contracts(); a runtime that lacks the
-/// code contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads.
+/// code contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads. Borrows
+/// `constants`.
 class RuntimeFacts {
  public:
   /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name what
-  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. The descriptor itself, a
-  /// constant in the runtime's data, is read through `constants` (`Target::loaded_memory`; null: `memory`).
+  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. What is constant though it
+  /// lies in data sections (the descriptor itself, the tables of precompiled code) is read through `constants`
+  /// (`Target::loaded_memory`; null: through the same memory as everything else).
   [[nodiscard]] static Diagnosed<std::shared_ptr<const RuntimeFacts>> open(const MemoryReader& memory,
                                                                            const RuntimeImage& image,
                                                                            const MemoryReader* constants = nullptr);
   /// The same from a descriptor read elsewhere (tests, files).
   [[nodiscard]] static std::shared_ptr<const RuntimeFacts> from_descriptor(const MemoryReader& memory,
                                                                            Descriptor descriptor,
-                                                                           const RuntimeImage& image = {});
+                                                                           const RuntimeImage& image = {},
+                                                                           const MemoryReader* constants = nullptr);
 
   [[nodiscard]] const RuntimeImage& image() const { return image_; }
   [[nodiscard]] const Descriptor& descriptor() const { return descriptor_; }
@@ -49,7 +52,7 @@ class RuntimeFacts {
   [[nodiscard]] const Contracts& contracts() const { return contracts_; }
   [[nodiscard]] const Supplement& supplement() const { return supplement_; }
   /// Reads this runtime's structures through `reader`; borrows both.
-  [[nodiscard]] RuntimeMemory memory(const MemoryReader& reader) const { return {reader, layouts_}; }
+  [[nodiscard]] RuntimeMemory memory(const MemoryReader& reader) const { return {reader, layouts_, constants_}; }
   /// Managed frames can be found and unwound: Thread, ExecutionManager and StackWalk are admitted.
   [[nodiscard]] bool can_walk() const;
 
@@ -59,6 +62,7 @@ class RuntimeFacts {
   Layouts layouts_;
   Contracts contracts_;
   Supplement supplement_;
+  const MemoryReader* constants_ = nullptr;
 };
 
 }  // namespace mixstack::dotnet

@@ -12,13 +12,17 @@ namespace mixstack::dotnet {
 /// `field_unavailable`; nothing else is judged here: every value is foreign.
 class RuntimeMemory {
  public:
-  RuntimeMemory(const MemoryReader& reader, const Layouts& layouts) : reader_(&reader), layouts_(&layouts) {}
+  /// `constants`, if any, reads what nobody changes once it is loaded, wherever it lies (`Target::loaded_memory`).
+  RuntimeMemory(const MemoryReader& reader, const Layouts& layouts, const MemoryReader* constants = nullptr)
+      : reader_(&reader), layouts_(&layouts), constants_(constants) {}
 
   [[nodiscard]] const MemoryReader& reader() const { return *reader_; }
   [[nodiscard]] const Layouts& layouts() const { return *layouts_; }
   [[nodiscard]] unsigned pointer_size() const { return layouts_->pointer_size; }
   /// The same layouts over other bytes (a capture's overlay).
-  [[nodiscard]] RuntimeMemory with(const MemoryReader& reader) const { return {reader, *layouts_}; }
+  [[nodiscard]] RuntimeMemory with(const MemoryReader& reader) const { return {reader, *layouts_, constants_}; }
+  /// For tables of images that are never written: some lie in data sections all the same, which cores may leave out.
+  [[nodiscard]] RuntimeMemory constants() const { return constants_ == nullptr ? *this : with(*constants_); }
 
   template <class T>
   [[nodiscard]] Result<T> value(Address base, Field field) const {
@@ -43,6 +47,7 @@ class RuntimeMemory {
  private:
   const MemoryReader* reader_;
   const Layouts* layouts_;
+  const MemoryReader* constants_;
 };
 
 }  // namespace mixstack::dotnet
