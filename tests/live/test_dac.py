@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+import cores
 import debuggee_build
 import harness
 import mixstack_dump
@@ -150,6 +151,33 @@ class EqualToClrMd(DacCase):
             names = probe(debuggee.pid, "--name", place["ip"], "--name", "0x10")["names"]
             self.assertEqual(names[place["ip"]], "System.Threading.Thread.Sleep(Int32)")
             self.assertEqual(names["0x10"], "")
+
+
+class Cores(DacCase):
+    """The runtime's own createdump, three sizes: the same frames and names as of the process."""
+
+    def compare(self, version):
+        with self.stopped(version, "funclets") as debuggee, cores.folder() as folder:
+            oracle = harness._oracle.look(debuggee.pid)
+            gdb = harness.witnesses.gdb_stacks(debuggee.pid)
+            for kind in ("u", "h", "n"):
+                core = cores.createdump(debuggee.pid, folder / "core", kind)
+                dump = mixstack_dump.dump_core(core, "--provider", "dac")
+                [runtime] = dump["process"]["runtimes"]
+                self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"), runtime["missing"])
+                faults = [d for d in stack_compare.compare_process(dump, oracle, gdb) if not d.known]
+                self.assertEqual([str(f) for f in faults], [], kind)
+                core.unlink()
+        self.assert_no_helper()
+
+    def test_core_8(self):
+        self.compare(8)
+
+    def test_core_9(self):
+        self.compare(9)
+
+    def test_core_10(self):
+        self.compare(10)
 
 
 class AnswersOfAuto(DacCase):
