@@ -13,13 +13,15 @@ namespace mixstack::unwind {
 namespace {
 
 constexpr std::size_t kRememberLimit = 64;
+// For signal handlers: compilers remember one state at a time, and a row is large.
+constexpr std::size_t kBoundedRememberLimit = 2;
 
 /// What a row says of one register. Registers beyond the CPU's count (vector registers) are not kept.
 struct Column {
+  std::int64_t value = 0;
   bool given = false;
   RegisterRuleKind kind = RegisterRuleKind::same_value;
-  std::uint64_t base = 0;
-  std::int64_t value = 0;
+  std::uint8_t base = 0;  ///< kMax and above: a register we do not track
 };
 
 struct Row {
@@ -31,6 +33,45 @@ struct Row {
   std::array<Column, Registers::kMax> columns{};
 };
 
+/// Remembered rows on the heap.
+class GrowingStack {
+ public:
+  bool push(const Row& row) {
+    if (rows_.size() >= kRememberLimit) return false;
+    rows_.push_back(row);
+    return true;
+  }
+  bool pop(Row& row) {
+    if (rows_.empty()) return false;
+    row = rows_.back();
+    rows_.pop_back();
+    return true;
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+/// Remembered rows in place.
+class BoundedStack {
+ public:
+  bool push(const Row& row) {
+    if (size_ == rows_.size()) return false;
+    rows_[size_++] = row;
+    return true;
+  }
+  bool pop(Row& row) {
+    if (size_ == 0) return false;
+    row = rows_[--size_];
+    return true;
+  }
+
+ private:
+  std::array<Row, kBoundedRememberLimit> rows_;
+  std::size_t size_ = 0;
+};
+
+template <class Remembered>
 class Interpreter {
  public:
   Interpreter(const CfiSection& section, std::uint64_t location, std::uint64_t target)
@@ -90,42 +131,36 @@ class Interpreter {
     }
   }
 
-  void offset(std::uint64_t reg, std::int64_t n) { set(reg, {true, RegisterRuleKind::at_cfa_offset, 0, n}); }
-  void value_offset(std::uint64_t reg, std::int64_t n) { set(reg, {true, RegisterRuleKind::is_cfa_offset, 0, n}); }
+  void offset(std::uint64_t reg, std::int64_t n) { set(reg, column(RegisterRuleKind::at_cfa_offset, n)); }
+  void value_offset(std::uint64_t reg, std::int64_t n) { set(reg, column(RegisterRuleKind::is_cfa_offset, n)); }
   void in_register(std::uint64_t reg, std::uint64_t other) {
-    set(reg, {true, RegisterRuleKind::in_register, other, 0});
+    set(reg, column(RegisterRuleKind::in_register, 0, other));
   }
   void expression(std::uint64_t reg, std::uint64_t block) {
     const auto pattern = match_expression(read_block(section_, block));
     if (pattern.kind == ExpressionPattern::Kind::register_offset) {
-      set(reg, {true, RegisterRuleKind::at_register_offset, pattern.reg, pattern.offset});
+      set(reg, column(RegisterRuleKind::at_register_offset, pattern.offset, pattern.reg));
     } else {
-      set(reg, {true, RegisterRuleKind::at_expression, 0, number(block)});
+      set(reg, column(RegisterRuleKind::at_expression, number(block)));
     }
   }
   void value_expression(std::uint64_t reg, std::uint64_t block) {
-    set(reg, {true, RegisterRuleKind::is_expression, 0, number(block)});
+    set(reg, column(RegisterRuleKind::is_expression, number(block)));
   }
-  void undefined(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::undefined, 0, 0}); }
-  void same_value(std::uint64_t reg) { set(reg, {true, RegisterRuleKind::same_value, 0, 0}); }
+  void undefined(std::uint64_t reg) { set(reg, column(RegisterRuleKind::undefined)); }
+  void same_value(std::uint64_t reg) { set(reg, column(RegisterRuleKind::same_value)); }
   void restore(std::uint64_t reg) {
     if (reg < register_count_) row_.columns[reg] = initial_.columns[reg];
   }
-  bool remember() {
-    if (remembered_.size() >= kRememberLimit) return false;
-    remembered_.push_back(row_);
-    return true;
-  }
-  bool restore_state() {
-    if (remembered_.empty()) return false;
-    row_ = remembered_.back();
-    remembered_.pop_back();
-    return true;
-  }
+  bool remember() { return remembered_.push(row_); }
+  bool restore_state() { return remembered_.pop(row_); }
   void toggle_ra_state() { row_.ra_is_signed = !row_.ra_is_signed; }
   void set_ra_state(bool is_signed) { row_.ra_is_signed = is_signed; }
 
  private:
+  [[nodiscard]] static Column column(RegisterRuleKind kind, std::int64_t value = 0, std::uint64_t base = 0) {
+    return {value, true, kind, static_cast<std::uint8_t>(std::min<std::uint64_t>(base, Registers::kMax))};
+  }
   void set(std::uint64_t reg, const Column& column) {
     if (reg < register_count_) row_.columns[reg] = column;
   }
@@ -141,7 +176,7 @@ class Interpreter {
   bool bad_ = false;
   Row row_;
   Row initial_;
-  std::vector<Row> remembered_;
+  Remembered remembered_;
 };
 
 bool fits(std::int64_t v) {
@@ -182,10 +217,23 @@ Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie&
     // A base we do not track makes the register unknown, not the whole row unusable.
     const bool base_known = c.base < Registers::kMax;
     rule.rules[rule.count++] = {reg, base_known ? c.kind : RegisterRuleKind::undefined,
-                                static_cast<std::uint8_t>(base_known ? c.base : 0), 0,
-                                static_cast<std::int32_t>(c.value)};
+                                base_known ? c.base : std::uint8_t{0}, 0, static_cast<std::int32_t>(c.value)};
   }
   return rule;
+}
+
+template <class Remembered>
+Result<UnwindRule> interpret(const CfiSection& section, const Cie& cie, const Fde& fde, std::uint64_t pc) {
+  if (pc < fde.pc_begin || pc >= fde.pc_end) return fail(ErrorCode::no_unwind_info, pc);
+  if (cie.ra_register >= Registers::kMax) return fail(ErrorCode::unsupported, cie.offset);
+  Interpreter<Remembered> state(section, fde.pc_begin, pc);
+  CfiDecoder decoder(section, cie, fde.pc_begin, state);
+  ErrorCode error = decoder.run(cie.instructions_begin, cie.instructions_end);
+  state.start_function();
+  if (error == ErrorCode::none) error = decoder.run(fde.instructions_begin, fde.instructions_end);
+  if (error == ErrorCode::none && state.is_bad()) error = ErrorCode::malformed;
+  if (error != ErrorCode::none) return fail(error, fde.offset);
+  return to_rule(state.row(), section, cie, fde);
 }
 
 }  // namespace
@@ -201,16 +249,11 @@ std::span<const std::byte> read_block(const CfiSection& section, std::uint64_t p
 }
 
 Result<UnwindRule> interpret_fde(const CfiSection& section, const Cie& cie, const Fde& fde, std::uint64_t pc) {
-  if (pc < fde.pc_begin || pc >= fde.pc_end) return fail(ErrorCode::no_unwind_info, pc);
-  if (cie.ra_register >= Registers::kMax) return fail(ErrorCode::unsupported, cie.offset);
-  Interpreter state(section, fde.pc_begin, pc);
-  CfiDecoder decoder(section, cie, fde.pc_begin, state);
-  ErrorCode error = decoder.run(cie.instructions_begin, cie.instructions_end);
-  state.start_function();
-  if (error == ErrorCode::none) error = decoder.run(fde.instructions_begin, fde.instructions_end);
-  if (error == ErrorCode::none && state.is_bad()) error = ErrorCode::malformed;
-  if (error != ErrorCode::none) return fail(error, fde.offset);
-  return to_rule(state.row(), section, cie, fde);
+  return interpret<GrowingStack>(section, cie, fde, pc);
+}
+
+Result<UnwindRule> interpret_fde_in_place(const CfiSection& section, const Cie& cie, const Fde& fde, std::uint64_t pc) {
+  return interpret<BoundedStack>(section, cie, fde, pc);
 }
 
 }  // namespace mixstack::unwind

@@ -13,6 +13,10 @@ namespace mixstack::unwind {
 [[nodiscard]] Result<UnwindRule> interpret_fde(const CfiSection& section, const Cie& cie, const Fde& fde,
                                                std::uint64_t pc);
 
+/// The same without allocation, for signal handlers: at most two remembered states, some 4 KiB of stack.
+[[nodiscard]] Result<UnwindRule> interpret_fde_in_place(const CfiSection& section, const Cie& cie, const Fde& fde,
+                                                        std::uint64_t pc);
+
 /// Number of an expression: the position of its length in its section and which section, so that nothing is stored.
 [[nodiscard]] constexpr std::uint64_t expression_number(CfiFlavour flavour, std::uint64_t position) {
   return position << 1 | (flavour == CfiFlavour::debug_frame ? 1 : 0);

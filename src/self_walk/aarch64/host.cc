@@ -1,0 +1,97 @@
+#include "self_walk/host.h"
+
+#include "base/byte_cursor.h"
+#include "self_walk/walk.h"
+
+// Stores the pc and sp as they are behind the call, x29, x30 (which is the pc), x19 to x28.
+asm(R"(
+  .text
+  .p2align 4
+  .globl mixstack_capture_here
+  .hidden mixstack_capture_here
+  .type mixstack_capture_here, %function
+mixstack_capture_here:
+  .cfi_startproc
+  mov x9, sp
+  stp x30, x9, [x0]
+  stp x29, x30, [x0, #16]
+  stp x19, x20, [x0, #32]
+  stp x21, x22, [x0, #48]
+  stp x23, x24, [x0, #64]
+  stp x25, x26, [x0, #80]
+  stp x27, x28, [x0, #96]
+  ret
+  .cfi_endproc
+  .size mixstack_capture_here, .-mixstack_capture_here
+)");
+
+namespace mixstack::self_walk::host {
+namespace {
+
+/// ucontext_t: the sigcontext starts at 176: fault address, x0..x30, sp, pc
+/// (Linux arch/arm64/include/uapi/asm/{ucontext,sigcontext}.h).
+constexpr std::size_t kContextRegisters = 176 + 8;
+
+[[nodiscard]] std::uint64_t context_word(const void* context, std::size_t index) {
+  std::uint64_t value;
+  std::memcpy(&value, static_cast<const std::byte*>(context) + kContextRegisters + 8 * index, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+Arch arch() { return Arch::aarch64; }
+
+Address thread_pointer() {
+  Address pointer;
+  asm("mrs %0, tpidr_el0" : "=r"(pointer));
+  return pointer;
+}
+
+std::uint64_t pac_mask() {
+  // XPACLRI (a hint: nothing happens on CPUs without authentication) takes the code out of x30. Bit 55 is clear in
+  // addresses of user space.
+  constexpr std::uint64_t kAllBits = 0xff7fffffffffffff;
+  register std::uint64_t x30 asm("x30") = kAllBits;
+  asm volatile("hint #7" : "+r"(x30));
+  return kAllBits ^ x30;
+}
+
+unwind::LightFrame light_frame(const void* context) {
+  unwind::LightFrame frame;
+  frame.fp = context_word(context, aarch64_reg::fp);
+  frame.lr = context_word(context, aarch64_reg::lr);
+  frame.sp = context_word(context, aarch64_reg::sp);
+  frame.pc = CodeAddress::exact(context_word(context, aarch64_reg::pc));
+  return frame;
+}
+
+Registers registers_of(const void* context) {
+  Registers registers(Arch::aarch64);
+  for (unsigned i = 0; i <= aarch64_reg::pc; i++) registers.set(i, context_word(context, i));
+  return registers;
+}
+
+unwind::LightFrame light_frame(const HereRegisters& here) {
+  unwind::LightFrame frame;
+  frame.pc = CodeAddress::after_call(here.values[0]);
+  frame.sp = here.values[1];
+  frame.fp = here.values[2];
+  frame.lr = here.values[3];
+  return frame;
+}
+
+Registers registers_of(const HereRegisters& here) {
+  Registers registers(Arch::aarch64);
+  registers.set_pc(here.values[0]);
+  registers.set_sp(here.values[1]);
+  registers.set(aarch64_reg::x29, here.values[2]);
+  registers.set(aarch64_reg::lr, here.values[3]);
+  for (unsigned i = 0; i < 10; i++) registers.set(aarch64_reg::x19 + i, here.values[4 + i]);
+  return registers;
+}
+
+void run(Walk& walk, unwind::LightFrame frame) { walk.steps<Arch::aarch64>(frame); }
+void run_careful(Walk& walk, Registers registers, CodeAddress pc) { walk.careful_steps(registers, pc); }
+
+}  // namespace mixstack::self_walk::host

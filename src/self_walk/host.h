@@ -1,0 +1,41 @@
+// What depends on the CPU we run on; twins in x86_64/ and aarch64/.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "mixstack/registers.h"
+#include "unwind/native_step.h"
+
+namespace mixstack::self_walk {
+
+class Walk;
+
+/// Registers of a function at the place where it called `capture_here`: return address of that call, sp after it, and
+/// those that calls preserve.
+struct HereRegisters {
+  std::array<std::uint64_t, 14> values;
+};
+extern "C" void mixstack_capture_here(HereRegisters* out);
+
+namespace host {
+
+[[nodiscard]] Arch arch();
+/// The address of the thread's control block.
+[[nodiscard]] Address thread_pointer();
+/// Bits of a return address that hold its authentication code.
+[[nodiscard]] std::uint64_t pac_mask();
+
+/// From a `ucontext_t`.
+[[nodiscard]] unwind::LightFrame light_frame(const void* context);
+[[nodiscard]] Registers registers_of(const void* context);
+/// The frame that called `mixstack_capture_here`; its pc is a return address.
+[[nodiscard]] unwind::LightFrame light_frame(const HereRegisters& here);
+[[nodiscard]] Registers registers_of(const HereRegisters& here);
+
+/// Walk::steps and Walk::careful_steps for this CPU.
+void run(Walk& walk, unwind::LightFrame frame);
+void run_careful(Walk& walk, Registers registers, CodeAddress pc);
+
+}  // namespace host
+}  // namespace mixstack::self_walk

@@ -1,0 +1,159 @@
+#include "mixstack/self_walk.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <bit>
+#include <mutex>
+#include <vector>
+
+#include "memory/system_call.h"
+#include "self_walk/thread_stacks.h"
+#include "self_walk/walk.h"
+
+// Where the main thread's stack begins (glibc); saves reading /proc/self/maps. Absent in other libcs.
+extern "C" [[gnu::weak]] void* __libc_stack_end;  // NOLINT: the name is glibc's
+
+namespace mixstack {
+namespace self_walk {
+namespace {
+
+constexpr std::size_t kLeastRules = 256, kMostRules = 4 << 20;
+constexpr std::size_t kGrowth = 4;
+constexpr Address kMostMainStack = 64 << 20;
+
+[[nodiscard]] bool is_main_thread() { return memory::system_call(SYS_gettid) == memory::system_call(SYS_getpid); }
+
+/// The bounds of the calling thread's stack, or an empty range.
+[[nodiscard]] AddressRange own_stack() {
+  if (is_main_thread() && &__libc_stack_end != nullptr && __libc_stack_end != nullptr) {
+    // Only what lies above the sp of a walk is read, so the lower bound need only keep other stacks out: the kernel
+    // maps nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
+    const Address end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0) return {end - std::min<Address>(limit.rlim_cur, kMostMainStack), end};
+  }
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* begin = nullptr;
+  std::size_t size = 0;
+  AddressRange stack;
+  if (pthread_attr_getstack(&attributes, &begin, &size) == 0)
+    stack = {reinterpret_cast<std::uintptr_t>(begin), reinterpret_cast<std::uintptr_t>(begin) + size};
+  (void)pthread_attr_destroy(&attributes);
+  return stack;
+}
+
+/// As the dynamic linker tells them to walks.
+[[nodiscard]] std::vector<LoadedObject> found_initial_objects(const ObjectFinder& finder) {
+  std::vector<LoadedObject> objects = initial_objects();
+  std::erase_if(objects, [&](LoadedObject& o) { return !finder.find(o.range.begin, o); });
+  return objects;
+}
+
+}  // namespace
+}  // namespace self_walk
+
+using self_walk::Tables;
+using self_walk::Walk;
+
+struct SelfWalker::Shared {
+  explicit Shared(const Options& options) : threads(options.threads) {}
+
+  [[nodiscard]] bool make_tables(std::size_t rules) {
+    self_walk::ObjectFinder finder;
+    auto initial = self_walk::found_initial_objects(finder);
+    auto made = std::make_unique<Tables>(rules, std::move(finder), std::move(initial));
+    if (!made->is_usable() || !threads.is_usable()) return false;
+    tables.store(made.get(), std::memory_order_release);
+    kept.push_back(std::move(made));
+    return true;
+  }
+  [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside) const {
+    const AddressRange stack = threads.find(self_walk::host::thread_pointer());
+    return Walk({probe, stack, pac_mask}, *tables.load(std::memory_order_acquire), out, begins_inside);
+  }
+
+  memory::PageProbe probe = memory::PageProbe::find_way();
+  std::uint64_t pac_mask = self_walk::host::pac_mask();
+  self_walk::ThreadStacks threads;
+  std::atomic<Tables*> tables{nullptr};
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Tables>> kept;  ///< walks may still use the older ones
+};
+
+SelfWalker::SelfWalker(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
+SelfWalker::~SelfWalker() = default;
+
+Result<std::unique_ptr<SelfWalker>> SelfWalker::create(const Options& options) {
+  if (options.rules > self_walk::kMostRules) return fail(ErrorCode::limit_exceeded, self_walk::kMostRules);
+  auto shared = std::make_unique<Shared>(options);
+  if (!shared->make_tables(std::bit_ceil(std::max(options.rules, self_walk::kLeastRules))))
+    return fail(ErrorCode::limit_exceeded, options.rules);
+  std::unique_ptr<SelfWalker> walker(new SelfWalker(std::move(shared)));
+  (void)walker->add_thread();
+  // Once outside of any handler, so that every function a walk calls is bound: the dynamic linker binds lazily, and
+  // that takes locks.
+  std::array<Address, 8> unused{};
+  (void)walker->walk_here(unused);
+  return walker;
+}
+
+SelfTrace SelfWalker::walk(const void* context, std::span<Address> out) const noexcept {
+  Walk walk = shared_->begin_walk(out, false);
+  const unwind::LightFrame frame = self_walk::host::light_frame(context);
+  self_walk::host::run(walk, frame);
+  if (walk.needs_all_registers()) {
+    walk.begin_again();
+    self_walk::host::run_careful(walk, self_walk::host::registers_of(context), frame.pc);
+  }
+  return walk.finish();
+}
+
+[[gnu::noinline]] SelfTrace SelfWalker::walk_here(std::span<Address> out) const noexcept {
+  self_walk::HereRegisters here;
+  self_walk::mixstack_capture_here(&here);
+  Walk walk = shared_->begin_walk(out, true);
+  const unwind::LightFrame frame = self_walk::host::light_frame(here);
+  self_walk::host::run(walk, frame);
+  if (walk.needs_all_registers()) {
+    walk.begin_again();
+    self_walk::host::run_careful(walk, self_walk::host::registers_of(here), frame.pc);
+  }
+  return walk.finish();
+}
+
+SelfTrace SelfWalker::walk_registers(const Registers& registers, std::span<Address> out) const noexcept {
+  if (registers.arch() != self_walk::host::arch()) return {0, StopReason::register_unknown, 0, 0, 0, 0};
+  Walk walk = shared_->begin_walk(out, false);
+  self_walk::host::run(walk, unwind::LightFrame::innermost(registers));
+  if (walk.needs_all_registers()) {
+    walk.begin_again();
+    self_walk::host::run_careful(walk, registers, CodeAddress::exact(registers.pc()));
+  }
+  return walk.finish();
+}
+
+Result<void> SelfWalker::add_thread() {
+  const AddressRange stack = self_walk::own_stack();
+  if (stack.empty()) return fail(ErrorCode::not_found);
+  if (!shared_->threads.add(self_walk::host::thread_pointer(), stack)) return fail(ErrorCode::limit_exceeded);
+  return {};
+}
+
+void SelfWalker::remove_thread() { shared_->threads.remove(self_walk::host::thread_pointer()); }
+
+Result<void> SelfWalker::refresh() {
+  const std::lock_guard lock(shared_->mutex);
+  Tables& present = *shared_->tables.load(std::memory_order_relaxed);
+  const bool is_crowded = present.replaced() > present.rules() / 4 && present.rules() < self_walk::kMostRules;
+  if (!is_crowded && !present.modules().is_full() && !present.finder().is_stale()) return {};
+  // Walks that run keep the tables they began with, so those stay. They grow fourfold: all former ones together are
+  // a third of the last.
+  if (!shared_->make_tables(is_crowded ? present.rules() * self_walk::kGrowth : present.rules()))
+    return fail(ErrorCode::limit_exceeded, present.rules());
+  return {};
+}
+
+}  // namespace mixstack

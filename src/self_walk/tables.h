@@ -1,0 +1,55 @@
+// What all walks of a process share.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "self_walk/module_records.h"
+#include "self_walk/object_finder.h"
+#include "self_walk/rule_slots.h"
+#include "self_walk/zeroed_pages.h"
+
+namespace mixstack::self_walk {
+
+/// One size of tables. Replaced by larger ones, never changed in size: a walk keeps those it began with.
+class Tables {
+ public:
+  /// `rules` is a power of two. `initial`: see initial_objects.
+  Tables(std::size_t rules, ObjectFinder finder, std::vector<LoadedObject> initial)
+      : finder_(std::move(finder)),
+        initial_(std::move(initial)),
+        first_(RuleSlots::kFirstSlots * RuleSlots::kSlotBytes, ZeroedPages::Presence::at_once),
+        second_(rules * RuleSlots::kSlotBytes, ZeroedPages::Presence::lazy),
+        slots_(first_.get(), second_.get(), rules, spilled_),
+        rules_(rules) {}
+
+  [[nodiscard]] bool is_usable() const {
+    return first_.get() != nullptr && second_.get() != nullptr && modules_.is_usable();
+  }
+  [[nodiscard]] const ObjectFinder& finder() const { return finder_; }
+  [[nodiscard]] const RuleSlots& slots() const { return slots_; }
+  [[nodiscard]] ModuleRecords& modules() { return modules_; }
+  [[nodiscard]] std::size_t rules() const { return rules_; }
+  /// Whether the image stays loaded as long as the process runs.
+  [[nodiscard]] bool is_initial(const LoadedObject& object) const {
+    for (const LoadedObject& o : initial_)
+      if (o.range == object.range) return true;
+    return false;
+  }
+  void count_replaced() { replaced_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t replaced() const { return replaced_.load(std::memory_order_relaxed); }
+
+ private:
+  ObjectFinder finder_;
+  std::vector<LoadedObject> initial_;
+  ZeroedPages first_, second_;
+  std::atomic<std::uint32_t> spilled_{0};
+  RuleSlots slots_;
+  std::size_t rules_;
+  ModuleRecords modules_;
+  std::atomic<std::size_t> replaced_{0};
+};
+
+}  // namespace mixstack::self_walk

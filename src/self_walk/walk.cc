@@ -1,0 +1,151 @@
+#include "self_walk/walk.h"
+
+#include <algorithm>
+
+#include "unwind/apply.h"
+
+namespace mixstack::self_walk {
+namespace {
+
+using unwind::LightFrame;
+
+constexpr Address kLastUserAddress = ~Address{0} >> 1;
+
+[[nodiscard]] std::uint64_t load(Address address) {
+  std::uint64_t value;
+  std::memcpy(&value, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address)), sizeof(value));
+  return value;
+}
+
+/// A saved register, or its present value where the slot is 0: a choice without a branch, for which registers a
+/// function saves is as good as random.
+[[nodiscard]] std::uint64_t saved_or(std::uint32_t slot, Address cfa, std::uint64_t present) {
+  const std::uint64_t all_if_saved = std::uint64_t{0} - static_cast<std::uint64_t>(slot != 0);
+  return present ^ ((present ^ load(cfa - slot)) & all_if_saved);
+}
+
+}  // namespace
+
+// What one step waits for of the one before is short, as in unwind::NativeStepper: return address -> slot -> CFA ->
+// return address. So everything the loop carries is in variables of its own, and what is rarely so costs one branch.
+template <Arch A>
+void Walk::steps(LightFrame frame) {
+  const RuleSlots slots = tables_.slots();
+  use_known_stack(frame.sp);
+  if (!skips_first_ && !add(frame.pc.raw())) return;
+  Address key = unwind::RuleCache::key_of(frame.pc), sp = frame.sp, fp = frame.fp, lr = frame.lr;
+  Address *out = out_.data() + trace_.count, *const end = out_.data() + out_.size();
+  Address last = last_;
+  const auto leave = [&](StopReason reason) {
+    trace_.count = static_cast<std::size_t>(out - out_.data());
+    trace_.stop = reason;
+  };
+  for (;;) {
+    PackedRule rule;
+    if (!slots.find_first<A>(key, rule)) [[unlikely]]
+      rule = look_up<A>(key);
+    Address cfa = sp + static_cast<Address>(std::int64_t{rule.cfa_offset});
+    bool is_plain = true;
+    constexpr std::uint32_t kUnusual = step_kind::kByFp | step_kind::kNotPlain | step_kind::kMayGo;
+    if ((rule.what & kUnusual << 16) != 0) [[unlikely]] {
+      if ((rule.kind() & step_kind::kMayGo) != 0 && !is_valid(rule.module())) rule = look_up_again<A>(key, rule);
+      const bool is_by_fp = (rule.kind() & step_kind::kByFp) != 0;
+      cfa = (is_by_fp ? fp : sp) + static_cast<Address>(std::int64_t{rule.cfa_offset});
+      is_plain = (rule.kind() & step_kind::kNotPlain) == 0 && (!is_by_fp || (cfa > sp && cfa - sp >= rule.depth));
+    }
+    Address ra = 0;
+    if (is_plain && cfa <= last) [[likely]] {
+      if constexpr (A == Arch::x86_64) {
+        ra = load(cfa - 8);
+      } else {
+        ra = rule.ra_slot() != 0 ? load(cfa - rule.ra_slot()) : lr;
+        if ((rule.kind() & step_kind::kSigned) != 0) ra &= ~sources_.pac_mask;
+      }
+    }
+    if (out == end) [[unlikely]]
+      return leave((rule.kind() & step_kind::kEnd) != 0 ? StopReason::end_of_stack : StopReason::max_frames);
+    if (ra - 1 < kLastUserAddress) [[likely]] {
+      fp = saved_or(rule.fp_slot(), cfa, fp);
+      sp = cfa;
+      lr = key = ra;
+      *out++ = ra;
+    } else {
+      if ((rule.kind() & step_kind::kEnd) != 0) return leave(StopReason::end_of_stack);
+      frame.pc = code_address(key);
+      frame.sp = sp, frame.fp = fp, frame.lr = lr;
+      if (!slow_step<A>(frame)) return leave(trace_.stop);
+      key = unwind::RuleCache::key_of(frame.pc);
+      sp = frame.sp, fp = frame.fp, lr = frame.lr;
+      last = last_;
+      *out++ = frame.pc.raw();
+    }
+  }
+}
+template void Walk::steps<Arch::x86_64>(LightFrame);
+template void Walk::steps<Arch::aarch64>(LightFrame);
+
+template <Arch A>
+bool Walk::slow_step(LightFrame& frame) {
+  constexpr ArchRegisters kNumbers = arch_registers(A);
+  Registers registers(A);
+  registers.set_pc(frame.pc.raw());
+  registers.set_sp(frame.sp);
+  if (frame.fp != LightFrame::kUnknownFp) registers.set_fp(frame.fp);
+  if constexpr (A == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
+  if (!general_step(frame.pc, registers)) {
+    needs_all_registers_ = trace_.stop == StopReason::register_unknown;
+    return false;
+  }
+  frame.sp = registers.sp();
+  frame.fp = registers.is_known(kNumbers.fp) ? registers.fp() : LightFrame::kUnknownFp;
+  frame.lr = A == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
+  return true;
+}
+
+void Walk::begin_again() {
+  trace_.count = 0;
+  trace_.stop = StopReason::end_of_stack;
+  needs_all_registers_ = false;
+}
+
+void Walk::careful_steps(Registers& registers, CodeAddress pc) {
+  use_known_stack(registers.sp());
+  if (!skips_first_ && !add(pc.raw())) return;
+  while (general_step(pc, registers))
+    if (!add(pc.raw())) return;
+}
+
+bool Walk::general_step(CodeAddress& pc, Registers& registers) {
+  trace_.probed_frames++;
+  const auto rule = general_rule(pc);
+  if (!rule) return stop(rule.error());
+  const Address sp = registers.sp();
+  const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
+  if (!caller) return stop(caller.error());
+  if (caller->is_end_of_stack) return stop(StopReason::end_of_stack);
+  // A handler may have a stack of its own, above or below the one it interrupted.
+  if (caller->cfa <= sp && !(caller->cfa == sp && pc.is_exact()) && !rule->is_signal_frame)
+    return stop(StopReason::stack_not_advancing);
+  if (caller->pc.raw() > kLastUserAddress) return stop(StopReason::bad_return_address);
+  pc = caller->pc;
+  if (size_ == 0 || rule->is_signal_frame) use_known_stack(registers.sp());
+  return true;
+}
+
+bool Walk::stop(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::register_unknown:
+      return stop(StopReason::register_unknown);
+    case ErrorCode::unreadable_memory:
+      return stop(StopReason::unreadable_memory);
+    case ErrorCode::no_unwind_info:
+    case ErrorCode::not_found:
+      return stop(StopReason::no_unwind_info);
+    case ErrorCode::bad_return_address:
+      return stop(StopReason::bad_return_address);
+    default:
+      return stop(StopReason::malformed_unwind_info);
+  }
+}
+
+}  // namespace mixstack::self_walk

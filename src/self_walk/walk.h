@@ -1,0 +1,127 @@
+// One walk, on the stack of whoever walks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "mixstack/self_walk.h"
+#include "self_walk/host.h"
+#include "self_walk/probed_memory.h"
+#include "self_walk/tables.h"
+#include "unwind/compact_row.h"
+#include "unwind/rule.h"
+
+namespace mixstack::self_walk {
+
+/// Signal-safe throughout: no allocation, no locks, no calls beyond memcpy, `_dl_find_object` and raw system calls.
+/// `steps` is the way of nearly all walks: pc, sp and frame pointer only. A rule that is based on another register
+/// ends it with `needs_all_registers`; then `careful_steps` begins anew with all of them.
+class Walk {
+ public:
+  struct Sources {
+    memory::PageProbe probe;
+    AddressRange stack;  ///< known bounds of the thread's stack, or empty
+    std::uint64_t pac_mask;
+  };
+  /// `begins_inside`: the first frame is our own caller's callee and is left out.
+  Walk(const Sources& sources, Tables& tables, std::span<Address> out, bool begins_inside)
+      : sources_(sources), tables_(tables), memory_(sources.probe), out_(out), skips_first_(begins_inside) {
+    valid_[0] = tables.modules().initial();
+  }
+
+  template <Arch A>
+  void steps(unwind::LightFrame frame);
+  void careful_steps(Registers& registers, CodeAddress pc);
+  [[nodiscard]] bool needs_all_registers() const { return needs_all_registers_; }
+  void begin_again();
+  [[nodiscard]] SelfTrace finish() const {
+    SelfTrace trace = trace_;
+    // Each frame but the one the walk began with was found by a step.
+    const auto found = static_cast<std::uint32_t>(trace.count - (skips_first_ || trace.count == 0 ? 0 : 1));
+    trace.plain_frames = found - std::min(found, trace.probed_frames);
+    trace.pages_probed = memory_.pages_probed();
+    return trace;
+  }
+
+ private:
+  using UnwindRule = unwind::UnwindRule;
+
+  /// Where the unwind information of a code location lies.
+  struct Site {
+    unwind::CfiSection section;
+    unwind::Fde fde;
+    const unwind::InitialRow* initial = nullptr;
+    std::uint16_t module = ModuleRecords::kNone;  ///< kNone: its rules may not be kept
+  };
+
+  void use_known_stack(Address sp) {
+    // Below sp a stack need not be there yet.
+    const bool is_inside = sp >= sources_.stack.begin && sp < sources_.stack.end;
+    low_ = is_inside ? sp : 0;
+    size_ = is_inside ? sources_.stack.end - sp : 0;
+    last_ = size_ >= sizeof(Address) ? sources_.stack.end - sizeof(Address) : 0;
+  }
+  [[nodiscard]] StackView view() const {
+    return {low_, reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(low_)),
+            static_cast<std::size_t>(size_), &memory_};
+  }
+  [[nodiscard]] bool is_valid(std::uint16_t module) const {
+    return (valid_[module / 64 % valid_.size()] >> (module % 64) & 1) != 0;
+  }
+  /// Of modules that may be unloaded: whether the one a rule was kept for is still there.
+  [[nodiscard]] bool validate(std::uint16_t module, CodeAddress pc);
+  [[nodiscard]] const ModuleRecord* module_at(Address pc, std::uint16_t& index);
+  [[nodiscard]] Result<Site> site_at(CodeAddress pc);
+  [[nodiscard]] Result<Address> entry_at(const ModuleRecord& module, Address pc);
+  [[nodiscard]] bool entry_is_readable(Address entry, const ModuleRecord& module);
+  /// Keys of rules tell exact addresses by their highest bit, which no address of user space has.
+  [[nodiscard]] static bool is_exact(Address key) { return key >> 63 != 0; }
+  [[nodiscard]] static CodeAddress code_address(Address key) {
+    return is_exact(key) ? CodeAddress::exact(~key) : CodeAddress::after_call(key);
+  }
+  /// A rule that is not in the small table.
+  template <Arch A>
+  [[nodiscard]] PackedRule look_up(Address key);
+  /// Validates the module of a rule that was found; finds another rule when it has gone.
+  template <Arch A>
+  [[nodiscard]] PackedRule look_up_again(Address key, PackedRule found);
+  template <Arch A>
+  [[nodiscard]] PackedRule make_rule(Address key);
+  [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
+  [[nodiscard]] Result<UnwindRule> trampoline_rule(CodeAddress pc);
+  /// One step by the general rule. False when the walk is over.
+  [[nodiscard]] bool general_step(CodeAddress& pc, Registers& registers);
+  template <Arch A>
+  [[nodiscard]] bool slow_step(unwind::LightFrame& frame);
+
+  /// Answer false, for the steps to return.
+  bool stop(StopReason reason) {
+    trace_.stop = reason;
+    return false;
+  }
+  bool stop(const Error& error);
+  [[nodiscard]] bool add(Address pc) {
+    if (trace_.count == out_.size()) return stop(StopReason::max_frames);
+    out_[trace_.count++] = pc;
+    return true;
+  }
+
+  Sources sources_;
+  Tables& tables_;
+  ProbedMemory memory_;
+  std::span<Address> out_;
+  SelfTrace trace_;
+  Address low_ = 0;  ///< plain loads are made in [low_, low_ + size_)
+  std::uint64_t size_ = 0;
+  Address last_ = 0;  ///< the last word there, 0: none
+  bool skips_first_;
+  bool needs_all_registers_ = false;
+  std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};
+  std::optional<ModuleRecord> unkept_;  ///< of a module that cannot be kept
+  Address initial_at_ = 0;
+  std::optional<unwind::InitialRow> initial_;  ///< of the CIE at `initial_at_`
+};
+
+}  // namespace mixstack::self_walk

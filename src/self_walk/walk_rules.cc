@@ -1,0 +1,167 @@
+// Rules that are not kept yet: from the dynamic linker to the entry of the unwind information to the rule.
+#include <algorithm>
+
+#include "self_walk/walk.h"
+#include "unwind/cfi_interpreter.h"
+#include "unwind/signal_trampoline.h"
+
+namespace mixstack::self_walk {
+namespace {
+
+using unwind::CompactKind;
+
+[[nodiscard]] std::span<const std::byte> bytes_at(Address address, std::uint64_t size) {
+  return {reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(size)};
+}
+
+/// Expressions of one section, while a rule that refers to them is executed.
+class SectionExpressions final : public unwind::ExpressionPool {
+ public:
+  explicit SectionExpressions(const unwind::CfiSection& section) : section_(section) {}
+  [[nodiscard]] std::span<const std::byte> expression(std::uint32_t number) const override {
+    return unwind::read_block(section_, number >> 1);
+  }
+
+ private:
+  const unwind::CfiSection& section_;
+};
+
+}  // namespace
+
+bool Walk::validate(std::uint16_t module, CodeAddress pc) {
+  LoadedObject object;
+  if (module >= tables_.modules().size()) return false;
+  if (!tables_.finder().find(pc.lookup(), object) || !tables_.modules()[module].is(object, memory_)) return false;
+  valid_[module / 64] |= std::uint64_t{1} << (module % 64);
+  return true;
+}
+
+const ModuleRecord* Walk::module_at(Address pc, std::uint16_t& index) {
+  LoadedObject object;
+  index = ModuleRecords::kNone;
+  if (!tables_.finder().find(pc, object)) return nullptr;
+  ModuleRecords& modules = tables_.modules();
+  index = modules.find(object, memory_);
+  if (index == ModuleRecords::kNone) {
+    unkept_ = ModuleRecord::read(object, tables_.is_initial(object), memory_);
+    if (!unkept_->has_identity()) return &*unkept_;
+    index = modules.add(*unkept_);
+    if (index == ModuleRecords::kNone) return &*unkept_;
+  }
+  valid_[index / 64] |= std::uint64_t{1} << (index % 64);
+  return &modules[index];
+}
+
+/// Binary search in the table of .eh_frame_hdr: the last entry at or below `pc`. Answers the address of its FDE.
+Result<Address> Walk::entry_at(const ModuleRecord& module, Address pc) {
+  const auto key = static_cast<std::int64_t>(pc - module.eh_frame_hdr);
+  std::uint64_t low = 0, high = module.count;
+  std::int32_t code = 0, entry = 0;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (!memory_.load(module.table + middle * 8, code)) return fail(ErrorCode::unreadable_memory, module.table);
+    if (code <= key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return fail(ErrorCode::no_unwind_info, pc);
+  if (!memory_.load(module.table + (low - 1) * 8 + 4, entry)) return fail(ErrorCode::unreadable_memory, module.table);
+  return module.eh_frame_hdr + static_cast<Address>(std::int64_t{entry});
+}
+
+/// Whether all bytes of the entry, as its length says, are there; what reads it later only looks at those.
+bool Walk::entry_is_readable(Address entry, const ModuleRecord& module) {
+  constexpr std::uint64_t kLongestHead = 20;
+  if (entry < module.eh_frame || entry >= module.range.end) return false;
+  std::uint32_t length = 0;
+  if (!memory_.load(entry, length)) return false;
+  // 64-bit entries do not occur in .eh_frame below 4 GiB; refusing them keeps sizes small.
+  if (length >= 0xfffffff0u) return false;
+  const std::uint64_t size = std::max<std::uint64_t>(length + std::uint64_t{4}, kLongestHead);
+  return memory_.is_readable(entry, std::min<std::uint64_t>(size, module.range.end - entry));
+}
+
+Result<Walk::Site> Walk::site_at(CodeAddress pc) {
+  Site site;
+  const Address address = pc.lookup();
+  const ModuleRecord* module = module_at(address, site.module);
+  if (module == nullptr) return fail(ErrorCode::not_found, address);
+  if (module->count == 0) return fail(ErrorCode::no_unwind_info, address);
+  const auto at = entry_at(*module, address);
+  if (!at) return fail(at.error());
+  if (!entry_is_readable(*at, *module)) return fail(ErrorCode::unreadable_memory, *at);
+  site.section.arch = host::arch();
+  site.section.address = module->eh_frame;
+  site.section.bytes = bytes_at(module->eh_frame, module->range.end - module->eh_frame);
+  const auto entry = unwind::read_entry(site.section, *at - module->eh_frame);
+  if (!entry) return fail(entry.error());
+  if (entry->is_cie || entry->is_terminator) return fail(ErrorCode::malformed, *at);
+  const Address cie = module->eh_frame + entry->cie_offset;
+  if (!initial_ || initial_at_ != cie) {
+    if (!entry_is_readable(cie, *module)) return fail(ErrorCode::unreadable_memory, cie);
+    auto initial = unwind::read_initial_row(site.section, entry->cie_offset);
+    if (!initial) return fail(initial.error());
+    initial_ = *initial;
+    initial_at_ = cie;
+  }
+  site.initial = &*initial_;
+  const auto fde = unwind::read_fde(site.section, *entry, initial_->cie);
+  if (!fde) return fail(fde.error());
+  if (address < fde->pc_begin || address >= fde->pc_end) return fail(ErrorCode::no_unwind_info, address);
+  site.fde = *fde;
+  return site;
+}
+
+template <Arch A>
+PackedRule Walk::look_up(Address key) {
+  PackedRule rule;
+  if (!tables_.slots().find_second(key, rule)) return make_rule<A>(key);
+  return rule;
+}
+
+template <Arch A>
+PackedRule Walk::look_up_again(Address key, PackedRule found) {
+  return validate(found.module(), code_address(key)) ? found : make_rule<A>(key);
+}
+
+template <Arch A>
+PackedRule Walk::make_rule(Address key) {
+  const CodeAddress pc = code_address(key);
+  const auto site = site_at(pc);
+  // The general step looks for code that is known without unwind information, and says what is wrong.
+  if (!site) return {0, 0, 0, step_kind::kNotPlain << 16};
+  trace_.rules_found++;
+  unwind::CompactRule row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
+  row.depth = *std::max_element(row.slots.begin(), row.slots.end());
+  const bool is_kept = site->module != ModuleRecords::kNone;
+  const bool may_go = is_kept && !tables_.modules()[site->module].is_initial;
+  const auto rule = PackedRule::from<A>(row, pc, site->module, may_go);
+  if (is_kept && tables_.slots().put<A>(key, rule)) tables_.count_replaced();
+  return rule;
+}
+template PackedRule Walk::look_up<Arch::x86_64>(Address);
+template PackedRule Walk::look_up<Arch::aarch64>(Address);
+template PackedRule Walk::look_up_again<Arch::x86_64>(Address, PackedRule);
+template PackedRule Walk::look_up_again<Arch::aarch64>(Address, PackedRule);
+
+Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
+  const auto site = site_at(pc);
+  if (!site) {
+    auto trampoline = trampoline_rule(pc);
+    return trampoline ? trampoline : fail(site.error());
+  }
+  const auto row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
+  if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
+  return unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
+}
+
+Result<unwind::UnwindRule> Walk::trampoline_rule(CodeAddress pc) {
+  const std::uint64_t size = unwind::kSignalTrampolineBytes;
+  if (!memory_.is_readable(pc.raw(), size)) return fail(ErrorCode::bad_return_address, pc.raw());
+  if (auto rule = unwind::match_signal_trampoline(host::arch(), bytes_at(pc.raw(), size))) return *rule;
+  return fail(ErrorCode::no_unwind_info, pc.raw());
+}
+
+}  // namespace mixstack::self_walk

@@ -1,0 +1,23 @@
+// Memory straight from the kernel.
+#pragma once
+
+#include <cstddef>
+
+namespace mixstack::self_walk {
+
+/// Zeros. Pages come into being when they are first touched, which may happen in a signal handler, or all at once.
+class ZeroedPages {
+ public:
+  enum class Presence : bool { lazy, at_once };
+  ZeroedPages(std::size_t size, Presence presence);
+  ~ZeroedPages();
+  ZeroedPages(const ZeroedPages&) = delete;
+  ZeroedPages& operator=(const ZeroedPages&) = delete;
+  [[nodiscard]] void* get() const { return memory_; }  ///< null when there was none to be had
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t size_;
+};
+
+}  // namespace mixstack::self_walk

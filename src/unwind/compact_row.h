@@ -1,0 +1,27 @@
+// One row of call frame information in compact form, found without allocation: for walks inside signal handlers, which
+// can keep no table of their own making.
+#pragma once
+
+#include <optional>
+
+#include "unwind/cfi_compiler.h"
+#include "unwind/cfi_section.h"
+#include "unwind/compact_rule.h"
+
+namespace mixstack::unwind {
+
+/// A CIE with the first row of its functions, kept by the caller from look-up to look-up: neighbours share it.
+struct InitialRow {
+  Cie cie;
+  CfiCompiler::State state;
+};
+/// Errors as `read_cie`.
+[[nodiscard]] Result<InitialRow> read_initial_row(const CfiSection& section, std::uint64_t cie_offset);
+
+/// The rule at `pc`, which `fde` must cover: the one that the compiled table has for it. Of kind `interpret` where the
+/// row has no compact form or the instructions are broken. The derived fields but `origin` are left zero. Signal-safe:
+/// allocates nothing, reads the entry's bytes only.
+[[nodiscard]] CompactRule compact_row(const CfiSection& section, const InitialRow& initial, const Fde& fde,
+                                      std::uint64_t pc);
+
+}  // namespace mixstack::unwind
