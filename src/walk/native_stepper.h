@@ -22,6 +22,8 @@ class NativeStepper final : public FrameStepper {
   [[nodiscard]] std::string_view name() const override { return "cfi"; }
   [[nodiscard]] bool claim(Frame& frame) override;
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+  /// What a step from there executes; errors as unwind::NativeStepper::rule_at.
+  [[nodiscard]] Result<unwind::UnwindRule> rule_at(CodeAddress pc) const { return engine_.rule_at(pc); }
 
  private:
   unwind::NativeStepper engine_;

@@ -1,0 +1,4 @@
+// Under the name SymtabAPI gives it.
+#pragma once
+
+#include "Symtab.h"

@@ -1,0 +1,168 @@
+// One frame of a call stack (manual, class Frame), and trees of frames (the original's frame.h).
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basetypes.h"
+
+namespace Dyninst::Stackwalker {
+
+class Walker;
+class FrameStepper;
+class FrameAccess;
+struct FrameOrigin;
+
+/// A snapshot of a stack frame: a value that outlives the walk, the process and, but for names, the Walker. Frames that
+/// a walk made also carry, unseen, all registers known then, so that a walk can go on from them.
+class Frame {
+ public:
+  Frame();
+  explicit Frame(Walker* walker);
+  /// To be deleted by the caller. Null, with err_badparam, without a walker.
+  static Frame* newFrame(Dyninst::MachRegisterVal ra, Dyninst::MachRegisterVal sp, Dyninst::MachRegisterVal fp,
+                         Walker* walker);
+
+  /// Same RA, SP and FP found in the same places, of the same thread and Walker.
+  [[nodiscard]] bool operator==(const Frame& other) const;
+
+  /// Where control is (top of the stack) or will return to.
+  [[nodiscard]] Dyninst::MachRegisterVal getRA() const;
+  void setRA(Dyninst::MachRegisterVal value);
+  [[nodiscard]] Dyninst::MachRegisterVal getSP() const;
+  void setSP(Dyninst::MachRegisterVal value);
+  /// The frame pointer register while the frame's code runs; 0 where it is not known.
+  [[nodiscard]] Dyninst::MachRegisterVal getFP() const;
+  void setFP(Dyninst::MachRegisterVal value);
+  void setThread(THR_ID thread);
+  /// Says that the frame was interrupted (signal handler, instrumentation) instead of having called.
+  void setNonCall();
+
+  [[nodiscard]] bool isTopFrame() const;
+  [[nodiscard]] bool isBottomFrame() const;
+  /// RA, SP and FP are all set.
+  [[nodiscard]] bool isFrameComplete() const;
+
+  [[nodiscard]] location_t getRALocation() const;
+  void setRALocation(location_t newval);
+  [[nodiscard]] location_t getSPLocation() const;
+  void setSPLocation(location_t newval);
+  [[nodiscard]] location_t getFPLocation() const;
+  void setFPLocation(location_t newval);
+
+  /// By the Walker's SymbolLookup. False with err_nosymbol (and `str` as it was) when nothing is known.
+  bool getName(std::string& str) const;
+  /// The lookup's object: by default a SymtabAPI::Symbol that lives as long as the Walker, or null.
+  bool getObject(void*& obj) const;
+  /// The library around the frame, the offset in it, and by default its SymtabAPI::Symtab, which lives as long as the
+  /// Walker. err_nofile when the code is in no library (a JIT's).
+  bool getLibOffset(std::string& lib, Dyninst::Offset& offset, void*& symtab) const;
+
+  [[nodiscard]] Walker* getWalker() const;
+  [[nodiscard]] THR_ID getThread() const;
+  /// What found this frame; null for the top of the stack and frames made by hand.
+  [[nodiscard]] FrameStepper* getStepper() const;
+  /// The frame was interrupted: it made no call. (The manual's sentence has it the other way round; this is what the
+  /// original does.)
+  [[nodiscard]] bool nonCall() const;
+
+ private:
+  friend class FrameAccess;
+  [[nodiscard]] bool lookUp(std::string& name, void*& value) const;
+
+  enum : unsigned { kHasRA = 1, kHasSP = 2, kHasFP = 4, kTop = 8, kBottom = 16, kNonCall = 32, kExact = 64 };
+  MachRegisterVal ra_ = 0, sp_ = 0, fp_ = 0;
+  location_t ra_location_, sp_location_, fp_location_;
+  unsigned flags_ = 0;
+  Walker* walker_ = nullptr;
+  std::weak_ptr<const void> walker_life_;
+  FrameStepper* stepper_ = nullptr;
+  THR_ID thread_ = NULL_THR_ID;
+  std::shared_ptr<const FrameOrigin> origin_;
+};
+
+/// True if a < b.
+typedef bool (*frame_cmp_t)(const Frame& a, const Frame& b);
+[[nodiscard]] bool frame_addr_cmp(const Frame& a, const Frame& b);
+[[nodiscard]] bool frame_lib_offset_cmp(const Frame& a, const Frame& b);
+[[nodiscard]] bool frame_symname_cmp(const Frame& a, const Frame& b);
+/// By source line where line numbers are known, else by address.
+[[nodiscard]] bool frame_lineno_cmp(const Frame& a, const Frame& b);
+
+class FrameNode;
+struct frame_cmp_wrapper {
+  frame_cmp_t f = nullptr;
+  /// Frames by `f`; frames before threads before strings.
+  [[nodiscard]] bool operator()(const FrameNode* a, const FrameNode* b) const;
+};
+typedef std::set<FrameNode*, frame_cmp_wrapper> frame_set_t;
+
+/// A node of a CallTree. Owned by its parent, the head by the tree.
+class FrameNode {
+ public:
+  explicit FrameNode(frame_cmp_wrapper compare);
+  FrameNode(frame_cmp_wrapper compare, std::string text);
+  FrameNode(const FrameNode&) = delete;
+  FrameNode& operator=(const FrameNode&) = delete;
+  ~FrameNode();
+
+  [[nodiscard]] bool isFrame() const { return kind_ == Kind::frame; }
+  [[nodiscard]] bool isThread() const { return kind_ == Kind::thread; }
+  [[nodiscard]] bool isHead() const { return kind_ == Kind::head; }
+  [[nodiscard]] bool isString() const { return kind_ == Kind::string; }
+  /// Null unless it is a frame.
+  [[nodiscard]] const Frame* getFrame() const { return isFrame() ? &frame_ : nullptr; }
+  [[nodiscard]] Frame* getFrame() { return isFrame() ? &frame_ : nullptr; }
+  [[nodiscard]] THR_ID getThread() const { return isThread() ? thread_ : NULL_THR_ID; }
+  [[nodiscard]] std::string frameString() const { return text_; }
+  /// The thread's stack is not whole.
+  [[nodiscard]] bool hadError() const { return isThread() && had_error_; }
+  [[nodiscard]] const frame_set_t& getChildren() const { return children_; }
+  [[nodiscard]] frame_set_t& getChildren() { return children_; }
+  [[nodiscard]] const FrameNode* getParent() const { return parent_; }
+  [[nodiscard]] FrameNode* getParent() { return parent_; }
+  /// Takes ownership. A child that is there already (by the comparison) is deleted.
+  void addChild(FrameNode* child);
+  [[nodiscard]] Walker* getWalker() { return walker_; }
+  [[nodiscard]] const Walker* getWalker() const { return walker_; }
+
+ private:
+  friend class CallTree;
+  friend struct frame_cmp_wrapper;
+  enum class Kind { frame, thread, string, head };
+
+  frame_set_t children_;
+  FrameNode* parent_ = nullptr;
+  Kind kind_ = Kind::head;
+  Frame frame_;
+  THR_ID thread_ = NULL_THR_ID;
+  Walker* walker_ = nullptr;
+  bool had_error_ = false;
+  std::string text_;
+};
+
+/// Many stacks as one tree: the head's children are the outermost frames, a leaf is a thread.
+class CallTree {
+ public:
+  explicit CallTree(frame_cmp_t compare = frame_addr_cmp);
+  ~CallTree();
+  CallTree(const CallTree&) = delete;
+  CallTree& operator=(const CallTree&) = delete;
+
+  [[nodiscard]] FrameNode* getHead() const { return head_.get(); }
+  /// The child of `parent` that stands for the frame, made if there is none.
+  FrameNode* addFrame(const Frame& frame, FrameNode* parent);
+  FrameNode* addThread(THR_ID thread, FrameNode* parent, Walker* walker, bool err_stack);
+  [[nodiscard]] frame_cmp_t getComparator();
+  [[nodiscard]] frame_cmp_wrapper getCompareWrapper();
+  /// `stack` as walkStack fills it.
+  void addCallStack(const std::vector<Frame>& stack, THR_ID thread, Walker* walker, bool err_stack);
+
+ private:
+  std::unique_ptr<FrameNode> head_;
+  frame_cmp_wrapper compare_;
+};
+
+}  // namespace Dyninst::Stackwalker

@@ -1,0 +1,148 @@
+// How to walk through one kind of stack frame (manual, class FrameStepper), and the default steppers.
+#pragma once
+
+#include <utility>
+
+#include "basetypes.h"
+#include "procstate.h"
+
+namespace Dyninst::Stackwalker {
+
+class Walker;
+class Frame;
+class StepperGroup;
+class WalkerAccess;
+
+typedef enum { gcf_success, gcf_stackbottom, gcf_not_me, gcf_error } gcframe_ret_t;
+
+/// Users may derive their own. What one answers is checked: a caller whose stack pointer does not advance is not
+/// believed. An exception that leaves it counts as gcf_error.
+class FrameStepper {
+ public:
+  explicit FrameStepper(Walker* w);
+  virtual ~FrameStepper();
+  FrameStepper(const FrameStepper&) = delete;
+  FrameStepper& operator=(const FrameStepper&) = delete;
+
+  /// Sets at least RA, SP and FP of `out` when it answers gcf_success.
+  virtual gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) = 0;
+  /// Lower numbers are asked first.
+  virtual unsigned getPriority() const = 0;
+  virtual const char* getName() const = 0;
+
+  virtual ProcessState* getProcessState();
+  virtual Walker* getWalker();
+  virtual void newLibraryNotification(LibAddrPair* libaddr, lib_change_t change);
+  /// As it stands, adds the stepper to the group for all addresses.
+  virtual void registerStepperGroup(StepperGroup* steppergroup);
+
+  // The manual's numbers are between 0x1000 and 0x2000, the original's are these.
+  static constexpr unsigned stackbottom_priority = 0x10000;
+  static constexpr unsigned sighandler_priority = 0x10020;
+  static constexpr unsigned debugstepper_priority = 0x10040;
+  static constexpr unsigned frame_priority = 0x10050;
+  static constexpr unsigned analysis_priority = 0x10058;
+  static constexpr unsigned wanderer_priority = 0x10060;
+
+ protected:
+  Walker* walker;
+
+ private:
+  friend class WalkerAccess;
+};
+
+/// What is known of a function's frame.
+class FrameFuncHelper {
+ public:
+  typedef enum { unknown_t = 0, no_frame, standard_frame, savefp_only_frame } frame_type;
+  typedef enum { unknown_s = 0, unset_frame, halfset_frame, set_frame } frame_state;
+  typedef std::pair<frame_type, frame_state> alloc_frame_t;
+  explicit FrameFuncHelper(ProcessState* proc) : proc_(proc) {}
+  virtual ~FrameFuncHelper() = default;
+  virtual alloc_frame_t allocatesFrame(Address addr) = 0;
+
+ protected:
+  ProcessState* proc_;
+};
+
+/// Evidence for return addresses found by looking through the stack.
+class WandererHelper {
+ public:
+  typedef enum { unknown_s = 0, in_func, outside_func } pc_state;
+  explicit WandererHelper(ProcessState* proc) : proc_(proc) {}
+  virtual ~WandererHelper() = default;
+  /// Whether a call ends at `addr`; `target` is 0 for indirect calls.
+  virtual bool isPrevInstrACall(Address addr, Address& target);
+  virtual pc_state isPCInFunc(Address func_entry, Address pc);
+  /// Only direct calls of the function itself count.
+  virtual bool requireExactMatch();
+
+ protected:
+  ProcessState* proc_;
+};
+
+/// Functions that keep a frame pointer.
+class FrameFuncStepper : public FrameStepper {
+ public:
+  /// A helper, if any, is asked first and stays the caller's.
+  explicit FrameFuncStepper(Walker* w, FrameFuncHelper* helper = nullptr) : FrameStepper(w), helper_(helper) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return frame_priority; }
+  const char* getName() const override { return "FrameFuncStepper"; }
+
+ private:
+  FrameFuncHelper* helper_;
+};
+
+/// Functions with unwind information: call frame information of native code, the runtime's unwind codes of managed.
+class DebugStepper : public FrameStepper {
+ public:
+  explicit DebugStepper(Walker* w) : FrameStepper(w) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return debugstepper_priority; }
+  const char* getName() const override { return "DebugStepper"; }
+};
+
+/// Looks through the stack for a return address; the last resort, and may be wrong.
+class StepperWanderer : public FrameStepper {
+ public:
+  /// Helpers, if any, stay the caller's.
+  explicit StepperWanderer(Walker* w, WandererHelper* whelper = nullptr, FrameFuncHelper* fhelper = nullptr)
+      : FrameStepper(w), wanderer_(whelper), function_(fhelper) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return wanderer_priority; }
+  const char* getName() const override { return "StepperWanderer"; }
+
+ private:
+  WandererHelper* wanderer_;
+  FrameFuncHelper* function_;
+};
+
+/// The code a signal handler returns to: the caller is what the signal interrupted.
+class SigHandlerStepper : public FrameStepper {
+ public:
+  explicit SigHandlerStepper(Walker* w) : FrameStepper(w) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return sighandler_priority; }
+  const char* getName() const override { return "SigHandlerStepper"; }
+};
+
+/// Knows the outermost frames: programs' entry points and threads' first functions.
+class BottomOfStackStepper : public FrameStepper {
+ public:
+  explicit BottomOfStackStepper(Walker* w) : FrameStepper(w) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return stackbottom_priority; }
+  const char* getName() const override { return "BottomOfStackStepper"; }
+};
+
+/// Functions without unwind information, by their machine code from the entry on.
+class AnalysisStepper : public FrameStepper {
+ public:
+  explicit AnalysisStepper(Walker* w) : FrameStepper(w) {}
+  gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
+  unsigned getPriority() const override { return analysis_priority; }
+  const char* getName() const override { return "AnalysisStepper"; }
+};
+
+}  // namespace Dyninst::Stackwalker

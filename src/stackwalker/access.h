@@ -1,0 +1,113 @@
+// What the API's classes hide from their users and share with each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stackwalker/engine.h"
+#include "stackwalker/frame.h"
+#include "stackwalker/framestepper.h"
+#include "stackwalker/procstate.h"
+#include "stackwalker/steppergroup.h"
+#include "stackwalker/symlookup.h"
+#include "stackwalker/walker.h"
+
+namespace Dyninst::SymtabAPI {
+class SymtabStore;
+}
+
+namespace Dyninst::Stackwalker {
+
+using mixstack::stackwalker::Engine;
+using mixstack::stackwalker::Place;
+
+/// Behind a Frame that a walk made.
+struct FrameOrigin {
+  std::weak_ptr<Engine> engine;
+  std::uint64_t capture_id = 0;
+  Place place;
+};
+
+/// The default steppers of a Walker.
+struct DefaultSteppers {
+  explicit DefaultSteppers(Walker* w) : bottom(w), signal(w), debug(w), frame(w), analysis(w), wanderer(w) {}
+  BottomOfStackStepper bottom;
+  SigHandlerStepper signal;
+  DebugStepper debug;
+  FrameFuncStepper frame;
+  AnalysisStepper analysis;
+  StepperWanderer wanderer;
+  [[nodiscard]] std::vector<FrameStepper*> all() { return {&bottom, &signal, &debug, &frame, &analysis, &wanderer}; }
+};
+
+struct Walker::Parts {
+  std::shared_ptr<const void> life = std::make_shared<char>();  ///< expires with the Walker: frames ask
+  std::unique_ptr<DefaultSteppers> defaults;                    ///< null: the user wanted none
+  std::unique_ptr<SymbolLookup> lookup;
+  std::unique_ptr<StepperGroup> group;
+  bool own_group = false;           ///< made by us
+  bool own_lookup = false;          ///< the default one, made by us
+  unsigned depth = 0;               ///< of walks inside walks
+  std::uint64_t scope_capture = 0;  ///< the capture taken in the outermost of them
+  std::shared_ptr<SymtabAPI::SymtabStore> symtabs;
+  std::unique_ptr<ProcessState> proc;  ///< goes last: the others may ask it
+};
+
+class WalkerAccess {
+ public:
+  [[nodiscard]] static Walker::Parts& parts(const Walker& walker) { return *walker.parts_; }
+  [[nodiscard]] static Walker* make(std::unique_ptr<ProcessState> proc, std::unique_ptr<StepperGroup> group,
+                                    std::unique_ptr<SymbolLookup> lookup, bool default_steppers);
+  static void adopt(FrameStepper& stepper, Walker* walker);
+  static void adopt(SymbolLookup& lookup, Walker* walker) { lookup.walker = walker; }
+  static void adopt(StepperGroup& group, Walker* walker) { group.walker = walker; }
+  static void adopt(ProcessState& proc, Walker* walker) { proc.walker = walker; }
+
+  /// The engine over a process, opened when first asked for. Null with the error set. Opened anew after an exec.
+  [[nodiscard]] static std::shared_ptr<Engine> engine(ProcessState* proc);
+  [[nodiscard]] static std::shared_ptr<Engine> engine(const Walker* walker);
+  static void forget_engine(ProcessState& proc) { proc.engine_.reset(); }
+  /// Captures a thread and tells the group which libraries came and went. Null with the error set.
+  [[nodiscard]] static std::shared_ptr<Engine> capture(Walker& walker, THR_ID thread);
+  /// The default thread for NULL_THR_ID; NULL_THR_ID with the error set when there is none.
+  [[nodiscard]] static THR_ID actual_thread(Walker& walker, THR_ID thread);
+
+  [[nodiscard]] static Dyninst::ProcControlAPI::Process::ptr make_process(
+      std::shared_ptr<mixstack::target::DebuggedProcess> process);
+  [[nodiscard]] static const std::shared_ptr<mixstack::target::DebuggedProcess>& debugged(
+      const Dyninst::ProcControlAPI::Process& process) {
+    return process.process_;
+  }
+  [[nodiscard]] static std::shared_ptr<SymtabAPI::SymtabStore> symtabs(const Walker* walker);
+};
+
+class FrameAccess {
+ public:
+  [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
+                                  FrameStepper* stepper);
+  static void mark_top(Frame& frame) { frame.flags_ |= Frame::kTop; }
+  static void mark_bottom(Frame& frame) { frame.flags_ |= Frame::kBottom; }
+  static void set_stepper(Frame& frame, FrameStepper* stepper) { frame.stepper_ = stepper; }
+  static void adopt(Frame& frame, Walker* walker);
+  /// The walker is still there.
+  [[nodiscard]] static bool is_alive(const Frame& frame) { return !frame.walker_life_.expired(); }
+  /// The address to look up: inside the call for return addresses.
+  [[nodiscard]] static Address lookup_address(const Frame& frame);
+  /// The frame in the engine's terms, over a capture of its thread: the one it comes from if that is still held, else a
+  /// new one. Nothing, with the error set, for frames of another Walker and threads that are gone.
+  [[nodiscard]] static std::optional<Place> place(Walker& walker, const Frame& frame);
+  /// The same as far as it can be told without a capture.
+  [[nodiscard]] static std::shared_ptr<const FrameOrigin> origin(const Frame& frame) { return frame.origin_; }
+  /// What the walk found, unless the user has changed it since.
+  [[nodiscard]] static bool is_as_found(const Frame& frame);
+};
+
+[[nodiscard]] mixstack::Arch engine_arch(Architecture arch);
+[[nodiscard]] Architecture public_arch(mixstack::Arch arch);
+[[nodiscard]] MachRegister public_register(mixstack::Arch arch, unsigned dwarf_number);
+/// The DWARF number, or nothing for registers of another CPU.
+[[nodiscard]] std::optional<unsigned> engine_register(mixstack::Arch arch, MachRegister reg);
+[[nodiscard]] location_t public_location(mixstack::Arch arch, const mixstack::stackwalker::Location& location);
+
+}  // namespace Dyninst::Stackwalker

@@ -1,0 +1,209 @@
+#include "stackwalker/engine.h"
+
+#include <array>
+
+#include "arch/call_site.h"
+
+namespace mixstack::stackwalker {
+namespace {
+
+constexpr auto kStopTimeout = std::chrono::milliseconds(1000);
+
+Location in_register(unsigned reg) { return {Location::Kind::in_register, 0, reg}; }
+
+/// Values of the innermost frame are still in their registers.
+void locate_innermost(Place& place) {
+  const ArchRegisters numbers = arch_registers(place.registers.arch());
+  place.ra = in_register(numbers.pc);
+  place.sp = in_register(numbers.sp);
+  place.fp = in_register(numbers.fp);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> Engine::open(std::unique_ptr<Target> target) {
+  auto session = session::ProcessSession::open(std::move(target));
+  if (!session) return fail(session.error());
+  auto* own = static_cast<session::ProcessSession*>(session->release());
+  std::shared_ptr<Engine> engine(new Engine(std::unique_ptr<session::ProcessSession>(own)));
+  auto regions = engine->target().regions();
+  if (!regions) return fail(regions.error());
+  engine->mappings_ = file_mappings(*regions);
+  return engine;
+}
+
+/// Memory of the JIT comes and goes, files rarely.
+std::vector<Engine::Mapping> Engine::file_mappings(const std::vector<Region>& regions) {
+  std::vector<Mapping> list;
+  for (const Region& r : regions)
+    if (r.executable && r.inode != 0 && !r.path.starts_with("/memfd:")) list.push_back({r.range, r.inode});
+  return list;
+}
+
+Result<bool> Engine::refresh(const std::vector<Region>& regions) {
+  std::vector<Mapping> now = file_mappings(regions);
+  if (now == mappings_) return false;
+  walk_.reset();
+  capture_id_ = 0;
+  if (auto read = session_->refresh(); !read) return fail(read.error());
+  mappings_ = std::move(now);
+  return true;
+}
+
+Result<bool> Engine::refresh() {
+  auto regions = target().regions();
+  if (!regions) return fail(regions.error());
+  return refresh(*regions);
+}
+
+Result<void> Engine::begin(Capture capture, std::vector<Region> regions) {
+  WalkOptions options;
+  options.keep_registers = true;
+  walk_ = std::make_unique<Walker::Implementation>(session_->parts(), std::move(capture), std::move(regions), options);
+  return {};
+}
+
+Result<void> Engine::capture(ThreadId tid) {
+  // The walk borrows what the session knows of its runtimes, which belongs to one capture.
+  walk_.reset();
+  capture_id_ = 0;
+  auto regions = target().regions();
+  if (!regions) return fail(regions.error());
+  if (auto read = refresh(*regions); !read) return fail(read.error());
+  DumpOptions options;
+  options.threads = {tid};
+  options.stop_timeout = kStopTimeout;
+  auto capture = session_->capture(options);
+  if (!capture) return fail(capture.error());
+  if (capture->threads.empty()) return fail(ErrorCode::no_such_thread, tid);
+  const Error error = capture->threads.front().error;
+  if (!capture->threads.front().captured)
+    return fail(error.code == ErrorCode::none ? Error{ErrorCode::no_such_thread, 0, tid} : error);
+  if (auto begun = begin(std::move(*capture), std::move(*regions)); !begun) return begun;
+  capture_id_ = ++last_id_;
+  return {};
+}
+
+/// For questions about addresses while no thread is captured.
+Result<void> Engine::ensure_parts() {
+  if (walk_) return {};
+  auto regions = target().regions();
+  if (!regions) return fail(regions.error());
+  Capture nothing;
+  nothing.arch = target().info().arch;
+  return begin(std::move(nothing), std::move(*regions));
+}
+
+const ThreadCapture* Engine::thread() const {
+  return walk_ && !walk_->capture.threads.empty() ? &walk_->capture.threads.front() : nullptr;
+}
+
+ThreadId Engine::captured_thread() const {
+  const ThreadCapture* captured = thread();
+  return captured != nullptr ? captured->tid : 0;
+}
+
+WalkedStack Engine::walk() {
+  WalkedStack stack;
+  const ThreadCapture* captured = thread();
+  if (captured == nullptr) return stack;
+  Trace trace = std::move(walk_->walk.walk(*captured).trace);
+  stack.stop = trace.stop;
+  stack.error = trace.stop_error;
+  stack.places.reserve(trace.frames.size());
+  for (const Frame& frame : trace.frames) {
+    Place place;
+    place.frame = frame;
+    if (frame.registers != 0 && frame.registers <= trace.registers.size())
+      place.registers = trace.registers[frame.registers - 1];
+    place.frame.registers = place.frame.evidence = 0;
+    if (stack.places.empty()) {
+      locate_innermost(place);
+    } else {
+      locate(stack.places.back(), place);
+    }
+    stack.places.push_back(std::move(place));
+  }
+  return stack;
+}
+
+std::optional<Place> Engine::initial() {
+  const ThreadCapture* captured = thread();
+  if (captured == nullptr) return std::nullopt;
+  Cursor cursor = walk_->walk.walker().initial(walk_->walk.input_for(*captured));
+  Place place{cursor.registers, cursor.frame, {}, {}, {}};
+  locate_innermost(place);
+  return place;
+}
+
+Frame Engine::classify(Address address) {
+  if (!ensure_parts()) return Frame{.pc = CodeAddress::exact(address)};
+  ThreadInput input;
+  input.registers = Registers(target().info().arch);
+  input.registers.set_pc(address);
+  return walk_->walk.walker().initial(input).frame;
+}
+
+Place Engine::place_at(const Registers& registers, bool interrupted) {
+  Place place;
+  place.registers = registers;
+  const CodeAddress pc = interrupted ? CodeAddress::exact(registers.pc()) : CodeAddress::after_call(registers.pc());
+  place.frame = classify(pc.lookup());
+  place.frame.pc = pc;
+  place.frame.sp = registers.sp();
+  place.frame.is_interrupted = interrupted;
+  place.frame.found_by = StepperId::none;
+  return place;
+}
+
+Engine::Step Engine::step(const Place& from) {
+  const ThreadCapture* captured = thread();
+  if (captured == nullptr) return {StepStatus::failed, {ErrorCode::no_such_thread, 0, 0}, {}};
+  Cursor cursor{from.registers, from.frame};
+  const StepOutcome outcome = walk_->walk.walker().step(cursor, walk_->walk.input_for(*captured));
+  Step step{outcome.status, outcome.error, {}};
+  if (outcome.status == StepStatus::caller) {
+    step.caller.registers = cursor.registers;
+    step.caller.frame = cursor.frame;
+    locate(from, step.caller);
+    return step;
+  }
+  if (outcome.status != StepStatus::failed) return step;
+  Trace end;
+  end.frames = {from.frame};
+  end.stop = outcome.error.code == ErrorCode::no_unwind_info ? StopReason::no_unwind_info : StopReason::max_frames;
+  walk_->walk.judge_stop(end);
+  if (end.stop == StopReason::end_of_stack) step.status = StepStatus::end_of_stack;
+  return step;
+}
+
+bool Engine::is_outermost(const Place& at) { return step(at).status == StepStatus::end_of_stack; }
+
+bool Engine::read_word(Address address, std::uint64_t& word) {
+  const ThreadCapture* captured = thread();
+  return captured != nullptr && walk_->walk.input_for(*captured).stack.word(address, word);
+}
+
+bool Engine::follows_call(Address return_address, Address& target) {
+  target = 0;
+  std::array<std::byte, arch::kMaxCallLength> before{};
+  if (!ensure_parts() || return_address < before.size()) return false;
+  if (!walk_->walk.memory().read_exact(return_address - before.size(), before)) return false;
+  const auto call = arch::call_before(this->target().info().arch, before, return_address);
+  if (call) target = call->target.value_or(0);
+  return call.has_value();
+}
+
+SymbolInfo Engine::name(const Frame& frame) {
+  if (!ensure_parts()) return {};
+  return walk_->symbolizer.symbols()[walk_->symbolizer.name(frame)];
+}
+
+std::optional<Address> Engine::function_start(Address address) {
+  const Frame frame = classify(address);
+  if (frame.kind == FrameKind::managed && frame.method_start != 0) return frame.method_start;
+  if (frame.kind != FrameKind::native) return std::nullopt;
+  return walk_->elf.function_start(frame);
+}
+
+}  // namespace mixstack::stackwalker

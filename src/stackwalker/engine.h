@@ -1,0 +1,110 @@
+// What the StackwalkerAPI's classes need of mixstack: a session over a target, the capture being walked, single steps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/process_session.h"
+
+namespace mixstack::stackwalker {
+
+/// Where a register's value was found.
+struct Location {
+  enum class Kind : std::uint8_t { unknown, memory, in_register } kind = Kind::unknown;
+  Address address = 0;  ///< of memory
+  unsigned reg = 0;     ///< of in_register: its DWARF number
+};
+
+/// A frame with all that is known of it.
+struct Place {
+  Registers registers;
+  Frame frame;
+  Location ra, sp, fp;
+};
+
+struct WalkedStack {
+  std::vector<Place> places;  ///< innermost first
+  StopReason stop = StopReason::not_captured;
+  Error error;
+};
+
+/// The ways to find a caller that have a stepper of their own in the StackwalkerAPI.
+enum class Method : std::uint8_t { unwind_info, signal, frame_pointer, prologue, scan };
+
+/// Keeps one capture of one thread at a time; walking and stepping happen on its copied bytes, so the target runs
+/// meanwhile. Not thread-safe.
+class Engine {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<Engine>> open(std::unique_ptr<Target> target);
+
+  [[nodiscard]] Target& target() { return session_->target(); }
+  [[nodiscard]] const object::ModuleMap& modules() { return session_->parts().modules; }
+  [[nodiscard]] symbolize::SymbolTables& tables() { return *session_->parts().tables; }
+  /// Reads the modules again if the mappings of files have changed; true if so. Ends the capture then.
+  [[nodiscard]] Result<bool> refresh();
+
+  /// Replaces the capture. Errors: those of the target; the thread's own, if it could not be captured.
+  [[nodiscard]] Result<void> capture(ThreadId tid);
+  /// Number of the capture, 0: none.
+  [[nodiscard]] std::uint64_t capture_id() const { return capture_id_; }
+  [[nodiscard]] ThreadId captured_thread() const;
+
+  /// The whole captured thread by the whole engine: both witnesses of each transition between native and managed code.
+  [[nodiscard]] WalkedStack walk();
+  /// The innermost frame of the captured thread.
+  [[nodiscard]] std::optional<Place> initial();
+  /// A frame that was not walked to. `interrupted`: it did not call.
+  [[nodiscard]] Place place_at(const Registers& registers, bool interrupted);
+
+  struct Step {
+    StepStatus status = StepStatus::failed;
+    Error error;
+    Place caller;
+  };
+  /// By the chain of steppers, as `Walker::step`.
+  [[nodiscard]] Step step(const Place& from);
+  /// By one mechanism alone. Not mine: it does not apply.
+  [[nodiscard]] Step step_by(Method method, const Place& from);
+  /// No caller: the unwind information says so, or it is a program's or thread's first function.
+  [[nodiscard]] bool is_outermost(const Place& at);
+  /// Does a call end at the address? (Its target is 0 for indirect calls.)
+  [[nodiscard]] bool follows_call(Address return_address, Address& target);
+  [[nodiscard]] bool read_word(Address address, std::uint64_t& word);
+
+  [[nodiscard]] SymbolInfo name(const Frame& frame);
+  /// The frame description of an address: what code lies there.
+  [[nodiscard]] Frame classify(Address address);
+  /// First address of the function around it, if a symbol tells.
+  [[nodiscard]] std::optional<Address> function_start(Address address);
+
+ private:
+  explicit Engine(std::unique_ptr<session::ProcessSession> session) : session_(std::move(session)) {}
+  struct Mapping {
+    AddressRange range;
+    std::uint64_t inode = 0;
+    friend bool operator==(const Mapping&, const Mapping&) = default;
+  };
+  [[nodiscard]] static std::vector<Mapping> file_mappings(const std::vector<Region>& regions);
+  [[nodiscard]] Result<bool> refresh(const std::vector<Region>& regions);
+  [[nodiscard]] Result<void> ensure_parts();
+  [[nodiscard]] Result<void> begin(Capture capture, std::vector<Region> regions);
+  [[nodiscard]] const ThreadCapture* thread() const;
+  void locate(const Place& from, Place& to);
+  [[nodiscard]] bool locate_by_rule(const Place& from, Place& to);
+  void locate_by_record(const Place& from, Place& to);
+  [[nodiscard]] Step checked(const Place& from, Cursor next, const StepOutcome& outcome);
+  [[nodiscard]] Step ask(std::string_view stepper, const Place& from);
+  [[nodiscard]] Step scan(const Place& from);
+  [[nodiscard]] bool is_signal_frame(const Place& at);
+
+  std::unique_ptr<session::ProcessSession> session_;
+  std::vector<Mapping> mappings_;
+  std::unique_ptr<Walker::Implementation> walk_;  ///< over the capture
+  std::uint64_t capture_id_ = 0;
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace mixstack::stackwalker

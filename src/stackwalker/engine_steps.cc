@@ -1,0 +1,162 @@
+// Single steps by one mechanism, and where a step found its values.
+#include <algorithm>
+
+#include "stackwalker/engine.h"
+#include "unwind/apply.h"
+
+namespace mixstack::stackwalker {
+namespace {
+
+constexpr Address kWord = 8;
+constexpr unsigned kScanWords = 256;  // as many as the original looks at
+
+Location in_memory(Address address) { return {Location::Kind::memory, address, 0}; }
+
+/// What a rule says of a register; `unchanged` is where its value was found for the callee.
+Location location_of(const unwind::SavedLocation& saved, const Location& unchanged) {
+  using Kind = unwind::SavedLocation::Kind;
+  switch (saved.kind) {
+    case Kind::memory:
+      return in_memory(saved.address);
+    case Kind::in_register:
+      return {Location::Kind::in_register, 0, saved.reg};
+    case Kind::unchanged:
+      return unchanged;
+    case Kind::unknown:
+    case Kind::computed:
+      break;
+  }
+  return {};
+}
+
+bool is_by_rule(StepperId id) {
+  return id == StepperId::eh_frame || id == StepperId::debug_frame || id == StepperId::signal_frame;
+}
+
+Engine::Step not_mine() { return {StepStatus::not_mine, {}, {}}; }
+
+}  // namespace
+
+bool Engine::locate_by_rule(const Place& from, Place& to) {
+  if (from.frame.module == kNoModule || !is_by_rule(to.frame.found_by)) return false;
+  const auto rule = walk_->walk.native().rule_at(from.frame.pc);
+  if (!rule) return false;
+  const ArchRegisters numbers = arch_registers(from.registers.arch());
+  const StackView stack = walk_->walk.input_for(*thread()).stack;
+  const auto where = [&](unsigned reg, const Location& unchanged) {
+    return location_of(unwind::saved_location(*rule, reg, from.registers, from.frame.pc, stack), unchanged);
+  };
+  to.ra = where(rule->ra_register, {Location::Kind::in_register, 0, rule->ra_register});
+  to.fp = where(numbers.fp, from.fp);
+  // Without a rule of its own the caller's sp is computed, and lies nowhere.
+  if (rule->is_signal_frame) to.sp = where(numbers.sp, {});
+  return true;
+}
+
+/// Frame records and x86's return addresses: believed only where memory holds exactly the values found.
+void Engine::locate_by_record(const Place& from, Place& to) {
+  const Registers& registers = from.registers;
+  const Address ra = to.frame.pc.raw();
+  std::uint64_t word = 0;
+  if (registers.arch() == Arch::x86_64 && !to.frame.pc.is_exact() && to.frame.sp > kWord &&
+      read_word(to.frame.sp - kWord, word) && word == ra)
+    to.ra = in_memory(to.frame.sp - kWord);
+  const ArchRegisters numbers = arch_registers(registers.arch());
+  if (!registers.is_known(numbers.fp) || !to.registers.is_known(numbers.fp)) return;
+  const Address fp = registers.fp();
+  const bool is_record = fp >= from.frame.sp && fp < to.frame.sp && read_word(fp + kWord, word) && word == ra &&
+                         read_word(fp, word) && word == to.registers.fp();
+  if (!is_record) return;
+  to.ra = in_memory(fp + kWord);
+  to.fp = in_memory(fp);
+}
+
+void Engine::locate(const Place& from, Place& to) {
+  to.ra = to.sp = to.fp = {};
+  if (thread() == nullptr || locate_by_rule(from, to)) return;
+  locate_by_record(from, to);
+}
+
+/// Does what one stepper proposes make sense? The same questions a whole walk asks.
+Engine::Step Engine::checked(const Place& from, Cursor next, const StepOutcome& outcome) {
+  Step step{outcome.status, outcome.error, {}};
+  if (outcome.status != StepStatus::caller) return step;
+  const ArchRegisters numbers = arch_registers(next.registers.arch());
+  const Address sp = next.registers.is_known(numbers.sp) ? next.registers.sp() : outcome.sp_at_least;
+  const bool may_stay = from.frame.is_interrupted && next.registers.arch() == Arch::aarch64;
+  if (!outcome.caller_interrupted && (sp < from.frame.sp || (sp == from.frame.sp && !may_stay)))
+    return {StepStatus::failed, {ErrorCode::stack_not_advancing, 0, sp}, {}};
+  if (next.registers.pc() == 0) return {StepStatus::end_of_stack, {}, {}};
+  step.caller = place_at(next.registers, outcome.caller_interrupted);
+  step.caller.frame.sp = sp;
+  step.caller.frame.found_by = outcome.stepper;
+  step.caller.frame.trust = std::max(from.frame.trust, outcome.trust);
+  if (step.caller.frame.kind == FrameKind::undescribed && !outcome.caller_interrupted)
+    return {StepStatus::failed, {ErrorCode::bad_return_address, 0, next.registers.pc()}, {}};
+  locate(from, step.caller);
+  return step;
+}
+
+Engine::Step Engine::ask(std::string_view stepper, const Place& from) {
+  const ThreadCapture* captured = thread();
+  walk::FrameStepper* one = captured != nullptr ? walk_->walk.stepper(stepper) : nullptr;
+  if (one == nullptr) return not_mine();
+  Cursor cursor{from.registers, from.frame};
+  const StepOutcome outcome = one->step(cursor, walk_->walk.input_for(*captured));
+  return checked(from, cursor, outcome);
+}
+
+bool Engine::is_signal_frame(const Place& at) {
+  if (at.frame.module == kNoModule) return false;
+  const auto rule = walk_->walk.native().rule_at(at.frame.pc);
+  return rule && rule->is_signal_frame;
+}
+
+Engine::Step Engine::scan(const Place& from) {
+  for (unsigned i = 0; i < kScanWords; i++) {
+    const Address slot = from.frame.sp + i * kWord;
+    std::uint64_t word = 0;
+    if (!read_word(slot, word)) return {StepStatus::failed, {ErrorCode::unreadable_memory, 0, slot}, {}};
+    Address called = 0;
+    if (!follows_call(word, called)) continue;
+    Cursor next{Registers(from.registers.arch()), {}};
+    next.registers.set_pc(word);
+    next.registers.set_sp(slot + kWord);
+    StepOutcome outcome{.status = StepStatus::caller, .stepper = StepperId::scan, .trust = Trust::inferred};
+    Step step = checked(from, next, outcome);
+    if (step.status != StepStatus::caller) continue;
+    const auto own = function_start(from.frame.pc.lookup());
+    // A direct call of another function did not make this frame.
+    if (called != 0 && own && called != *own && function_start(called) != own) continue;
+    step.caller.ra = in_memory(slot);
+    return step;
+  }
+  return not_mine();
+}
+
+Engine::Step Engine::step_by(Method method, const Place& from) {
+  if (thread() == nullptr) return not_mine();
+  switch (method) {
+    case Method::unwind_info: {
+      if (from.frame.kind == FrameKind::native) return is_signal_frame(from) ? not_mine() : ask("cfi", from);
+      if (from.frame.kind == FrameKind::undescribed) return ask("copied code", from);
+      Step managed = step(from);
+      const bool is_mine = managed.status != StepStatus::caller || managed.caller.frame.trust < Trust::frame_pointer;
+      return is_mine ? managed : not_mine();
+    }
+    case Method::signal:
+      if (is_signal_frame(from)) return ask("cfi", from);
+      return ask("signal trampoline", from);
+    case Method::frame_pointer:
+      return ask("frame pointer", from);
+    case Method::prologue:
+      return ask("prologue", from);
+    case Method::scan: {
+      Step known = ask("undescribed", from);
+      return known.status == StepStatus::caller ? known : scan(from);
+    }
+  }
+  return not_mine();
+}
+
+}  // namespace mixstack::stackwalker

@@ -1,0 +1,174 @@
+#include "stackwalker/frame.h"
+
+#include "stackwalker/access.h"
+#include "stackwalker/error_map.h"
+
+namespace Dyninst::Stackwalker {
+
+Frame::Frame() = default;
+Frame::Frame(Walker* walker) { FrameAccess::adopt(*this, walker); }
+
+Frame* Frame::newFrame(MachRegisterVal ra, MachRegisterVal sp, MachRegisterVal fp, Walker* walker) {
+  if (walker == nullptr) {
+    setLastError(err_badparam, "newFrame: no Walker");
+    return nullptr;
+  }
+  auto frame = std::make_unique<Frame>(walker);
+  frame->setRA(ra);
+  frame->setSP(sp);
+  frame->setFP(fp);
+  return frame.release();
+}
+
+bool Frame::operator==(const Frame& other) const {
+  return ra_ == other.ra_ && sp_ == other.sp_ && fp_ == other.fp_ && ra_location_ == other.ra_location_ &&
+         sp_location_ == other.sp_location_ && fp_location_ == other.fp_location_ && walker_ == other.walker_ &&
+         thread_ == other.thread_;
+}
+
+MachRegisterVal Frame::getRA() const { return ra_; }
+void Frame::setRA(MachRegisterVal value) {
+  ra_ = value;
+  flags_ |= kHasRA;
+}
+MachRegisterVal Frame::getSP() const { return sp_; }
+void Frame::setSP(MachRegisterVal value) {
+  sp_ = value;
+  flags_ |= kHasSP;
+}
+MachRegisterVal Frame::getFP() const { return fp_; }
+void Frame::setFP(MachRegisterVal value) {
+  fp_ = value;
+  flags_ |= kHasFP;
+}
+void Frame::setThread(THR_ID thread) { thread_ = thread; }
+void Frame::setNonCall() { flags_ |= kNonCall | kExact; }
+
+bool Frame::isTopFrame() const { return (flags_ & kTop) != 0; }
+bool Frame::isBottomFrame() const { return (flags_ & kBottom) != 0; }
+bool Frame::isFrameComplete() const { return (flags_ & (kHasRA | kHasSP | kHasFP)) == (kHasRA | kHasSP | kHasFP); }
+
+location_t Frame::getRALocation() const { return ra_location_; }
+void Frame::setRALocation(location_t newval) { ra_location_ = newval; }
+location_t Frame::getSPLocation() const { return sp_location_; }
+void Frame::setSPLocation(location_t newval) { sp_location_ = newval; }
+location_t Frame::getFPLocation() const { return fp_location_; }
+void Frame::setFPLocation(location_t newval) { fp_location_ = newval; }
+
+Walker* Frame::getWalker() const { return walker_life_.expired() ? nullptr : walker_; }
+THR_ID Frame::getThread() const { return thread_; }
+FrameStepper* Frame::getStepper() const { return walker_life_.expired() ? nullptr : stepper_; }
+bool Frame::nonCall() const { return (flags_ & kNonCall) != 0; }
+
+bool Frame::lookUp(std::string& name, void*& value) const {
+  Walker* walker = getWalker();
+  if (walker == nullptr || (flags_ & kHasRA) == 0)
+    return failed(err_badparam, "the frame has no address, or its Walker is gone");
+  SymbolLookup* lookup = walker->getSymbolLookup();
+  if (lookup == nullptr) return failed(err_nosymlookup, nullptr);
+  std::string found;
+  void* object = nullptr;
+  try {
+    if (!lookup->lookupAtAddr(FrameAccess::lookup_address(*this), found, object)) {
+      if (getLastError() == 0) setLastError(err_nosymbol);
+      return false;
+    }
+  } catch (...) {
+    return failed(err_internal, "the SymbolLookup threw an exception");
+  }
+  name = std::move(found);
+  value = object;
+  return true;
+}
+
+bool Frame::getName(std::string& str) const {
+  clearLastError();
+  std::string name;
+  void* value = nullptr;
+  if (!lookUp(name, value)) return false;
+  if (name.empty()) return failed(err_nosymbol, nullptr);
+  str = std::move(name);
+  return true;
+}
+
+bool Frame::getObject(void*& obj) const {
+  clearLastError();
+  std::string name;
+  void* value = nullptr;
+  if (!lookUp(name, value)) {
+    // "NULL if no symbol is found" is an answer, too.
+    if (getLastError() != err_nosymbol) return false;
+    value = nullptr;
+  }
+  obj = value;
+  return true;
+}
+
+// --- what the walk hides in it ---------------------------------------------------------------------------------------
+
+void FrameAccess::adopt(Frame& frame, Walker* walker) {
+  frame.walker_ = walker;
+  if (walker != nullptr) frame.walker_life_ = WalkerAccess::parts(*walker).life;
+}
+
+Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
+                        FrameStepper* stepper) {
+  Frame frame(walker);
+  const mixstack::Arch arch = place.registers.arch();
+  frame.setRA(place.frame.pc.raw());
+  frame.setSP(place.frame.sp);
+  frame.setFP(place.registers.value_or_zero(mixstack::arch_registers(arch).fp));
+  frame.ra_location_ = public_location(arch, place.ra);
+  frame.sp_location_ = public_location(arch, place.sp);
+  frame.fp_location_ = public_location(arch, place.fp);
+  if (place.frame.pc.is_exact()) frame.flags_ |= Frame::kExact;
+  if (place.frame.is_interrupted && place.frame.found_by != mixstack::StepperId::initial)
+    frame.flags_ |= Frame::kNonCall;
+  frame.thread_ = tid;
+  frame.stepper_ = stepper;
+  frame.origin_ = std::make_shared<const FrameOrigin>(FrameOrigin{engine, engine->capture_id(), place});
+  return frame;
+}
+
+Address FrameAccess::lookup_address(const Frame& frame) {
+  const bool is_exact = (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0;
+  return is_exact || frame.ra_ == 0 ? frame.ra_ : frame.ra_ - 1;
+}
+
+bool FrameAccess::is_as_found(const Frame& frame) {
+  if (!frame.origin_) return false;
+  const Place& place = frame.origin_->place;
+  const unsigned fp = mixstack::arch_registers(place.registers.arch()).fp;
+  return frame.ra_ == place.frame.pc.raw() && frame.sp_ == place.frame.sp &&
+         frame.fp_ == place.registers.value_or_zero(fp);
+}
+
+std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame) {
+  if (frame.getWalker() != &walker) {
+    setLastError(err_badparam, "the frame belongs to another Walker, or to none");
+    return std::nullopt;
+  }
+  if ((frame.flags_ & (Frame::kHasRA | Frame::kHasSP)) != (Frame::kHasRA | Frame::kHasSP)) {
+    setLastError(err_badparam, "the frame has no RA or SP");
+    return std::nullopt;
+  }
+  auto engine = WalkerAccess::engine(&walker);
+  if (!engine) return std::nullopt;
+  const bool is_own = frame.origin_ && frame.origin_->engine.lock() == engine;
+  const std::uint64_t held = engine->capture_id();
+  const Walker::Parts& parts = WalkerAccess::parts(walker);
+  const THR_ID tid = frame.thread_;
+  const bool is_of_thread = tid == NULL_THR_ID || tid == static_cast<THR_ID>(engine->captured_thread());
+  const bool is_of_walk = parts.depth != 0 && parts.scope_capture == held && is_of_thread;
+  const bool is_held = held != 0 && ((is_own && frame.origin_->capture_id == held) || is_of_walk);
+  if (!is_held) engine = WalkerAccess::capture(walker, frame.thread_);
+  if (!engine) return std::nullopt;
+  if (is_own && is_as_found(frame)) return frame.origin_->place;
+  mixstack::Registers registers(engine->target().info().arch);
+  registers.set_pc(frame.ra_);
+  registers.set_sp(frame.sp_);
+  if ((frame.flags_ & Frame::kHasFP) != 0) registers.set_fp(frame.fp_);
+  return engine->place_at(registers, (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0);
+}
+
+}  // namespace Dyninst::Stackwalker

@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "stackwalker/access.h"
+#include "stackwalker/error_map.h"
+#include "stackwalker/library_changes.h"
+#include "stackwalker/mapped_libraries.h"
+#include "target/debug/link_map_list.h"
+
+namespace Dyninst::Stackwalker {
+namespace {
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_library(const mixstack::object::Module& module) {
+  return module.kind != mixstack::object::ModuleKind::other && (module.has_file || module.path == "[vdso]");
+}
+
+LibAddrPair pair_of(const mixstack::object::Module& module) { return {module.path, module.load_bias}; }
+
+/// The C library by the names that glibc (libc.so.6, libc-2.31.so) and musl (ld-musl-x86_64.so.1) use.
+bool is_libc(std::string_view name) {
+  return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("ld-musl-");
+}
+
+bool is_libthread(std::string_view name) {
+  return name.starts_with("libpthread.so") || name.starts_with("libpthread-");
+}
+
+mixstack::ModuleIndex find_executable(Engine& engine) {
+  const auto modules = engine.modules().modules();
+  const std::string& path = engine.target().info().executable;
+  const auto at = std::find_if(modules.begin(), modules.end(), [&](const auto& m) { return m.path == path; });
+  return at == modules.end() ? mixstack::kNoModule : static_cast<mixstack::ModuleIndex>(at - modules.begin());
+}
+
+mixstack::Result<Address> find_trap(Engine& engine) {
+  const mixstack::ModuleIndex executable = find_executable(engine);
+  const auto image = engine.modules().image(executable);
+  if (!image) return mixstack::fail(image.error());
+  mixstack::target::LinkMapList list(engine.target().info().program_headers, (*image)->segments().size());
+  return list.trap(engine.target().memory());
+}
+
+template <class Predicate>
+bool find_library(LibraryState& libraries, Predicate predicate, LibAddrPair& out) {
+  std::vector<LibAddrPair> all;
+  if (!libraries.getLibraries(all)) return false;
+  for (const LibAddrPair& library : all) {
+    if (!predicate(base_name(library.first))) continue;
+    out = library;
+    return true;
+  }
+  return failed(err_nofile, "no such library is loaded");
+}
+
+}  // namespace
+
+LibraryState::LibraryState(ProcessState* parent) : procstate(parent) {}
+LibraryState::~LibraryState() = default;
+
+bool LibraryState::getLibc(LibAddrPair& lc) { return find_library(*this, is_libc, lc); }
+
+bool LibraryState::getLibthread(LibAddrPair& lt) {
+  std::vector<LibAddrPair> all;
+  if (!getLibraries(all)) return false;
+  for (const LibAddrPair& library : all) {
+    if (!is_libthread(base_name(library.first))) continue;
+    lt = library;
+    return true;
+  }
+  // glibc since 2.34 and musl have the threads in libc itself.
+  return getLibc(lt);
+}
+
+MappedLibraries::MappedLibraries(ProcessState* parent) : LibraryState(parent) {}
+MappedLibraries::~MappedLibraries() = default;
+
+bool MappedLibraries::getLibraryAtAddr(Address addr, LibAddrPair& lib) {
+  const auto engine = WalkerAccess::engine(procstate);
+  if (!engine) return false;
+  const mixstack::ModuleIndex index = engine->modules().find(addr);
+  if (index == mixstack::kNoModule || !is_library(engine->modules().modules()[index]))
+    return failed(err_nofile, "no library at this address");
+  lib = pair_of(engine->modules().modules()[index]);
+  return true;
+}
+
+bool MappedLibraries::getLibraries(std::vector<LibAddrPair>& libs, bool allow_refresh) {
+  const auto engine = WalkerAccess::engine(procstate);
+  if (!engine) return false;
+  if (allow_refresh) {
+    if (const auto read = engine->refresh(); !read) {
+      set_error(read.error(), "read the list of libraries");
+      return false;
+    }
+  }
+  libs.clear();
+  for (const auto& module : engine->modules().modules())
+    if (is_library(module)) libs.push_back(pair_of(module));
+  return true;
+}
+
+void MappedLibraries::notifyOfUpdate() {
+  if (const auto engine = WalkerAccess::engine(procstate)) (void)engine->refresh();
+}
+
+Address MappedLibraries::getLibTrapAddress() {
+  const auto engine = WalkerAccess::engine(procstate);
+  if (!engine) return 0;
+  const mixstack::Result<Address> trap = find_trap(*engine);
+  if (trap) return *trap;
+  set_error(trap.error(), "find r_debug");
+  return 0;
+}
+
+bool MappedLibraries::getAOut(LibAddrPair& ao) {
+  const auto engine = WalkerAccess::engine(procstate);
+  if (!engine) return false;
+  const mixstack::ModuleIndex index = find_executable(*engine);
+  if (index == mixstack::kNoModule) return failed(err_nofile, "the executable is not mapped");
+  ao = pair_of(engine->modules().modules()[index]);
+  return true;
+}
+
+std::set<LibAddrPair> loaded_libraries(Engine& engine) {
+  std::set<LibAddrPair> all;
+  for (const auto& module : engine.modules().modules())
+    if (is_library(module)) all.insert(pair_of(module));
+  return all;
+}
+
+void tell_changes(Walker& walker, const std::set<LibAddrPair>& before, const std::set<LibAddrPair>& now) {
+  if (before == now) return;
+  const auto tell = [&](LibAddrPair library, lib_change_t change) {
+    trace_line("[stackwalker] %s %s\n", change == library_load ? "loaded" : "unloaded", library.first.c_str());
+    if (StepperGroup* group = walker.getStepperGroup()) group->newLibraryNotification(&library, change);
+  };
+  try {
+    LibraryState* tracker = walker.getProcessState()->getLibraryTracker();
+    if (tracker != nullptr && dynamic_cast<MappedLibraries*>(tracker) == nullptr) tracker->notifyOfUpdate();
+    for (const LibAddrPair& library : before)
+      if (!now.contains(library)) tell(library, library_unload);
+    for (const LibAddrPair& library : now)
+      if (!before.contains(library)) tell(library, library_load);
+  } catch (...) {
+    trace_line("[stackwalker] a library notification threw an exception\n");
+  }
+}
+
+}  // namespace Dyninst::Stackwalker

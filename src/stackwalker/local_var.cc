@@ -1,0 +1,114 @@
+#include "stackwalker/local_var.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stackwalker/access.h"
+#include "stackwalker/error_map.h"
+#include "stackwalker/symtab_store.h"
+
+namespace Dyninst::Stackwalker {
+namespace {
+
+using mixstack::stackwalker::SymtabAccess;
+using mixstack::symbolize::VariableStatus;
+
+/// Reads through the Walker's ProcessState.
+class StateReader final : public mixstack::MemoryReader {
+ public:
+  explicit StateReader(ProcessState& state) : state_(state) {}
+  [[nodiscard]] mixstack::Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    try {
+      if (state_.readMem(out.data(), address, out.size())) return out.size();
+    } catch (...) {
+    }
+    return mixstack::fail(mixstack::ErrorCode::unreadable_memory, address);
+  }
+
+ private:
+  ProcessState& state_;
+};
+
+int failed_with(int code, err_t error, const char* text) {
+  setLastError(error, text);
+  return code;
+}
+
+mixstack::Registers registers_of(const Frame& frame, const Engine& engine, mixstack::Arch arch) {
+  const auto origin = FrameAccess::origin(frame);
+  if (origin && FrameAccess::is_as_found(frame) && origin->engine.lock().get() == &engine)
+    return origin->place.registers;
+  mixstack::Registers registers(arch);
+  registers.set_pc(frame.getRA());
+  registers.set_sp(frame.getSP());
+  registers.set_fp(frame.getFP());
+  return registers;
+}
+
+int copy_value(VariableStatus status, const std::vector<std::byte>& value, void* out_buffer, unsigned out_buffer_size) {
+  switch (status) {
+    case VariableStatus::found:
+      if (value.size() > out_buffer_size)
+        return failed_with(glvv_EBufferSize, err_badparam, "the value is larger than the buffer");
+      std::memcpy(out_buffer, value.data(), value.size());
+      return glvv_Success;
+    case VariableStatus::unknown_variable:
+      return failed_with(glvv_EParam, err_badparam, "no variable of this frame's function");
+    case VariableStatus::out_of_scope:
+      return failed_with(glvv_EOutOfScope, err_nosymbol, "the variable has no place here");
+    case VariableStatus::unavailable:
+      break;
+  }
+  return failed_with(glvv_EUnknown, err_unsupported, "the value cannot be had: optimised away, or not readable");
+}
+
+}  // namespace
+
+SymtabAPI::Function* getFunctionForFrame(Frame f) {
+  std::string library;
+  Offset offset = 0;
+  void* symtab = nullptr;
+  if (!f.getLibOffset(library, offset, symtab)) return nullptr;
+  if (symtab == nullptr) {
+    setLastError(err_symtab, "the frame's code has no symbol table");
+    return nullptr;
+  }
+  // The offset of a return address may lie in the next function already.
+  const Offset lookup = offset - (f.getRA() - FrameAccess::lookup_address(f));
+  SymtabAPI::Function* function = nullptr;
+  (void)static_cast<SymtabAPI::Symtab*>(symtab)->getContainingFunction(lookup, function);
+  return function;
+}
+
+int getLocalVariableValue(SymtabAPI::localVar* var, std::vector<Frame>& swalk, unsigned frame, void* out_buffer,
+                          unsigned out_buffer_size) {
+  clearLastError();
+  if (var == nullptr || frame >= swalk.size() || out_buffer == nullptr)
+    return failed_with(glvv_EParam, err_badparam, "no variable, no such frame, or no buffer");
+  const Frame& at = swalk[frame];
+  SymtabAPI::Function* function = getFunctionForFrame(at);
+  if (function == nullptr || function != SymtabAccess::function_of(*var))
+    return failed_with(glvv_EParam, err_badparam, "not a variable of this frame's function");
+  std::string library;
+  Offset offset = 0;
+  void* symtab = nullptr;
+  const auto engine = WalkerAccess::engine(at.getWalker());
+  mixstack::symbolize::DwarfFile* file = SymtabAccess::dwarf(*function->getSymtab());
+  if (!engine || file == nullptr || !at.getLibOffset(library, offset, symtab))
+    return failed_with(glvv_EUnknown, err_symtab, "no debug information");
+
+  const mixstack::Registers registers = registers_of(at, *engine, engine->target().info().arch);
+  const StateReader memory(*at.getWalker()->getProcessState());
+  mixstack::symbolize::DwarfFrame where;
+  where.registers = &registers;
+  where.memory = &memory;
+  where.load_bias = at.getRA() - offset;
+  where.pc = FrameAccess::lookup_address(at) - where.load_bias;
+  // The caller's stack pointer: of the next frame, which a walk found by unwind information.
+  if (frame + 1 < swalk.size() && !at.isBottomFrame()) where.cfa = swalk[frame + 1].getSP();
+  std::vector<std::byte> value;
+  const VariableStatus status = file->value(SymtabAccess::die_of(*var), where, out_buffer_size, value);
+  return copy_value(status, value, out_buffer, out_buffer_size);
+}
+
+}  // namespace Dyninst::Stackwalker

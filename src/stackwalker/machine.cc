@@ -1,0 +1,109 @@
+// Registers, architectures and locations in the API's terms.
+#include <sstream>
+
+#include "stackwalker/access.h"
+
+namespace Dyninst {
+namespace {
+
+constexpr std::int32_t kNumber = 0x00ffffff;
+
+/// The API's number of a register is one more than its DWARF number.
+MachRegister make(Architecture arch, unsigned dwarf_number) {
+  return MachRegister(static_cast<std::int32_t>(static_cast<unsigned>(arch) + dwarf_number + 1));
+}
+
+MachRegister one_of_three(Architecture arch, unsigned mixstack::ArchRegisters::*which) {
+  if (arch != Arch_x86_64 && arch != Arch_aarch64) return {};
+  return make(arch, mixstack::arch_registers(Stackwalker::engine_arch(arch)).*which);
+}
+
+}  // namespace
+
+MachRegister MachRegister::getPC(Architecture arch) { return one_of_three(arch, &mixstack::ArchRegisters::pc); }
+MachRegister MachRegister::getStackPointer(Architecture arch) {
+  return one_of_three(arch, &mixstack::ArchRegisters::sp);
+}
+MachRegister MachRegister::getFramePointer(Architecture arch) {
+  return one_of_three(arch, &mixstack::ArchRegisters::fp);
+}
+MachRegister MachRegister::getReturnAddress(Architecture arch) {
+  return arch == Arch_aarch64 ? aarch64::x30 : MachRegister();
+}
+
+std::string MachRegister::name() const {
+  constexpr const char* kX86[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+                                  "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+  const auto number = static_cast<unsigned>(number_ & kNumber) - 1;
+  switch (getArchitecture()) {
+    case Arch_x86_64:
+      if (number < std::size(kX86)) return std::string("x86_64::") + kX86[number];
+      break;
+    case Arch_aarch64:
+      if (*this == aarch64::sp) return "aarch64::sp";
+      if (*this == aarch64::pc) return "aarch64::pc";
+      if (number < mixstack::aarch64_reg::sp) return "aarch64::x" + std::to_string(number);
+      break;
+    default:
+      break;
+  }
+  return "InvalidReg";
+}
+
+namespace Stackwalker {
+
+mixstack::Arch engine_arch(Architecture arch) {
+  if (arch == Arch_x86_64) return mixstack::Arch::x86_64;
+  return arch == Arch_aarch64 ? mixstack::Arch::aarch64 : mixstack::Arch::unknown;
+}
+
+Architecture public_arch(mixstack::Arch arch) {
+  if (arch == mixstack::Arch::x86_64) return Arch_x86_64;
+  return arch == mixstack::Arch::aarch64 ? Arch_aarch64 : Arch_none;
+}
+
+MachRegister public_register(mixstack::Arch arch, unsigned dwarf_number) {
+  const Architecture own = public_arch(arch);
+  if (own == Arch_none || dwarf_number >= mixstack::arch_registers(arch).count) return {};
+  return make(own, dwarf_number);
+}
+
+std::optional<unsigned> engine_register(mixstack::Arch arch, MachRegister reg) {
+  if (!reg.isValid() || reg.getArchitecture() != public_arch(arch)) return std::nullopt;
+  const auto number = static_cast<unsigned>(reg.val() & kNumber) - 1;
+  if (number >= mixstack::arch_registers(arch).count) return std::nullopt;
+  return number;
+}
+
+location_t public_location(mixstack::Arch arch, const mixstack::stackwalker::Location& location) {
+  using Kind = mixstack::stackwalker::Location::Kind;
+  location_t result;
+  if (location.kind == Kind::memory) {
+    result.location = loc_address;
+    result.val.addr = location.address;
+  } else if (location.kind == Kind::in_register) {
+    // x86-64 numbers the column of the return address like the pc: no register holds it.
+    result.val.reg = public_register(arch, location.reg);
+    result.location = result.val.reg.isValid() ? loc_register : loc_unknown;
+  }
+  return result;
+}
+
+std::string location_t::format() const {
+  std::ostringstream text;
+  switch (location) {
+    case loc_address:
+      text << "<loc: addr " << std::hex << val.addr << ">";
+      break;
+    case loc_register:
+      text << "<loc: reg " << val.reg.name() << ">";
+      break;
+    case loc_unknown:
+      text << "<loc: unknown>";
+      break;
+  }
+  return text.str();
+}
+
+}  // namespace Stackwalker
+}  // namespace Dyninst

@@ -1,0 +1,53 @@
+#include "stackwalker/process_registry.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "stackwalker/error_map.h"
+
+namespace Dyninst::Stackwalker {
+
+ProcessRegistry& ProcessRegistry::get() {
+  // Never destroyed: ProcessStates of static duration may outlive any order of destruction.
+  static auto* registry = new ProcessRegistry;
+  return *registry;
+}
+
+void ProcessRegistry::add(PID pid, ProcessState* state) {
+  const std::lock_guard lock(mutex_);
+  states_.push_back({pid, state});
+}
+
+void ProcessRegistry::remove(const ProcessState* state) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(states_, [state](const Entry& e) { return e.state == state; });
+}
+
+ProcessState* ProcessRegistry::find(PID pid) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find_if(states_.rbegin(), states_.rend(), [pid](const Entry& e) { return e.pid == pid; });
+  return at == states_.rend() ? nullptr : at->state;
+}
+
+mixstack::target::DebugSession* ProcessRegistry::debugger() {
+  const std::lock_guard lock(mutex_);
+  if (debugger_ && owner_ == ::getpid()) return debugger_.get();
+  // The parent's tracer is not ours to end.
+  if (debugger_) (void)debugger_.release();
+  auto opened = mixstack::target::DebugSession::open();
+  if (!opened) {
+    set_error(opened.error(), "start the debugger");
+    return nullptr;
+  }
+  debugger_ = std::move(*opened);
+  owner_ = ::getpid();
+  return debugger_.get();
+}
+
+mixstack::target::DebugSession* ProcessRegistry::present_debugger() {
+  const std::lock_guard lock(mutex_);
+  return debugger_ && owner_ == ::getpid() ? debugger_.get() : nullptr;
+}
+
+}  // namespace Dyninst::Stackwalker
