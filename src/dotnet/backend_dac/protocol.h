@@ -2,6 +2,7 @@
 // helper runs foreign code (a DAC), the library serves foreign memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -161,12 +162,16 @@ class Writer {
   template <class T>
   void value(T v) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto* p = reinterpret_cast<const std::byte*>(&v);
-    bytes_.insert(bytes_.end(), p, p + sizeof v);
+    raw(std::as_bytes(std::span<const T, 1>(&v, 1)));
   }
   /// Cut at kMaxText.
   void text(std::string_view s);
-  void raw(std::span<const std::byte> b) { bytes_.insert(bytes_.end(), b.begin(), b.end()); }
+  void raw(std::span<const std::byte> b) {
+    // Not insert(): GCC 12 at -O3 believes that it writes beyond the end (-Wstringop-overflow).
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + b.size());
+    std::copy(b.begin(), b.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(end));
+  }
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
 
