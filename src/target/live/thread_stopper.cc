@@ -1,5 +1,6 @@
 #include "target/live/thread_stopper.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 // still to come and grow for the stragglers.
 constexpr long kFirstNap = 5'000;
 constexpr long kLongestNap = 100'000;
+// Before the first nap, and after every stop: going to sleep and waking up costs as much as most stops take.
+constexpr std::chrono::microseconds kEager{60};
 
 void* as_data(long value) { return reinterpret_cast<void*>(value); }
 
@@ -148,12 +151,20 @@ void ThreadStopper::probe_pending() {
 
 bool ThreadStopper::wait_for_pending(Clock::time_point deadline) {
   long nap = kFirstNap;
+  Clock::time_point eager_until = Clock::now() + kEager;
   while (pending_ > 0) {
     if (sweep()) {
       nap = kFirstNap;
+      eager_until = Clock::now() + kEager;
       continue;
     }
-    if (Clock::now() >= deadline) return false;
+    const Clock::time_point now = Clock::now();
+    if (now >= deadline) return false;
+    if (now < eager_until) {
+      // A thread on another CPU stops within some 10 us; one that waits for ours needs us out of the way.
+      ::sched_yield();
+      continue;
+    }
     sleep_for(nap);
     nap = std::min(nap * 2, kLongestNap);
     if (nap == kLongestNap) probe_pending();
