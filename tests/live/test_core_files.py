@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import time
 
 from harness import LiveCase
 import core_compare
@@ -60,11 +61,11 @@ class WrongFiles(LiveCase):
             if old is not None:
                 yield f"{name} of .NET 9", str(pathlib.Path(runtime).with_name(name)), old, True
 
-    def look(self, make, stop, expect_all):
+    def look(self, make, expect_all):
         with cores.folder() as folder:
             with cores.scenario("reverse_pinvoke", where=folder) as debuggee:
-                if stop:
-                    debuggee.stop()
+                time.sleep(0.2)  # threads of the runtime are still being born
+                debuggee.stop()
                 live, files = mixstack_dump.dump(debuggee.pid), cores.mapped_files(debuggee.pid)
                 core = make(debuggee, folder)
             for number, (what, path, other, always) in enumerate(self.replacements(files)):
@@ -83,11 +84,11 @@ class WrongFiles(LiveCase):
 
     def test_kernel_core(self):
         kernel_or_skip(self)
-        self.look(lambda d, f: cores.kernel_core(d, f), stop=False, expect_all=True)
+        self.look(lambda d, f: cores.kernel_core(d, f), expect_all=True)
 
     def test_normal_createdump_core(self):
         """Holds the metadata it needs: another assembly does not matter and is not mentioned."""
-        self.look(lambda d, f: cores.createdump(d.pid, f / "core", "n"), stop=True, expect_all=False)
+        self.look(lambda d, f: cores.createdump(d.pid, f / "core", "n"), expect_all=False)
 
     def test_own_files_that_changed(self):
         """The paths of the core lead to other files on this machine."""

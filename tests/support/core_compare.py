@@ -36,9 +36,14 @@ def differences(one, other, path=""):
         yield path, one, other
 
 
+def busy_threads(live):
+    """tids of threads that may have moved between the dump and the end: none of them waits in the kernel."""
+    return {thread["tid"] for thread in live["threads"] if thread["name"] in BUSY or thread["syscall"] is None}
+
+
 def compare_running(live, core, allowed=()):
-    """The same for a process that ran on between the dump and its core."""
-    busy = {thread["tid"] for thread in live["threads"] if thread["name"] in BUSY}
+    """The same for a process that ran on between the dump and its core, if only for an instant."""
+    busy = busy_threads(live)
     one, other = ({**dump, "threads": [t for t in dump["threads"] if t["tid"] not in busy]} for dump in (live, core))
     for dump in (one, other):
         dump["process"] = {**dump["process"], "thread_count": len(dump["threads"])}

@@ -1,5 +1,6 @@
 """Cores of debuggees, by every program that writes them, and what is done to cores afterwards."""
 import contextlib
+import ctypes
 import os
 import pathlib
 import resource
@@ -109,15 +110,22 @@ def find_kernel_core(pid, where, timeout=30.0):
     return pathlib.Path(shutil.move(found, pathlib.Path(where) / "kernel-core"))
 
 
+def _tgkill(pid, number):
+    if ctypes.CDLL(None, use_errno=True).syscall(234, pid, pid, int(number)) != 0:  # __NR_tgkill of x86-64
+        raise CoreError(f"tgkill of {pid}: {os.strerror(ctypes.get_errno())}")
+
+
 def kernel_core(debuggee, where, coredump_filter=0x33):
     """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core, which
-    ends up in `where`; that must be the working directory of the process."""
+    ends up in `where`; that must be the working directory of the process.
+
+    A stopped process must be continued to die, and .NET handles SIGCONT. Both signals go to the main thread, and the
+    kernel delivers SIGSYS, as one of the synchronous ones, first: nothing but system calls that wait goes on."""
     allow(debuggee.pid, coredump_filter)
     with kernel_writes_files():
-        os.kill(debuggee.pid, signal.SIGXFSZ)
-        # .NET handles SIGCONT: only where the signal would wait for ever.
-        if all(state in processes.STOPPED for state in processes.thread_states(debuggee.pid).values()):
-            os.kill(debuggee.pid, signal.SIGCONT)
+        _tgkill(debuggee.pid, signal.SIGSYS)
+        if any(state in processes.STOPPED for state in processes.thread_states(debuggee.pid).values()):
+            _tgkill(debuggee.pid, signal.SIGCONT)
         debuggee.wait(60)
         return find_kernel_core(debuggee.pid, where)
 
