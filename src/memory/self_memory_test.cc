@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -50,9 +51,10 @@ TEST(PageProbe, TellsReadablePagesFromOthers) {
   EXPECT_FALSE(probe.is_readable(0));
   EXPECT_FALSE(probe.is_readable(Address{1} << 62));
   EXPECT_FALSE(probe.is_readable(~Address{7}));
-  sigset_t before, after;
+  sigset_t before{}, after{};
   sigprocmask(SIG_BLOCK, nullptr, &before);
   (void)probe.is_readable(address_of(&after) & ~Address{7});
+  after = {};
   sigprocmask(SIG_BLOCK, nullptr, &after);
   EXPECT_EQ(std::memcmp(&before, &after, sizeof(before)), 0);
 }

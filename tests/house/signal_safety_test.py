@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""What the signal-safe walk may call, read from machine code.
+
+  signal_safety_test.py PROGRAM
+
+Follows every call and jump from SelfWalker::walk, walk_here and walk_registers in a linked program, the targets of its
+virtual calls included. Fails on a call that leaves the program for anything but the functions in ALLOWED, and on an
+indirect call in any function that is not in INDIRECT.
+"""
+import collections
+import re
+import subprocess
+import sys
+
+ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(",
+         # What the indirect calls below reach.
+         r"mixstack::self_walk::ProbedMemory::read_some\(",
+         r"mixstack::self_walk::\(anonymous namespace\)::SectionExpressions::expression\(")
+# Async-signal-safe (POSIX.1-2024, signal-safety(7)), or documented so (_dl_find_object: glibc manual, AS-Safe).
+ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
+# Function -> why an indirect call in it is known to end up in ROOTS or ALLOWED.
+INDIRECT = {
+    r"mixstack::self_walk::ObjectFinder::find\(": "_dl_find_object",
+    r"mixstack::StackView::(slow_word|bytes)\(": "ProbedMemory::read_some",
+    r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",
+    r"mixstack::unwind::apply\(|mixstack::unwind::\(anonymous namespace\)::Evaluator::": "SectionExpressions::expression",
+    r"mixstack::unwind::read_pointer\(": "indirect pointers: the section has no image, so never made",
+}
+# Never called by these walks, whatever the code says.
+NEVER = {r"mixstack::unwind::LazySection::fetch\(": "sections of loaded images are not lazy: the pointer is null"}
+FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
+BRANCH = re.compile(r"^\s*[0-9a-f]+:\s+(?:bnd |notrack )*(call|jmp|j[a-z]+|bl|b|b\.[a-z]+|cbn?z|tbn?z|blr|br)\s+(.*)$")
+TARGET = re.compile(r"<([^>]+?)(?:\+0x[0-9a-f]+)?>$")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def read_calls(program):
+    """Of every function: the symbols it branches to, and its indirect branches."""
+    direct, indirect, name = collections.defaultdict(set), collections.defaultdict(list), None
+    recent = collections.deque(maxlen=12)
+    for line in run("objdump", "-d", "--no-show-raw-insn", program).splitlines():
+        if match := FUNCTION.match(line):
+            name = match.group(1)
+            recent.clear()
+        elif name and (match := BRANCH.match(line)):
+            target = TARGET.search(match.group(2).split("  #")[0].strip())
+            if target and not match.group(2).startswith("*"):
+                if target.group(1) != name:
+                    direct[name].add(target.group(1))
+            elif match.group(1) in ("call", "blr") or match.group(2).startswith("*") and "," not in match.group(2):
+                # The jump table of a switch: an entry of it was added to its address just before.
+                is_switch = match.group(1) == "jmp" and any("movslq" in r and ",4)" in r for r in recent)
+                if not is_switch:
+                    indirect[name].append(line.strip())
+        recent.append(line)
+    return direct, indirect
+
+
+def demangle(names):
+    names = list(names)
+    lines = subprocess.run(["c++filt"], input="\n".join(names), check=True, capture_output=True, text=True).stdout
+    return dict(zip(names, lines.splitlines()))
+
+
+def reachable(direct, roots, plain):
+    """Every function that can be reached, with one that branches to it."""
+    reached, todo = dict.fromkeys(roots), list(roots)
+    while todo:
+        name = todo.pop()
+        if "@plt" in name or any(re.search(n, plain.get(name, name)) for n in NEVER):
+            continue
+        for target in direct.get(name, ()):
+            if target not in reached:
+                reached[target] = name
+                todo.append(target)
+    return reached
+
+
+def main():
+    direct, indirect = read_calls(sys.argv[1])
+    plain = demangle(set(direct) | set(indirect) | {t for targets in direct.values() for t in targets})
+    if any(name.startswith(("__asan", "__tsan", "__ubsan")) for name in plain):
+        print("a sanitizer is in the way")
+        return 0
+    roots = [n for n, text in plain.items() if any(re.match(r, text) for r in ROOTS)]
+    if len(roots) < 4:
+        print(f"FAILED: only {len(roots)} of the functions to start from were found")
+        return 1
+    reached, faults, outside = reachable(direct, roots, plain), [], set()
+    for name, caller in reached.items():
+        base = re.sub(r"@.*", "", name)
+        if "@plt" in name or name not in direct and name not in indirect and base in ALLOWED:
+            outside.add(base)
+            if base not in ALLOWED:
+                faults.append(f"{plain.get(caller, caller)} calls {base}")
+        for line in indirect.get(name, ()):
+            if "@plt" not in name and not any(re.search(r, plain[name]) for r in (*INDIRECT, *NEVER)):
+                faults.append(f"{plain[name]} branches indirectly: {line}")
+    for fault in faults:
+        print(fault)
+    print(f"{len(reached)} functions reached from {len(roots)}, outside the program: {', '.join(sorted(outside))}; "
+          f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
