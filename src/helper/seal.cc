@@ -20,7 +20,11 @@ namespace mixstack::helper {
 namespace {
 
 // A DAC needs some ten megabytes; a hostile one must not take the machine.
+#ifdef MIXSTACK_SANITIZED
+constexpr rlim_t kMaxAddressSpace = RLIM_INFINITY;  // shadow memory needs terabytes of addresses
+#else
 constexpr rlim_t kMaxAddressSpace = rlim_t{4} << 30;
+#endif
 
 template <class T>
 bool number(std::string_view text, T& out) {

@@ -2,7 +2,6 @@
 another runtime, crashes, hangs or lies is told, and the native walk goes on."""
 import contextlib
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -20,7 +19,6 @@ import stack_compare
 from harness import LiveCase
 from method_names import canonical
 
-PACKS = pathlib.Path(os.environ.get("NUGET_PACKAGES", pathlib.Path.home() / ".nuget" / "packages"))
 VERSION_MARK = re.compile(rb"@\(#\)Version [0-9.]+ @Commit: [0-9a-f]+\0")
 
 
@@ -37,10 +35,17 @@ def probe(pid, *arguments, timeout=60):
     return json.loads(done.stdout)
 
 
-def children(pid):
-    """Processes that still run in the group of helpers: none may outlive their parent."""
-    found = subprocess.run(["pgrep", "-x", "mixstack-helper"], capture_output=True, text=True)
-    return found.stdout.split()
+def orphans():
+    """Helpers whose parent is no program of ours (any more)."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() != "mixstack-helper":
+                continue
+            parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            if pathlib.Path(f"/proc/{parent}/comm").read_text().strip() not in ("mixstack", "dac_probe"):
+                found.append(folder.name)
+    return found
 
 
 class DacCase(LiveCase):
@@ -65,9 +70,9 @@ class DacCase(LiveCase):
 
     def assert_no_helper(self):
         deadline = time.monotonic() + 2
-        while children(os.getpid()) and time.monotonic() < deadline:
+        while orphans() and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertEqual(children(os.getpid()), [], "a helper outlived its parent")
+        self.assertEqual(orphans(), [], "a helper outlived its parent")
 
 
 class EqualToClrMd(DacCase):

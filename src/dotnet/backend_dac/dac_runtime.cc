@@ -88,6 +88,12 @@ CheckpointList DacRuntime::checkpoints(const ManagedThread& thread) {
     note(walk.error());
     return list;
   }
+  // TS_Hijacked of ThreadState (src/coreclr/vm/threads.h); where the true address lies no DAC tells.
+  constexpr std::uint32_t kHijacked = 0x80;
+  if ((thread.state & kHijacked) != 0)
+    note({{ErrorCode::field_unavailable, 0, 0},
+          "thread " + std::to_string(thread.os_id),
+          "a pending suspension has replaced a return address on its stack: frames may be missing there"});
   names_.remember(walk->elements);
   list.checkpoints = checkpoints_of(walk->elements);
   if (walk->end == WalkEnd::limit) list.error = {ErrorCode::limit_exceeded, 0, walk->elements.size()};
@@ -96,8 +102,9 @@ CheckpointList DacRuntime::checkpoints(const ManagedThread& thread) {
 }
 
 void DacRuntime::note(const mixstack::Diagnosis& d) {
-  const bool known = std::any_of(diagnoses_.begin(), diagnoses_.end(),
-                                 [&](const auto& old) { return old.error == d.error && old.text == d.text; });
+  const bool known = std::any_of(diagnoses_.begin(), diagnoses_.end(), [&](const auto& old) {
+    return old.error == d.error && old.subject == d.subject && old.text == d.text;
+  });
   if (!known) diagnoses_.push_back(d);
 }
 
