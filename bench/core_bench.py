@@ -33,24 +33,27 @@ ELF_HEADER, PROGRAM_HEADER = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("
 
 
 def measure(command, rounds, output):
-    """(milliseconds of each round, peak MB). What the last round printed is in the file `output`. The peak the kernel
-    tells of a child is never below this program's own: so this one stays small and reads no output."""
-    walls, peak = [], 0
+    """(milliseconds of each round, CPU milliseconds of each, peak MB). What the last round printed is in the file
+    `output`. The peak the kernel tells of a child is never below this program's own: so this one stays small and reads
+    no output."""
+    walls, cpus, peak = [], [], 0
     for _ in range(rounds):
         with open(output, "wb") as target:
             start = time.monotonic_ns()
             process = subprocess.Popen([str(part) for part in command], stdout=target, stderr=subprocess.DEVNULL)
             _, status, usage = os.wait4(process.pid, 0)
         walls.append((time.monotonic_ns() - start) / 1e6)
+        cpus.append((usage.ru_utime + usage.ru_stime) * 1e3)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             print(f"  {command[0]}: exit {process.returncode}")
         peak = max(peak, usage.ru_maxrss / 1024)
-    return walls, peak
+    return walls, cpus, peak
 
 
-def show(name, walls, peak, extra=""):
-    print(f"  {name:9} wall {min(walls):8.1f} / {statistics.median(walls):8.1f} ms   RSS {peak:6.1f} MB{extra}", flush=True)
+def show(name, walls, cpus, peak, extra=""):
+    print(f"  {name:9} wall {min(walls):8.1f} / {statistics.median(walls):8.1f} ms   CPU {min(cpus):7.1f} ms   "
+          f"RSS {peak:6.1f} MB{extra}", flush=True)
 
 
 def make_huge(core, path):
@@ -94,13 +97,14 @@ def bench_core(core, output):
         "ClrMD": ([debuggee_build.ORACLE, "--bench", "1", "core", core], PEER_ROUNDS),
         "gdb": (["gdb", "-nx", "-batch", "-ex", "thread apply all bt", debuggee_build.SCENARIOS, core], PEER_ROUNDS),
     }
-    medians = {}
+    medians, busy = {}, {}
     for name, (command, rounds) in commands.items():
-        walls, peak = measure(command, rounds, output)
-        medians[name] = statistics.median(walls)
-        show(name, walls, peak, count_apart(output) if name == "mixstack" else "")
+        walls, cpus, peak = measure(command, rounds, output)
+        medians[name], busy[name] = statistics.median(walls), min(cpus)
+        show(name, walls, cpus, peak, count_apart(output) if name == "mixstack" else "")
     for name in ("ClrMD", "gdb"):
-        print(f"  ratio {name}/mixstack: {medians[name] / medians['mixstack']:.1f}x")
+        print(f"  ratio {name}/mixstack: wall {medians[name] / medians['mixstack']:.1f}x, "
+              f"CPU {busy[name] / max(busy['mixstack'], 1):.0f}x")
 
 
 def main():
@@ -118,8 +122,8 @@ def main():
         make_huge(core, huge)
         print(f"core of {os.stat(core).st_size >> 20} MB, made {os.stat(huge).st_size >> 20} MB by a sparse segment")
         for name, path in (("as it was", core), ("10 GB", huge)):
-            walls, peak = measure([MIXSTACK, "dump", "--core", path, "--json"], ROUNDS, folder / "output")
-            show(name, walls, peak, count_apart(folder / "output"))
+            walls, cpus, peak = measure([MIXSTACK, "dump", "--core", path, "--json"], ROUNDS, folder / "output")
+            show(name, walls, cpus, peak, count_apart(folder / "output"))
 
 
 if __name__ == "__main__":

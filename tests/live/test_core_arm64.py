@@ -1,4 +1,4 @@
-"""A core of another CPU: .NET 10 on ARM64, walked wherever this test runs, without anything of that machine installed."""
+"""A core of another CPU: .NET 10 on ARM64, walked wherever this test runs; nothing of that machine is installed."""
 import bisect
 import pathlib
 import re

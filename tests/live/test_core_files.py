@@ -103,7 +103,8 @@ class WrongFiles(LiveCase):
             library = own / "libscen.so"
             (own / "libholdabort.so").rename(library)
             changed = mixstack_dump.dump_core(core)
-            self.assertRegex({d["subject"]: d["text"] for d in changed["diagnoses"]}[str(library)], "not used.*build id")
+            said = {d["subject"]: d["text"] for d in changed["diagnoses"]}
+            self.assertRegex(said[str(library)], "not used.*build id")
             self.assert_nothing_wrong(live, changed, "changed")
             library.unlink()
             gone = mixstack_dump.dump_core(core)

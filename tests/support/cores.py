@@ -63,7 +63,7 @@ def _tool(command, result):
 
 
 def _usable(pattern):
-    """Whether core_pattern tells where a core will lie: a file, named by nothing but the pid, in a folder that exists."""
+    """Whether core_pattern tells where a core will lie: a file, named by nothing but the pid, in an existing folder."""
     return (pattern and not pattern.startswith("|") and "%" not in pattern.replace("%p", "")
             and (not pattern.startswith("/") or os.access(os.path.dirname(pattern), os.W_OK)))
 
@@ -71,13 +71,14 @@ def _usable(pattern):
 def kernel_obstacle():
     """Why the kernel writes no core where a test can find it, or None."""
     pattern = PATTERN.read_text().strip()
-    return None if _usable(pattern) or os.access(PATTERN, os.W_OK) else f"core_pattern is {pattern!r}, and we are not root"
+    usable = _usable(pattern) or os.access(PATTERN, os.W_OK)
+    return None if usable else f"core_pattern is {pattern!r}, and we are not root"
 
 
 @contextlib.contextmanager
 def kernel_writes_files():
-    """The kernel writes cores where `find_kernel_core` finds them. Changes the machine's core_pattern only where it must,
-    and puts it back."""
+    """The kernel writes cores where `find_kernel_core` finds them. Changes the machine's core_pattern only where it
+    must, and puts it back."""
     before = PATTERN.read_text()
     change = not _usable(before.strip())
     if change:
@@ -116,8 +117,8 @@ def _tgkill(pid, number):
 
 
 def kernel_core(debuggee, where, coredump_filter=0x33):
-    """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core, which
-    ends up in `where`; that must be the working directory of the process.
+    """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core,
+    which ends up in `where`; that must be the working directory of the process.
 
     A stopped process must be continued to die, and .NET handles SIGCONT. Both signals go to the main thread, and the
     kernel delivers SIGSYS, as one of the synchronous ones, first: nothing but system calls that wait goes on."""
