@@ -20,6 +20,9 @@ void* as_data(long value) { return reinterpret_cast<void*>(value); }
   std::vector<ThreadId> tids;
   tids.reserve(record.tracees.size());
   for (const auto& [tid, t] : record.tracees) tids.push_back(tid);
+  // The main thread first: were it still ours when a thread that we let go calls exec, it would vanish unreported.
+  const auto main = std::find(tids.begin(), tids.end(), record.pid);
+  if (main != tids.end()) std::rotate(tids.begin(), main, main + 1);
   return tids;
 }
 

@@ -161,6 +161,11 @@ void* exec_from_thread(void*) {
   ::_exit(8);
 }
 
+void* exec_again(void*) {
+  ::execl("/proc/self/exe", "again", nullptr);
+  ::_exit(8);
+}
+
 /// This test program started with that variable set is another program.
 __attribute__((constructor)) void play_role() {
   const char* role = ::getenv(kRole);
@@ -172,6 +177,10 @@ __attribute__((constructor)) void play_role() {
   } else if (name == "main-exec") {
     for (int i = 0; i < 20; i++) start_thread(waiting_thread, new Shared, 64 << 10);
     exec_from_thread(nullptr);
+  } else if (name == "exec-again") {
+    for (int i = 0; i < 100; i++) start_thread(waiting_thread, new Shared, 64 << 10);
+    nap(3ms);
+    start_thread(exec_again, nullptr);
   } else if (name == "exit") {
     ::_exit(42);
   }
@@ -223,6 +232,37 @@ TEST(DebugEvents, ExecReplacesTheProgramWhicheverThreadCallsIt) {
     }));
     EXPECT_TRUE(loop.until([&] { return loop.count(Kind::library_loaded) >= p.libraries()->size(); }));
   }
+}
+
+TEST(DebugEvents, AttachingWhileItExecsHarmsNobody) {
+  const TestProcess process([](Shared& s) {
+    ::setenv(kRole, "exec-again", 1);
+    s.ready++;
+    exec_again(nullptr);
+  });
+  Loop loop;
+  int attached = 0, refused = 0;
+  const auto end = std::chrono::steady_clock::now() + 6s;
+  while (std::chrono::steady_clock::now() < end) {
+    auto debugged = loop->attach(process.id());
+    if (!debugged) {
+      EXPECT_NE(debugged.error().code, ErrorCode::already_traced);
+      refused++;
+      continue;
+    }
+    attached++;
+    if (attached % 2 == 0) {
+      const auto paused = (*debugged)->pause();
+      EXPECT_TRUE(paused.has_value()) << static_cast<int>(paused.error().code);
+    }
+    if (attached % 3 == 0) nap(4ms);
+    EXPECT_TRUE((*debugged)->detach().has_value());
+    loop.turn(0);
+  }
+  EXPECT_GT(attached, 50);
+  EXPECT_GT(loop.count(Kind::execed), 5u);
+  EXPECT_TRUE(eventually([&] { return command_of(process.id()) == "again"; })) << "nothing in the middle of an exec";
+  EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }));
 }
 
 TEST(DebugEvents, VforkAndExecOfAChildThatIsFollowed) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
@@ -33,7 +34,7 @@ Result<void> DebugTracer::set_up(pid_t host) {
   sigaddset(&children, SIGCHLD);
   child_signals_ = base::ScopedFd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!child_signals_) return fail(ErrorCode::internal, 0, errno);
-  return {};
+  return seize_watch_.set_up();
 }
 
 void DebugTracer::wait_for_reports(std::chrono::milliseconds at_most, int wake) {
@@ -45,16 +46,18 @@ void DebugTracer::wait_for_reports(std::chrono::milliseconds at_most, int wake) 
 }
 
 void DebugTracer::serve(int wake) {
-  const bool is_behind = batch_.size() == kBatch;
-  const auto at_most = is_behind ? 0ms : early_.empty() ? -1ms : std::chrono::milliseconds(kForgottenSlice);
+  const bool is_behind = batch_.size() >= kBatch;
+  const auto at_most = is_behind ? 0ms : has_loose_ends() ? std::chrono::milliseconds(kForgottenSlice) : -1ms;
   wait_for_reports(at_most, wake);
   deal_with_reports();
   release_forgotten();
+  look_after_leaving();
   removed_.clear();
 }
 
 void DebugTracer::deal_with_reports() {
   batch_.clear();
+  seize_watch_.take(batch_);
   Report report;
   while (batch_.size() < kBatch && (report.tid = ::waitpid(-1, &report.status, __WALL | WNOHANG)) > 0)
     batch_.push_back(report);
@@ -150,6 +153,25 @@ void DebugTracer::release_forgotten() {
     }
     (void)::ptrace(PTRACE_DETACH, static_cast<pid_t>(it->first), nullptr, nullptr);
     it = early_.erase(it);
+  }
+}
+
+bool DebugTracer::has_loose_ends() const {
+  const auto is_leaving = [](const auto& entry) { return entry.second->leaving; };
+  return !early_.empty() || std::any_of(records_.begin(), records_.end(), is_leaving);
+}
+
+/// Threads that could not be let go yet may vanish without a report: when one that was let go calls exec, it takes the
+/// main thread's place.
+void DebugTracer::look_after_leaving() {
+  const auto all = records_;
+  for (const auto& [pid, record] : all) {
+    if (!record->leaving) continue;
+    std::vector<ThreadId> lost;
+    for (const auto& [tid, t] : record->tracees)
+      if (!is_ours(pid, tid)) lost.push_back(tid);
+    for (const ThreadId tid : lost) lose(*record, tid);
+    remove_if_left(*record);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "base/scoped_fd.h"
 #include "target/debug/debug_record.h"
 #include "target/debug/event_queue.h"
+#include "target/debug/seize_watch.h"
 
 namespace mixstack::target {
 
@@ -66,10 +67,7 @@ class DebugTracer {
   [[nodiscard]] Result<Capture> capture(DebugRecord& record, std::uint64_t generation, const CaptureRequest& request);
 
  private:
-  struct Report {
-    pid_t tid = 0;
-    int status = 0;
-  };
+  using Report = TraceeReport;
 
   // debug_tracer.cc
   void deal_with_reports();
@@ -80,6 +78,8 @@ class DebugTracer {
   void on_end(const Report& report);
   void end_process(DebugRecord& record, int status);
   void release_forgotten();
+  void look_after_leaving();
+  [[nodiscard]] bool has_loose_ends() const;
 
   // debug_stops.cc
   void on_stop(DebugRecord& record, Tracee& t, int status);
@@ -106,7 +106,12 @@ class DebugTracer {
   void remove_if_left(DebugRecord& record);
 
   // debug_begin.cc
+  [[nodiscard]] Result<RecordPointer> attach_once(std::uint32_t pid, const DebugOptions& options);
+  [[nodiscard]] bool wait_until_left(std::uint32_t pid);
   [[nodiscard]] Result<void> seize_all(DebugRecord& record);
+  [[nodiscard]] Result<void> catch_up_with_exec(DebugRecord& record);
+  [[nodiscard]] bool is_ours(std::uint32_t pid, ThreadId tid) const;
+  void lose(DebugRecord& record, ThreadId tid);
   [[nodiscard]] Result<bool> seize(DebugRecord& record, ThreadId tid);
   Tracee& add_thread(DebugRecord& record, ThreadId tid);
   [[nodiscard]] DebugRecord* adopt(ThreadId tid);
@@ -121,6 +126,7 @@ class DebugTracer {
   pid_t host_ = 0;
   pid_t own_ = 0;
   base::ScopedFd child_signals_;
+  SeizeWatch seize_watch_;
   std::uint64_t next_guard_ = 1;
   std::map<std::uint32_t, RecordPointer> records_;
   std::unordered_map<ThreadId, DebugRecord*> by_tid_;
