@@ -58,15 +58,14 @@ int run(unsigned pid) {
       object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
   std::vector<std::unique_ptr<session::ClrRuntime>> runtimes;
   for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
-    runtimes.push_back(std::make_unique<session::ClrRuntime>(image, (*target)->info().arch, live, (*target)->memory(),
-                                                             dotnet::names::FileOpener{}));
+    runtimes.push_back(std::make_unique<session::ClrRuntime>(image, **target, live, dotnet::names::FileOpener{}));
   CaptureRequest request;
   request.stop_timeout = std::chrono::seconds(2);
   for (const auto& r : runtimes) request.roots = r->prepare_roots();
   auto capture = (*target)->capture(request);
   if (!capture || runtimes.empty()) return 1;
   symbolize::ElfSymbols elf(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  session::CaptureWalk walk(*capture, live, modules, runtimes, *regions, elf, {});
+  session::CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, elf, {}, {});
   const std::vector<NameProvider*> providers{&runtimes.front()->symbols(), &elf};
   print("cold", walk_and_name(walk, *capture, providers));
   Round best;

@@ -1,4 +1,4 @@
-#include "mixstack.h"
+#include <mixstack.h>
 
 #include <algorithm>
 #include <cstring>
