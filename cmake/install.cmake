@@ -1,0 +1,68 @@
+# What is installed, in two components, each a Debian package of its own (`cpack -G DEB`, `make package`):
+#   runtime   the command, its helper, the shared libraries
+#   dev       headers, archives, links of the shared libraries, the files of CMake and pkg-config
+include(CMakePackageConfigHelpers)
+if(NOT TARGET libraries)
+  return()
+endif()
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mixstack)
+
+install(TARGETS ${MIXSTACK_SHIPPED} EXPORT mixstackTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(FILES include/mixstack.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(DIRECTORY include/mixstack DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+if(TARGET stackwalker_static)
+  install(DIRECTORY include/stackwalker DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+endif()
+
+install(EXPORT mixstackTargets NAMESPACE mixstack:: DESTINATION ${package_folder} COMPONENT dev)
+configure_package_config_file(cmake/mixstackConfig.cmake.in package/mixstackConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/mixstackConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/mixstackConfig.cmake ${PROJECT_BINARY_DIR}/package/mixstackConfigVersion.cmake
+        DESTINATION ${package_folder} COMPONENT dev)
+
+list(TRANSFORM MIXSTACK_SYSTEM_LIBRARIES PREPEND -l OUTPUT_VARIABLE private)
+string(JOIN " " MIXSTACK_LIBS_PRIVATE ${private} -lstdc++)
+# The files of pkg-config tell their own place, so that an installation can be moved or unpacked anywhere.
+file(RELATIVE_PATH MIXSTACK_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" MIXSTACK_PREFIX_FROM_PC "${MIXSTACK_PREFIX_FROM_PC}")
+function(mixstack_pc file library description)
+  set(MIXSTACK_PC_NAME ${file})
+  set(MIXSTACK_PC_LIBRARY ${library})
+  set(MIXSTACK_PC_DESCRIPTION "${description}")
+  configure_file(cmake/mixstack.pc.in package/${file}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+mixstack_pc(mixstack mixstack "stacks of .NET and native processes, from outside")
+if(TARGET stackwalker_static)
+  mixstack_pc(stackwalker-mixstack stackwalker-mixstack "the StackwalkerAPI over mixstack")
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR mixstack)
+set(CPACK_PACKAGE_CONTACT "mixstack maintainers <mixstack@localhost>")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mixstack)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION devel)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "stacks of .NET and native processes, from outside
+ The command mixstack and the shared library libmixstack.so.0.")
+find_program(SHLIBDEPS dpkg-shlibdeps)
+if(SHLIBDEPS)
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+else()
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6, libgcc-s1, libstdc++6, liblzma5, zlib1g, libzstd1, liblz4-1")
+endif()
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmixstack-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+    "mixstack (= ${PROJECT_VERSION}), libexpected-dev, liblzma-dev, zlib1g-dev, libzstd-dev, liblz4-dev")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "stacks of .NET and native processes, from outside: development files
+ Headers, static library, files of CMake and pkg-config.")
+include(CPack)

@@ -1,0 +1,71 @@
+# The libraries that are shipped, from the libraries of the layers (all position independent):
+#   libmixstack.a, libmixstack.so.0                           the engine, the reports and the C interface
+#   libstackwalker-mixstack.a, libstackwalker-mixstack.so.0   the StackwalkerAPI over it, where src/stackwalker is built
+# Consumers see mixstack::mixstack, which is one of the two; MIXSTACK_SHARED decides within this build.
+include(GNUInstallDirs)
+include(${PROJECT_SOURCE_DIR}/cmake/cxx_demangler.cmake)
+if(MIXSTACK_SANITIZE)
+  return() # programs of other compilers' runtimes are no consumers
+endif()
+
+set(layers)
+foreach(layer base arch memory object unwind target walk self_walk symbolize dotnet_code dotnet_names
+              dotnet_backend_dac session report capi)
+  if(TARGET mixstack_${layer})
+    get_target_property(type mixstack_${layer} TYPE)
+    if(type STREQUAL STATIC_LIBRARY)
+      list(APPEND layers $<TARGET_OBJECTS:mixstack_${layer}>)
+    endif()
+  endif()
+endforeach()
+list(APPEND layers ${MIXSTACK_CXX_DEMANGLER})
+# By their linkers' names, so that the exported targets hold no path of this machine.
+set(MIXSTACK_SYSTEM_LIBRARIES lzma z zstd lz4)
+
+# mixstack_shipped(NAME OUTPUT MAP OBJECTS...): targets NAME_static and NAME_shared.
+function(mixstack_shipped name output map)
+  add_library(${name}_static STATIC ${ARGN})
+  add_library(${name}_shared SHARED ${ARGN})
+  set_target_properties(${name}_static PROPERTIES EXPORT_NAME ${name}_static)
+  set_target_properties(${name}_shared PROPERTIES
+    EXPORT_NAME ${name}_shared SOVERSION 0 VERSION 0.${PROJECT_VERSION_MINOR}.${PROJECT_VERSION_PATCH}
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/${map})
+  target_link_options(${name}_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/${map})
+  if(NOT MIXSTACK_FUZZ)
+    target_link_options(${name}_shared PRIVATE LINKER:--no-undefined)
+  endif()
+  foreach(kind static shared)
+    set_target_properties(${name}_${kind} PROPERTIES
+      OUTPUT_NAME ${output} LINKER_LANGUAGE CXX
+      ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+    target_include_directories(${name}_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_compile_features(${name}_${kind} INTERFACE cxx_std_20)
+    target_link_libraries(${name}_${kind} INTERFACE tl::expected)
+    target_link_libraries(${name}_${kind} PRIVATE ${MIXSTACK_SYSTEM_LIBRARIES})
+    add_library(mixstack::${name}_${kind} ALIAS ${name}_${kind})
+  endforeach()
+  if(MIXSTACK_SHARED)
+    add_library(mixstack::${name} ALIAS ${name}_shared)
+  else()
+    add_library(mixstack::${name} ALIAS ${name}_static)
+  endif()
+endfunction()
+
+# The names of the targets inside: `mixstack` is the command.
+mixstack_shipped(mixstack mixstack mixstack.map ${layers})
+set(MIXSTACK_SHIPPED mixstack_static mixstack_shared)
+if(TARGET mixstack_stackwalker)
+  # The shared one holds the engine, too, hidden: what it uses of it is no interface of libmixstack.so. Of two archives
+  # the linker takes each object once.
+  set(surface $<TARGET_OBJECTS:mixstack_stackwalker>)
+  if(TARGET mixstack_symbolize_dwarf)
+    list(APPEND surface $<TARGET_OBJECTS:mixstack_symbolize_dwarf>)
+  endif()
+  mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map ${surface} ${layers})
+  foreach(kind static shared)
+    target_link_libraries(stackwalker_${kind} PRIVATE dw elf)
+  endforeach()
+  list(APPEND MIXSTACK_SHIPPED stackwalker_static stackwalker_shared)
+endif()
+add_custom_target(libraries DEPENDS ${MIXSTACK_SHIPPED})
