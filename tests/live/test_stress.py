@@ -50,11 +50,18 @@ class Grammar(LiveCase):
     BOTTOM = ["Churn.Links.Next(X)", "Churn.Links.Start(X)", "Churn.Program+<>c__DisplayClass7_0.<Begin>b__0()",
               "System.Threading.Thread.StartCallback()"]
 
+    def verdict(self, name, *managed, is_cut=False):
+        """On a thread with these frames above the thread's start; "n:" and "*" as in grammar.py, "?" before a marked one."""
+        def frame(text):
+            sure, text = not text.startswith("?"), text.lstrip("?")
+            if text.startswith("n:"):
+                return grammar.Frame("native", text[2:], sure)
+            return grammar.Frame("managed", text.lstrip("*"), sure, text.startswith("*"))
+        bottom = [] if is_cut else [*self.BOTTOM, "n:libcoreclr.so", "n:clone3"]
+        return grammar.check(name, [frame(text) for text in [*managed, *bottom]], is_cut)
+
     def problem(self, name, *managed):
-        """The verdict on a thread with these managed frames above the thread's start; "n:" and "*" as in grammar.py."""
-        frames = [grammar.Frame("native", text[2:]) if text.startswith("n:") else
-                  grammar.Frame("managed", text.lstrip("*"), True, text.startswith("*")) for text in [*managed, *self.BOTTOM]]
-        return grammar.check(name, [*frames, grammar.Frame("native", "libcoreclr.so"), grammar.Frame("native", "clone3")]).problem
+        return self.verdict(name, *managed).problem
 
     def test_right_stacks_pass(self):
         step = "Churn.Links.Next(X)"
@@ -75,3 +82,30 @@ class Grammar(LiveCase):
                              ("c2-Gk", [step, "DynamicClass.g_3_77(X)", "Churn.Links.G(X)"]),  # another thread's dynamic method
                              ("c1-Ak", ["Churn.Leaves.Store(X)", "Churn.Leaves.Run(X)", step, "Churn.Links.A(X)"])):
             self.assertNotEqual(self.problem(name, *frames), "", (name, frames))
+
+    def test_a_mark_excuses_its_own_frame_and_a_gap_inside_of_it(self):
+        step, a, g = "Churn.Links.Next(X)", "Churn.Links.A(X)", "Churn.Links.G(X)"
+        for name, frames in (("c2-Gk", [step, "?DynamicClass.g_3_77(X)", "?" + g]),
+                             ("c2-GAk", [step, a, step, "?Churn.Links.G(X)"]),                # a frame left out
+                             ("c2-GAk", [step, a, "?" + step]),                               # several
+                             ("c2-GAk", [a, step, "?n:somewhere", "?" + g])):
+            verdict = self.verdict(name, *frames)
+            self.assertTrue(verdict.problem and verdict.marked, (name, frames, verdict))
+
+    def test_a_mark_elsewhere_does_not(self):
+        step, a, b, g = "Churn.Links.Next(X)", "Churn.Links.A(X)", "Churn.Links.B(X)", "Churn.Links.G(X)"
+        dynamic = "DynamicClass.g_2_77(X)"
+        for name, frames, index in (("c2-GAk", [b, step, "?" + dynamic, "?" + g], 0),         # wrong inside of the mark
+                                    ("c2-AGk", ["?" + step, "?" + dynamic, g, step, b], 4),    # wrong outside of it
+                                    ("c2-AGk", ["?" + step, dynamic, step, a], 1),             # a gap whose edge is sure
+                                    ("c2-GAk", [step, step, "?" + dynamic, "?" + g], 0),
+                                    ("s2-GAk", [a, step, "?" + dynamic, "?" + g], 0)):         # a steady thread without its leaf
+            verdict = self.verdict(name, *frames)
+            self.assertTrue(verdict.problem and not verdict.marked, (name, frames, verdict))
+            self.assertEqual(verdict.index, index, (name, frames, verdict))
+
+    def test_what_a_cut_stack_shows_must_be_right(self):
+        step, a, g = "Churn.Links.Next(X)", "Churn.Links.A(X)", "Churn.Links.G(X)"
+        self.assertEqual(self.verdict("c2-GAk", step, a, step, is_cut=True).problem, "")
+        self.assertNotEqual(self.verdict("c2-GAk", step, a, a, is_cut=True).problem, "")
+        self.assertNotEqual(self.verdict("c2-GAk", step, a, step, g, is_cut=True).problem, "")

@@ -33,7 +33,7 @@ SETTINGS = {
     "no-precompiled-code": {"DOTNET_ReadyToRun": "0", "DOTNET_TC_QuickJitForLoops": "1"},
     "no-tiering": {"DOTNET_TieredCompilation": "0"},
     "no-wx": {"DOTNET_EnableWriteXorExecute": "0"},
-    "gc-stress": {"DOTNET_GCStress": "0xF"},  # a release runtime ignores it
+    "gc-stress": {"DOTNET_GCStress": "0xF"},  # release runtimes honour it, too: tens of thousands of collections
 }
 
 
@@ -44,7 +44,7 @@ class Totals:
     frames: int = 0
     checked: int = 0                 # threads whose name gives a grammar
     wrong: int = 0                   # stacks with a frame shown as sure that the grammar does not allow
-    wrong_but_marked: int = 0
+    wrong_but_marked: int = 0        # stacks where every wrong frame, and the outer edge of every gap, carries a mark
     unnamed: int = 0                 # managed frames whose name says that it could not be had
     marked_frames: int = 0
     marked_stacks: int = 0
@@ -97,11 +97,13 @@ class Checker:
         if grammar.NAME.match(thread.name) and grammar.NAME.match(thread.comm) and thread.comm != thread.name and len(thread.frames) > 6:
             t.misnamed += 1
             self._show("misnamed", thread, "two names")
-        whole = thread.captured and thread.stop == "end_of_stack"
+        whole = thread.stop == "end_of_stack"
+        if not thread.captured or not thread.frames:
+            return
         if whole and thread.frames[-1].sure and not self._is_rooted(thread):
-            self._wrong(thread, "complete, but does not end at a start", doubtful)
-        elif name and whole and any(f.kind == "managed" for f in thread.frames):
-            self._check(thread, name, doubtful)
+            self._wrong(thread, grammar.Verdict("complete, but does not end at a start", len(thread.frames) - 1))
+        elif name and any(f.kind == "managed" for f in thread.frames):
+            self._check(thread, name, not whole)
 
     @staticmethod
     def _is_rooted(thread):
@@ -109,25 +111,24 @@ class Checker:
         last = thread.frames[-1]
         return last.name in grammar.NATIVE_END or last.name == "Churn"
 
-    def _check(self, thread, name, doubtful):
+    def _check(self, thread, name, is_cut):
         self.totals.checked += 1
-        verdict = self._verdicts.get((name, thread.key))
+        verdict = self._verdicts.get((name, is_cut, thread.key))
         if verdict is None:
             if len(self._verdicts) > 100_000:
                 self._verdicts.clear()
-            verdict = self._verdicts[name, thread.key] = grammar.check(name, thread.frames)
+            verdict = self._verdicts[name, is_cut, thread.key] = grammar.check(name, thread.frames, is_cut)
         if len(self.totals.pictures) < 1_000_000:
             self.totals.pictures.add(hash(thread.key))
         if verdict.problem:
-            self._wrong(thread, verdict.problem, doubtful)
+            self._wrong(thread, verdict)
 
-    def _wrong(self, thread, problem, doubtful):
-        # A doubtful step stays marked on the frame it found; frames beyond it may be confirmed again.
-        if doubtful:
+    def _wrong(self, thread, verdict):
+        if verdict.marked:
             self.totals.wrong_but_marked += 1
         else:
             self.totals.wrong += 1
-        self._show("marked as doubtful" if doubtful else "WRONG", thread, problem)
+        self._show("marked as doubtful" if verdict.marked else "WRONG", thread, f"#{verdict.index} {verdict.problem}")
 
     def _show(self, group, thread, problem):
         self.shown[group] += 1

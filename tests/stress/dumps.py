@@ -1,6 +1,7 @@
 """Dumps as the checker wants them, from the two ways to make them: redump (one Session) and the command's JSON."""
 import dataclasses
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,8 @@ import mixstack_dump  # noqa: E402
 from grammar import Frame  # noqa: E402
 
 _KINDS = dict(zip("nmFS!?", ("native", "managed", "runtime_frame", "runtime_stub", "signal_trampoline", "undescribed")))
+
+_DOUBTS = re.compile("freed while named|could not be named")  # notes that say that a frame may not be what it seems
 
 
 @dataclasses.dataclass
@@ -41,8 +44,8 @@ class _Symbols(dict):
 def _frame(text, symbols):
     end = next(i for i in range(2, len(text)) if text[i].isdigit())
     flags = text[2:end]
-    name, _ = symbols[text[end:]]
-    sure = text[1] == "+" and "#" not in flags
+    name, note = symbols[text[end:]]
+    sure = text[1] == "+" and "#" not in flags and not _DOUBTS.search(note)
     return Frame(_KINDS[text[0]], name, sure, "*" in flags)
 
 
@@ -83,7 +86,7 @@ def redumps(pid, count, gap_ms, seed):
 def _of_json(thread):
     frames, places = [], []
     for f in thread["frames"]:
-        sure = f["trust"] == "certain" and not f["witness_disagrees"]
+        sure = f["trust"] == "certain" and not f["witness_disagrees"] and not _DOUBTS.search(f["note"] or "")
         name = (f["raw_name"] or f["name"]) if f["named"] else f["module"] or ""
         frames.append(Frame(f["code_kind"], name, sure, f["is_funclet"]))
         places.append(f"{f['ip'][2:]},{f['sp'][2:]}")

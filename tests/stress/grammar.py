@@ -10,6 +10,7 @@ NATIVE_END = {"clone3", "clone", "_start"}
 _LINKS = {
     "A": ["Links.A"], "B": ["Links.B"], "C": [r"Links.C\[\[.*\]\]"], "D": ["Links.D"],
     "E": ["Links.E", "Links.Throw", "EH", r"\*Links.E"], "F": ["Links.F", "Links.Throw", "EH", r"\*Links.F"],
+    "M": ["Links.M", "DynamicClass.m_N_[0-9]+", "Links.Throw", "EH", r"\*Links.M"],
     "G": ["Links.G", "DynamicClass.g_N_[0-9]+"], "K": ["Links.K", r"(Made.k_N_[0-9]+.Run|\?!0x6000001)"],
     "X": ["Links.X", "DynamicClass.x_N_[0-9]+"], "T": ["Links.T", r"Links.Typed\[\[.*\]\]"],
     "H": ["Links.H", "n:scen_call", "Links.CalledBack"],
@@ -28,7 +29,7 @@ _BOTTOM = ["System.Threading.Thread.StartCallback", r"Program\+<>c__DisplayClass
 _OURS = re.compile(r"\*?(Links|Leaves|Program|DynamicClass|Made)\b")
 # What the runtime and the framework put above a link that is about to call the next one.
 _HELPERS = re.compile(r"\*?(System\.|Microsoft\.|Interop|Internal\.|ILStubClass\.|Making\.|Native\.|Walk\.)")
-_MAKING = "GKXT"
+_MAKING = "GKMXT"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,127 +50,139 @@ def token(frame):
 
 @dataclasses.dataclass
 class Verdict:
-    problem: str = ""   # what breaks the grammar, empty when all is right
-    index: int = -1     # of the frame, counted from the innermost
+    problem: str = ""     # what breaks the grammar, empty when all is right
+    index: int = -1       # of the frame, counted from the innermost
+    marked: bool = False  # every frame that cannot be right carries a mark, and so does the outer edge of every gap
 
 
-class _Stack:
-    """The frames from the thread's start inwards."""
+_ANY = None  # natives before a frame when a doubtful step lies between: nobody knows which
 
-    def __init__(self, frames):
-        self.frames = [f for f in frames if f.kind != "runtime_frame"]
-        self.rows = [(len(self.frames) - 1 - i, f) for i, f in enumerate(reversed(self.frames))]
-        self.at = 0
 
-    def next_managed(self):
-        """(natives passed, token or None at the top)."""
-        natives = []
-        while self.at < len(self.rows):
-            frame = self.rows[self.at][1]
-            if frame.kind == "managed":
-                return natives, token(frame)
-            natives.append(frame)
-            self.at += 1
-        return natives, None
+class _Reader:
+    """Reads a stack from the thread's start inwards, in all ways the grammar allows at once. A reading is one of
+    ("step", i, natives): the managed frames up to step i were met, and then these native ones;
+    ("top", letter): the chain is on its way up or down, only helpers may lie above; ("leaf", method): above Leaves.Run.
+    A marked frame may be right, wrong, or have frames missing inside of it."""
 
-    def index(self):
-        return self.rows[min(self.at, len(self.rows) - 1)][0]
+    def __init__(self, match, with_marks):
+        self.steady, self.number, self.word, self.leaf = match[1] == "s", match[2], match[3], match[4]
+        self.steps = _expected(self.number, self.word)
+        self.with_marks = with_marks
+
+    def read(self, frames, is_cut):
+        rows = [(i, f) for i, f in enumerate(frames) if f.kind != "runtime_frame"][::-1]
+        if not rows:
+            return Verdict("no frames")
+        readings = {("step", 0, _ANY)}
+        if is_cut:
+            readings = self._later(readings)
+        elif rows[0][1].name not in NATIVE_END and not self._is_doubted(rows[0][1]):
+            return Verdict("does not begin at the thread's start", rows[0][0])
+        for index, frame in rows:
+            found = token(frame) if frame.kind == "managed" else None
+            after = {new for old in readings for new in self._native(old, frame) + self._managed(old, found)}
+            if self._is_doubted(frame):
+                after = self._later(readings | after)
+            if not after:
+                return Verdict(f"{found} instead of {self._wanted(readings)}", index)
+            readings = after
+        if self.steady and all(r[0] == "step" for r in readings):
+            return Verdict(f"steady thread without {self._wanted(readings)}", rows[-1][0])
+        return Verdict()
+
+    def _is_doubted(self, frame):
+        return self.with_marks and not frame.sure
+
+    def _wanted(self, readings):
+        words = [f"{self.steps[r[1]][0]} after {list(r[2] or [])}" if r[0] == "step" else f"what may lie above {r[0]} {r[1]}" for r in readings]
+        return " or ".join(sorted(words)[:3])
+
+    def _later(self, readings):
+        """Every reading that any of these may have become by frames not shown."""
+        if not any(r[0] == "step" for r in readings):
+            return readings | {("leaf", "*") for r in readings if r[0] == "leaf"}
+        first = min(r[1] for r in readings if r[0] == "step")
+        later = {("step", i, _ANY) for i in range(first, len(self.steps))} | {("leaf", "*")}
+        return later | (set() if self.steady else {("top", letter) for letter in "." + self.word})
+
+    @staticmethod
+    def _native(reading, frame):
+        if frame.kind == "managed":
+            return []
+        if reading[0] != "step" or reading[2] is _ANY:
+            return [reading]
+        return [("step", reading[1], (*reading[2], frame.name if frame.kind == "native" else ""))]
+
+    def _managed(self, reading, found):
+        if found is None:
+            return []
+        if reading[0] == "leaf":
+            return self._in_leaf(reading[1], found)
+        if reading[0] == "top":
+            return self._helper(reading[1], found)
+        i, natives = reading[1:]
+        step, _, wanted = self.steps[i]
+        if step == "EH":  # the managed half of throwing: System.* frames until the next of ours
+            if found.lstrip("*").startswith("System."):
+                return [("step", i, ())]
+            return self._managed(("step", i + 1, _ANY), found) if _OURS.match(found) else []
+        if re.fullmatch(step, found):
+            if not self._fit(step, natives, wanted):
+                return []
+            return [("leaf", "Run")] if i + 1 == len(self.steps) else [("step", i + 1, ())]
+        if step == _BOTTOM[1] and found.startswith("System.Threading.Thread+StartHelper."):
+            return [reading]  # not inlined where precompiled code is off
+        return [] if self.steady else self._helper(self.steps[i - 1][1] if i else "", found)
+
+    @staticmethod
+    def _fit(step, natives, wanted):
+        """Native frames between two managed ones."""
+        if natives is _ANY or step == _BOTTOM[0] or step.startswith(r"\*"):
+            return True
+        return [n for n in natives if n] == [wanted] if wanted else not natives
+
+    @staticmethod
+    def _helper(letter, found):
+        """The chain ends before its leaf: it is on its way, up or down. Only helpers may lie above."""
+        if _OURS.match(found) or not _HELPERS.match(found):
+            return []
+        return [("top", letter)] if not found.startswith("Making.") or letter in _MAKING else []
+
+    def _in_leaf(self, last, found):
+        """Above Leaves.Run: the leaf's own method, what that calls, and anything of the framework."""
+        plain = found.lstrip("*")
+        if plain.startswith("Leaves."):
+            method, own = plain.removeprefix("Leaves."), _LEAVES[self.leaf]
+            if last == "*":
+                fits = own in (method, _CALLERS.get(method))
+            elif last == "Run":
+                fits = method == own
+            else:
+                fits = _CALLERS.get(method) == last or (found.startswith("*") and method == own)
+            return [("leaf", method)] if fits else []
+        fits = _HELPERS.match(found) or plain.startswith(("Leaves+", "DynamicClass.lambda"))
+        return [("leaf", last)] if fits and not re.match(r"(Links|Program|Made)\b", plain) else []
 
 
 def _expected(number, word):
-    steps = [(step, "") for step in _BOTTOM]
+    """(managed frame, letter of its link, the one native frame before it) from the thread's start inwards."""
+    steps, native = [(step, "", "") for step in _BOTTOM], ""
     for letter in word:
-        steps += [(step.replace("_N_", f"_{number}_"), letter) for step in _LINKS[letter]]
-        steps.append(("Links.Next", ""))
-    return steps + [("Leaves.Run", "")]
+        for step in _LINKS[letter]:
+            if step.startswith("n:"):
+                native = step[2:]
+                continue
+            steps.append((step.replace("_N_", f"_{number}_"), letter, native))
+            native = ""
+        steps.append(("Links.Next", "", ""))
+    return steps + [("Leaves.Run", "", "")]
 
 
-def check(name, frames):
-    """The verdict on one thread of the program."""
+def check(name, frames, is_cut=False):
+    """The verdict on one thread of the program. Of a cut stack the frames near the thread's start are missing."""
     match = NAME.match(name)
-    steady, number, word, leaf = match[1] == "s", match[2], match[3], match[4]
-    stack = _Stack(frames)
-    if not stack.rows or stack.rows[0][1].name not in NATIVE_END:
-        return Verdict("does not begin at the thread's start", len(stack.rows) - 1)
-    wanted_native, last_letter, natives, found = "", "", [], None
-    for step, letter in _expected(number, word):
-        if step.startswith("n:"):
-            wanted_native = step[2:]
-            continue
-        if step == "EH":
-            problem = _pass_dispatch(stack)
-            if problem:
-                return Verdict(problem, stack.index())
-            continue
-        natives, found = stack.next_managed()
-        while step == _BOTTOM[1] and found and found.startswith("System.Threading.Thread+StartHelper."):
-            stack.at += 1  # not inlined where precompiled code is off
-            natives, found = stack.next_managed()
-        if found is None or not re.fullmatch(step, found):
-            return _top(stack, steady, step, last_letter, natives, found)
-        problem = _between(step, natives, wanted_native)
-        if problem:
-            return Verdict(problem, stack.index())
-        wanted_native, last_letter = "", letter
-        stack.at += 1
-    return _leaf(stack, leaf)
-
-
-def _pass_dispatch(stack):
-    """The managed half of throwing: System.* frames until the next of ours."""
-    while True:
-        _, found = stack.next_managed()
-        if found is None or _OURS.match(found):
-            return ""
-        if not found.lstrip("*").startswith("System."):
-            return f"{found} in the dispatch of an exception"
-        stack.at += 1
-
-
-def _between(step, natives, wanted):
-    """Native frames between two managed ones."""
-    if wanted:
-        names = [f.name for f in natives if f.kind == "native"]
-        return "" if names == [wanted] else f"{names} instead of {wanted} before {step}"
-    if step in ("System.Threading.Thread.StartCallback",) or step.startswith(r"\*"):
-        return ""
-    return f"native frames before {step}: {[f.name for f in natives]}" if natives else ""
-
-
-def _top(stack, steady, step, letter, natives, found):
-    """The chain ends before its leaf: it is on its way, up or down. Only helpers may lie above."""
-    if steady:
-        return Verdict(f"steady thread without {step}, but {found}", stack.index())
-    previous = ""
-    while found is not None:
-        if _OURS.match(found) or not _HELPERS.match(found):
-            return Verdict(f"{found} instead of {step}", stack.index())
-        if found.startswith("Making.") and letter not in _MAKING:
-            return Verdict(f"{found} above link {letter!r}", stack.index())
-        previous = found
-        stack.at += 1
-        _, found = stack.next_managed()
-    del previous, natives
-    return Verdict()
-
-
-def _leaf(stack, leaf):
-    """Above Leaves.Run: the leaf's own method, what that calls, and anything of the framework."""
-    last = "Run"
-    while True:
-        _, found = stack.next_managed()
-        if found is None:
-            return Verdict()
-        plain = found.lstrip("*")
-        if plain.startswith("Leaves.") and not plain.startswith("Leaves+"):
-            method = plain.removeprefix("Leaves.")
-            again = found.startswith("*") and method == _LEAVES[leaf]
-            fits = method == _LEAVES[leaf] if last == "Run" else _CALLERS.get(method) == last or again
-            if not fits:
-                return Verdict(f"{found} above Leaves.{last} of leaf {leaf}", stack.index())
-            last = method
-        elif re.match(r"(Links|Program|DynamicClass|Made)\b", plain):
-            return Verdict(f"{found} above leaf {leaf}", stack.index())
-        elif not _HELPERS.match(found) and not plain.startswith(("Leaves+", "DynamicClass")):
-            return Verdict(f"unknown {found} above leaf {leaf}", stack.index())
-        stack.at += 1
+    strict = _Reader(match, False).read(frames, is_cut)
+    if not strict.problem or all(f.sure for f in frames):
+        return strict
+    lenient = _Reader(match, True).read(frames, is_cut)
+    return lenient if lenient.problem else dataclasses.replace(strict, marked=True)

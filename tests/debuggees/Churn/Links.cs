@@ -9,7 +9,7 @@ namespace Churn;
 /// </summary>
 internal static unsafe class Links
 {
-    public const string Letters = "ABCDEFGHIJKLOSTVX";
+    public const string Letters = "ABCDEFGHIJKLMOSTVX";
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Start(Walk walk)
@@ -45,6 +45,7 @@ internal static unsafe class Links
             'J' => J(walk, at + 1),
             'K' => K(walk, at + 1),
             'L' => L(walk, at + 1),
+            'M' => M(walk, at + 1),
             'O' => O(walk, at + 1),
             'S' => S(walk, at + 1),
             'T' => T(walk, at + 1),
@@ -90,7 +91,7 @@ internal static unsafe class Links
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static int Throw(int at) => throw new ApplicationException(at == 0 ? "zero" : "other");
+    public static int Throw(int at) => throw new ApplicationException(at == 0 ? "zero" : "other");
 
     // The next link is called by a finally block, while an exception passes through.
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -136,6 +137,22 @@ internal static unsafe class Links
     {
         Func<Walk, int, int> made = Making.Dynamic(walk);
         return made(walk, at) + 1;
+    }
+
+    // A dynamic method that an exception has left: nobody refers to it but its frame, which lies below the handler's.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int M(Walk walk, int at)
+    {
+        int below = 0;
+        try
+        {
+            below += Making.Throwing(walk)(at);
+        }
+        catch (ApplicationException)
+        {
+            below += Next(walk, at);
+        }
+        return below;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

@@ -9,6 +9,8 @@ namespace Churn;
 internal static class Making
 {
     private static readonly MethodInfo s_next = typeof(Links).GetMethod(nameof(Links.Next))!;
+    private static readonly MethodInfo s_throw = typeof(Links).GetMethod(nameof(Links.Throw))!;
+    private static readonly MethodInfo s_touch = typeof(Making).GetMethod(nameof(Touch))!;
     private static readonly MethodInfo s_typed = typeof(Links).GetMethod(nameof(Links.Typed))!;
     private static readonly Type[] s_parameters = [typeof(Walk), typeof(int)];
     private static int s_instantiations;
@@ -27,8 +29,19 @@ internal static class Making
         typeof(Range), typeof(DateTimeOffset),
     ];
 
-    private static void EmitNext(ILGenerator il)
+    /// <summary>Keeps a local variable of the caller in its frame.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Touch(ref Guid value) => value.GetHashCode() & 1;
+
+    // Room for some variables: code in the place of code that was freed shall have another frame.
+    private static void EmitNext(ILGenerator il, int variables = 0)
     {
+        for (int i = 0; i < variables; i++)
+        {
+            il.Emit(OpCodes.Ldloca, il.DeclareLocal(typeof(Guid)));
+            il.Emit(OpCodes.Call, s_touch);
+            il.Emit(OpCodes.Pop);
+        }
         il.Emit(OpCodes.Ldarg_0);
         il.Emit(OpCodes.Ldarg_1);
         il.Emit(OpCodes.Call, s_next);
@@ -41,8 +54,21 @@ internal static class Making
     public static Func<Walk, int, int> Dynamic(Walk walk)
     {
         DynamicMethod method = new($"g_{walk.Number:x}_{Walk.NextSerial()}", typeof(int), s_parameters, typeof(Links).Module, true);
-        EmitNext(method.GetILGenerator());
+        EmitNext(method.GetILGenerator(), walk.Random.Next(6));
         return method.CreateDelegate<Func<Walk, int, int>>();
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Func<int, int> Throwing(Walk walk)
+    {
+        DynamicMethod method = new($"m_{walk.Number:x}_{Walk.NextSerial()}", typeof(int), [typeof(int)], typeof(Links).Module, true);
+        ILGenerator il = method.GetILGenerator();
+        il.Emit(OpCodes.Ldarg_0);
+        il.Emit(OpCodes.Call, s_throw);
+        il.Emit(OpCodes.Ldc_I4_1);
+        il.Emit(OpCodes.Add);
+        il.Emit(OpCodes.Ret);
+        return method.CreateDelegate<Func<int, int>>();
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
