@@ -12,13 +12,13 @@ namespace mixstack::session {
 /// the stop and the end of naming: such a frame may have the wrong name, and its caller may have been found by another
 /// method's unwind codes. Both become `inferred`, the frame gets a note.
 ///
-/// As long as a method is on a stack it is not freed: each collection keeps the resolver or the LoaderAllocator of every
-/// frame alive, also of frames that an exception has unwound but a handler still lies upon (GcStackCrawlCallBack in
-/// gcenv.ee.common.cpp, StackFrameIterator::Filter in stackwalk.cpp). Freeing is the work of the finalizer thread alone:
-/// the finalizers of DynamicResolver and LoaderAllocatorScout call LCGMethodResolver::Destroy and
-/// LoaderAllocator::Destroy, what they put off is done by DoExtraWorkForFinalizer (finalizerthread.cpp). Other threads
-/// only give back whole heaps that hold no method any more (EEJitManager::CleanupCodeHeaps, when a collection begins)
-/// and put new code where old was freed.
+/// As long as a method is on a stack it is not freed: each collection keeps the resolver or the LoaderAllocator of
+/// every frame alive, also of frames that an exception has unwound but a handler still lies upon (GcStackCrawlCallBack
+/// in gcenv.ee.common.cpp, StackFrameIterator::Filter in stackwalk.cpp). Freeing is the work of the finalizer thread
+/// alone: the finalizers of DynamicResolver and LoaderAllocatorScout call LCGMethodResolver::Destroy and
+/// LoaderAllocator::Destroy, and what they put off is done by DoExtraWorkForFinalizer (finalizerthread.cpp). Other
+/// threads only give back whole heaps that hold no method any more (ExecutionManager::CleanupCodeHeaps, when a
+/// collection begins) and put new code where old was freed.
 /// So there is nothing to doubt when the finalizer thread has not run since the stop, nor where a thread's stack from
 /// its innermost frame to the one in question is still what was copied. `now` reads the target as it is, past every
 /// cache.
