@@ -99,6 +99,10 @@ std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryRe
 
 Diagnosed<std::shared_ptr<const RuntimeFacts>> RuntimeFacts::open(const MemoryReader& memory, const RuntimeImage& image,
                                                                   const MemoryReader* constants) {
+  // .NET 9 and later export one: then its library's exports could not be read (a core without the file).
+  constexpr unsigned kFirstWithDescriptor = 9;
+  if (image.descriptor == 0 && image.major_version() >= kFirstWithDescriptor)
+    return refuse(ErrorCode::not_found, std::string(kDescriptorSymbol));
   if (image.descriptor == 0)
     return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
   // Hundreds of small reads: pages at a time.
