@@ -185,7 +185,8 @@ void DebugTracer::release_all() {
   const auto begin = Clock::now();
   for (const auto& [pid, record] : all) {
     const bool dies = record->options.kill_with_us;
-    auto settled = [&] { return record->tracees.empty() || (!dies && record->is_settled()); };
+    auto& debugged = *record;  // Clang 14 captures no structured bindings
+    auto settled = [&] { return debugged.tracees.empty() || (!dies && debugged.is_settled()); };
     (void)wait_until(settled, begin + (dies ? kDeathLimit : kReleaseLimit));
     if (!record->tracees.empty()) leave(*record);
   }
