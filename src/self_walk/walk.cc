@@ -122,7 +122,9 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   const Address sp = registers.sp();
   const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
   if (!caller) return stop(caller.error());
-  if (caller->is_end_of_stack) return stop(StopReason::end_of_stack);
+  // A return address of zero is no promise that nothing follows: exception unwinders write over their own frames.
+  if (caller->is_end_of_stack)
+    return stop(caller->cfa == 0 ? StopReason::end_of_stack : StopReason::bad_return_address);
   // A handler may have a stack of its own, above or below the one it interrupted.
   if (caller->cfa <= sp && !(caller->cfa == sp && pc.is_exact()) && !rule->is_signal_frame)
     return stop(StopReason::stack_not_advancing);

@@ -15,6 +15,16 @@
 
 namespace mixstack::self_walk {
 
+/// Expressions of one section, while a rule that refers to them is executed. Addresses in them are those of memory.
+class SectionExpressions final : public unwind::ExpressionPool {
+ public:
+  explicit SectionExpressions(const unwind::CfiSection& section) : section_(section) {}
+  [[nodiscard]] std::span<const std::byte> expression(std::uint32_t number) const override;
+
+ private:
+  unwind::CfiSection section_;
+};
+
 /// Signal-safe throughout: no allocation, no locks, no calls beyond memcpy, `_dl_find_object` and raw system calls.
 /// `steps` is the way of nearly all walks: pc, sp and frame pointer only. A rule that is based on another register
 /// ends it with `needs_all_registers`; then `careful_steps` begins anew with all of them.
@@ -119,6 +129,7 @@ class Walk {
   bool skips_first_;
   bool needs_all_registers_ = false;
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};
+  std::optional<SectionExpressions> expressions_;
   std::optional<ModuleRecord> unkept_;  ///< of a module that cannot be kept
   Address initial_at_ = 0;
   std::optional<unwind::InitialRow> initial_;  ///< of the CIE at `initial_at_`

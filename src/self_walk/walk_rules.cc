@@ -14,19 +14,11 @@ using unwind::CompactKind;
   return {reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(size)};
 }
 
-/// Expressions of one section, while a rule that refers to them is executed.
-class SectionExpressions final : public unwind::ExpressionPool {
- public:
-  explicit SectionExpressions(const unwind::CfiSection& section) : section_(section) {}
-  [[nodiscard]] std::span<const std::byte> expression(std::uint32_t number) const override {
-    return unwind::read_block(section_, number >> 1);
-  }
-
- private:
-  const unwind::CfiSection& section_;
-};
-
 }  // namespace
+
+std::span<const std::byte> SectionExpressions::expression(std::uint32_t number) const {
+  return unwind::read_block(section_, number >> 1);
+}
 
 bool Walk::validate(std::uint16_t module, CodeAddress pc) {
   LoadedObject object;
@@ -154,7 +146,9 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   }
   const auto row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
-  return unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
+  auto rule = unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
+  if (rule) rule->pool = &expressions_.emplace(site->section);
+  return rule;
 }
 
 Result<unwind::UnwindRule> Walk::trampoline_rule(CodeAddress pc) {

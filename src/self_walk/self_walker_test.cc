@@ -1,0 +1,227 @@
+#include "mixstack/self_walk.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace mixstack {
+namespace {
+
+using Frames = std::array<Address, 200>;
+
+Address address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+/// backtrace() from here, without its own caller.
+[[gnu::noinline]] std::vector<Address> glibc_frames() {
+  std::array<void*, 200> found{};
+  const int n = backtrace(found.data(), static_cast<int>(found.size()));
+  std::vector<Address> out;
+  for (int i = 1; i < n; i++) out.push_back(address_of(found[static_cast<std::size_t>(i)]));
+  return out;
+}
+
+[[gnu::noinline]] void dive(int depth, const std::function<void()>& work) {
+  if (depth == 0) {
+    work();
+  } else {
+    dive(depth - 1, work);
+  }
+  asm volatile("");
+}
+
+std::unique_ptr<SelfWalker> make_walker() { return std::move(*SelfWalker::create()); }
+
+/// The last `ours` frames are those of glibc, which ends one frame earlier or later where it stops at a null.
+void expect_same_outer_frames(std::span<const Address> ours, std::span<const Address> glibc, std::size_t least) {
+  while (!glibc.empty() && glibc.back() == 0) glibc = glibc.first(glibc.size() - 1);
+  ASSERT_GE(ours.size(), least);
+  ASSERT_GE(glibc.size(), least);
+  const std::size_t common = std::min(ours.size(), glibc.size()) - 2;  // the innermost ones are the walkers' own
+  const auto tail = [&](std::span<const Address> s) {
+    return std::vector<Address>(s.end() - static_cast<long>(common), s.end());
+  };
+  EXPECT_EQ(tail(ours), tail(glibc));
+}
+
+TEST(SelfWalker, AgreesWithGlibc) {
+  const auto walker = make_walker();
+  dive(20, [&] {
+    Frames out;
+    for (int i = 0; i < 3; i++) {
+      const SelfTrace trace = walker->walk_here(out);
+      EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+      EXPECT_EQ(trace.probed_frames, 0u);
+      EXPECT_EQ(trace.plain_frames, trace.count);
+      expect_same_outer_frames(std::span(out).first(trace.count), glibc_frames(), 22);
+    }
+  });
+}
+
+TEST(SelfWalker, WalksThreadsKnownOrNot) {
+  const auto walker = make_walker();
+  std::thread([&] {
+    dive(20, [&] {
+      Frames out;
+      SelfTrace trace = walker->walk_here(out);
+      EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+      EXPECT_EQ(trace.plain_frames, 0u);
+      EXPECT_GT(trace.pages_probed, 0u);
+      const std::vector<Address> unknown(out.begin(), out.begin() + static_cast<long>(trace.count));
+      ASSERT_TRUE(walker->add_thread());
+      trace = walker->walk_here(out);
+      EXPECT_EQ(trace.plain_frames, trace.count);
+      ASSERT_EQ(trace.count, unknown.size());
+      EXPECT_TRUE(std::equal(unknown.begin() + 1, unknown.end(), out.begin() + 1));
+      expect_same_outer_frames(std::span(out).first(trace.count), glibc_frames(), 22);
+      walker->remove_thread();
+      EXPECT_EQ(walker->walk_here(out).plain_frames, 0u);
+    });
+  }).join();
+}
+
+TEST(SelfWalker, GivesAsManyFramesAsThereIsRoom) {
+  const auto walker = make_walker();
+  dive(10, [&] {
+    Frames all;
+    const std::size_t count = walker->walk_here(all).count;
+    Frames out{};
+    SelfTrace trace = walker->walk_here(std::span(out).first(5));
+    EXPECT_EQ(trace.count, 5u);
+    EXPECT_EQ(trace.stop, StopReason::max_frames);
+    EXPECT_EQ(out[5], 0u);
+    trace = walker->walk_here(std::span(out).first(count));
+    EXPECT_EQ(trace.count, count);
+    EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+    EXPECT_EQ(walker->walk_here({}).count, 0u);
+  });
+}
+
+struct InHandler {
+  const SelfWalker* walker = nullptr;
+  Frames interrupted, here;
+  SelfTrace interrupted_trace, here_trace;
+  Address pc = 0;
+  int error = 0;
+};
+InHandler* g_in_handler = nullptr;
+
+void handle(int, siginfo_t*, void* context) {
+  errno = 99;
+  InHandler& h = *g_in_handler;
+  h.interrupted_trace = h.walker->walk(context, h.interrupted);
+  h.here_trace = h.walker->walk_here(h.here);
+  h.error = errno;
+  h.pc = static_cast<Address>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+
+class SelfWalkerSignal : public ::testing::TestWithParam<bool> {};
+
+TEST_P(SelfWalkerSignal, WalksThroughTheHandler) {
+  const auto walker = make_walker();
+  const bool on_own_stack = GetParam();
+  InHandler h;
+  h.walker = walker.get();
+  g_in_handler = &h;
+  const auto alternate = std::make_unique<char[]>(256 << 10);
+  stack_t stack{}, before_stack{};
+  stack.ss_sp = alternate.get();
+  stack.ss_size = 256 << 10;
+  sigaltstack(&stack, &before_stack);
+  struct sigaction action {
+  }, before{};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | (on_own_stack ? SA_ONSTACK : 0);
+  sigaction(SIGUSR1, &action, &before);
+  std::vector<Address> glibc;
+  dive(12, [&] {
+    pthread_kill(pthread_self(), SIGUSR1);
+    glibc = glibc_frames();
+  });
+  sigaction(SIGUSR1, &before, nullptr);
+  sigaltstack(&before_stack, nullptr);
+
+  EXPECT_EQ(h.error, 99);
+  EXPECT_EQ(h.interrupted_trace.stop, StopReason::end_of_stack);
+  EXPECT_EQ(h.here_trace.stop, StopReason::end_of_stack);
+  EXPECT_EQ(h.interrupted[0], h.pc);
+  expect_same_outer_frames(std::span(h.interrupted).first(h.interrupted_trace.count), glibc, 14);
+  // Through the signal frame the same frames follow.
+  const Address* const end = h.here.data() + h.here_trace.count;
+  const Address* const found = std::find<const Address*>(h.here.data(), end, h.pc);
+  ASSERT_NE(found, end);
+  ASSERT_EQ(static_cast<std::size_t>(end - found), h.interrupted_trace.count);
+  EXPECT_TRUE(std::equal(found, end, h.interrupted.data()));
+}
+INSTANTIATE_TEST_SUITE_P(Stacks, SelfWalkerSignal, ::testing::Bool());
+
+/// A frame that aligns its stack and has variable size keeps its CFA in memory.
+[[gnu::noinline]] void aligned(std::size_t size, const std::function<void()>& work) {
+  alignas(128) volatile char block[256];
+  auto* extra = static_cast<volatile char*>(__builtin_alloca(size));
+  block[0] = 1;
+  extra[0] = 1;
+  work();
+  if (block[0] + extra[0] != 2) std::abort();
+}
+
+TEST(SelfWalker, FollowsRulesOfEveryKind) {
+  const auto walker = make_walker();
+  aligned(100, [&] {
+    Frames out;
+    const SelfTrace trace = walker->walk_here(out);
+    EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+    expect_same_outer_frames(std::span(out).first(trace.count), glibc_frames(), 5);
+  });
+}
+
+TEST(SelfWalker, DamagedStacksEndTheWalk) {
+  const auto walker = make_walker();
+  auto* pages =
+      static_cast<std::byte*>(mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(pages + 4096, 4096, PROT_NONE);
+  Frames out;
+  const auto walk_from = [&](Address pc, Address sp, Address fp) {
+    Registers registers(Arch::x86_64);
+    registers.set_pc(pc);
+    registers.set_sp(sp);
+    registers.set_fp(fp);
+    return walker->walk_registers(registers, out);
+  };
+  const Address code = address_of(reinterpret_cast<const void*>(&glibc_frames)) + 12;
+  for (const Address sp : {Address{0}, Address{8}, ~Address{7}, Address{1} << 62, address_of(pages) + 4096 - 8,
+                           address_of(pages) + 4096, address_of(pages)}) {
+    for (const Address fp : {Address{0}, address_of(pages) + 4096 - 16, address_of(pages) + 4096, ~Address{15}}) {
+      const SelfTrace trace = walk_from(code, sp, fp);
+      EXPECT_GE(trace.count, 1u);
+      EXPECT_LE(trace.count, 3u);
+    }
+  }
+  EXPECT_EQ(walk_from(address_of(pages), address_of(pages), 0).stop, StopReason::no_unwind_info);
+  EXPECT_NE(walk_from(0, address_of(pages), 0).stop, StopReason::end_of_stack);
+  munmap(pages, 2 * 4096);
+}
+
+TEST(SelfWalker, SmallTablesAreReplaced) {
+  const auto walker = std::move(*SelfWalker::create({.rules = 1, .threads = 1}));
+  for (int i = 0; i < 20; i++) {
+    Frames out;
+    const SelfTrace trace = walker->walk_here(out);
+    EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+    ASSERT_TRUE(walker->refresh());
+  }
+}
+
+}  // namespace
+}  // namespace mixstack

@@ -1,0 +1,168 @@
+#include "target/self/self_target.h"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "memory/process_memory.h"
+#include "memory/self_memory.h"
+#include "memory/system_call.h"
+#include "target/live/file_access.h"
+#include "target/live/proc_dir.h"
+#include "target/live/process_info.h"
+#include "target/live/root_reads.h"
+#include "target/live/stack_plan.h"
+#include "target/live/thread_registers.h"
+#include "target/memory_map.h"
+#include "target/self/context_registers.h"
+#include "target/self/helper_capture.h"
+#include "target/self/signal_capture.h"
+
+namespace mixstack::target {
+namespace {
+
+constexpr std::size_t kMaxMapText = 64 << 20;
+
+class SelfTarget final : public Target {
+ public:
+  SelfTarget(ProcDir proc, TargetInfo info, const SelfOptions& options)
+      : proc_(std::move(proc)), info_(std::move(info)), options_(options), for_roots_(proc_.pid()) {}
+
+  [[nodiscard]] const TargetInfo& info() const override { return info_; }
+  [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
+  [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
+  [[nodiscard]] Result<std::vector<Region>> regions() const override {
+    auto text = proc_.read_memory_file("maps", kMaxMapText);
+    if (!text) return fail(text.error());
+    return parse_memory_map(*text);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
+    return open_mapped_file(proc_, region);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
+    return open_target_path(proc_, path);
+  }
+  [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
+    if (options_.others == OtherThreads::helper) return capture_by_helper(request, options_.helper_timeout);
+    return capture_here(request);
+  }
+
+ private:
+  [[nodiscard]] Result<Capture> capture_here(const CaptureRequest& request);
+  void capture_calling_thread(const CaptureRequest& request, const std::vector<Region>& regions, Capture& capture,
+                              ThreadCapture& out) const;
+  [[nodiscard]] Result<void> capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
+                                            Capture& capture) const;
+
+  ProcDir proc_;
+  TargetInfo info_;
+  SelfOptions options_;
+  memory::SelfMemory memory_;
+  memory::ProcessMemory for_roots_;
+};
+
+void SelfTarget::capture_calling_thread(const CaptureRequest& request, const std::vector<Region>& regions,
+                                        Capture& capture, ThreadCapture& out) const {
+  ucontext_t context;
+  (void)::getcontext(&context);
+  out.registers = context_registers(&context);
+  const Address sp = out.registers.sp();
+  const AddressRange extent = stack_extent(regions, sp, own_thread_pointer());
+  if (extent.empty()) {
+    out.error = {ErrorCode::unreadable_memory, 0, sp};
+    return;
+  }
+  const Address base = sp - extent.begin > kRedZone ? sp - kRedZone : extent.begin;
+  const std::uint64_t most = request.initial_stack_bytes + std::uint64_t{request.stack_byte_budget};
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(extent.end - base, most));
+  auto bytes = std::make_unique<std::byte[]>(size);
+  const auto n = memory_.read_some(base, std::span(bytes.get(), size));
+  out.stack = {base, std::span<const std::byte>(bytes.get(), n ? *n : 0)};
+  out.stack_truncated = out.stack.bytes.size() < extent.end - base;
+  out.captured = n.has_value();
+  if (!n) out.error = n.error();
+  capture.storage.push_back(std::move(bytes));
+}
+
+Result<void> SelfTarget::capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
+                                        Capture& capture) const {
+  std::vector<ThreadId> tids;
+  std::vector<ThreadCapture*> others;
+  for (ThreadCapture& t : capture.threads) {
+    if (t.captured) continue;
+    tids.push_back(t.tid);
+    others.push_back(&t);
+  }
+  SignalCapture signals(options_.signal, regions, request);
+  if (auto ran = signals.run(tids, request.stop_timeout); !ran) return ran;
+  for (std::size_t i = 0; i < tids.size(); i++) {
+    const SignalSlot& slot = signals[i];
+    ThreadCapture& t = *others[i];
+    if (slot.state.load() != SignalSlot::done) {
+      const bool is_there = proc_.has_task(t.tid);
+      t.error = {is_there ? ErrorCode::thread_not_stopped : ErrorCode::no_such_thread, 0, t.tid};
+      if (is_there) capture.threads_not_stopped++;
+      continue;
+    }
+    t.captured = true;
+    t.error = {};
+    t.registers = slot.registers;
+    t.stack = {slot.stack_base, {slot.copy, slot.stack_size}};
+    t.stack_truncated = slot.truncated;
+  }
+  capture.storage.push_back(signals.take_room());
+  return {};
+}
+
+Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
+  auto mapped = regions();
+  if (!mapped) return fail(mapped.error());
+  auto tids = proc_.tasks();
+  if (!tids) return fail(tids.error());
+  if (!request.threads.empty())
+    std::erase_if(*tids, [&](ThreadId t) { return std::ranges::find(request.threads, t) == request.threads.end(); });
+  if (tids->empty()) return fail(ErrorCode::no_such_thread);
+
+  Capture capture;
+  capture.arch = info_.arch;
+  capture.consistency = Consistency::one_by_one;
+  const auto own = static_cast<ThreadId>(memory::system_call(SYS_gettid));
+  for (const ThreadId tid : *tids) {
+    ThreadCapture& t = capture.threads.emplace_back();
+    t.tid = t.ns_tid = tid;
+    const auto stat = proc_.thread_stat(tid);
+    t.comm = stat ? stat->comm : std::string();
+    t.kernel_state = stat ? stat->state : '?';
+    t.syscall = tid == own ? -1 : proc_.thread_syscall(tid);
+    t.error = {ErrorCode::unsupported, 0, tid};
+  }
+  RootReads roots(for_roots_);
+  if (request.roots != nullptr) roots.rehearse(*request.roots);
+  for (ThreadCapture& t : capture.threads)
+    if (t.tid == own) capture_calling_thread(request, *mapped, capture, t);
+  if (options_.others == OtherThreads::signal)
+    if (auto others = capture_others(request, *mapped, capture); !others) return fail(others.error());
+  if (request.roots != nullptr) {
+    roots.read(*request.roots);
+    roots.hand_over(capture);
+  }
+  return capture;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> open_self(const SelfOptions& options) {
+  if (options.others == OtherThreads::signal && (options.signal < 1 || options.signal > SIGRTMAX))
+    return fail(ErrorCode::invalid_argument, static_cast<std::uint64_t>(options.signal));
+  auto proc = ProcDir::open(static_cast<std::uint32_t>(::getpid()));
+  if (!proc) return fail(proc.error());
+  auto info = read_process_info(*proc);
+  if (!info) return fail(info.error());
+  if (info->arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(info->arch));
+  return std::make_unique<SelfTarget>(std::move(*proc), std::move(*info), options);
+}
+
+}  // namespace mixstack::target
