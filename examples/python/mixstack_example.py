@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The C interface by ctypes: the stacks of a process.
+
+  mixstack_example.py PID          MIXSTACK_LIBRARY names the library; default: libmixstack.so.0 as the loader finds it
+"""
+import ctypes
+import json
+import os
+import sys
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("code", ctypes.c_int32), ("os_error", ctypes.c_int32),
+                ("value", ctypes.c_uint64)]
+
+
+class Thread(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("tid", ctypes.c_uint32), ("managed_id", ctypes.c_uint32),
+                ("name", ctypes.c_char_p), ("exception", ctypes.c_char_p), ("frame_count", ctypes.c_size_t),
+                ("captured", ctypes.c_int32), ("is_complete", ctypes.c_int32), ("stop_reason", ctypes.c_char_p)]
+
+
+class Frame(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("pc", ctypes.c_uint64), ("sp", ctypes.c_uint64), ("cfa", ctypes.c_uint64),
+                ("kind", ctypes.c_int32), ("trust", ctypes.c_int32), ("name", ctypes.c_char_p),
+                ("raw_name", ctypes.c_char_p), ("module", ctypes.c_char_p), ("module_path", ctypes.c_char_p),
+                ("offset", ctypes.c_uint64), ("method", ctypes.c_uint64)]
+
+
+def library():
+    lib = ctypes.CDLL(os.environ.get("MIXSTACK_LIBRARY", "libmixstack.so.0"))
+    # Without these ctypes would cut pointers to an int.
+    for name, result, arguments in (
+            ("mixstack_open_process", ctypes.c_void_p, [ctypes.c_uint32, ctypes.POINTER(Error)]),
+            ("mixstack_close", None, [ctypes.c_void_p]),
+            ("mixstack_take_dump", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Error)]),
+            ("mixstack_free_dump", None, [ctypes.c_void_p]),
+            ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
+            ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
+            ("mixstack_get_frame", ctypes.c_int,
+             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Frame)]),
+            ("mixstack_json", ctypes.c_char_p, [ctypes.c_void_p]),
+            ("mixstack_error_name", ctypes.c_char_p, [ctypes.c_int32])):
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def stacks(lib, dump):
+    """[(thread name, [frame name, ...]), ...]; texts are copied, they end with the dump."""
+    for i in range(lib.mixstack_thread_count(dump)):
+        thread = Thread(size=ctypes.sizeof(Thread))
+        lib.mixstack_get_thread(dump, i, thread)
+        names = []
+        for j in range(thread.frame_count):
+            frame = Frame(size=ctypes.sizeof(Frame))
+            lib.mixstack_get_frame(dump, i, j, frame)
+            names.append(frame.name.decode() or f"{frame.module.decode()}+{frame.offset:#x}")
+        yield f"{thread.tid} {thread.name.decode()}", names
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    lib, error = library(), Error(size=ctypes.sizeof(Error))
+    session = lib.mixstack_open_process(int(sys.argv[1]), error)
+    dump = lib.mixstack_take_dump(session, None, error) if session else None
+    lib.mixstack_close(session)
+    if not dump:
+        sys.exit(f"{sys.argv[1]}: {lib.mixstack_error_name(error.code).decode()}")
+    for thread, names in stacks(lib, dump):
+        print(f"thread {thread}")
+        for number, name in enumerate(names):
+            print(f"  #{number:<2} {name}")
+    # The same and all the rest, as the command's --json has it.
+    whole = json.loads(lib.mixstack_json(dump))
+    print(f"{len(whole['threads'])} threads")
+    lib.mixstack_free_dump(dump)
+
+
+if __name__ == "__main__":
+    main()

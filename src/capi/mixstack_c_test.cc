@@ -1,0 +1,293 @@
+// The C interface as a caller sees it: good answers on a process and a core, answers instead of crashes on misuse.
+#include "mixstack.h"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mixstack/result.h"
+
+namespace mixstack {
+namespace {
+
+template <class T>
+T sized() {
+  T value{};
+  value.size = sizeof(T);
+  return value;
+}
+
+/// A child of one thread that sleeps.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::execlp("sleep", "sleep", "600", nullptr);
+    ::_exit(127);
+  }
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+  /// Until it sleeps: its stack is then known.
+  [[nodiscard]] bool wait_until_asleep() const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/syscall";
+    for (int i = 0; i < 1000; i++) {
+      char text[32] = {};
+      if (FILE* f = std::fopen(path.c_str(), "r")) {
+        (void)!std::fgets(text, sizeof text, f);
+        std::fclose(f);
+      }
+      if (std::atoi(text) == 230 || std::atoi(text) == 35) return true;  // clock_nanosleep, nanosleep
+      ::usleep(10'000);
+    }
+    return false;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+mixstack_dump* dump_of(uint32_t pid) {
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_session* session = mixstack_open_process(pid, &error);
+  if (session == nullptr) return nullptr;
+  mixstack_options options = sized<mixstack_options>();
+  options.stop_timeout_ms = 5000;
+  mixstack_dump* dump = mixstack_take_dump(session, &options, &error);
+  mixstack_close(session);
+  return dump;
+}
+
+std::vector<std::string> names_of(const mixstack_dump* dump, size_t thread) {
+  std::vector<std::string> names;
+  for (size_t i = 0;; i++) {
+    mixstack_frame frame = sized<mixstack_frame>();
+    if (mixstack_get_frame(dump, thread, i, &frame) != 0) return names;
+    names.emplace_back(frame.name);
+  }
+}
+
+bool any_has(const std::vector<std::string>& names, const char* part) {
+  for (const std::string& name : names)
+    if (name.find(part) != std::string::npos) return true;
+  return false;
+}
+
+TEST(CInterface, AProcessByThreadsFramesAndJson) {
+  const Sleeper sleeper;
+  if (!sleeper.wait_until_asleep()) GTEST_SKIP() << "the kernel does not say what it does";
+  mixstack_dump* dump = dump_of(sleeper.pid());  // the session is closed: a dump outlives it
+  ASSERT_NE(dump, nullptr);
+  ASSERT_EQ(mixstack_thread_count(dump), 1u);
+  mixstack_thread thread = sized<mixstack_thread>();
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_EQ(thread.tid, sleeper.pid());
+  EXPECT_EQ(thread.managed_id, 0u);
+  EXPECT_STREQ(thread.name, "sleep");
+  EXPECT_STREQ(thread.exception, "");
+  EXPECT_EQ(thread.captured, 1);
+  EXPECT_EQ(thread.is_complete, 1);
+  EXPECT_STREQ(thread.stop_reason, "end_of_stack");
+  EXPECT_EQ(thread.frame_count, names_of(dump, 0).size());
+  EXPECT_TRUE(any_has(names_of(dump, 0), "nanosleep"));
+  mixstack_frame frame = sized<mixstack_frame>();
+  ASSERT_EQ(mixstack_get_frame(dump, 0, 0, &frame), 0);
+  EXPECT_EQ(frame.kind, MIXSTACK_NATIVE);
+  EXPECT_EQ(frame.trust, 0);
+  EXPECT_STREQ(frame.module, "libc.so.6");
+  EXPECT_GT(frame.cfa, frame.sp);
+  const char* text = mixstack_json(dump);
+  EXPECT_EQ(text, mixstack_json(dump)) << "made once";
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_EQ(json["threads"].size(), 1u);
+  EXPECT_EQ(json["threads"][0]["tid"], sleeper.pid());
+  mixstack_free_dump(dump);
+}
+
+TEST(CInterface, OptionsAreHeard) {
+  const Sleeper sleeper;
+  (void)sleeper.wait_until_asleep();
+  mixstack_session* session = mixstack_open_process(sleeper.pid(), nullptr);
+  ASSERT_NE(session, nullptr);
+  const uint32_t threads[] = {sleeper.pid()};
+  mixstack_options options = sized<mixstack_options>();
+  options.threads = threads;
+  options.thread_count = 1;
+  options.max_frames = 1;
+  options.stop_timeout_ms = 5000;
+  mixstack_dump* dump = mixstack_take_dump(session, &options, nullptr);
+  ASSERT_NE(dump, nullptr);
+  mixstack_thread thread = sized<mixstack_thread>();
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_EQ(thread.frame_count, 1u);
+  EXPECT_EQ(thread.is_complete, 0);
+  EXPECT_STREQ(thread.stop_reason, "max_frames");
+  mixstack_free_dump(dump);
+  mixstack_close(session);
+}
+
+TEST(CInterface, ACore) {
+  const Sleeper sleeper;
+  if (!sleeper.wait_until_asleep()) GTEST_SKIP() << "the kernel does not say what it does";
+  char folder[] = "/tmp/mixstack-capi-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string base = std::string(folder) + "/core";
+  const std::string command =
+      "gcore -o " + base + " " + std::to_string(sleeper.pid()) + " >/dev/null 2>&1 </dev/null";
+  const bool written = std::system(command.c_str()) == 0;
+  const std::string path = base + "." + std::to_string(sleeper.pid());
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_session* session = nullptr;
+  mixstack_dump* dump = nullptr;
+  if (written) {
+    const char* const sysroots[] = {nullptr, "/nonexistent"};  // a NULL among them is no folder
+    mixstack_core_options options = sized<mixstack_core_options>();
+    options.sysroots = sysroots;
+    options.sysroot_count = 2;
+    session = mixstack_open_core(path.c_str(), &options, &error);
+    dump = session == nullptr ? nullptr : mixstack_take_dump(session, nullptr, &error);
+  }
+  std::filesystem::remove_all(folder);
+  if (!written) GTEST_SKIP() << "gcore wrote no core";
+  ASSERT_NE(session, nullptr) << mixstack_error_name(error.code);
+  ASSERT_NE(dump, nullptr) << mixstack_error_name(error.code);
+  EXPECT_EQ(mixstack_thread_count(dump), 1u);
+  EXPECT_TRUE(any_has(names_of(dump, 0), "nanosleep"));
+  mixstack_close(session);
+  mixstack_free_dump(dump);
+}
+
+TEST(CInterface, FailuresAreNamed) {
+  mixstack_error error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_open_process(0x7fffffff, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::no_such_process));
+  EXPECT_EQ(mixstack_open_process(0x7fffffff, nullptr), nullptr);
+  EXPECT_EQ(mixstack_open_core("/nonexistent/core", nullptr, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::io_error));
+  EXPECT_EQ(error.os_error, ENOENT);
+  EXPECT_EQ(mixstack_open_core("/bin/sh", nullptr, &error), nullptr);
+  EXPECT_NE(error.code, 0);
+  for (const int32_t code : {0, 1, 5, 24, 25, 1000, -1}) {
+    ASSERT_NE(mixstack_error_name(code), nullptr) << code;
+    EXPECT_NE(mixstack_error_name(code)[0], '\0') << code;
+  }
+  EXPECT_EQ(mixstack_version() >> 16, 0u);
+  EXPECT_NE(mixstack_version(), 0u);
+}
+
+TEST(CInterface, AProcessThatEnded) {
+  mixstack_session* session = nullptr;
+  {
+    const Sleeper sleeper;
+    (void)sleeper.wait_until_asleep();
+    session = mixstack_open_process(sleeper.pid(), nullptr);
+    ASSERT_NE(session, nullptr);
+  }
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_dump* dump = mixstack_take_dump(session, nullptr, &error);
+  EXPECT_TRUE(dump != nullptr || error.code != 0);
+  mixstack_free_dump(dump);
+  mixstack_close(session);
+}
+
+TEST(CInterface, NullsAreAnswered) {
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_close(nullptr);
+  mixstack_free_dump(nullptr);
+  EXPECT_EQ(mixstack_thread_count(nullptr), 0u);
+  mixstack_thread thread = sized<mixstack_thread>();
+  mixstack_frame frame = sized<mixstack_frame>();
+  EXPECT_EQ(mixstack_get_thread(nullptr, 0, &thread), -1);
+  EXPECT_EQ(mixstack_get_frame(nullptr, 0, 0, &frame), -1);
+  EXPECT_STREQ(mixstack_json(nullptr), "");
+  EXPECT_EQ(mixstack_take_dump(nullptr, nullptr, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::invalid_argument));
+  EXPECT_EQ(mixstack_take_dump(nullptr, nullptr, nullptr), nullptr);
+  error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_open_core(nullptr, nullptr, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::invalid_argument));
+}
+
+TEST(CInterface, WrongSizesAndIndexesWriteNothing) {
+  const Sleeper sleeper;
+  mixstack_dump* dump = dump_of(sleeper.pid());
+  ASSERT_NE(dump, nullptr);
+  mixstack_thread thread;
+  mixstack_frame frame;
+  std::memset(&thread, 0xa5, sizeof thread);
+  std::memset(&frame, 0xa5, sizeof frame);
+  thread.size = frame.size = 0;
+  const mixstack_thread thread_before = thread;
+  const mixstack_frame frame_before = frame;
+  EXPECT_EQ(mixstack_get_thread(dump, 0, &thread), -1);
+  EXPECT_EQ(mixstack_get_frame(dump, 0, 0, &frame), -1);
+  EXPECT_EQ(mixstack_get_thread(dump, 0, nullptr), -1);
+  EXPECT_EQ(mixstack_get_frame(dump, 0, 0, nullptr), -1);
+  EXPECT_EQ(std::memcmp(&thread, &thread_before, sizeof thread), 0);
+  EXPECT_EQ(std::memcmp(&frame, &frame_before, sizeof frame), 0);
+  thread.size = sizeof thread;
+  frame.size = sizeof frame;
+  EXPECT_EQ(mixstack_get_thread(dump, 1, &thread), -1);
+  EXPECT_EQ(mixstack_get_thread(dump, SIZE_MAX, &thread), -1);
+  EXPECT_EQ(mixstack_get_frame(dump, 1, 0, &frame), -1);
+  EXPECT_EQ(mixstack_get_frame(dump, 0, SIZE_MAX, &frame), -1);
+  EXPECT_EQ(thread.tid, 0xa5a5a5a5u);
+  EXPECT_EQ(frame.pc, 0xa5a5a5a5a5a5a5a5u);
+  // A caller of a later version has a larger structure.
+  thread.size = sizeof thread + 64;
+  EXPECT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_EQ(thread.size, sizeof thread + 64);
+  mixstack_free_dump(dump);
+}
+
+TEST(CInterface, OptionsOfAnotherSizeAreRefused) {
+  const Sleeper sleeper;
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_session* session = mixstack_open_process(sleeper.pid(), &error);
+  ASSERT_NE(session, nullptr);
+  const mixstack_options options{};
+  EXPECT_EQ(mixstack_take_dump(session, &options, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::invalid_argument));
+  const mixstack_core_options core{};
+  EXPECT_EQ(mixstack_open_core("/nonexistent", &core, &error), nullptr);
+  EXPECT_EQ(error.code, static_cast<int32_t>(ErrorCode::invalid_argument));
+  mixstack_error small{};
+  small.code = 77;
+  EXPECT_EQ(mixstack_open_core("/nonexistent", nullptr, &small), nullptr);
+  EXPECT_EQ(small.code, 77) << "an error of unknown size is not written";
+  mixstack_close(session);
+}
+
+TEST(CInterface, ADumpIsReadByManyThreads) {
+  const Sleeper sleeper;
+  mixstack_dump* dump = dump_of(sleeper.pid());
+  ASSERT_NE(dump, nullptr);
+  const auto expected = names_of(dump, 0);
+  std::vector<std::thread> readers;
+  std::vector<int> same(4, 0);
+  for (size_t i = 0; i < same.size(); i++)
+    readers.emplace_back([&, i] { same[i] = names_of(dump, 0) == expected ? 1 : 0; });
+  for (std::thread& t : readers) t.join();
+  EXPECT_EQ(same, std::vector<int>(4, 1));
+  mixstack_free_dump(dump);
+}
+
+}  // namespace
+}  // namespace mixstack
