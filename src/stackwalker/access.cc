@@ -6,6 +6,18 @@
 
 namespace Dyninst::Stackwalker {
 
+namespace {
+
+/// Of a process that was there: it has ended, or its debugger has let go of it.
+void set_capture_error(const mixstack::Error& error) {
+  set_error(error, "capture the thread");
+  if (error.code == mixstack::ErrorCode::no_such_process) setLastError(err_procexit);
+  if (error.code == mixstack::ErrorCode::not_found)
+    setLastError(err_proccontrol, "the process is not debugged any more");
+}
+
+}  // namespace
+
 std::shared_ptr<Engine> WalkerAccess::engine(ProcessState* proc) {
   if (proc == nullptr) {
     setLastError(err_badparam, "no ProcessState");
@@ -68,7 +80,7 @@ std::shared_ptr<Engine> WalkerAccess::capture(Walker& walker, THR_ID thread) {
     // Another program runs in the process now: a new engine for it.
     if (captured.error().code == mixstack::ErrorCode::process_changed) forget_engine(proc);
     if (again || captured.error().code != mixstack::ErrorCode::process_changed) {
-      set_error(captured.error(), "capture the thread");
+      set_capture_error(captured.error());
       return nullptr;
     }
   }

@@ -41,17 +41,17 @@ struct DefaultSteppers {
   [[nodiscard]] std::vector<FrameStepper*> all() { return {&bottom, &signal, &debug, &frame, &analysis, &wanderer}; }
 };
 
+/// In the order in which they borrow from each other.
 struct Walker::Parts {
   std::shared_ptr<const void> life = std::make_shared<char>();  ///< expires with the Walker: frames ask
-  std::unique_ptr<DefaultSteppers> defaults;                    ///< null: the user wanted none
-  std::unique_ptr<SymbolLookup> lookup;
-  std::unique_ptr<StepperGroup> group;
-  bool own_group = false;           ///< made by us
-  bool own_lookup = false;          ///< the default one, made by us
-  unsigned depth = 0;               ///< of walks inside walks
-  std::uint64_t scope_capture = 0;  ///< the capture taken in the outermost of them
+  std::unique_ptr<ProcessState> proc;
   std::shared_ptr<SymtabAPI::SymtabStore> symtabs;
-  std::unique_ptr<ProcessState> proc;  ///< goes last: the others may ask it
+  std::unique_ptr<StepperGroup> group;
+  std::unique_ptr<SymbolLookup> lookup;
+  std::unique_ptr<DefaultSteppers> defaults;  ///< null: the user wanted none
+  bool own_group = false;                     ///< made by us
+  unsigned depth = 0;                         ///< of walks inside walks
+  std::uint64_t scope_capture = 0;            ///< the capture taken in the outermost of them
 };
 
 class WalkerAccess {

@@ -36,7 +36,7 @@ enum class Method : std::uint8_t { unwind_info, signal, frame_pointer, prologue,
 
 /// Keeps one capture of one thread at a time; walking and stepping happen on its copied bytes, so the target runs
 /// meanwhile. Not thread-safe.
-class Engine {
+class Engine : public std::enable_shared_from_this<Engine> {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Engine>> open(std::unique_ptr<Target> target);
 

@@ -178,7 +178,7 @@ err_t public_code(mixstack::ErrorCode code) {
 void set_error(const mixstack::Error& error, const char* doing) {
   const err_t code = public_code(error.code);
   std::string text = std::string(doing) + ": " + words_for(code);
-  if (error.code == mixstack::ErrorCode::already_traced) text += " (it is traced by another program)";
+  if (error.code == mixstack::ErrorCode::already_traced) text += " (it is traced already)";
   if (error.os_error != 0) text += std::string(", ") + std::strerror(error.os_error);
   setLastError(code, text.c_str());
 }

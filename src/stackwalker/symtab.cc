@@ -95,7 +95,10 @@ Symtab* SymtabStore::symtab(mixstack::stackwalker::Engine& engine, mixstack::Mod
   parts->path = module.path;
   parts->table =
       engine.tables().get(*image, module.path, [&target](const std::string& path) { return target.open_path(path); });
-  parts->open_dwarf = [&target, module, id = (*image)->build_id()] { return open_dwarf(target, module, id); };
+  parts->open_dwarf = [weak = engine.weak_from_this(), module, id = (*image)->build_id()] {
+    const auto alive = weak.lock();
+    return alive ? open_dwarf(alive->target(), module, id) : nullptr;
+  };
   slot = SymtabAccess::make(std::move(parts));
   return slot.get();
 }

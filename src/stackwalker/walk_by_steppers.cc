@@ -28,11 +28,13 @@ bool find(StepperGroup& group, Address address, FrameStepper*& out, const FrameS
 }
 
 /// Something that can be a caller: nothing else is known of a user's frame.
-bool is_valid(const Frame& in, const Frame& out) {
+bool is_valid(Walker& walker, const Frame& in, const Frame& out) {
   if (!out.isFrameComplete() || out.getRA() == 0) return false;
   if (out.getSP() > in.getSP() || out.nonCall()) return true;
+  if (out.getSP() < in.getSP() || !in.isTopFrame()) return false;
   // A leaf function of a CPU with a link register has no stack of its own.
-  return out.getSP() == in.getSP() && in.isTopFrame();
+  const auto engine = WalkerAccess::engine(&walker);
+  return engine && engine->target().info().arch == mixstack::Arch::aarch64;
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ bool step_by_group(Walker& walker, const Frame& in, Frame& out) {
     switch (answer) {
       case gcf_success:
         proposed = true;
-        if (!is_valid(in, caller)) continue;
+        if (!is_valid(walker, in, caller)) continue;
         if (caller.getThread() == NULL_THR_ID) caller.setThread(in.getThread());
         FrameAccess::adopt(caller, &walker);
         FrameAccess::set_stepper(caller, stepper);

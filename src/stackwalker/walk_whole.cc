@@ -120,6 +120,7 @@ bool step_on(Walker& walker, const Frame& in, Frame& out) {
   }
   const THR_ID tid = in.getThread() != NULL_THR_ID ? in.getThread() : static_cast<THR_ID>(engine->captured_thread());
   out = FrameAccess::make(&walker, engine, step.caller, tid, stepper_of(walker, step.caller.frame));
+  if (engine->is_outermost(step.caller)) FrameAccess::mark_bottom(out);
   return true;
 }
 

@@ -25,7 +25,6 @@ Walker* WalkerAccess::make(std::unique_ptr<ProcessState> proc, std::unique_ptr<S
   }
   auto parts = std::make_unique<Walker::Parts>();
   parts->own_group = !group;
-  parts->own_lookup = !lookup;
   parts->proc = std::move(proc);
   parts->symtabs = std::make_shared<SymtabAPI::SymtabStore>();
   std::unique_ptr<Walker> walker(new Walker(std::move(parts)));

@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "stackwalker/frame.h"
+#include "stackwalker/procstate.h"
+#include "stackwalker/swk_errors.h"
+#include "stackwalker/symlookup.h"
+#include "stackwalker/test_stacks.h"
+
+namespace Dyninst::Stackwalker {
+namespace {
+
+using Owned = std::unique_ptr<Walker>;
+
+TEST(StackwalkerSymbolReader, ReadsFiles) {
+  SymbolReaderFactory* factory = Walker::getSymbolReader();
+  ASSERT_NE(factory, nullptr);
+  SymReader* reader = factory->openSymbolReader("/proc/self/exe");
+  ASSERT_NE(reader, nullptr) << getLastErrorMsg();
+  const Symbol_t main_symbol = reader->getSymbolByName("main");
+  ASSERT_TRUE(reader->isValidSymbol(main_symbol));
+  EXPECT_EQ(reader->getSymbolName(main_symbol), "main");
+  EXPECT_EQ(reader->getDemangledName(main_symbol), "main");
+  EXPECT_GT(reader->getSymbolSize(main_symbol), 0U);
+  const Symbol_t again = reader->getContainingSymbol(reader->getSymbolOffset(main_symbol) + 1);
+  EXPECT_EQ(reader->getSymbolOffset(again), reader->getSymbolOffset(main_symbol));
+  EXPECT_FALSE(reader->isValidSymbol(reader->getSymbolByName("no such symbol")));
+  EXPECT_FALSE(reader->isValidSymbol(Symbol_t()));
+  EXPECT_EQ(reader->getSymbolName(Symbol_t()), "");
+  EXPECT_EQ(reader->getAddressWidth(), sizeof(void*));
+  EXPECT_NE(reader->getArchitecture(), Arch_none);
+  EXPECT_NE(reader->getInterpreterName().find("ld-linux"), std::string::npos);
+  EXPECT_TRUE(factory->closeSymbolReader(reader));
+  EXPECT_EQ(factory->openSymbolReader("/no/such/file"), nullptr);
+  EXPECT_EQ(getLastError(), err_nofile);
+  EXPECT_EQ(factory->openSymbolReader("/etc/passwd"), nullptr);
+  EXPECT_EQ(getLastError(), err_symtab);
+  EXPECT_EQ(factory->openSymbolReader(nullptr, 0), nullptr);
+  std::ifstream file("/bin/sleep", std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  SymReader* from_memory = factory->openSymbolReader(bytes.str().data(), bytes.str().size());
+  ASSERT_NE(from_memory, nullptr) << getLastErrorMsg();
+  EXPECT_TRUE(factory->closeSymbolReader(from_memory));
+}
+
+/// Calls everything the same, or throws.
+class OneNameFactory : public SymbolReaderFactory {
+ public:
+  class Reader : public SymReader {
+   public:
+    Symbol_t getSymbolByName(std::string) override { return {}; }
+    Symbol_t getContainingSymbol(Offset) override { return {}; }
+    std::string getInterpreterName() override { return {}; }
+    unsigned getAddressWidth() override { return 8; }
+    Architecture getArchitecture() const override { return Arch_x86_64; }
+    Offset getSymbolOffset(const Symbol_t&) override { return 0; }
+    std::string getSymbolName(const Symbol_t&) override { return "users"; }
+    std::string getDemangledName(const Symbol_t&) override { return "users name"; }
+    unsigned long getSymbolSize(const Symbol_t&) override { return 1; }
+    bool isValidSymbol(const Symbol_t&) override { return true; }
+  };
+  SymReader* openSymbolReader(std::string) override {
+    if (throws) throw 1;
+    opened++;
+    return new Reader;
+  }
+  SymReader* openSymbolReader(const char*, unsigned long) override { return nullptr; }
+  bool closeSymbolReader(SymReader* reader) override {
+    opened--;
+    delete reader;
+    return true;
+  }
+  int opened = 0;
+  bool throws = false;
+};
+
+TEST(StackwalkerSymbolReader, AUsersFactoryNamesFrames) {
+  OneNameFactory factory;
+  SymbolReaderFactory* before = Walker::getSymbolReader();
+  Walker::setSymbolReader(&factory);
+  EXPECT_EQ(Walker::getSymbolReader(), &factory);
+  const Owned walker(Walker::newWalker());
+  std::vector<Frame> stack;
+  ASSERT_TRUE(walker->walkStack(stack));
+  std::string name;
+  ASSERT_TRUE(stack[0].getName(name));
+  EXPECT_EQ(name, "users name");
+  EXPECT_EQ(factory.opened, 0) << "closed again";
+  factory.throws = true;
+  ASSERT_TRUE(stack[0].getName(name));
+  EXPECT_NE(name, "users name");
+  Walker::setSymbolReader(nullptr);
+  EXPECT_EQ(Walker::getSymbolReader(), before);
+}
+
+TEST(StackwalkerSymbolLookup, BothDefaultsByName) {
+  for (SymbolLookup* lookup : std::initializer_list<SymbolLookup*>{new SymDefaultLookup(""), new SwkSymtab("")}) {
+    std::string name;
+    void* value = nullptr;
+    EXPECT_FALSE(lookup->lookupAtAddr(8, name, value)) << "it has no Walker yet";
+    const Owned walker(Walker::newWalker(new ProcSelf, nullptr, lookup));
+    ASSERT_NE(walker, nullptr);
+    EXPECT_TRUE(lookup->lookupAtAddr(reinterpret_cast<Address>(&::getpid), name, value));
+    EXPECT_NE(name.find("getpid"), std::string::npos);
+    EXPECT_FALSE(lookup->lookupAtAddr(8, name, value));
+    EXPECT_EQ(getLastError(), err_nosymbol);
+  }
+}
+
+}  // namespace
+}  // namespace Dyninst::Stackwalker

@@ -1,0 +1,69 @@
+// Known stacks for the tests of this folder: our own, and those of forked children.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stackwalker/frame.h"
+#include "stackwalker/walker.h"
+#include "target/live/test_process.h"
+
+namespace mixstack::stackwalker::test {
+
+using target::test::Shared;
+using target::test::TestProcess;
+
+/// Calls `body` below three functions whose names a walk must find. Nothing is a tail call.
+template <class Body>
+__attribute__((noinline)) void innermost_function(const Body& body) {
+  body();
+  asm volatile("" ::: "memory");
+}
+template <class Body>
+__attribute__((noinline)) void middle_function(const Body& body) {
+  innermost_function(body);
+  asm volatile("" ::: "memory");
+}
+template <class Body>
+__attribute__((noinline)) void outer_function(const Body& body) {
+  middle_function(body);
+  asm volatile("" ::: "memory");
+}
+
+/// A child that stands in innermost_function < middle_function < outer_function.
+inline std::unique_ptr<TestProcess> standing_child() {
+  return std::make_unique<TestProcess>([](Shared& shared) {
+    outer_function([&shared] {
+      shared.ready = 1;
+      for (;;) ::pause();
+    });
+  });
+}
+
+inline std::vector<std::string> names_of(const std::vector<Dyninst::Stackwalker::Frame>& stack) {
+  std::vector<std::string> names;
+  for (const auto& frame : stack) {
+    std::string name = "?";
+    (void)frame.getName(name);
+    names.push_back(name);
+  }
+  return names;
+}
+
+/// Index of the first name that contains `part`, or the number of names.
+inline std::size_t find_name(const std::vector<std::string>& names, const std::string& part) {
+  std::size_t i = 0;
+  while (i < names.size() && names[i].find(part) == std::string::npos) i++;
+  return i;
+}
+
+/// The three functions lie directly upon each other.
+inline bool has_known_stack(const std::vector<Dyninst::Stackwalker::Frame>& stack) {
+  const auto names = names_of(stack);
+  const std::size_t at = find_name(names, "innermost_function");
+  return at + 2 < names.size() && names[at + 1].find("middle_function") != std::string::npos &&
+         names[at + 2].find("outer_function") != std::string::npos;
+}
+
+}  // namespace mixstack::stackwalker::test
