@@ -10,6 +10,7 @@
 #include "report/json_frame.h"
 #include "report/merge.h"
 #include "report/signal_words.h"
+#include "report/vector_text.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -108,6 +109,10 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   if (dump.target.crash && dump.target.crash->tid == thread.tid) {
     object.key("registers");
     write_registers(out, thread.registers);
+  }
+  if (has_crash_vectors(dump, thread)) {
+    object.key("vector_registers");
+    write_vectors_json(out, dump.target.arch, *thread.vectors);
   }
   object.boolean("captured", thread.captured);
   error_or_null(object, "capture_error", out, thread.capture_error);

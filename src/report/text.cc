@@ -11,6 +11,7 @@
 #include "report/summary.h"
 #include "report/text_exception.h"
 #include "report/text_frame.h"
+#include "report/vector_text.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -118,6 +119,8 @@ void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group,
   for (const ThreadDump* thread : group.threads) {
     out.paint(Ink::header, thread_text(dump, *thread) + "\n");
     write_crash_registers(out, dump, *thread);
+    if (options.registers && has_crash_vectors(dump, *thread))
+      write_vectors_text(out, dump.target.arch, *thread->vectors);
     write_exceptions(out, dump, *thread, options, folder);
   }
   const ThreadDump& shown = *group.threads.front();

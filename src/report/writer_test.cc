@@ -28,6 +28,15 @@ TEST(Writer, PiecesOfEverySizeArriveInOrder) {
   EXPECT_EQ(arrived, expected);
 }
 
+TEST(Writer, AnEmptyViewIsNoText) {
+  EXPECT_EQ(collect([](Writer& out) { out << std::string_view() << "a" << std::string_view() << 'b'; }), "ab");
+  std::string arrived;
+  Writer out([&arrived](std::string_view piece) { arrived += piece; });
+  out << std::string(65536, 'x') << std::string_view() << 'y';  // where the buffer is full
+  out.flush();
+  EXPECT_EQ(arrived, std::string(65536, 'x') + 'y');
+}
+
 TEST(Writer, NothingIsHandedOnBeforeThereIsAPiece) {
   unsigned drained = 0;
   Writer out([&drained](std::string_view) { drained++; });
