@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 using memory::system_call;
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;
 constexpr int kTries = 4;
+constexpr int kClonesOnly = static_cast<int>(__WCLONE);
 
 struct Pipe {
   base::ScopedFd read, write;
@@ -130,7 +131,7 @@ void write_all(int fd, std::span<const std::byte> bytes) {
   auto capture = receive(data->read.get(), deadline);
   (void)::kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
-  while (::waitpid(static_cast<pid_t>(child), &status, __WCLONE) < 0 && errno == EINTR) {
+  while (::waitpid(static_cast<pid_t>(child), &status, kClonesOnly) < 0 && errno == EINTR) {
   }
   if (lets_it) (void)::prctl(PR_SET_PTRACER, 0UL, 0UL, 0UL, 0UL);
   return capture;
