@@ -142,10 +142,14 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
   facts.state = thread.state;
   if (!roots_) return facts;  // the DAC alone: it tells no names, and of exceptions only which was thrown last
   const dotnet::RuntimeMemory memory = captured_memory();
-  if (auto name = dotnet::thread_name(memory, thread)) facts.name = std::move(*name);
+  facts.name = thread_name(thread);
   dotnet::names::ExceptionReader exceptions(memory, code_.get(), *names_);
   read_exceptions(memory, thread, exceptions, facts);
   return facts;
+}
+
+std::string ClrRuntime::thread_name(const dotnet::ManagedThread& thread) const {
+  return dotnet::thread_name(runtime_->memory(target_.memory()), thread).value_or("");
 }
 
 void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const {

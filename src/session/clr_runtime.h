@@ -42,6 +42,8 @@ class ClrRuntime {
   [[nodiscard]] const dotnet::ManagedThread* thread(std::uint64_t os_id) const;
   [[nodiscard]] const Error& thread_list_error() const { return threads_.error; }
   [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods);
+  /// Thread.Name; empty when it has none or it cannot be told. Only with a descriptor.
+  [[nodiscard]] std::string thread_name(const dotnet::ManagedThread& thread) const;
   [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);
   /// Paths of assemblies that could not be named for want of metadata.
   [[nodiscard]] std::vector<std::string> files_missing() const {

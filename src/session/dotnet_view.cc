@@ -76,7 +76,7 @@ std::vector<ThreadFacts> Runtime::threads() const {
   for (const ManagedThread& t : implementation_->runtime().threads()) {
     ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
     if (implementation_->runtime().has_descriptor())
-      facts.name = thread_name(implementation_->runtime().captured_memory(), t).value_or("");
+      facts.name = implementation_->runtime().thread_name(t);
     all.push_back(std::move(facts));
   }
   return all;

@@ -46,15 +46,24 @@ std::string utf8_of(std::span<const char16_t> text) {
   return out;
 }
 
-Result<std::string> name_of_object(const RuntimeMemory& memory, const ManagedThread& thread, Address object) {
+struct NameFound {
+  Address object = 0, string = 0;
+  std::string text;
+  bool operator==(const NameFound&) const = default;
+};
+
+Result<NameFound> find_name(const RuntimeMemory& memory, const ManagedThread& thread) {
+  auto object = memory.pointer_at(thread.thread_object_handle);
+  if (!object) return fail(object.error());
+  if (*object == 0) return fail(ErrorCode::not_found, thread.thread_object_handle);
   const unsigned word = memory.pointer_size();
-  auto native = memory.pointer_at(object + Address{kNativeThreadSlot} * word);
-  auto id = memory.reader().read<std::uint32_t>(object + Address{kManagedIdAfterSlots} * word + kManagedIdExtra);
-  if (!native || !id) return fail(ErrorCode::unreadable_memory, object);
-  if (*native != thread.address || *id != thread.id) return fail(ErrorCode::mismatch, object);
-  auto name = memory.pointer_at(object + Address{kNameSlot} * word);
+  auto native = memory.pointer_at(*object + Address{kNativeThreadSlot} * word);
+  auto id = memory.reader().read<std::uint32_t>(*object + Address{kManagedIdAfterSlots} * word + kManagedIdExtra);
+  if (!native || !id) return fail(ErrorCode::unreadable_memory, *object);
+  if (*native != thread.address || *id != thread.id) return fail(ErrorCode::mismatch, *object);
+  auto name = memory.pointer_at(*object + Address{kNameSlot} * word);
   if (!name) return fail(name.error());
-  if (*name == 0) return std::string();
+  if (*name == 0) return NameFound{*object, 0, {}};
   // A name is a System.String: checked by its type, since the GC may have moved it meanwhile.
   const auto& g = memory.layouts().globals;
   auto table = memory.pointer(*name, memory.layouts().object.method_table);
@@ -62,7 +71,16 @@ Result<std::string> name_of_object(const RuntimeMemory& memory, const ManagedThr
   const Address mark = g.object_to_method_table_unmask.known ? g.object_to_method_table_unmask.value : 7;
   if (!table || !string_table) return fail(ErrorCode::unreadable_memory, *name);
   if ((*table & ~mark) != *string_table) return fail(ErrorCode::mismatch, *name);
-  return managed_string(memory, *name);
+  auto text = managed_string(memory, *name);
+  if (!text) return fail(text.error());
+  return NameFound{*object, *name, std::move(*text)};
+}
+
+/// A thread may end and the next one get all that it had: the place of its Thread, its managed id and its handle.
+bool is_still_there(const RuntimeMemory& memory, const ManagedThread& thread) {
+  const auto now = read_thread(memory, thread.address);
+  return now && now->os_id == thread.os_id && now->id == thread.id &&
+         now->thread_object_handle == thread.thread_object_handle;
 }
 
 }  // namespace
@@ -79,16 +97,21 @@ Result<std::string> managed_string(const RuntimeMemory& memory, Address string, 
 }
 
 Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
-  Result<std::string> name = fail(ErrorCode::not_found);
-  if (thread.thread_object_handle == 0) return name;
+  if (thread.thread_object_handle == 0) return fail(ErrorCode::not_found);
+  Error error{ErrorCode::mismatch, 0, thread.address};
   for (unsigned i = 0; i < kTries; i++) {
-    auto object = memory.pointer_at(thread.thread_object_handle);
-    if (!object) return fail(object.error());
-    if (*object == 0) return fail(ErrorCode::not_found, thread.thread_object_handle);
-    name = name_of_object(memory, thread, *object);
-    if (name || name.error().code != ErrorCode::mismatch) break;
+    auto name = find_name(memory, thread);
+    if (!name) {
+      error = name.error();
+      if (error.code != ErrorCode::mismatch) break;
+      continue;
+    }
+    // What a collection moved between two reads is found elsewhere the second time.
+    const auto again = find_name(memory, thread);
+    if (again && *again == *name && is_still_there(memory, thread)) return std::move(name->text);
+    error = {ErrorCode::mismatch, 0, thread.address};
   }
-  return name;
+  return fail(error);
 }
 
 }  // namespace mixstack::dotnet

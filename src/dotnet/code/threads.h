@@ -47,8 +47,9 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 [[nodiscard]] ThreadList read_threads(const RuntimeMemory& memory);
 
 /// The managed thread's name (Thread.Name) as UTF-8, at most 4 KiB; empty when it has none. The managed object may move
-/// while the process runs: `mismatch` when the object is not (or no longer) this thread's after a few tries.
-/// `object_method_table_of_thread` is checked when not 0.
+/// while the process runs, and the thread may end: `mismatch` when after a few tries no two readings of the object
+/// agree that it is this thread's. Of a running process `memory` must read past caches: pages of different moments
+/// agree by chance.
 [[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
 
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.

@@ -1,5 +1,7 @@
 #include "dotnet/code/threads.h"
 
+#include <functional>
+
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/supplement.h"
 #include "memory/buffer_memory.h"
@@ -139,6 +141,69 @@ TEST(ThreadName, IsReadThroughTheHandleAndChecked) {
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::mismatch);
   t.memory.put_u64(kHandle, 0);
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::not_found);
+}
+
+// A running process: when a pointer is read, something happens.
+struct Changing final : MemoryReader {
+  const test::SparseMemory& memory;
+  Address when;
+  std::function<void()> happens;
+  Changing(const test::SparseMemory& m, Address w, std::function<void()> h)
+      : memory(m), when(w), happens(std::move(h)) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    const auto n = memory.read_some(address, out);
+    if (address == when) happens();
+    return n;
+  }
+};
+
+struct Named : Threads {
+  static constexpr Address kThread = 0x50000, kHandle = 0x60000, kObject = 0x61000, kMoved = 0x62000,
+                           kStringType = 0x63000;
+  ManagedThread thread;
+  Named() {
+    add(kThread, 7, 100);
+    for (const Address a : {kHandle, kObject, kMoved, kStringType}) memory.map(a, 256);
+    memory.put_u64(kThread + layouts.thread.gc_handle.offset, kHandle);
+    memory.put_u64(layouts.globals.string_method_table.value, kStringType);
+    put_object(kObject, u"a");
+    memory.put_u64(kHandle, kObject);
+    thread = read_threads(runtime()).threads.at(0);
+  }
+  // With its name behind it.
+  void put_object(Address object, char16_t const* name) {
+    memory.put_u64(object + 24, object + 128);
+    memory.put_u64(object + 40, kThread);
+    memory.put_u32(object + 52, 7);
+    memory.put_u64(object + 128, kStringType);
+    memory.put_u32(object + 128 + layouts.string.length.offset, 1);
+    memory.put_bytes(object + 128 + layouts.string.first_char.offset, std::as_bytes(std::span(name, 1)));
+  }
+  Result<std::string> name_when(Address is_read, std::function<void()> happens) {
+    const Changing changing(memory, is_read, std::move(happens));
+    return thread_name(RuntimeMemory(changing, layouts), thread);
+  }
+};
+
+TEST(ThreadName, IsReadAgainWhenTheObjectMovesMeanwhile) {
+  Named n;
+  // The collector moves the object and puts another thread's in its place, between the check and the name.
+  const auto name = n.name_when(Named::kObject + 52, [&] {
+    n.put_object(Named::kMoved, u"a");
+    n.put_object(Named::kObject, u"b");
+    n.memory.put_u64(Named::kHandle, Named::kMoved);
+  });
+  EXPECT_EQ(name.value(), "a");
+}
+
+TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
+  Named n;
+  const auto name = n.name_when(Named::kHandle, [&] {
+    n.put_object(Named::kObject, u"b");
+    n.memory.put_u64(Named::kThread + n.layouts.thread.os_id.offset, 101);
+  });
+  ASSERT_FALSE(name.has_value());
+  EXPECT_EQ(name.error().code, ErrorCode::mismatch);
 }
 
 TEST(Exceptions, AreFollowedThroughTheirNesting) {
