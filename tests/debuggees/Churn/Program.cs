@@ -28,7 +28,7 @@ internal static class Program
             int count = (brief + i) / 2;
             new Thread(() => Mother(own, count)) { IsBackground = true, Name = "mother" + i }.Start();
         }
-        while (Walk.Progress < steady + brief)
+        while (Walk.Settled < steady || Walk.Progress < steady + brief)
         {
             Thread.Sleep(10);
         }

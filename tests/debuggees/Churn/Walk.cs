@@ -6,6 +6,8 @@ internal sealed class Walk(int number, string word, bool steady)
     private static int s_numbers;
     private static int s_serial;
     private static long s_leaves;
+    private static int s_settled;
+    private bool _settled = !steady;
 
     public int Number { get; } = number;
     public string Word { get; } = word;
@@ -16,6 +18,9 @@ internal sealed class Walk(int number, string word, bool steady)
 
     /// <summary>Leaf slices worked off by all threads.</summary>
     public static long Progress => Volatile.Read(ref s_leaves);
+
+    /// <summary>Steady threads that have reached their leaf.</summary>
+    public static int Settled => Volatile.Read(ref s_settled);
 
     /// <summary>15 characters at most: the kernel's name of the thread is the same.</summary>
     public string Name => $"{(Steady ? 's' : 'c')}{Number:x}-{Word}";
@@ -33,7 +38,15 @@ internal sealed class Walk(int number, string word, bool steady)
 
     public static int NextSerial() => Interlocked.Increment(ref s_serial);
 
-    public void Count() => Interlocked.Increment(ref s_leaves);
+    public void Count()
+    {
+        Interlocked.Increment(ref s_leaves);
+        if (!_settled)
+        {
+            _settled = true;
+            Interlocked.Increment(ref s_settled);
+        }
+    }
 
     /// <summary>All threads rest until the next common tick, so that most of them work, and wait for a processor, at the
     /// same time: many are stopped in the middle of something though little is done.</summary>
