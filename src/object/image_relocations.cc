@@ -17,6 +17,7 @@ constexpr std::size_t kRelaEntry = 24, kWord = 8;
 constexpr std::size_t kMaxDynamicEntries = 1024;
 // PE Format, "The .reloc Section": IMAGE_REL_BASED_DIR64.
 constexpr unsigned kDir64 = 10;
+constexpr std::uint32_t kLastPage = 0xfffff000;
 
 struct Tables {
   std::uint64_t rela = 0, rela_size = 0, plt = 0, plt_size = 0, relr = 0, relr_size = 0;
@@ -61,10 +62,21 @@ void read_rela(std::span<const std::byte> table, std::uint32_t relative, std::ve
   }
 }
 
-/// DT_RELR: an even word is an address, an odd one a bitmap of the 63 words behind the last (gABI).
+/// Where the image ends in memory. Half of all addresses: what is added to it below cannot wrap.
+[[nodiscard]] std::uint64_t end_of(const ElfImage& image) {
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 63;
+  std::uint64_t end = 0;
+  for (const Segment& s : image.segments())
+    if (s.type == PT_LOAD && s.vaddr < kMax) end = std::max(end, s.vaddr + std::min(s.memory_size, kMax - s.vaddr));
+  return end;
+}
+
+/// DT_RELR: an even word is an address, an odd one a bitmap of the 63 words behind the last (gABI). What leads out of
+/// the image, or counts from no address, is damage.
 void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vector<Relocation>& out) {
   base::ByteCursor c(table);
-  std::uint64_t next = 0;
+  const std::uint64_t end = end_of(image);
+  std::uint64_t next = end;
   const auto add = [&](std::uint64_t address) {
     const auto stored = base::load_at<std::uint64_t>(image.bytes_at(address, kWord), 0);
     if (stored) out.push_back({address, *stored, true});
@@ -72,22 +84,33 @@ void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vec
   while (c.remaining() >= kWord && out.size() < kMaxRelocations) {
     const std::uint64_t entry = c.u64();
     if ((entry & 1) == 0) {
+      if (entry >= end) return;
       add(entry);
       next = entry + kWord;
       continue;
     }
+    if (next >= end) return;
     for (unsigned bit = 1; bit < 64; bit++)
       if ((entry >> bit & 1) != 0) add(next + (bit - 1) * kWord);
     next += 63 * kWord;
   }
 }
 
+[[nodiscard]] bool is_lower(const Relocation& a, const Relocation& b) { return a.address < b.address; }
+
+/// Linkers write a few long runs in order, and some that are ordered by symbol instead.
 void put_in_order(std::vector<Relocation>& list) {
-  // Linkers write the many relative ones first and in order.
-  const auto lower = [](const Relocation& a, const Relocation& b) { return a.address < b.address; };
-  const auto rest = std::is_sorted_until(list.begin(), list.end(), lower);
-  std::stable_sort(rest, list.end(), lower);
-  std::inplace_merge(list.begin(), rest, list.end(), lower);
+  constexpr int kMaxMerges = 4;
+  auto sorted = std::is_sorted_until(list.begin(), list.end(), is_lower);
+  for (int merges = 0; sorted != list.end(); merges++) {
+    auto end = std::is_sorted_until(sorted, list.end(), is_lower);
+    if (merges == kMaxMerges || end - sorted < (list.end() - sorted) / 4) {
+      end = list.end();
+      std::stable_sort(sorted, end, is_lower);
+    }
+    std::inplace_merge(list.begin(), sorted, end, is_lower);
+    sorted = end;
+  }
   list.erase(std::unique(list.begin(), list.end(),
                          [](const Relocation& a, const Relocation& b) { return a.address == b.address; }),
              list.end());
@@ -116,7 +139,7 @@ std::vector<Relocation> read_relocations(const PeImage& image) {
   base::ByteCursor c(table);
   while (c.remaining() >= 8 && out.size() < kMaxRelocations) {
     const std::uint32_t page = c.u32(), size = c.u32();
-    if (size < 8 || size - 8 > c.remaining()) break;
+    if (size < 8 || size - 8 > c.remaining() || page > kLastPage) break;
     for (std::uint32_t i = 0; i < (size - 8) / 2; i++) {
       const std::uint16_t entry = c.u16();
       if (entry >> 12 != kDir64) continue;

@@ -8,6 +8,7 @@
 #include "object/file_bytes.h"
 #include "support/elf_builder.h"
 #include "support/mapped_pe.h"
+#include "support/pe_builder.h"
 
 namespace mixstack::object {
 namespace {
@@ -49,6 +50,48 @@ TEST(ImageRelocations, PackedOnesHoldTheirAddendInPlace) {
     EXPECT_EQ(list[i].value, expected[i]);  // the builder fills words with their own addresses
     EXPECT_TRUE(list[i].known);
   }
+}
+
+TEST(ImageRelocations, PackedOnesDoNotWrapAround) {
+  // The word behind this address is the image's first.
+  EXPECT_TRUE(relocations_of({.relr = {0xfffffffffffffff8, ~0ULL}}).empty());
+  EXPECT_TRUE(relocations_of({.relr = {0b111}}).empty());  // behind no address at all
+  // Bitmap upon bitmap leads out of the image, and around if there were enough of them.
+  std::vector<std::uint64_t> many(20, 1);
+  many.front() = 0x2200;
+  many.push_back(~0ULL);
+  EXPECT_EQ(relocations_of({.relr = many}).size(), 1U);
+}
+
+std::vector<Relocation> relocations_of_pe(const test::PeOptions& options) {
+  const Bytes file = test::build_pe(options);
+  const auto image = PeImage::from_bytes(file, PeLayout::flat);
+  return image ? read_relocations(*image) : std::vector<Relocation>{};
+}
+
+TEST(ImageRelocations, BaseRelocationsOfPe) {
+  const auto list = relocations_of_pe({.words = {0x1800, 0x1808, 0x3000, 0x3ff8}});
+  ASSERT_EQ(list.size(), 4U);
+  const std::uint64_t expected[] = {0x1800, 0x1808, 0x3000, 0x3ff8};
+  for (std::size_t i = 0; i < list.size(); i++)
+    EXPECT_EQ(list[i].address == expected[i] && list[i].value == expected[i] && list[i].known, true) << i;
+}
+
+TEST(ImageRelocations, DamagedTablesOfPeEndThere) {
+  const auto table = [](std::vector<std::uint32_t> words) { return relocations_of_pe({.table = std::move(words)}); };
+  constexpr std::uint32_t kOne = 10U << 12;  // the page's first word, and padding
+  EXPECT_EQ(table({0x3000, 12, kOne}).size(), 1U);
+  EXPECT_EQ(table({0x3000, 12, kOne, 0x3000, 7, kOne}).size(), 1U);    // a block shorter than its head
+  EXPECT_EQ(table({0x3000, 12, kOne, 0x3000, 0, kOne}).size(), 1U);    // which would never end
+  EXPECT_EQ(table({0x3000, 12, kOne, 0x1000, ~0U, kOne}).size(), 1U);  // beyond the table
+  EXPECT_TRUE(table({0x3000, 12, 3U << 12}).empty());                  // IMAGE_REL_BASED_HIGHLOW: none of 64 bits
+  EXPECT_TRUE(table({0x3000, 12, kOne | 0xffc}).empty());              // cut by the end of its section
+  EXPECT_TRUE(table({0xfffff000, 12, kOne | 0xfff}).empty());          // outside
+  EXPECT_TRUE(table({0xfffffffc, 12, kOne | 0x104}).empty());          // and around, into the headers
+  EXPECT_EQ(table({0x3000, 12, kOne, 0x3000, 12, kOne}).size(), 1U);   // one per address
+  Bytes file = test::build_pe({.words = {0x3000}});
+  test::put(file, test::PeLayoutOf::kDirectory + 4, std::uint32_t{0xffffffff});
+  EXPECT_TRUE(read_relocations(*PeImage::from_bytes(file, PeLayout::flat)).empty());
 }
 
 TEST(ImageRelocations, DamagedTablesEndThere) {
