@@ -24,6 +24,7 @@ constexpr std::size_t kEntry = sizeof(Elf64_Phdr);
 constexpr std::size_t kEntriesAtOnce = 1024;
 constexpr std::uint64_t kMaxSegments = 4'000'000;              // Linux: max_map_count is 65,530 unless raised
 constexpr std::size_t kMaxNotes = std::size_t{128} << 20;      // 3 KiB a thread: 40,000 threads
+constexpr std::size_t kMaxNoteSegments = 64;                   // the kernel, gdb and createdump write one
 constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 63;  // no user mapping lies above
 
 /// The number of program headers; PN_XNUM (gABI, "extended numbering") puts it into section header 0.
@@ -70,6 +71,7 @@ Result<CoreFile> CoreFile::read(std::shared_ptr<const CoreBytes> bytes) {
   file.arch_ = *arch;
   Damage damage;
   if (auto read = file.read_headers(damage); !read) return fail(read.error());
+  file.read_notes();
   file.put_in_order(damage);
   file.describe(damage);
   return file;
@@ -131,13 +133,25 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
 }
 
 void CoreFile::add_notes(const ProgramHeader& h, Damage& damage) {
+  std::uint64_t room = note_segments_.size() < kMaxNoteSegments ? kMaxNotes : 0;
+  for (const NoteSegment& s : note_segments_) room -= std::min(room, s.size);
   const std::uint64_t held = h.offset >= bytes_->size() ? 0 : bytes_->size() - h.offset;
-  const std::uint64_t size = std::min({h.file_size, held, std::uint64_t{kMaxNotes - notes_.size()}});
+  const std::uint64_t size = std::min({h.file_size, held, room});
   add_up(damage.notes_left_out, h.file_size - size);
-  const std::size_t before = notes_.size();
-  notes_.resize(before + static_cast<std::size_t>(size));
-  const auto n = bytes_->read_at(h.offset, std::span(notes_).subspan(before));
-  notes_.resize(before + n.value_or(0));
+  if (size != 0) note_segments_.push_back({h.offset, size});
+}
+
+/// All at once: a buffer that grows is two for a moment.
+void CoreFile::read_notes() {
+  std::uint64_t sum = 0;
+  for (const NoteSegment& s : note_segments_) sum += s.size;
+  notes_.resize(static_cast<std::size_t>(sum));
+  std::size_t filled = 0;
+  for (const NoteSegment& s : note_segments_) {
+    const auto part = std::span(notes_).subspan(filled, static_cast<std::size_t>(s.size));
+    filled += bytes_->read_at(s.offset, part).value_or(0);
+  }
+  notes_.resize(filled);
 }
 
 /// Of two segments that claim the same address the one that starts first keeps it.

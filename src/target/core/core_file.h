@@ -40,16 +40,21 @@ class CoreFile {
   struct Damage {  // of all segments together: one diagnosis each, however many there are
     std::uint64_t beyond_the_end = 0, missing_bytes = 0, lying = 0, overlapping = 0, notes_left_out = 0;
   };
+  struct NoteSegment {
+    std::uint64_t offset = 0, size = 0;
+  };
   explicit CoreFile(std::shared_ptr<const CoreBytes> bytes) : bytes_(std::move(bytes)) {}
   [[nodiscard]] Result<void> read_headers(Damage& damage);
   void add_segment(const struct ProgramHeader& header, Damage& damage);
   void add_notes(const struct ProgramHeader& header, Damage& damage);
+  void read_notes();
   void put_in_order(Damage& damage);
   void describe(const Damage& damage);
 
   std::shared_ptr<const CoreBytes> bytes_;
   Arch arch_ = Arch::unknown;
   std::vector<CoreSegment> segments_;
+  std::vector<NoteSegment> note_segments_;
   std::vector<std::byte> notes_;
   std::vector<Diagnosis> diagnoses_;
 };

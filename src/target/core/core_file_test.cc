@@ -186,11 +186,11 @@ TEST(CoreFile, NotesBeyondTheEndAndNotesManyTimesOver) {
   const Diagnosis* d = diagnosis(*beyond, ErrorCode::truncated);
   ASSERT_NE(d, nullptr);
   EXPECT_EQ(d->error.value, ~0ULL);  // more than can be counted
-  // The same megabyte a thousand times: what is kept has a limit.
+  // The same four megabytes a thousand times: what is kept has a limit.
   CoreBuilder repeated;
-  for (int i = 0; i < 1000; i++) repeated.lie({.p_type = PT_NOTE, .p_filesz = 1 << 20});
+  for (int i = 0; i < 1000; i++) repeated.lie({.p_type = PT_NOTE, .p_filesz = 4 << 20});
   Bytes bytes = repeated.build();
-  bytes.resize(1 << 20);
+  bytes.resize(4 << 20);
   const auto file = read(bytes);
   ASSERT_TRUE(file);
   EXPECT_EQ(file->notes().size(), std::size_t{128} << 20);

@@ -8,11 +8,12 @@
 #include <unordered_set>
 
 #include "base/byte_cursor.h"
+#include "target/vector_set.h"
 
 namespace mixstack::target {
 namespace {
 
-constexpr std::uint32_t kArmPacMask = 0x406;  // NT_ARM_PAC_MASK, include/uapi/linux/elf.h
+constexpr std::uint32_t kXstate = 0x202, kArmPacMask = 0x406;  // NT_X86_XSTATE, NT_ARM_PAC_MASK: uapi/linux/elf.h
 constexpr std::size_t kMaxThreads = 200'000;  // Linux: pid_max is at most 4 million, 32,768 unless raised
 constexpr std::size_t kMaxMappings = 1'000'000;
 constexpr std::size_t kMaxPath = 4096;
@@ -50,8 +51,10 @@ class NoteReader {
 
   void take(const CoreNote& note) {
     if (note.owner == "CORE") return take_core(note);
-    if (note.owner == "LINUX" && note.type == kArmPacMask && note.bytes.size() >= 16 && !out_.threads.empty())
+    if (note.owner != "LINUX") return;
+    if (note.type == kArmPacMask && note.bytes.size() >= 16 && is_of_a_thread_)
       out_.threads.back().pac_mask = base::load_at<std::uint64_t>(note.bytes, 8).value_or(0);
+    if (note.type == kXstate && arch_ == Arch::x86_64) take_vectors(decode_xstate(note.bytes));
   }
   [[nodiscard]] CoreNotes finish() {
     if (duplicates_ != 0)
@@ -71,6 +74,8 @@ class NoteReader {
     switch (note.type) {
       case NT_PRSTATUS:
         return take_thread(note.bytes);
+      case NT_FPREGSET:
+        return take_vectors(decode_fp_registers(arch_, note.bytes));
       case NT_PRPSINFO:
         return take_process(note.bytes);
       case NT_SIGINFO:
@@ -86,6 +91,7 @@ class NoteReader {
   }
 
   void take_thread(std::span<const std::byte> bytes) {
+    is_of_a_thread_ = false;  // nor is what follows, if this one cannot be taken
     const auto tid = base::load_at<std::uint32_t>(bytes, kThreadId);
     if (!tid || bytes.size() < kRegisters + register_bytes(arch_)) {
       short_++;
@@ -104,6 +110,18 @@ class NoteReader {
     thread.signal = base::load_at<std::int16_t>(bytes, kCurrentSignal).value_or(0);
     thread.registers = decode_register_set(arch_, bytes.subspan(kRegisters, register_bytes(arch_)));
     out_.threads.push_back(std::move(thread));
+    is_of_a_thread_ = true;
+  }
+
+  /// NT_FPREGSET holds the lower halves of what NT_X86_XSTATE may hold whole.
+  void take_vectors(std::optional<VectorRegisters> set) {
+    if (!set) {
+      short_++;
+      return;
+    }
+    if (!is_of_a_thread_) return;
+    auto& vectors = out_.threads.back().vectors;
+    if (!vectors || vectors->size < set->size) vectors = std::make_shared<const VectorRegisters>(std::move(*set));
   }
 
   void take_process(std::span<const std::byte> bytes) {
@@ -123,7 +141,7 @@ class NoteReader {
       return;
     }
     if (!out_.signal_info) out_.signal_info = info;
-    if (!out_.threads.empty() && !out_.threads.back().signal_info) out_.threads.back().signal_info = info;
+    if (is_of_a_thread_ && !out_.threads.back().signal_info) out_.threads.back().signal_info = info;
   }
 
   void take_files(std::span<const std::byte> bytes) {
@@ -153,6 +171,7 @@ class NoteReader {
   Arch arch_;
   CoreNotes out_;
   std::unordered_set<ThreadId> seen_;
+  bool is_of_a_thread_ = false;  ///< notes now belong to the last of `out_.threads`
   std::size_t duplicates_ = 0, too_many_ = 0, short_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,7 @@ struct CoreThread {
   Result<RegisterSet> registers = fail(ErrorCode::not_found);
   std::optional<SignalInfo> signal_info;
   std::uint64_t pac_mask = 0;  ///< NT_ARM_PAC_MASK, of code addresses
+  std::shared_ptr<const VectorRegisters> vectors;
 };
 
 /// A line of NT_FILE.

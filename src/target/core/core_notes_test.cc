@@ -69,6 +69,42 @@ TEST(CoreNotes, ArmRegistersAndPointerAuthentication) {
   EXPECT_EQ(read(early, Arch::aarch64).threads[0].pac_mask, 0U);
 }
 
+TEST(CoreNotes, VectorRegistersInTheLongestFormThereIs) {
+  constexpr std::size_t kXmm1 = 160 + 16, kYmm1 = 576 + 16;
+  Bytes fx(512), wide(832);
+  test::put(fx, kXmm1, std::uint64_t{11});
+  test::put(wide, kXmm1, std::uint64_t{12});
+  test::put(wide, 512, std::uint64_t{7});  // XSTATE_BV: x87, SSE, AVX
+  test::put(wide, kYmm1, std::uint64_t{13});
+  NoteBuilder notes;
+  notes.note("CORE", NT_FPREGSET, fx).note("LINUX", NT_X86_XSTATE, wide);  // before any thread: nobody's
+  notes.thread(1).note("CORE", NT_FPREGSET, fx).note("LINUX", NT_X86_XSTATE, wide);
+  notes.thread(2).note("LINUX", NT_X86_XSTATE, wide).note("CORE", NT_FPREGSET, fx);
+  notes.thread(3).note("CORE", NT_FPREGSET, fx).thread(4);
+  notes.thread(3).note("LINUX", NT_X86_XSTATE, wide);  // listed twice: not thread 4's either
+  const CoreNotes n = read(notes);
+  ASSERT_EQ(n.threads.size(), 4U);
+  for (const std::size_t i : {0U, 1U}) {
+    ASSERT_TRUE(n.threads[i].vectors);
+    EXPECT_EQ(n.threads[i].vectors->size, 32);
+    EXPECT_EQ(n.threads[i].vectors->values[1][0], std::byte{12});
+    EXPECT_EQ(n.threads[i].vectors->values[1][16], std::byte{13});
+  }
+  ASSERT_TRUE(n.threads[2].vectors);
+  EXPECT_EQ(n.threads[2].vectors->size, 16);
+  EXPECT_EQ(n.threads[2].vectors->values[1][0], std::byte{11});
+  EXPECT_FALSE(n.threads[3].vectors);
+  NoteBuilder arm(Arch::aarch64);
+  arm.thread(1).note("LINUX", NT_X86_XSTATE, wide).note("CORE", NT_FPREGSET, fx).thread(2);
+  arm.note("CORE", NT_FPREGSET, Bytes(100));
+  const CoreNotes a = read(arm, Arch::aarch64);
+  ASSERT_TRUE(a.threads[0].vectors);
+  EXPECT_EQ(a.threads[0].vectors->values.size(), 32U);
+  EXPECT_EQ(a.threads[0].vectors->values[11][0], std::byte{11});  // what is xmm1 there lies at v11 here
+  EXPECT_FALSE(a.threads[1].vectors);
+  EXPECT_EQ(diagnosis(a, "notes")->error, (Error{ErrorCode::truncated, 0, 1}));
+}
+
 TEST(CoreNotes, SignalsOfTheProcessAndOfEachThread) {
   // gdb writes a siginfo behind each thread, the kernel one behind the first.
   NoteBuilder notes;
@@ -162,6 +198,17 @@ TEST(CoreNotes, FileListsWithWrongNumbers) {
   EXPECT_EQ(with(16, 0x2000).mappings.size(), 1U);                          // an empty range is none
   EXPECT_EQ(with(16, 0x9000).mappings.size(), 1U);                          // nor one that ends before it begins
   EXPECT_EQ(with(32, std::uint64_t{1} << 60).mappings[0].file_offset, 0U);  // pages beyond 2^64 bytes
+}
+
+TEST(CoreNotes, ListsOfFilesHaveOneLimitTogether) {
+  const std::vector<test::BuiltMapping> many(600'000, {0x1000, 0x2000, 0, ""});
+  NoteBuilder notes;
+  notes.files(many).files(many).files({{0x5000, 0x6000, 0, "/lib/late.so"}});
+  const CoreNotes n = read(notes);
+  ASSERT_EQ(n.mappings.size(), 600'001U);
+  EXPECT_EQ(n.mappings.back().path, "/lib/late.so");
+  ASSERT_NE(diagnosis(n, "NT_FILE"), nullptr);
+  EXPECT_EQ(diagnosis(n, "NT_FILE")->error, (Error{ErrorCode::malformed, 0, 600'000}));
 }
 
 TEST(CoreNotes, FilesWithoutNames) {

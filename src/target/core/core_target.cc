@@ -179,6 +179,7 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
   out.captured = true;
   out.registers = thread.registers->registers;
   out.syscall = thread.registers->syscall;
+  out.vectors = thread.vectors;
   const Address sp = out.registers.sp();
   const Region* region = find_region(regions_, sp);
   if (region == nullptr) return out;
