@@ -34,8 +34,8 @@ int main(int count, char** arguments) {
   mixstack_error error = {.size = sizeof error};
   char* end = NULL;
   const unsigned long pid = strtoul(arguments[1], &end, 10);
-  mixstack_session* session = *end == '\0' ? mixstack_open_process((uint32_t)pid, &error)
-                                           : mixstack_open_core(arguments[1], NULL, &error);
+  mixstack_session* session =
+      *end == '\0' ? mixstack_open_process((uint32_t)pid, &error) : mixstack_open_core(arguments[1], NULL, &error);
   if (session == NULL) {
     fprintf(stderr, "%s: %s\n", arguments[1], mixstack_error_name(error.code));
     return 2;

@@ -83,7 +83,8 @@ int report(unsigned pid, unsigned crashed) {
     return 1;
   }
   mixstack::DumpOptions options;
-  options.walk.max_frames = 64;  // a stack that overflowed is long
+  options.walk.max_frames = 64;                    // a stack that overflowed is long
+  options.stop_timeout = std::chrono::seconds(5);  // nothing is lost by waiting here
   const auto dump = (*session)->dump(options);
   if (!dump) return 1;
   for (const bool first : {true, false})

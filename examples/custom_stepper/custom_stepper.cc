@@ -87,7 +87,9 @@ int walk(unsigned pid, AddressRange code, bool with_stepper) {
     (*session)->steppers().claim(code, std::make_shared<JitStepper>());
     (*session)->add_name_provider(std::make_shared<JitNames>(code));
   }
-  const auto dump = (*session)->dump({});
+  DumpOptions options;
+  options.stop_timeout = std::chrono::seconds(5);
+  const auto dump = (*session)->dump(options);
   if (!dump || dump->threads.empty()) return 2;
   const ThreadDump& thread = dump->threads.front();
   std::printf("%s the stepper: ", with_stepper ? "with" : "without");

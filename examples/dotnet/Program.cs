@@ -1,5 +1,6 @@
 // The C interface by P/Invoke: prints the managed frames of another process.
 //   Example PID          MIXSTACK_LIBRARY names the library; default: libmixstack.so.0 as the loader finds it
+using System;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -14,7 +15,9 @@ if (args.Length != 1 || !uint.TryParse(args[0], out uint pid))
 }
 Mixstack.Error error = new() { Size = (nuint)Unsafe.SizeOf<Mixstack.Error>() };
 nint session = Mixstack.OpenProcess(pid, ref error);
-nint dump = session == 0 ? 0 : Mixstack.TakeDump(session, 0, ref error);
+// On a machine with much to do a thread may need longer than the usual 20 ms to stop.
+Mixstack.Options options = new() { Size = (nuint)Unsafe.SizeOf<Mixstack.Options>(), StopTimeoutMs = 5000 };
+nint dump = session == 0 ? 0 : Mixstack.TakeDump(session, ref options, ref error);
 Mixstack.Close(session);
 if (dump == 0)
 {
@@ -49,6 +52,15 @@ static partial class Mixstack
         public ulong Value;
     }
 
+    public struct Options
+    {
+        public nuint Size;
+        public nint Threads;
+        public nuint ThreadCount;
+        public uint MaxFrames, StopTimeoutMs;
+        public int ExplicitFrames;
+    }
+
     public struct Thread
     {
         public nuint Size;
@@ -73,7 +85,7 @@ static partial class Mixstack
     [LibraryImport(Library, EntryPoint = "mixstack_close")]
     public static partial void Close(nint session);
     [LibraryImport(Library, EntryPoint = "mixstack_take_dump")]
-    public static partial nint TakeDump(nint session, nint options, ref Error error);
+    public static partial nint TakeDump(nint session, ref Options options, ref Error error);
     [LibraryImport(Library, EntryPoint = "mixstack_free_dump")]
     public static partial void FreeDump(nint dump);
     [LibraryImport(Library, EntryPoint = "mixstack_thread_count")]

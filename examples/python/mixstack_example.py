@@ -14,6 +14,12 @@ class Error(ctypes.Structure):
                 ("value", ctypes.c_uint64)]
 
 
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.POINTER(ctypes.c_uint32)), ("thread_count", ctypes.c_size_t),
+                ("max_frames", ctypes.c_uint32), ("stop_timeout_ms", ctypes.c_uint32),
+                ("explicit_frames", ctypes.c_int32)]
+
+
 class Thread(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("tid", ctypes.c_uint32), ("managed_id", ctypes.c_uint32),
                 ("name", ctypes.c_char_p), ("exception", ctypes.c_char_p), ("frame_count", ctypes.c_size_t),
@@ -33,7 +39,7 @@ def library():
     for name, result, arguments in (
             ("mixstack_open_process", ctypes.c_void_p, [ctypes.c_uint32, ctypes.POINTER(Error)]),
             ("mixstack_close", None, [ctypes.c_void_p]),
-            ("mixstack_take_dump", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Error)]),
+            ("mixstack_take_dump", ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(Options), ctypes.POINTER(Error)]),
             ("mixstack_free_dump", None, [ctypes.c_void_p]),
             ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
             ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
@@ -64,7 +70,9 @@ def main():
         sys.exit(__doc__)
     lib, error = library(), Error(size=ctypes.sizeof(Error))
     session = lib.mixstack_open_process(int(sys.argv[1]), error)
-    dump = lib.mixstack_take_dump(session, None, error) if session else None
+    # On a machine with much to do a thread may need longer than the usual 20 ms to stop.
+    options = Options(size=ctypes.sizeof(Options), stop_timeout_ms=5000)
+    dump = lib.mixstack_take_dump(session, options, error) if session else None
     lib.mixstack_close(session)
     if not dump:
         sys.exit(f"{sys.argv[1]}: {lib.mixstack_error_name(error.code).decode()}")

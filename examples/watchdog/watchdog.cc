@@ -42,7 +42,9 @@ mixstack::Result<Place> look(mixstack::Session& session, mixstack::ThreadId thre
 }
 
 int print_all(mixstack::Session& session) {
-  const auto dump = session.dump({});
+  mixstack::DumpOptions options;
+  options.stop_timeout = std::chrono::seconds(1);  // it hangs anyway
+  const auto dump = session.dump(options);
   if (!dump) return 2;
   for (const mixstack::ThreadDump& thread : dump->threads) examples::print_stack(*dump, thread);
   return 1;
