@@ -81,4 +81,22 @@ inline void* waiting_thread(void* shared) {
   for (;;) ::pause();
 }
 
+inline void* short_lived(void* shared) {
+  auto& s = *static_cast<Shared*>(shared);
+  s.counter++;
+  s.values[2]--;
+  return nullptr;
+}
+/// Makes threads, not more than fifty at a time, while `go` is set.
+inline void* spawner(void* shared) {
+  auto& s = *static_cast<Shared*>(shared);
+  s.ready++;
+  for (;;) {
+    while (s.go == 0) nap(1ms);
+    if (s.values[2]++ < 50 && try_start_thread(short_lived, shared, 64 << 10)) continue;
+    s.values[2]--;
+    nap(200us);
+  }
+}
+
 }  // namespace mixstack::target::test
