@@ -14,7 +14,7 @@ export DOTNET_SKIP_FIRST_TIME_EXPERIENCE = 1
 help: ## list the targets
 	@echo "mixstack: native and managed stacks of a running .NET process, from outside"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: bootstrap
 bootstrap: ## install the Debian packages that everything below needs
@@ -63,10 +63,33 @@ format: ## format all C++ sources (clang-format 14)
 lint: build ## clang-tidy, format, layers, sizes (FILES='a.cc b.cc' for some files only)
 	@scripts/lint $(FILES)
 
+.PHONY: shipped
+shipped: bootstrap
+	@scripts/build release mixstack mixstack-helper libraries
+
 .PHONY: install
-install: release ## put the command to PREFIX/bin (PREFIX=/usr/local)
-	@cmake --install build/release --strip --prefix "$(abspath $(PREFIX))" > /dev/null
+install: shipped ## put the command and the shared libraries below PREFIX (PREFIX=/usr/local)
+	@cmake --install build/release --component runtime --strip --prefix "$(abspath $(PREFIX))" > /dev/null
 	@echo "installed $(abspath $(PREFIX))/bin/mixstack"
+
+.PHONY: install-dev
+install-dev: install ## the same and what programs on the library need: headers, archives, CMake and pkg-config files
+	@cmake --install build/release --component dev --prefix "$(abspath $(PREFIX))" > /dev/null
+
+.PHONY: package
+package: shipped ## Debian packages: mixstack and libmixstack-dev (build/release/packages)
+	@cd build/release && cpack -G DEB > packages.log || { cat packages.log; exit 1; }
+	@ls build/release/packages/*.deb
+
+.PHONY: consumers
+consumers: shipped ## programs of others built with the packages: find_package, pkg-config, FetchContent
+	@tests/consumers/run
+
+.PHONY: reference
+reference: ## the API reference as HTML from the public headers (build/reference; needs doxygen)
+	@mkdir -p build/reference
+	@MIXSTACK_REFERENCE=build/reference doxygen docs/Doxyfile
+	@echo "build/reference/index.html"
 
 .PHONY: clean
 clean: ## remove everything that was built

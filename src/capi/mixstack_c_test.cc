@@ -1,5 +1,5 @@
 // The C interface as a caller sees it: good answers on a process and a core, answers instead of crashes on misuse.
-#include "mixstack.h"
+#include <mixstack.h>
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
