@@ -49,6 +49,19 @@ struct RuntimeOptions {
   std::string helper;    ///< path of mixstack-helper; empty: beside our own program, or in ../libexec/mixstack
 };
 
+/// How threads of our own process, other than the calling one, are captured. Neither way is used unless asked for.
+enum class OwnThreads : std::uint8_t {
+  calling_only,  ///< the others are listed with the error `unsupported`
+  by_signal,     ///< each runs a handler, installed for the time of a capture, that copies its registers and stack
+  by_helper,     ///< a child process stops and captures us as it would any other process
+};
+
+struct SelfOptions {
+  OwnThreads others = OwnThreads::calling_only;
+  int signal = 0;                                  ///< for `by_signal`: one that nobody else uses
+  std::chrono::milliseconds helper_timeout{5000};  ///< for `by_helper`, in all
+};
+
 /// A program to start.
 struct LaunchOptions {
   std::vector<std::string> arguments;    ///< the first is the program: a path, or a name looked for in PATH
@@ -64,6 +77,10 @@ class Session {
   /// Errors: io_error, unsupported (not a core), unsupported_cpu (value is the ELF machine), truncated, malformed,
   /// limit_exceeded. Whatever else a core lacks is a diagnosis of the dump.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open_core(const CoreOptions& options);
+  /// Our own process. Nothing is installed, started or changed by opening it; a child made by fork opens its own. For
+  /// walks inside signal handlers there is SelfWalker (mixstack/self_walk.h). Errors: invalid_argument (no usable
+  /// signal number), unsupported_cpu, io_error.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open_self(const SelfOptions& options = {});
   /// Starts a program and opens it. It is our child and runs on when the session ends; whoever waits for children may
   /// wait for it (`target().info().pid`). Errors: io_error with the os_error of starting it, those of open_process.
   [[nodiscard]] static Result<std::unique_ptr<Session>> launch(const LaunchOptions& options);

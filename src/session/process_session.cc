@@ -12,6 +12,7 @@
 #include "target/core/core_target.h"
 #include "target/live/live_target.h"
 #include "target/memory_map.h"
+#include "target/self/self_target.h"
 
 namespace mixstack {
 
@@ -32,6 +33,17 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
   auto target = target::open_core(
       bytes, {options.sysroots, options.executable, {}, options.use_own_files, options.debuginfod_find});
   if (!target && bytes->diagnosis()) return fail(of_stream(bytes->diagnosis()->error));
+  if (!target) return fail(target.error());
+  return session::ProcessSession::open(std::move(*target));
+}
+
+Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
+  target::SelfOptions self;
+  self.signal = options.signal;
+  self.helper_timeout = options.helper_timeout;
+  if (options.others == OwnThreads::by_signal) self.others = target::OtherThreads::signal;
+  if (options.others == OwnThreads::by_helper) self.others = target::OtherThreads::helper;
+  auto target = target::open_self(self);
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -326,6 +328,49 @@ TEST(Sessions, SeeLibrariesThatComeLater) {
   EXPECT_TRUE(seen);
 }
 #endif
+
+[[gnu::noinline]] Result<ProcessDump> look_at_ourselves(Session& session) {
+  auto dump = session.dump(patient());
+  asm volatile("" ::: "memory");
+  return dump;
+}
+
+TEST(Self, TheCallingThreadFromItsCaller) {
+  auto session = Session::open_self();
+  ASSERT_TRUE(session);
+  const auto dump = look_at_ourselves(**session);
+  ASSERT_TRUE(dump);
+  const auto tid = static_cast<ThreadId>(::gettid());
+  const auto& threads = dump->threads;
+  const auto own = std::find_if(threads.begin(), threads.end(), [&](const ThreadDump& t) { return t.tid == tid; });
+  ASSERT_NE(own, threads.end());
+  EXPECT_TRUE(own->captured);
+  EXPECT_EQ(own->trace.stop, StopReason::end_of_stack);
+  const auto named = [&](std::string_view part) {
+    return std::any_of(own->symbols.begin(), own->symbols.end(),
+                       [&](std::uint32_t s) { return dump->symbols[s].name.find(part) != std::string::npos; });
+  };
+  EXPECT_TRUE(named("look_at_ourselves"));
+  EXPECT_TRUE(named("TheCallingThreadFromItsCaller"));
+  EXPECT_TRUE(named("main"));
+}
+
+TEST(Self, OtherThreadsBothWays) {
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) ::usleep(1000);
+  });
+  for (const OwnThreads way : {OwnThreads::by_signal, OwnThreads::by_helper}) {
+    auto session = Session::open_self({.others = way, .signal = way == OwnThreads::by_signal ? SIGRTMIN + 3 : 0});
+    ASSERT_TRUE(session);
+    const auto dump = (*session)->dump(patient());
+    ASSERT_TRUE(dump);
+    EXPECT_GE(dump->threads.size(), 2u);
+    for (const ThreadDump& t : dump->threads) EXPECT_TRUE(t.captured) << static_cast<int>(way) << " " << t.tid;
+  }
+  done = true;
+  other.join();
+}
 
 TEST(Launch, StartsAProgramAndOpensIt) {
   auto session = Session::launch({{"sleep", "30"}, {}});
