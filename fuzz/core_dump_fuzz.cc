@@ -1,12 +1,15 @@
 // LINK: mixstack_report mixstack_session
 // LIMITS: -timeout=60 -rss_limit_mb=512 -max_len=700 -len_control=0 -entropic=0
+// SECONDS: 75
+// NEEDS: scripts/fuzz_cores
 // The whole of `dump --core` on real cores that were damaged: a small input says how (core_patches.h). The cores are
 // the files in MIXSTACK_FUZZ_CORES (scripts/fuzz_cores makes some) whose names do not end in ".mods"; X.mods is a
-// folder with the files of X's process. Without any there is nothing to do. A mutation may take five seconds of a CPU:
-// the clock on the wall, which libFuzzer looks at, tells more of the machine than of us.
+// folder with the files of X's process. Without any it fails. A mutation may take five seconds of a CPU: the clock on
+// the wall, which libFuzzer looks at, tells more of the machine than of us.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -107,12 +110,14 @@ void fill(Fuzzed& all) {
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   fill(fuzzed());
-  return 0;
+  if (!fuzzed().subjects.empty()) return 0;
+  fmt::print(stderr, "core_dump: no cores to damage: MIXSTACK_FUZZ_CORES must name a folder that has some\n");
+  std::exit(1);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Fuzzed& all = fuzzed();
-  if (all.subjects.empty() || size < 13) return 0;
+  if (size < 13) return 0;
   Subject& subject = all.subjects[data[0] % all.subjects.size()];
   const auto how = static_cast<std::uint8_t>(data[1] % kWays);
   CorePatcher(*subject.core, subject.anatomy).apply(std::as_bytes(std::span(data, size).subspan(2)));
