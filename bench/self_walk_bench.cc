@@ -4,7 +4,6 @@
 // libunwind is loaded here and not linked: linked, it would replace glibc's backtrace by its own.
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <malloc.h>
 
 #include <array>
 #include <cstring>
@@ -201,7 +200,6 @@ int main(int argc, char** argv) {
   print_loads(stacks, "cold");
   print_loads(stacks, "warm");
 
-  const struct mallinfo2 before = mallinfo2();
   std::vector<double> narrow[3], wide[3];
   for (auto& v : narrow) v.reserve(1 << 20);
   for (unsigned i = 0; i < rounds; i++) {
@@ -210,7 +208,6 @@ int main(int argc, char** argv) {
       if (i % 4 == 0) wide[p].push_back(wide_sample(stacks, kPeers[p]));
     }
   }
-  (void)before;
   bench::print_head("own stack, 30 calls deep, ns per frame");
   const auto ours = bench::summarize(narrow[0]);
   for (std::size_t p = 0; p < 3; p++) {

@@ -60,7 +60,7 @@ static_assert(step_kind::kByFp == unwind::slot_kind::kByFp && step_kind::kSigned
 class RuleSlots {
  public:
   static constexpr std::size_t kSlotBytes = 32;
-  static constexpr std::size_t kFirstSlots = 512;
+  static constexpr std::size_t kFirstSlots = 1024;
 
   RuleSlots() = default;
   /// Zeros; borrowed: `first` of kFirstSlots, `second` of `count` (a power of two) slots, `spilled` of its own.

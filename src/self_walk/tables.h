@@ -38,6 +38,12 @@ class Tables {
       if (o.range == object.range) return true;
     return false;
   }
+  /// Loses some counts when threads meet, which does not matter.
+  [[nodiscard]] std::uint32_t count_second_hit() {
+    const std::uint32_t hits = second_hits_.load(std::memory_order_relaxed);
+    second_hits_.store(hits + 1, std::memory_order_relaxed);
+    return hits;
+  }
   void count_replaced() { replaced_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::size_t replaced() const { return replaced_.load(std::memory_order_relaxed); }
 
@@ -49,6 +55,7 @@ class Tables {
   RuleSlots slots_;
   std::size_t rules_;
   ModuleRecords modules_;
+  std::atomic<std::uint32_t> second_hits_{0};
   std::atomic<std::size_t> replaced_{0};
 };
 

@@ -83,7 +83,7 @@ void SelfTarget::capture_calling_thread(const CaptureRequest& request, const std
   out.stack = {base, std::span<const std::byte>(bytes.get(), n ? *n : 0)};
   out.stack_truncated = out.stack.bytes.size() < extent.end - base;
   out.captured = n.has_value();
-  if (!n) out.error = n.error();
+  out.error = n ? Error{} : n.error();
   capture.storage.push_back(std::move(bytes));
 }
 
