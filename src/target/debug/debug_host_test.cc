@@ -51,12 +51,19 @@ TEST(DebugHost, ItsChildrenAndItsHandlersAreItsOwn) {
     });
     int taken = 0;
     for (int i = 0; i < 200; i++) {
+      int gate[2] = {-1, -1};  // the child must not end before it is known whose end is to be told
+      EXPECT_EQ(::pipe2(gate, O_CLOEXEC), 0);
       const pid_t child = ::fork();
       if (child == 0) {
+        char go = 0;
+        (void)!::read(gate[0], &go, 1);
         nap(300us);
         ::_exit(i % 100);
       }
       g_own_child = child;
+      EXPECT_EQ(::write(gate[1], "", 1), 1);
+      ::close(gate[0]);
+      ::close(gate[1]);
       int status = 0;
       // As hosts do: whatever child there is.
       pid_t got = 0;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <future>
 
 // Two processes use one thread's storage here, one after the other in program order but not in the eyes of a sanitizer:
 // the functions on both sides of the hand-over must not be instrumented.
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 8 << 20;
 constexpr std::size_t kGuardBytes = 64 << 10;
+constexpr int kNotYet = -1;
 constexpr int kSignals = 64;
 constexpr std::size_t kKernelSignalSetBytes = 8;
 
@@ -51,7 +52,13 @@ struct TracerProcess::Job {
   Stack stack;
   pid_t host = 0;
   pid_t tracer = 0;
-  std::promise<int> started;  // errno, 0: it runs
+  std::atomic<int> started{kNotYet};  // errno, 0: it runs
+
+  /// The first answer counts.
+  void answer(int error) {
+    int expected = kNotYet;
+    if (started.compare_exchange_strong(expected, error)) started.notify_all();
+  }
 
   static int run(void* argument);
   static int lend(Job& job);
@@ -70,7 +77,7 @@ MIXSTACK_PLAIN int TracerProcess::Job::run(void* argument) {
   // The lending thread may have ended before the line above took effect.
   if (::syscall(SYS_getppid) == job.host) {
     job.tracer = static_cast<pid_t>(::syscall(SYS_getpid));
-    job.started.set_value(0);
+    job.answer(0);
     job.main();
   }
   for (;;) ::syscall(SYS_exit_group, 0);
@@ -89,10 +96,9 @@ MIXSTACK_PLAIN int TracerProcess::Job::lend(Job& job) {
 
 void* TracerProcess::Job::lending_thread(void* argument) {
   auto& job = *static_cast<Job*>(argument);
-  if (const int error = lend(job); error != 0)
-    job.started.set_value(error);
-  else
-    job.ended();
+  const int error = lend(job);
+  job.answer(error != 0 ? error : ECHILD);  // it may have been killed before it said a word
+  job.ended();
   return nullptr;
 }
 
@@ -109,14 +115,14 @@ Result<std::unique_ptr<TracerProcess>> TracerProcess::start(std::function<void()
     return fail(ErrorCode::internal, 0, error);
   };
   if (job.stack.top() == nullptr) return failed(ENOMEM);
-  auto started = job.started.get_future();
   sigset_t all, before;
   sigfillset(&all);
   (void)pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = pthread_create(&process->thread_, nullptr, Job::lending_thread, &job);
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return failed(error);
-  if (const int refused = started.get(); refused != 0) {
+  job.started.wait(kNotYet);
+  if (const int refused = job.started; refused != 0) {
     (void)pthread_join(process->thread_, nullptr);
     return failed(refused);
   }
