@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "base/byte_cursor.h"
 
@@ -55,6 +56,7 @@ struct Tables {
 
 void read_rela(std::span<const std::byte> table, std::uint32_t relative, std::vector<Relocation>& out) {
   base::ByteCursor c(table);
+  out.reserve(out.size() + std::min(table.size() / kRelaEntry, kMaxRelocations - out.size()));
   while (c.remaining() >= kRelaEntry && out.size() < kMaxRelocations) {
     const std::uint64_t address = c.u64(), info = c.u64(), addend = c.u64();
     const auto type = static_cast<std::uint32_t>(info);
@@ -96,6 +98,30 @@ void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vec
   }
 }
 
+/// Words of an image, read a page at a time: neighbours are asked for one after the other.
+class PageWords {
+ public:
+  explicit PageWords(const PeImage& image) : image_(image) {}
+  [[nodiscard]] std::optional<std::uint64_t> at(std::uint32_t rva) {
+    const std::uint32_t page = rva / kPage * kPage;
+    if (page != page_) {
+      page_ = page;
+      is_whole_ = image_.read(page, bytes_).has_value();
+    }
+    if (is_whole_ && rva - page <= kPage - kWord) return base::load_at<std::uint64_t>(bytes_, rva - page);
+    std::uint64_t word = 0;  // at the ends of sections and pages
+    if (!image_.read(rva, std::as_writable_bytes(std::span(&word, 1)))) return std::nullopt;
+    return word;
+  }
+
+ private:
+  static constexpr std::uint32_t kPage = 4096;
+  const PeImage& image_;
+  std::array<std::byte, kPage> bytes_{};
+  std::uint32_t page_ = ~std::uint32_t{0};
+  bool is_whole_ = false;
+};
+
 [[nodiscard]] bool is_lower(const Relocation& a, const Relocation& b) { return a.address < b.address; }
 
 /// Linkers write a few long runs in order, and some that are ordered by symbol instead.
@@ -132,6 +158,7 @@ std::vector<Relocation> read_relocations(const ElfImage& image) {
 
 std::vector<Relocation> read_relocations(const PeImage& image) {
   std::vector<Relocation> out;
+  PageWords words(image);
   const PeDirectory directory = image.directory(PeDirectoryId::base_relocation);
   if (directory.empty() || directory.size > kMaxRelocations * 2) return out;
   std::vector<std::byte> table(directory.size);
@@ -144,9 +171,7 @@ std::vector<Relocation> read_relocations(const PeImage& image) {
       const std::uint16_t entry = c.u16();
       if (entry >> 12 != kDir64) continue;
       const std::uint32_t rva = page + (entry & 0xfffU);
-      std::uint64_t stored = 0;
-      if (image.read(rva, std::as_writable_bytes(std::span(&stored, 1))))
-        out.push_back({rva, stored - image.preferred_base(), true});
+      if (const auto stored = words.at(rva)) out.push_back({rva, *stored - image.preferred_base(), true});
     }
   }
   put_in_order(out);
