@@ -1,6 +1,9 @@
 #include "target/core/core_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <fstream>
 
 #include "support/core_builder.h"
 #include "target/core/dumped_memory.h"
@@ -195,6 +198,32 @@ TEST(CoreFile, NotesBeyondTheEndAndNotesManyTimesOver) {
   ASSERT_TRUE(file);
   EXPECT_EQ(file->notes().size(), std::size_t{128} << 20);
   EXPECT_NE(diagnosis(*file, ErrorCode::truncated), nullptr);
+}
+
+/// Bytes of address space that this process has.
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+TEST(CoreFile, NotesAreHeldOnce) {
+  if (address_space() > std::uint64_t{1} << 40) GTEST_SKIP() << "a sanitizer has reserved the address space";
+  // The second is as long as may be; a buffer that grew to hold it would be there twice for a moment.
+  CoreBuilder core;
+  core.lie({.p_type = PT_NOTE, .p_filesz = 100 << 20}).lie({.p_type = PT_NOTE, .p_filesz = 100 << 20});
+  const int fd = test::memory_file(core.build());
+  ASSERT_EQ(::ftruncate(fd, 100 << 20), 0);  // a hole costs its author nothing
+  auto bytes = CoreBytes::from_fd(base::ScopedFd(fd), "core", {});
+  ASSERT_TRUE(bytes);
+  const std::shared_ptr<const CoreBytes> shared = std::move(*bytes);
+  const auto read_with_little_memory = [&] {
+    const rlimit limit{address_space() + (160 << 20), RLIM_INFINITY};
+    ::setrlimit(RLIMIT_AS, &limit);
+    const auto file = CoreFile::read(shared);
+    ::_exit(file && file->notes().size() == 128U << 20 ? 0 : 1);
+  };
+  EXPECT_EXIT(read_with_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(CoreFile, HeadersOfAnotherSizeOrPlaceAreRefused) {
