@@ -65,6 +65,9 @@ if(TARGET mixstack_stackwalker)
   mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map ${surface} ${layers})
   foreach(kind static shared)
     target_link_libraries(stackwalker_${kind} PRIVATE dw elf)
+    # Programs to the manual write #include "walker.h".
+    target_include_directories(stackwalker_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/stackwalker>
+                                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stackwalker>)
   endforeach()
   list(APPEND MIXSTACK_SHIPPED stackwalker_static stackwalker_shared)
 endif()

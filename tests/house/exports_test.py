@@ -60,13 +60,16 @@ class Exports(unittest.TestCase):
                 if member and not member[0].startswith("operator"):
                     self.assertRegex(text, rf"(?<!\w){re.escape(member[0])}\(")
 
-    def test_every_public_class_with_code_is_there(self):
-        names = "\n".join(exported("libmixstack.so"))
-        for needed in ("Session::open_process(", "Session::open_core(", "Session::launch(", "Walker::walk(", "Walker::frames(",
-                       "FrameRange::stop()", "StepperChain::claim(", "Symbolizer::name(", "MemoryReader::read_cstring",
-                       "dotnet::Runtime::threads()", "dotnet::StackWalk::next()", "typeinfo for mixstack::FrameStepper",
-                       "typeinfo for mixstack::Target", "typeinfo for mixstack::NameProvider"):
-            self.assertIn(needed, names)
+    def test_what_public_classes_define_is_there(self):
+        """A member function with code in the archive that the shared library hides: cmake/mixstack.map lacks its class."""
+        classes = classes_of(sorted((ROOT / "include/mixstack").glob("*.h")))
+        names = set(exported("libmixstack.so"))
+        archive = subprocess.run(["nm", "-C", "--defined-only", LIBRARIES / "libmixstack.a"], capture_output=True, text=True,
+                                 check=True).stdout
+        member = re.compile(r"^[0-9a-f]+ T (mixstack::(?:dotnet::)?(\w+)::(?:~?\w+|operator\W+)(?:\[abi:cxx11\])?\(.*)$", re.M)
+        defined = {name for name, owner in member.findall(archive) if owner in classes}
+        self.assertGreater(len(defined), 40)
+        self.assertFalse(defined - names)
 
     @unittest.skipUnless((LIBRARIES / "libstackwalker-mixstack.so").exists(), "no StackwalkerAPI in this build")
     def test_the_stackwalker_library_shows_nothing_of_the_engine(self):
