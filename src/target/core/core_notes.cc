@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::uint32_t kXstate = 0x202, kArmPacMask = 0x406;  // NT_X86_XSTATE, NT_ARM_PAC_MASK: uapi/linux/elf.h
 constexpr std::size_t kMaxThreads = 200'000;  // Linux: pid_max is at most 4 million, 32,768 unless raised
-constexpr std::size_t kMaxMappings = 1'000'000;
+// Of files. Linux: max_map_count is 65,530 unless raised. One costs us about 1.6 KiB.
+constexpr std::size_t kMaxMappings = 250'000;
 constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxBadLists = 8;
 
 // struct elf_prstatus, LP64.
 constexpr std::size_t kCurrentSignal = 12, kThreadId = 32, kRegisters = 112;
@@ -62,6 +64,10 @@ class NoteReader {
     if (too_many_ != 0)
       complain(ErrorCode::limit_exceeded, "threads",
                fmt::format("{} threads are left out: only {} are read", too_many_, kMaxThreads), too_many_);
+    if (files_left_out_ != 0)
+      complain(ErrorCode::limit_exceeded, "NT_FILE",
+               fmt::format("{} mapped files are left out: only {} are read", files_left_out_, kMaxMappings),
+               files_left_out_);
     if (short_ != 0) complain(ErrorCode::truncated, "notes", fmt::format("{} notes are too short", short_), short_);
     return std::move(out_);
   }
@@ -147,32 +153,38 @@ class NoteReader {
   void take_files(std::span<const std::byte> bytes) {
     base::ByteCursor c(bytes);
     const std::uint64_t count = c.u64(), page = c.u64();
-    if (!c.ok() || count > c.remaining() / 24 || count > kMaxMappings - out_.mappings.size() || page == 0 ||
-        page > (1 << 30)) {
-      complain(ErrorCode::malformed, "NT_FILE", "the list of mapped files cannot be read: images have no names", count);
-      return;
+    if (!c.ok() || count > c.remaining() / 24 || page == 0 || page > (1 << 30)) {
+      return complain_of_files(ErrorCode::malformed, "the list of mapped files cannot be read: images have no names",
+                               count);
     }
+    const std::uint64_t taken = std::min<std::uint64_t>(count, kMaxMappings - out_.mappings.size());
+    files_left_out_ += count - taken;
     base::ByteCursor names(bytes, 16 + static_cast<std::size_t>(count) * 24);
-    for (std::uint64_t i = 0; i < count; i++) {
+    for (std::uint64_t i = 0; i < taken; i++) {
       CoreMapping m;
       m.range.begin = c.u64();
       m.range.end = c.u64();
       m.file_offset = c.u64() * page;
       m.path = names.cstring().substr(0, kMaxPath);
       if (!names.ok()) {
-        complain(ErrorCode::truncated, "NT_FILE", fmt::format("{} of {} mapped files have no name", count - i, count),
-                 i);
-        return;
+        return complain_of_files(ErrorCode::truncated,
+                                 fmt::format("{} of {} mapped files have no name", count - i, count), i);
       }
       if (m.range.begin < m.range.end) out_.mappings.push_back(std::move(m));
     }
+  }
+
+  /// A core has one list; what a million of them would say is said a few times.
+  void complain_of_files(ErrorCode code, std::string text, std::uint64_t value) {
+    if (bad_lists_++ < kMaxBadLists) complain(code, "NT_FILE", std::move(text), value);
   }
 
   Arch arch_;
   CoreNotes out_;
   std::unordered_set<ThreadId> seen_;
   bool is_of_a_thread_ = false;  ///< notes now belong to the last of `out_.threads`
-  std::size_t duplicates_ = 0, too_many_ = 0, short_ = 0;
+  std::size_t duplicates_ = 0, too_many_ = 0, short_ = 0, bad_lists_ = 0;
+  std::uint64_t files_left_out_ = 0;
 };
 
 }  // namespace
