@@ -19,8 +19,9 @@ class Scanner:
 
     def __init__(self, text):
         text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
+        macros = re.findall(r"^\s*#\s*define\s+(\w+)", text, re.M)
         text = re.sub(r"^\s*#[^\n]*", " ", text, flags=re.M)
-        self.text, self.names = text, []
+        self.text, self.names = text, macros
         self.scopes = []  # (kind, name, access)
         self.scan()
 
