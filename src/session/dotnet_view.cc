@@ -75,8 +75,7 @@ std::vector<ThreadFacts> Runtime::threads() const {
   std::vector<ThreadFacts> all;
   for (const ManagedThread& t : implementation_->runtime().threads()) {
     ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
-    if (implementation_->runtime().has_descriptor())
-      facts.name = implementation_->runtime().thread_name(t);
+    if (implementation_->runtime().has_descriptor()) facts.name = implementation_->runtime().thread_name(t);
     all.push_back(std::move(facts));
   }
   return all;
