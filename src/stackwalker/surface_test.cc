@@ -155,7 +155,9 @@ TEST(StackwalkerHelpers, DecideWhetherAFrameRecordIsBelieved) {
     FrameFuncStepper stepper(walker.get(), &helper);
     Frame out;
     const gcframe_ret_t answer = stepper.getCallerFrame(*made, out);
-    if (answer == gcf_success) EXPECT_EQ(out.getRA(), stack[at + 1].getRA());
+    if (answer == gcf_success) {
+      EXPECT_EQ(out.getRA(), stack[at + 1].getRA());
+    }
     return answer;
   };
   const gcframe_ret_t believed = is_record ? gcf_success : gcf_not_me;
