@@ -216,6 +216,13 @@ TEST(DebugCapture, OfAHeldProcessDisturbsNothing) {
   }
 }
 
+/// A machine with much to do may not let every thread run for a while.
+CaptureRequest patiently() {
+  CaptureRequest request;
+  request.stop_timeout = 5s;
+  return request;
+}
+
 TEST(DebugCapture, OfARunningProcessLetsItRunOn) {
   const TestProcess process([](Shared& s) {
     for (int i = 0; i < 3; i++) start_thread(counting_thread, &s);
@@ -228,7 +235,7 @@ TEST(DebugCapture, OfARunningProcessLetsItRunOn) {
   const ThreadId held = (*debugged)->threads()->at(1);
   ASSERT_TRUE((*debugged)->pause(held).has_value());
   for (int i = 0; i < 50; i++) {
-    auto capture = (*target)->capture({});
+    auto capture = (*target)->capture(patiently());
     ASSERT_TRUE(capture.has_value());
     EXPECT_TRUE(std::all_of(capture->threads.begin(), capture->threads.end(),
                             [](const ThreadCapture& t) { return t.captured; }));
@@ -304,10 +311,8 @@ TEST(DebugDotnet, SocketsAndTimersRunUnderADebugger) {
   ASSERT_FALSE(dotnet.hear("READY").empty());
   auto target = p.open_target();
   ASSERT_TRUE(target.has_value());
-  CaptureRequest patient;  // a machine with much to do does not let every thread run for a while
-  patient.stop_timeout = 5s;
   for (int i = 0; i < 200; i++) {
-    auto capture = (*target)->capture(patient);
+    auto capture = (*target)->capture(patiently());
     ASSERT_TRUE(capture.has_value());
     EXPECT_EQ(capture->threads_not_stopped, 0u);
     EXPECT_GT(capture->threads.size(), 5u);
