@@ -36,8 +36,10 @@ ModuleFinder::ModuleFinder(std::span<const Region> regions, const MemoryReader& 
 }
 
 std::vector<FoundModule> ModuleFinder::find() {
-  for (std::size_t i = 0; i < regions_.size(); i++) {
+  std::size_t probes = 0;
+  for (std::size_t i = 0; i < regions_.size() && probes < kMaxProbes; i++) {
     if (claimed_[i] || !may_hold_header(i)) continue;
+    probes++;
     if (auto head = probe_image(memory_, regions_[i].range.begin)) take({i, regions_[i].file_offset, std::move(*head)});
   }
   for (std::size_t i = 0; i < regions_.size(); i++)

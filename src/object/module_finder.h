@@ -46,6 +46,7 @@ class ModuleFinder {
   std::vector<bool> claimed_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> executable_files_;
   std::vector<FoundModule> found_;
+  static constexpr std::size_t kMaxProbes = 16384;     // Linux maps 65,530 regions at most; images are some hundred
   mutable std::size_t budget_ = std::size_t{1} << 24;  // comparisons left: forged headers may claim all memory
 };
 

@@ -14,7 +14,9 @@ void write_crash(Painter& out, const ProcessDump& dump) {
                                     : fmt::format("  The process got {}", signal_name(crash.signal));
   if (crash.address) line += fmt::format(" at 0x{:x}", *crash.address);
   if (crash.sender) line += fmt::format(" from process {}", *crash.sender);
-  const std::string_view cause = signal_code_words(crash.signal, crash.code);
+  // "Sent", and by nobody, is what createdump notes of a signal whose origin it was not told.
+  const bool origin_unknown = crash.code <= 0 && !crash.sender;
+  const std::string_view cause = origin_unknown ? "" : signal_code_words(crash.signal, crash.code);
   if (!cause.empty()) line += fmt::format(": {}", cause);
   out.paint(Ink::warning, line + "\n");
 }

@@ -27,7 +27,7 @@ struct Repeat {
 struct FoldLimits {
   std::size_t longest_period = 32;
   std::size_t fewest_times = 3;
-  std::size_t shortest = 24;  ///< elements of all times together
+  std::size_t shortest = 12;  ///< elements of all times together
 };
 
 /// The repeating parts of a sequence, ascending and disjoint; where several periods fit, the one that covers most, of

@@ -118,10 +118,10 @@ void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group,
                                        group.same_addresses ? "" : " (at different addresses)"));
   for (const ThreadDump* thread : group.threads) {
     out.paint(Ink::header, thread_text(dump, *thread) + "\n");
+    write_exceptions(out, dump, *thread, options, folder);
     write_crash_registers(out, dump, *thread);
     if (options.registers && has_crash_vectors(dump, *thread))
       write_vectors_text(out, dump.target.arch, *thread->vectors);
-    write_exceptions(out, dump, *thread, options, folder);
   }
   const ThreadDump& shown = *group.threads.front();
   const EvidenceIndex evidence(shown.trace);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "report/escape.h"
 #include "report/frame_view.h"
 #include "report/words.h"
@@ -79,11 +81,19 @@ std::size_t depth_of(const ExceptionInFlight& exception, std::size_t index) {
   return depth;
 }
 
-void write_chain(const ExceptionText& text, std::string_view role, const ExceptionInFlight& exception) {
+/// `told` are the objects written so far: an exception that is thrown again as an inner one of the next is told once.
+void write_chain(const ExceptionText& text, std::string_view role, const ExceptionInFlight& exception,
+                 std::set<Address>& told) {
   for (std::size_t i = 0; i < exception.chain.size(); i++) {
+    const ManagedException& e = exception.chain[i];
     const std::string indent(2 + 2 * depth_of(exception, i), ' ');
-    write_exception({text.out, text.dump, text.options, text.folder, indent}, i == 0 ? role : "inner",
-                    exception.chain[i]);
+    const std::string_view as = i == 0 ? role : "inner";
+    if (e.object != 0 && !told.insert(e.object).second) {
+      const std::string type = e.type.empty() ? "?" : escape_for_terminal(e.type);
+      text.out.plain() << fmt::format("{}{} {}, told above\n", indent, as, type);
+      continue;
+    }
+    write_exception({text.out, text.dump, text.options, text.folder, indent}, as, e);
   }
   if (exception.inner_are_cut) text.out.paint(Ink::warning, "    --- more inner exceptions, or a circle of them\n");
 }
@@ -125,8 +135,9 @@ void write_exceptions(Painter& out, const ProcessDump& dump, const ThreadDump& t
   if (thread.managed->abort) write_abort(out, *thread.managed->abort);
   const ExceptionText text{out, dump, options, folder, {}};
   bool first = true;
+  std::set<Address> told;
   for (const ExceptionInFlight& exception : thread.managed->exceptions) {
-    write_chain(text, first ? "exception" : "thrown while handling", exception);
+    write_chain(text, first ? "exception" : "thrown while handling", exception, told);
     first = false;
   }
   if (thread.managed->exceptions_are_cut) out.paint(Ink::warning, "  --- more exceptions than are kept\n");

@@ -92,7 +92,7 @@ Result<std::unique_ptr<CoreBytes>> CoreBytes::from_fd(base::ScopedFd fd, std::st
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return fail(ErrorCode::io_error, 0, errno);
   const bool regular = S_ISREG(st.st_mode);
-  if (!regular && !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) return fail(ErrorCode::unsupported, st.st_mode);
+  if (!regular && !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) return fail(ErrorCode::unsupported);
   std::unique_ptr<CoreBytes> core(new CoreBytes(std::move(fd), std::move(path)));
   if (regular && encoding_of_file(core->fd_.get()) == CoreEncoding::plain) {
     core->size_ = static_cast<std::uint64_t>(st.st_size);

@@ -111,6 +111,12 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
   if (h.memory_size == 0 && h.file_size == 0) return;
   // createdump and old kernels may write a file part that is larger than the memory part; what is dumped counts.
   const std::uint64_t size = std::max(h.memory_size, h.file_size);
+  const std::uint64_t held = h.offset >= bytes_->size() ? 0 : bytes_->size() - h.offset;
+  const std::uint64_t missing = h.file_size - std::min(h.file_size, held);
+  if (missing != 0) {
+    damage.beyond_the_end++;
+    add_up(damage.missing_bytes, missing);
+  }
   if (h.address >= kMaxAddress && size <= -h.address) return;  // [vsyscall], in the kernel's half
   if (h.address >= kMaxAddress || size > kMaxAddress - h.address) {
     damage.lying++;
@@ -119,13 +125,7 @@ void CoreFile::add_segment(const ProgramHeader& h, Damage& damage) {
   CoreSegment s;
   s.range = {h.address, h.address + size};
   s.file_offset = h.offset;
-  s.dumped = h.file_size;
-  const std::uint64_t held = h.offset >= bytes_->size() ? 0 : bytes_->size() - h.offset;
-  if (s.dumped > held) {
-    damage.beyond_the_end++;
-    add_up(damage.missing_bytes, s.dumped - held);
-    s.dumped = held;
-  }
+  s.dumped = h.file_size - missing;
   s.readable = (h.flags & PF_R) != 0;
   s.writable = (h.flags & PF_W) != 0;
   s.executable = (h.flags & PF_X) != 0;
