@@ -30,7 +30,7 @@ TEST(Fold, FewOrShortRepetitionsStayAsTheyAre) {
   EXPECT_EQ(in("xabcdefabcdefx"), Repeats{});  // twice
   EXPECT_EQ(in("aaaaax"), Repeats{});          // five lines
   EXPECT_EQ(in(std::string(40, 'a'), {}), (Repeats{{0, 1, 40}}));
-  EXPECT_EQ(in(std::string(23, 'a'), {}), Repeats{});
+  EXPECT_EQ(in(std::string(11, 'a'), {}), Repeats{});
 }
 
 TEST(Fold, TheShortestPeriodOfThoseThatCoverMost) {
