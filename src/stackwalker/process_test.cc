@@ -58,7 +58,7 @@ TEST(StackwalkerProcDebug, PausesResumesAndDetaches) {
   EXPECT_EQ(debugger->getProc()->getPid(), child->pid());
   EXPECT_EQ(ProcessState::getProcessStateByPid(child->pid()), debugger.get());
   EXPECT_TRUE(debugger->detach());
-  EXPECT_TRUE(is_untraced(child->pid()));
+  EXPECT_TRUE(eventually([&] { return is_untraced(child->pid()); }));
   EXPECT_TRUE(runs(*child));
   // Everything after it fails in order.
   EXPECT_FALSE(debugger->detach());
@@ -91,7 +91,7 @@ TEST(StackwalkerProcDebug, SetsOfProcesses) {
   delete set[1];
   EXPECT_FALSE(ProcDebug::newProcDebugSet({one->pid(), 0x3ffffff0}, set));
   EXPECT_EQ(set.size(), 2U);
-  EXPECT_TRUE(is_untraced(one->pid()));
+  EXPECT_TRUE(eventually([&] { return is_untraced(one->pid()); }));
 }
 
 TEST(StackwalkerProcDebug, ReadsRegistersAndMemory) {
@@ -150,6 +150,33 @@ TEST(StackwalkerProcDebug, NotifiesOfEvents) {
   EXPECT_EQ(getLastError(), err_procexit);
   EXPECT_FALSE(debugger->pause());
   EXPECT_FALSE(debugger->detach());
+}
+
+/// Another program in the same process: the Walker follows, old frames only lose their names.
+TEST(StackwalkerProcDebug, FollowsAnExec) {
+  const TestProcess child([](auto& shared) {
+    shared.ready = 1;
+    while (shared.go == 0) mixstack::target::test::nap(std::chrono::milliseconds(1));
+    ::execl("/bin/sleep", "sleep", "100", nullptr);
+  });
+  const Owned walker(Walker::newWalker(child.pid()));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  std::vector<Frame> before, after;
+  ASSERT_TRUE(walker->walkStack(before)) << getLastErrorMsg();
+  void* object = nullptr;
+  ASSERT_TRUE(before.back().getObject(object));
+  child.shared().go = 1;
+  const auto is_another_program = [&] {
+    LibAddrPair program;
+    return walker->walkStack(after) && walker->getProcessState()->getLibraryTracker()->getAOut(program) &&
+           program.first.find("sleep") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(is_another_program)) << getLastErrorMsg();
+  std::string name;
+  (void)before[0].getName(name);
+  Frame caller;
+  (void)walker->walkSingleFrame(before[0], caller);
+  EXPECT_TRUE(walker->walkStack(after)) << getLastErrorMsg();
 }
 
 TEST(StackwalkerProcSelf, ReadsItself) {

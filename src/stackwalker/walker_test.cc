@@ -133,7 +133,7 @@ TEST(StackwalkerWalker, AttachesToManyOrNone) {
   EXPECT_FALSE(Walker::newWalker({one->pid(), -5}, walkers));
   EXPECT_EQ(getLastError(), err_badparam);
   EXPECT_TRUE(walkers.empty());
-  EXPECT_TRUE(mixstack::target::test::is_untraced(one->pid()));
+  EXPECT_TRUE(mixstack::target::test::eventually([&] { return mixstack::target::test::is_untraced(one->pid()); }));
   ASSERT_TRUE(Walker::newWalker({two->pid()}, walkers, "/proc/self/exe"));
   delete walkers[0];
 }
