@@ -101,6 +101,8 @@ CoreImages::MappedFile& CoreImages::resolved(const Region& region) const {
 }
 
 void CoreImages::resolve(MappedFile& file) const {
+  // Memory by another name: there never was a file.
+  if (file.mappings.empty() || file.mappings.front().shared) return;
   file.build_id = dumped_build_id(dumped_, file.mappings);
   std::string refused, unproven;
   const auto accept = [&](const FileCandidate& candidate) {
@@ -160,7 +162,8 @@ std::vector<Diagnosis> CoreImages::diagnoses() const {
   for (const std::string& root : finder_.missing_roots())
     out.push_back({{ErrorCode::not_found, 0, 0}, root, "the folder given by --sysroot cannot be opened"});
   for (const auto& file : files_)
-    if (file->was_asked_for.load(std::memory_order_relaxed) && !file->file) out.push_back(file->diagnosis);
+    if (file->was_asked_for.load(std::memory_order_relaxed) && !file->file && !file->diagnosis.subject.empty())
+      out.push_back(file->diagnosis);
   return out;
 }
 
