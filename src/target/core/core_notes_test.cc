@@ -209,7 +209,7 @@ TEST(CoreNotes, ListsOfFilesHaveOneLimitTogether) {
   EXPECT_EQ(n.mappings[150'000].path, "/lib/in.so");
   EXPECT_EQ(n.mappings.back().path, "/x");  // a list is taken as far as there is room
   ASSERT_NE(diagnosis(n, "NT_FILE"), nullptr);
-  EXPECT_EQ(diagnosis(n, "NT_FILE")->error, (Error{ErrorCode::limit_exceeded, 0, 50'001}));
+  EXPECT_EQ(diagnosis(n, "NT_FILE")->error, (Error{ErrorCode::limit_exceeded, 0, 50'002}));
 }
 
 TEST(CoreNotes, WhatAMillionBadListsWouldSayIsSaidAFewTimes) {
