@@ -159,7 +159,7 @@ TEST(CoreNotes, ARegisterSetOfAnotherCpuIsTooShort) {
   const CoreNotes n = read(notes, Arch::aarch64);
   EXPECT_TRUE(n.threads.empty());
   EXPECT_EQ(diagnosis(n, "notes")->error.value, 1U);
-  for (const std::size_t size : {0, 35, 36, 111, 327}) {
+  for (const std::size_t size : {0U, 35U, 36U, 111U, 327U}) {
     NoteBuilder cut;
     cut.note("CORE", NT_PRSTATUS, Bytes(size));
     EXPECT_TRUE(read(cut).threads.empty()) << size;
@@ -248,7 +248,7 @@ TEST(CoreNotes, SizesThatLieEndTheNotes) {
   notes.thread(1);
   const std::size_t second = notes.bytes().size();
   notes.thread(2).thread(3);
-  for (const std::size_t field : {0, 4}) {
+  for (const std::size_t field : {0U, 4U}) {
     for (const std::uint32_t size : {0x7fffffffU, 0x80000000U, 0xfffffffdU, 0xffffffffU}) {
       Bytes bytes = notes.bytes();
       test::put(bytes, second + field, size);
