@@ -1,7 +1,7 @@
 // LINK: mixstack_target
 // How long a process stands still for one consistent capture of all its threads, seen from inside the process, against
 // the bare system calls that any consistent stop needs. Both in turn in one run, so that a busy neighbour hits both.
-//   pause_bench [rounds] [threads...]      default: 40 rounds, 10 100 500 threads
+//   pause_bench [rounds] [threads...]      default: 40 rounds, 2 10 100 500 threads
 #include <sys/resource.h>
 
 #include "pause/gap_target.h"
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 40;
   std::vector<unsigned> counts;
   for (int i = 2; i < argc; i++) counts.push_back(static_cast<unsigned>(std::atoi(argv[i])));
-  if (counts.empty()) counts = {10, 100, 500};
+  if (counts.empty()) counts = {2, 10, 100, 500};
   pause_bench::pin_to(0);
   keep_neighbours_out();
   for (const unsigned n : counts)

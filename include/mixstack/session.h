@@ -74,8 +74,8 @@ class Session {
  public:
   /// Errors: no_such_process, permission_denied, unsupported_cpu, already_traced.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open_process(std::uint32_t pid);
-  /// Errors: io_error, unsupported (not a core), unsupported_cpu (value is the ELF machine), truncated, malformed,
-  /// limit_exceeded. Whatever else a core lacks is a diagnosis of the dump.
+  /// Errors: not_found, permission_denied, io_error, unsupported (not a core), unsupported_cpu (value is the ELF
+  /// machine), truncated, malformed, limit_exceeded. Whatever else a core lacks is a diagnosis of the dump.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open_core(const CoreOptions& options);
   /// Our own process. Nothing is installed, started or changed by opening it; a child made by fork opens its own. For
   /// walks inside signal handlers there is SelfWalker (mixstack/self_walk.h). Errors: invalid_argument (no usable

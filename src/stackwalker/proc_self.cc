@@ -6,7 +6,7 @@
 #include "memory/process_memory.h"
 #include "stackwalker/access.h"
 #include "stackwalker/error_map.h"
-#include "stackwalker/self_target.h"
+#include "target/self/self_target.h"
 
 namespace Dyninst::Stackwalker {
 namespace {
@@ -70,7 +70,7 @@ Architecture ProcSelf::getArchitecture() {
 bool ProcSelf::isFirstParty() { return true; }
 
 std::unique_ptr<mixstack::Target> ProcSelf::openTarget() {
-  auto target = mixstack::stackwalker::open_self_target();
+  auto target = mixstack::target::open_self();
   if (target) return std::move(*target);
   set_error(target.error(), "open our own process");
   return nullptr;

@@ -80,7 +80,6 @@ class WalkInProgress {
     cursor_ = cursor;
     trust_ = cursor.frame.trust;
     owner_ = claim(cursor_.frame);
-    cursor_.frame.trust = cursor.frame.trust;
     record();
     StepOutcome outcome;
     if (advance()) {
