@@ -61,6 +61,7 @@ struct ThreadDump {
   char kernel_state = '?';
   std::int64_t syscall = -1;
   bool captured = false;
+  std::chrono::nanoseconds late{0};  ///< how long after the common instant it was captured; 0: at it
   Error capture_error;
   Registers registers;                             ///< as captured: of the innermost frame
   std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them

@@ -16,8 +16,9 @@
 namespace mixstack {
 
 struct DumpOptions {
-  std::vector<ThreadId> threads;  ///< empty: all
-  std::chrono::milliseconds stop_timeout{20};
+  std::vector<ThreadId> threads;                 ///< empty: all
+  std::chrono::milliseconds stop_timeout{20};    ///< for the instant at which all threads stand still
+  std::chrono::milliseconds late_timeout{2000};  ///< for threads that a busy machine or a quota did not let stop then
   std::size_t stack_byte_budget = 64 << 20;
   WalkOptions walk;
 };

@@ -49,11 +49,12 @@ struct ThreadCapture {
   ThreadId tid = 0;
   ThreadId ns_tid = 0;  ///< its id in the target's own pid namespace (what the runtime knows), else == tid
   std::string comm;
-  char kernel_state = '?';          ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
-  std::int64_t syscall = -1;        ///< number of the system call it is blocked in, -1: none or unknown
-  bool captured = false;            ///< registers and stack are valid; otherwise `error` says why not
-  bool stack_truncated = false;     ///< the byte budget ended before the stack did
-  std::int32_t pending_signal = 0;  ///< signal whose delivery we intercepted and gave back
+  char kernel_state = '?';           ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
+  std::int64_t syscall = -1;         ///< number of the system call it is blocked in, -1: none or unknown
+  bool captured = false;             ///< registers and stack are valid; otherwise `error` says why not
+  bool stack_truncated = false;      ///< the byte budget ended before the stack did
+  std::int32_t pending_signal = 0;   ///< signal whose delivery we intercepted and gave back
+  std::chrono::nanoseconds late{0};  ///< how long after the capture's instant it stopped: only in `Capture::late`
   Error error;
   Registers registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< where the source has them at no cost (a core); else null
@@ -77,6 +78,11 @@ struct Capture {
   std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
   std::uint32_t threads_not_stopped = 0;
   std::vector<std::unique_ptr<std::byte[]>> storage;  ///< what the slices point into
+  /// The mappings of that instant, by address; null where the source does not tell (`Target::regions` does).
+  std::shared_ptr<const std::vector<Region>> regions;
+  /// Threads that could not stop in time for this instant, each at its own: a busy machine or a CPU quota did not let
+  /// them. Complete captures, with their own roots; threads that stopped at the same time are in one.
+  std::vector<Capture> late;
 };
 
 /// Memory that must be read in the same stop as the stacks: the Thread objects of a runtime. Called while the target
@@ -92,10 +98,13 @@ class RootSource {
 
 struct CaptureRequest {
   std::vector<ThreadId> threads;  ///< empty: all; ids of other processes' threads are left out, never touched
-  std::chrono::milliseconds stop_timeout{20};
+  std::chrono::milliseconds stop_timeout{20};    ///< for the instant at which all stand still
+  std::chrono::milliseconds late_timeout{2000};  ///< for threads that do not stop in that time, all together
   std::size_t initial_stack_bytes = 64 << 10;
-  std::size_t stack_byte_budget = 64 << 20;  ///< for all threads together, beyond the initial bytes
-  RootSource* roots = nullptr;               ///< borrowed; may be null
+  /// For all threads together, beyond the initial bytes. Only for stacks whose end is known; of others (fibers and
+  /// coroutines, whose stacks lie in a mapping with other things) the initial bytes are copied.
+  std::size_t stack_byte_budget = 64 << 20;
+  RootSource* roots = nullptr;  ///< borrowed; may be null
 };
 
 /// What ended the process, as its core tells.
@@ -151,6 +160,9 @@ class Target {
   [[nodiscard]] virtual Result<std::vector<Region>> regions() const = 0;
   /// The file behind a mapping, through the target's own root, even if deleted or replaced.
   [[nodiscard]] virtual Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const = 0;
+  /// Whether `open_file` answers the very file that is mapped (by device and inode), or fails. Then the file is what
+  /// tells about an image: memory may hold another library by the time it is read.
+  [[nodiscard]] virtual bool proves_files() const { return false; }
   /// A file by path as the target sees it (debug files beside an image).
   [[nodiscard]] virtual Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const = 0;
   /// The primitive: the state of threads at one instant. The target runs again when this returns.

@@ -39,7 +39,7 @@ std::optional<std::chrono::milliseconds> duration(std::string_view text) {
 
 /// The texts of the options as the parser fills them in, before they are checked.
 struct RawOptions {
-  std::string pid, pid_option, max_frames, stop_timeout, color, provider;
+  std::string pid, pid_option, max_frames, stop_timeout, wait, color, provider;
   std::vector<std::string> threads;
   bool only_sysroot = false;
   bool help = false;
@@ -68,6 +68,7 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_option("--dac", dump.runtime.dac_path);
   app.add_option("--max-frames", raw.max_frames);
   app.add_option("--stop-timeout", raw.stop_timeout);
+  app.add_option("--wait", raw.wait);
   app.add_option("--color,--colour", raw.color);
 }
 
@@ -131,6 +132,11 @@ std::string read_limits(const RawOptions& raw, DumpArguments& dump) {
     const auto timeout = duration(raw.stop_timeout);
     if (!timeout) return fmt::format("--stop-timeout: '{}' is not a time like 20ms or 2s", raw.stop_timeout);
     dump.options.stop_timeout = *timeout;
+  }
+  if (!raw.wait.empty()) {
+    const auto timeout = duration(raw.wait);
+    if (!timeout) return fmt::format("--wait: '{}' is not a time like 500ms or 2s", raw.wait);
+    dump.options.late_timeout = *timeout;
   }
   return {};
 }

@@ -71,8 +71,11 @@ How managed frames are found:
 
 Limits:
       --max-frames N       at most N frames a thread (65536)
-      --stop-timeout TIME  give up on threads that do not stop in this time
-                           (20ms); the others run on all the same
+      --stop-timeout TIME  the threads that stop within this time (20ms) are
+                           seen at one instant, and then run on
+      --wait TIME          wait so long (2s) for the others, which a busy
+                           machine or a CPU quota holds up; they are marked
+                           "late by N ms"
 
 Marks before a name:
   M managed   N native   S runtime stub   F explicit Frame of the runtime

@@ -59,7 +59,7 @@ std::size_t ProcessMemory::read_batch(std::span<RangeRead> ranges) const {
   std::size_t count = 0, budget = kMaxBytes;
   while (count < std::min(ranges.size(), kMaxPieces) && budget > 0) {
     const auto& r = ranges[count];
-    const std::size_t size = std::min(r.out.size(), budget);
+    const std::size_t size = std::min(r.wanted(), budget);
     local[count] = {r.out.data(), size};
     there[count] = {remote(r.address), size};
     budget -= size;
@@ -69,9 +69,9 @@ std::size_t ProcessMemory::read_batch(std::span<RangeRead> ranges) const {
   if (n < 0 && is_refusal(errno)) return 0;
   std::size_t left = n > 0 ? static_cast<std::size_t>(n) : 0;
   for (std::size_t i = 0; i < count; i++) {
-    ranges[i].done = std::min(left, ranges[i].out.size());
+    ranges[i].done = std::min(left, ranges[i].wanted());
     left -= ranges[i].done;
-    if (ranges[i].done < ranges[i].out.size()) return i + 1;
+    if (ranges[i].done < ranges[i].wanted()) return i + 1;
   }
   return count;
 }
@@ -85,7 +85,7 @@ void ProcessMemory::read_ranges(std::span<RangeRead> ranges) const {
       if (!mem_) break;
       use_file_.store(true, std::memory_order_relaxed);
     }
-    auto n = read_file(ranges[i].address, ranges[i].out);
+    auto n = read_file(ranges[i].address, ranges[i].out.first(ranges[i].wanted()));
     ranges[i++].done = n ? *n : 0;
   }
 }

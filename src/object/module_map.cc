@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "memory/buffer_memory.h"
 #include "object/file_bytes.h"
 #include "object/module_finder.h"
 
@@ -27,6 +28,8 @@ class PartOfFile final : public FileBytes {
   std::uint64_t offset_;
 };
 
+constexpr std::uint64_t kHead = 16 << 10;  // more than probe_image reads
+
 bool equal_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -41,7 +44,7 @@ struct ModuleMap::Lazy {
 };
 
 ModuleMap ModuleMap::build(std::span<const Region> regions, const MemoryReader& memory, FileOpener opener,
-                           std::shared_ptr<ImageCache> cache) {
+                           std::shared_ptr<ImageCache> cache, FileTrust trust) {
   std::vector<Region> sorted(regions.begin(), regions.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Region& a, const Region& b) { return a.range.begin < b.range.begin; });
@@ -49,6 +52,7 @@ ModuleMap ModuleMap::build(std::span<const Region> regions, const MemoryReader& 
   map.memory_ = &memory;
   map.opener_ = std::move(opener);
   map.cache_ = std::move(cache);
+  map.trust_ = trust;
   std::vector<std::pair<AddressRange, ModuleIndex>> ranges;
   for (auto& found : ModuleFinder(sorted, memory, map.opener_).find()) {
     const auto index = static_cast<ModuleIndex>(map.modules_.size());
@@ -74,6 +78,8 @@ Result<std::shared_ptr<const ElfImage>> ModuleMap::image(ModuleIndex index) cons
 
 BuildId ModuleMap::build_id(ModuleIndex index) const {
   if (index >= modules_.size() || modules_[index].kind != ModuleKind::elf) return {};
+  if (trust_ == FileTrust::is_the_mapped && modules_[index].has_file)
+    if (const auto from_file = image(index)) return (*from_file)->build_id();
   auto& lazy = *lazy_[index];
   std::call_once(lazy.build_id_once, [&] { lazy.build_id = read_build_id(*memory_, lazy.head); });
   if (!lazy.build_id.empty()) return lazy.build_id;
@@ -85,7 +91,9 @@ Result<std::shared_ptr<const ElfImage>> ModuleMap::open_image(ModuleIndex index)
   const auto& m = modules_[index];
   Result<std::shared_ptr<const ElfImage>> from_file = fail(ErrorCode::not_found);
   if (m.has_file) from_file = open_from_file(index);
-  if (from_file) return from_file;
+  // Memory that contradicts the mapped file holds another library by now: nothing in it belongs to this one.
+  const bool has_changed = !from_file && from_file.error().code == ErrorCode::mismatch;
+  if (from_file || (has_changed && trust_ == FileTrust::is_the_mapped)) return from_file;
   auto from_memory = ElfImage::from_memory(*memory_, m.header.range.begin);
   return from_memory || !m.has_file ? from_memory : from_file;
 }
@@ -103,12 +111,24 @@ Result<std::shared_ptr<const ElfImage>> ModuleMap::open_from_file(ModuleIndex in
   if (!file) return fail(file.error());
   if (m.file_offset != 0) file = std::make_shared<const PartOfFile>(*file, m.file_offset);
   const auto& head = lazy.head.bytes;
-  if (!head.empty() && !equal_bytes(head, (*file)->range(0, head.size()))) return fail(ErrorCode::mismatch, index);
+  if (!head.empty() && !equal_bytes(head, (*file)->range(0, head.size()))) return open_in_spite_of_memory(index, *file);
   auto image = ElfImage::from_file(*file);
   if (!image) return image;
-  if (!lazy.build_id.empty() && !((*image)->build_id() == lazy.build_id)) return fail(ErrorCode::mismatch, index);
+  if (!lazy.build_id.empty() && !((*image)->build_id() == lazy.build_id)) return open_in_spite_of_memory(index, *file);
   if (cache_ && !lazy.build_id.empty()) cache_->insert(key, *image);
   return image;
+}
+
+/// The header was read after the stop, when another library lay in this one's place. What follows from it besides the
+/// image is where the image was loaded, and that must be what the file says.
+Result<std::shared_ptr<const ElfImage>> ModuleMap::open_in_spite_of_memory(
+    ModuleIndex index, const std::shared_ptr<const FileBytes>& file) const {
+  if (trust_ != FileTrust::is_the_mapped) return fail(ErrorCode::mismatch, index);
+  memory::BufferMemory head;
+  head.add(modules_[index].header.range.begin, file->range(0, std::min<std::uint64_t>(file->size(), kHead)));
+  const auto probed = probe_image(head, modules_[index].header.range.begin);
+  if (!probed || probed->load_bias != modules_[index].load_bias) return fail(ErrorCode::mismatch, index);
+  return ElfImage::from_file(file);
 }
 
 }  // namespace mixstack::object

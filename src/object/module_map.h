@@ -40,9 +40,15 @@ class ModuleMap {
   using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const Region&)>;
 
   ModuleMap() = default;
+  /// What the opener's answer is worth.
+  enum class FileTrust : std::uint8_t {
+    may_differ,     ///< a file of the same path: it counts only if memory says the same
+    is_the_mapped,  ///< the very file: it counts even if memory says otherwise by now (the library was unloaded)
+  };
   /// Reads one header per image. `memory` is borrowed and must outlive the map; `cache` may be null.
   [[nodiscard]] static ModuleMap build(std::span<const Region> regions, const MemoryReader& memory, FileOpener opener,
-                                       std::shared_ptr<ImageCache> cache = nullptr);
+                                       std::shared_ptr<ImageCache> cache = nullptr,
+                                       FileTrust trust = FileTrust::may_differ);
 
   [[nodiscard]] std::span<const Module> modules() const { return modules_; }
   /// The image whose mappings hold `address`, or kNoModule. A few nanoseconds; callers keep their last hit.
@@ -61,6 +67,8 @@ class ModuleMap {
 
   [[nodiscard]] Result<std::shared_ptr<const ElfImage>> open_image(ModuleIndex index) const;
   [[nodiscard]] Result<std::shared_ptr<const ElfImage>> open_from_file(ModuleIndex index) const;
+  [[nodiscard]] Result<std::shared_ptr<const ElfImage>> open_in_spite_of_memory(
+      ModuleIndex index, const std::shared_ptr<const FileBytes>& file) const;
 
   std::vector<Module> modules_;
   std::vector<std::shared_ptr<Lazy>> lazy_;
@@ -68,6 +76,7 @@ class ModuleMap {
   const MemoryReader* memory_ = nullptr;
   FileOpener opener_;
   std::shared_ptr<ImageCache> cache_;
+  FileTrust trust_ = FileTrust::may_differ;
 };
 
 }  // namespace mixstack::object

@@ -115,6 +115,7 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
     write_vectors_json(out, dump.target.arch, *thread.vectors);
   }
   object.boolean("captured", thread.captured);
+  object.number("late_ns", std::int64_t{thread.late.count()});
   error_or_null(object, "capture_error", out, thread.capture_error);
   if (!thread.managed) return object.null("managed");
   object.key("managed");

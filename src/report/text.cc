@@ -76,6 +76,8 @@ std::string thread_text(const ProcessDump& dump, const ThreadDump& thread) {
     text += thread.managed->cooperative ? ", cooperative" : ", preemptive";
   }
   if (const std::string state = doing(dump, thread); !state.empty()) text += ", " + state;
+  if (thread.late.count() > 0)
+    text += fmt::format(", late by {:.1f} ms", static_cast<double>(thread.late.count()) / 1e6);
   if (thread.managed && !thread.managed->exception_type().empty())
     text += ", exception " + escape_for_terminal(thread.managed->exception_type());
   return text;

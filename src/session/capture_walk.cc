@@ -141,6 +141,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   dump.kernel_state = thread.kernel_state;
   dump.syscall = thread.syscall;
   dump.captured = thread.captured;
+  dump.late = thread.late;
   dump.capture_error = thread.error;
   dump.registers = thread.registers;
   dump.vectors = thread.vectors;

@@ -10,6 +10,10 @@ constexpr std::string_view kFreed = "freed while named", kMayBeFreed = "may have
 
 const ThreadCapture* capture_of(const Capture& capture, ThreadId tid) {
   const auto same = [tid](const ThreadCapture& t) { return t.tid == tid; };
+  // The newest capture of a thread is the one that was walked.
+  for (auto late = capture.late.rbegin(); late != capture.late.rend(); ++late)
+    if (const auto found = std::find_if(late->threads.begin(), late->threads.end(), same); found != late->threads.end())
+      return &*found;
   const auto found = std::find_if(capture.threads.begin(), capture.threads.end(), same);
   return found == capture.threads.end() ? nullptr : &*found;
 }

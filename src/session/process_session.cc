@@ -1,7 +1,9 @@
 #include "session/process_session.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <functional>
 #include <set>
 
 #include "session/capture_walk.h"
@@ -62,12 +64,33 @@ Result<std::unique_ptr<Session>> Session::open(std::unique_ptr<Target> target) {
 namespace session {
 namespace {
 
+constexpr std::size_t kMostCompleted = 64;  // threads whose stacks are asked for once more
+constexpr std::array<std::size_t, 3> kLargerCopies{1 << 20, 16 << 20, 64 << 20};
+
 /// Code of files as loaders map it; code generators map shared memory.
-std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings(const std::vector<Region>& regions) {
-  std::vector<std::pair<AddressRange, std::uint64_t>> all;
+std::vector<Region> image_mappings(const std::vector<Region>& regions) {
+  std::vector<Region> all;
   for (const Region& r : regions)
-    if (r.executable && r.inode != 0 && !r.shared) all.emplace_back(r.range, r.inode);
+    if (r.executable && r.inode != 0 && !r.shared) all.push_back(r);
   return all;
+}
+
+bool is_same_mapping(const Region& a, const Region& b) {
+  return a.range == b.range && a.file_offset == b.file_offset && a.inode == b.inode &&
+         a.device_major == b.device_major && a.device_minor == b.device_minor;
+}
+
+bool are_same(const std::vector<Region>& a, const std::vector<Region>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_same_mapping);
+}
+
+/// A frame in such code and all that were found through it.
+void doubt_frames(ThreadDump& thread, const std::function<bool(Address)>& is_doubtful) {
+  bool is_behind = false;
+  for (Frame& f : thread.trace.frames) {
+    is_behind = is_behind || (f.kind == FrameKind::native && is_doubtful(f.pc.lookup()));
+    if (is_behind) f.trust = std::max(f.trust, Trust::inferred);
+  }
 }
 
 void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {
@@ -98,15 +121,22 @@ Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> ta
 Result<void> ProcessSession::load_modules() {
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
-  image_mappings_ = image_mappings(*regions);
-  modules_ = object::ModuleMap::build(
-      *regions, memory_, [this](const Region& r) { return target_->open_file(r); }, images_);
+  build_modules(*regions);
   return {};
+}
+
+void ProcessSession::build_modules(const std::vector<Region>& regions) {
+  using FileTrust = object::ModuleMap::FileTrust;
+  image_mappings_ = image_mappings(regions);
+  modules_ = object::ModuleMap::build(
+      regions, memory_, [this](const Region& r) { return target_->open_file(r); }, images_,
+      target_->proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
 }
 
 /// Libraries come and go between the captures of one session.
 void ProcessSession::follow_modules(const std::vector<Region>& regions) {
-  if (image_mappings(regions) == image_mappings_ || !load_modules()) return;
+  if (are_same(image_mappings(regions), image_mappings_)) return;
+  build_modules(regions);
   const auto is_loaded = [this](const std::unique_ptr<ClrRuntime>& runtime) {
     const auto all = modules_.modules();
     return std::any_of(all.begin(), all.end(),
@@ -139,20 +169,28 @@ void ProcessSession::add_name_provider(std::shared_ptr<NameProvider> provider) {
   if (provider) providers_.push_back(std::move(provider));
 }
 
+RootSource* ProcessSession::prepare_roots() {
+  RootSource* last = nullptr;
+  for (const auto& runtime : runtimes_)
+    if (RootSource* roots = runtime->prepare_roots()) last = roots;
+  return last;
+}
+
 Result<Capture> ProcessSession::capture(const DumpOptions& options) {
   CaptureRequest request;
   request.threads = options.threads;
   request.stop_timeout = options.stop_timeout;
+  request.late_timeout = options.late_timeout;
   request.stack_byte_budget = options.stack_byte_budget;
-  for (const auto& runtime : runtimes_)
-    if (RootSource* roots = runtime->prepare_roots()) request.roots = roots;
+  request.roots = prepare_roots();
   auto capture = target_->capture(request);
   if (capture) memory_.clear();
   return capture;
 }
 
 Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& options) {
-  auto regions = target_->regions();
+  Result<std::vector<Region>> regions =
+      capture.regions ? Result<std::vector<Region>>(*capture.regions) : target_->regions();
   if (!regions) return fail(regions.error());
   follow_modules(*regions);
   return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), std::move(*regions), options));
@@ -162,12 +200,82 @@ Walker::Implementation::Parts ProcessSession::parts() {
   return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_};
 }
 
+/// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
+void ProcessSession::walk_late(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
+                               ProcessDump& dump) {
+  for (Capture& late : capture.late) {
+    late.frozen = capture.frozen;
+    CaptureWalk walk(late, *target_, memory_, modules_, runtimes_, *late.regions, elf, steppers_, options.walk);
+    for (const ThreadCapture& thread : late.threads) {
+      dump.threads.push_back(walk.walk(thread));
+      doubt_other_code(dump.threads.back(), *late.regions);
+    }
+    for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  }
+}
+
+/// Modules are those of the common instant: a library that came or went until this thread's own is not known by them.
+void ProcessSession::doubt_other_code(ThreadDump& thread, const std::vector<Region>& captured) const {
+  const auto are = image_mappings(captured);
+  if (are_same(are, image_mappings_)) return;
+  doubt_frames(thread, [&](Address pc) {
+    const Region* then = target::find_region(are, pc);
+    const Region* known = target::find_region(image_mappings_, pc);
+    if (then == nullptr && known == nullptr) return false;
+    return then == nullptr || known == nullptr || !is_same_mapping(*then, *known);
+  });
+}
+
+/// A second stop of one thread, with more of its stack.
+bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
+                                        ThreadDump& thread, std::size_t stack_bytes) {
+  CaptureRequest request;
+  request.threads = {thread.tid};
+  request.initial_stack_bytes = stack_bytes;
+  request.stack_byte_budget = stack_bytes;
+  request.stop_timeout = request.late_timeout = options.late_timeout;
+  request.roots = prepare_roots();
+  const auto begin = std::chrono::steady_clock::now();
+  auto again = target_->capture(request);
+  if (!again || again->threads.size() != 1 || !again->threads.front().captured || !again->regions) return false;
+  memory_.clear();
+  again->threads.front().late = thread.late + (begin - captured_at_);
+  CaptureWalk walk(*again, *target_, memory_, modules_, runtimes_, *again->regions, elf, steppers_, options.walk);
+  thread = walk.walk(again->threads.front());
+  doubt_other_code(thread, *again->regions);
+  capture.late.push_back(std::move(*again));
+  return true;
+}
+
+/// Of a stack whose end nobody knows (a fiber's, a coroutine's) only so much is copied in the common stop as such
+/// stacks usually need, lest all threads stand still for a large arena. Answers whether there was any.
+bool ProcessSession::complete_cut_stacks(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
+                                         ProcessDump& dump) {
+  std::size_t completed = 0;
+  for (ThreadDump& thread : dump.threads) {
+    if (thread.trace.stop != StopReason::stack_truncated || completed >= kMostCompleted) continue;
+    completed++;
+    for (const std::size_t bytes : kLargerCopies) {
+      const std::size_t before = thread.trace.frames.size();
+      if (bytes > std::max(options.stack_byte_budget, kLargerCopies.front())) break;
+      if (!complete_cut_stack(capture, options, elf, thread, bytes)) break;
+      if (thread.trace.stop != StopReason::stack_truncated || thread.trace.frames.size() <= before) break;
+    }
+  }
+  return completed != 0;
+}
+
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   auto capture = this->capture(options);
   if (!capture) return fail(capture.error());
-  auto regions = target_->regions();
-  if (!regions) return fail(regions.error());
-  follow_modules(*regions);
+  captured_at_ = std::chrono::steady_clock::now();
+  if (!capture->regions) {
+    auto regions = target_->regions();
+    if (!regions) return fail(regions.error());
+    capture->regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  }
+  const std::vector<Region>& regions = *capture->regions;
+  follow_modules(regions);
 
   ProcessDump dump;
   dump.target = target_->info();
@@ -176,17 +284,24 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.threads_not_stopped = capture->threads_not_stopped;
   symbolize::ElfSymbols elf(
       modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
-  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
+  walk_late(*capture, options, elf, dump);
+  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
-  dump.diagnoses = walk.take_diagnoses();
+  if (!capture->late.empty())
+    std::stable_sort(dump.threads.begin(), dump.threads.end(),
+                     [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
+  for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  if (capture->frozen == nullptr && complete_cut_stacks(*capture, options, elf, dump))
+    for (const auto& runtime : runtimes_) runtime->begin_capture(*capture, walk.memory());
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
   for (const auto& runtime : runtimes_)
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   for (const auto& runtime : runtimes_)
     if (runtime->has_code() && capture->frozen == nullptr) mark_freed_code(dump, *capture, *runtime, target_->memory());
-  add_target_diagnoses(dump, *regions);
+  if (capture->frozen == nullptr) doubt_unloaded_code(dump, regions);
+  add_target_diagnoses(dump, regions);
   return dump;
 }
 
@@ -204,6 +319,21 @@ void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) 
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes_) runtime->explain_abort(dump.symbols, t);
+}
+
+/// Code whose image could be read from the process alone, and that is no longer there: what was read may have been
+/// another library's.
+void ProcessSession::doubt_unloaded_code(ProcessDump& dump, const std::vector<Region>& captured) const {
+  const auto now = target_->regions();
+  if (!now) return;
+  const auto were = image_mappings(captured), are = image_mappings(*now);
+  if (are_same(were, are)) return;
+  const auto is_doubtful = [&](Address pc) {
+    const Region* r = target::find_region(were, pc);
+    if (r == nullptr || target_->open_file(*r)) return false;
+    return std::none_of(are.begin(), are.end(), [&](const Region& other) { return is_same_mapping(*r, other); });
+  };
+  for (ThreadDump& t : dump.threads) doubt_frames(t, is_doubtful);
 }
 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted

@@ -32,9 +32,18 @@ class ProcessSession final : public Session {
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
   [[nodiscard]] Result<void> load_modules();
+  void build_modules(const std::vector<Region>& regions);
   void find_runtimes();
   void follow_modules(const std::vector<Region>& regions);
+  [[nodiscard]] RootSource* prepare_roots();
+  void walk_late(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf, ProcessDump& dump);
+  [[nodiscard]] bool complete_cut_stacks(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
+                                         ProcessDump& dump);
+  [[nodiscard]] bool complete_cut_stack(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
+                                        ThreadDump& thread, std::size_t stack_bytes);
   void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
+  void doubt_other_code(ThreadDump& thread, const std::vector<Region>& captured) const;
+  void doubt_unloaded_code(ProcessDump& dump, const std::vector<Region>& captured) const;
   void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
@@ -42,7 +51,8 @@ class ProcessSession final : public Session {
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   object::ModuleMap modules_;
-  std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings_;  ///< with inode, of which modules_ was built
+  std::vector<Region> image_mappings_;  ///< of which modules_ was built
+  std::chrono::steady_clock::time_point captured_at_;
   RuntimeOptions runtime_options_;
   std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
   StepperChain steppers_;

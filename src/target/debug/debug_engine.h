@@ -12,7 +12,7 @@
 #include "base/scoped_fd.h"
 #include "target/debug/debug_tracer.h"
 #include "target/debug/event_queue.h"
-#include "target/debug/tracer_process.h"
+#include "target/tracer_process.h"
 
 namespace mixstack::target {
 

@@ -1,12 +1,9 @@
 // A debugged process as a Target.
 #include "target/debug/debug_engine.h"
 #include "target/live/file_access.h"
-#include "target/memory_map.h"
 
 namespace mixstack::target {
 namespace {
-
-constexpr std::size_t kMaxMapText = 64 << 20;
 
 class DebugTarget final : public Target {
  public:
@@ -21,13 +18,14 @@ class DebugTarget final : public Target {
     return engine_->ask([&](DebugTracer& tracer) { return tracer.threads(*record_); });
   }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = program_->proc.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    auto all = program_->regions();
+    if (all) program_->memory.use(std::make_shared<const std::vector<Region>>(*all));
+    return all;
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(program_->proc, region);
   }
+  [[nodiscard]] bool proves_files() const override { return true; }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
     return open_target_path(program_->proc, path);
   }

@@ -1,16 +1,8 @@
 #include "target/debug/held_capture.h"
 
 #include <algorithm>
-#include <new>
-
-#include "target/memory_map.h"
 
 namespace mixstack::target {
-namespace {
-
-constexpr std::size_t kMaxMapText = 64 << 20;
-
-}  // namespace
 
 void HeldCapture::add(ThreadId tid) {
   const auto is_it = [&](const Slot& slot) { return slot.thread.tid == tid; };
@@ -25,81 +17,38 @@ void HeldCapture::add(ThreadId tid) {
 }
 
 void HeldCapture::prepare(const std::vector<ThreadId>& threads) {
-  if (auto text = program_.proc.read_memory_file("maps", kMaxMapText)) regions_ = parse_memory_map(*text);
+  if (auto all = program_.regions()) regions_ = std::move(*all);
   for (const ThreadId tid : threads) add(tid);
   if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
-}
-
-std::span<std::byte> HeldCapture::room_for(std::size_t size) {
-  storage_.emplace_back(new (std::nothrow) std::byte[size]);
-  return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
-}
-
-void HeldCapture::plan(const std::function<Result<RegisterSet>(ThreadId)>& read_registers) {
-  for (std::size_t i = 0; i < slots_.size(); i++) {
-    Slot& slot = slots_[i];
-    slot.registers = read_registers(slot.thread.tid);
-    if (!slot.registers) continue;
-    StackCopy copy;
-    copy.sp = slot.registers->registers.sp();
-    copy.thread_pointer = slot.registers->thread_pointer;
-    copies_.push_back(copy);
-    copied_.push_back(i);
-  }
-  std::vector<std::size_t> order;
-  plan_stacks(copies_, regions_, request_.initial_stack_bytes, request_.stack_byte_budget, order);
 }
 
 void HeldCapture::copy(const std::vector<ThreadId>& threads,
                        const std::function<Result<RegisterSet>(ThreadId)>& read_registers) {
   for (const ThreadId tid : threads) add(tid);
-  plan(read_registers);
-  std::size_t total = 0;
-  for (const auto& c : copies_) total += c.size;
-  auto room = room_for(total);
-  for (const auto& c : copies_) {
-    const std::size_t size = std::min(c.size, room.size());
-    reads_.push_back({c.begin, room.first(size), 0});
-    room = room.subspan(size);
+  for (Slot& slot : slots_) {
+    slot.registers = read_registers(slot.thread.tid);
+    if (slot.registers) slot.copy = copies_.add(slot.thread.tid, *slot.registers);
   }
-  program_.memory.read_ranges(reads_);
-  copy_left_stacks();
+  copies_.plan(regions_);
+  copies_.copy(0, copies_.size(), regions_);
   if (request_.roots != nullptr) roots_.read(*request_.roots);
 }
 
-void HeldCapture::copy_left_stacks() {
-  std::size_t budget = request_.stack_byte_budget;
-  for (std::size_t i = 0; i < copies_.size(); i++) {
-    const Slot& slot = slots_[copied_[i]];
-    const AddressRange own = home_stack(regions_, slot.thread.tid == program_.info.pid, slot.registers->thread_pointer);
-    const AddressRange left =
-        left_part(slot.registers->registers, {reads_[i].address, reads_[i].out.first(reads_[i].done)}, own);
-    if (left.empty()) continue;
-    const auto size = std::min<Address>(left.size(), request_.initial_stack_bytes + budget);
-    budget -= std::min<Address>(size, budget);
-    left_reads_.push_back({left.begin, room_for(static_cast<std::size_t>(size)), 0});
-  }
-  program_.memory.read_ranges(left_reads_);
-}
-
-ThreadCapture HeldCapture::describe(Slot& slot, std::size_t copy) {
+ThreadCapture HeldCapture::describe(Slot& slot) const {
   ThreadCapture& t = slot.thread;
-  const memory::RangeRead& read = reads_[copy];
   t.captured = true;
   t.registers = slot.registers->registers;
   t.syscall = slot.registers->syscall;
-  t.stack = {read.address, read.out.first(read.done)};
-  t.stack_truncated = is_cut(copies_[copy], read.done);
+  copies_.describe(slot.copy, t);
   return std::move(t);
 }
 
 Capture HeldCapture::take() {
   Capture capture;
   capture.arch = program_.info.arch;
-  for (std::size_t i = 0, copy = 0; i < slots_.size(); i++) {
-    Slot& slot = slots_[i];
+  for (Slot& slot : slots_) {
     if (slot.registers) {
-      capture.threads.push_back(describe(slot, copy++));
+      capture.threads.push_back(describe(slot));
       continue;
     }
     slot.thread.error = slot.registers.error();
@@ -112,9 +61,8 @@ Capture HeldCapture::take() {
     if (slot.thread.error.code != ErrorCode::no_such_thread || !request_.threads.empty())
       capture.threads.push_back(std::move(slot.thread));
   }
-  for (const auto& r : left_reads_)
-    if (r.done > 0) capture.roots.push_back({r.address, r.out.first(r.done)});
-  for (auto& s : storage_) capture.storage.push_back(std::move(s));
+  copies_.hand_over(capture);
+  room_.hand_over(capture);
   roots_.hand_over(capture);
   return capture;
 }

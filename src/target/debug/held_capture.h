@@ -6,7 +6,7 @@
 
 #include "target/debug/program.h"
 #include "target/live/root_reads.h"
-#include "target/live/stack_plan.h"
+#include "target/live/stack_copies.h"
 #include "target/register_set.h"
 
 namespace mixstack::target {
@@ -16,7 +16,10 @@ class HeldCapture {
  public:
   /// Borrows all.
   HeldCapture(const Program& program, const CaptureRequest& request)
-      : program_(program), request_(request), roots_(program.memory) {}
+      : program_(program),
+        request_(request),
+        roots_(program.memory, program.memory.in_stop()),
+        copies_(program.memory, program.info, request, room_) {}
 
   /// While the process still runs: asks for all that may be asked before. `threads` are those known so far.
   void prepare(const std::vector<ThreadId>& threads);
@@ -30,22 +33,18 @@ class HeldCapture {
   struct Slot {
     ThreadCapture thread;
     Result<RegisterSet> registers = fail(ErrorCode::no_such_thread);
+    std::size_t copy = 0;
   };
   void add(ThreadId tid);
-  void plan(const std::function<Result<RegisterSet>(ThreadId)>& read_registers);
-  [[nodiscard]] std::span<std::byte> room_for(std::size_t size);
-  void copy_left_stacks();
-  [[nodiscard]] ThreadCapture describe(Slot& slot, std::size_t copy);
+  [[nodiscard]] ThreadCapture describe(Slot& slot) const;
 
   const Program& program_;
   const CaptureRequest& request_;
   RootReads roots_;
+  StackRoom room_;
+  StackCopies copies_;
   std::vector<Region> regions_;
   std::vector<Slot> slots_;
-  std::vector<std::size_t> copied_;  // the slot of each copy
-  std::vector<StackCopy> copies_;
-  std::vector<memory::RangeRead> reads_, left_reads_;
-  std::vector<std::unique_ptr<std::byte[]>> storage_;
 };
 
 }  // namespace mixstack::target

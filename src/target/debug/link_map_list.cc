@@ -136,7 +136,7 @@ Result<LinkMapList::State> LinkMapList::read(const MemoryReader& memory, const s
   return state;
 }
 
-bool LinkMapList::is_unchanged(const memory::ProcessMemory& memory) {
+bool LinkMapList::is_unchanged(const memory::BulkMemory& memory) {
   if (seen_.empty()) return false;
   now_.resize(seen_.size());
   reads_.clear();

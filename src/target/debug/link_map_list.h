@@ -32,7 +32,7 @@ class LinkMapList {
   [[nodiscard]] Result<Address> trap(const MemoryReader& memory);
   /// What the last `read` that succeeded has read is still the same, by one system call. (Names are not looked at: the
   /// linker does not change them.)
-  [[nodiscard]] bool is_unchanged(const memory::ProcessMemory& memory);
+  [[nodiscard]] bool is_unchanged(const memory::BulkMemory& memory);
 
  private:
   struct Piece {

@@ -5,9 +5,12 @@
 
 #include "base/byte_cursor.h"
 #include "target/live/process_info.h"
+#include "target/memory_map.h"
 
 namespace mixstack::target {
 namespace {
+
+constexpr std::size_t kMaxMapText = 64 << 20;
 
 [[nodiscard]] std::uint64_t auxiliary(const std::string& auxv, std::uint64_t type) {
   const auto bytes = std::as_bytes(std::span(auxv));
@@ -19,6 +22,18 @@ namespace {
 }
 
 }  // namespace
+
+Program::Program(ProcDir directory, base::ScopedFd mem)
+    : proc(std::move(directory)), memory(proc, std::move(mem), [this] {
+        auto all = regions();
+        return all ? std::make_shared<const std::vector<Region>>(std::move(*all)) : nullptr;
+      }) {}
+
+Result<std::vector<Region>> Program::regions() const {
+  auto text = proc.read_memory_file("maps", kMaxMapText);
+  if (!text) return fail(text.error());
+  return parse_memory_map(*text);
+}
 
 Result<std::shared_ptr<Program>> Program::open(std::uint32_t pid) {
   auto proc = ProcDir::open(pid);

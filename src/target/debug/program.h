@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "memory/process_memory.h"
 #include "mixstack/result.h"
 #include "mixstack/target.h"
 #include "target/debug/link_map_list.h"
+#include "target/live/guest_memory.h"
 #include "target/live/proc_dir.h"
 
 namespace mixstack::target {
@@ -22,14 +22,14 @@ struct Program {
   TargetInfo info;
   std::string auxv;
   Address interpreter = 0;  ///< AT_BASE; 0: a static program
-  memory::ProcessMemory memory;
+  GuestMemory memory;
   LinkMapList links;
 
   /// Errors: those of ProcDir::open. What of `info` cannot be read (a program we have no right to) is left empty.
   [[nodiscard]] static Result<std::shared_ptr<Program>> open(std::uint32_t pid);
 
-  Program(ProcDir directory, base::ScopedFd mem)
-      : proc(std::move(directory)), memory(proc.memory_tid(), std::move(mem)) {}
+  Program(ProcDir directory, base::ScopedFd mem);
+  [[nodiscard]] Result<std::vector<Region>> regions() const;
 };
 
 }  // namespace mixstack::target

@@ -1,39 +1,51 @@
 #include "target/live/live_capture.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
-#include <new>
 
 #include "target/live/thread_registers.h"
 
 namespace mixstack::target {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
 
 constexpr std::size_t kSpareThreads = 64;  // born between the list and the stop
 constexpr std::size_t kAsked = 32;         // threads whose use of stack is looked at for an estimate
 constexpr std::size_t kLeastUse = 8 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kMostReserved = std::size_t{1} << 36;
+constexpr std::size_t kUsualInitial = 64 << 10;
+constexpr std::size_t kShortList = 400;  // mappings whose text the kernel makes in some 100 us
+constexpr auto kLateLook = 20ms;         // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
-#ifndef MADV_POPULATE_WRITE
-constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
-#endif
-
-/// Page faults of our own while the target stands still would count as its pause.
-void touch(std::byte* begin, std::size_t size) {
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) & ~std::uintptr_t{kPage - 1};
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~std::uintptr_t{kPage - 1};
-  if (first >= last || ::madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0) return;
-  for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
-}
-
 }  // namespace
+
+/// What belongs together: all that stood still at the same time.
+struct LiveCapture::Instant {
+  Instant(const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request, RootReads& root_reads)
+      : copies(memory, info, request, room), roots(root_reads) {}
+  StackRoom room;
+  StackCopies copies;
+  RootReads& roots;
+  std::unique_ptr<RootReads> own_roots;
+  RegionList regions;
+  std::chrono::nanoseconds late{0}, held{0};
+};
+
+LiveCapture::LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info,
+                         const CaptureRequest& request, bool hold_all, ReadRegions read_regions)
+    : proc_(proc),
+      memory_(memory),
+      info_(info),
+      request_(request),
+      hold_all_(hold_all),
+      read_regions_(std::move(read_regions)),
+      code_query_(proc),
+      roots_(memory, memory.in_stop()) {}
+
+LiveCapture::~LiveCapture() = default;
 
 Result<void> LiveCapture::list_threads() {
   std::vector<ThreadId> tids = request_.threads;
@@ -49,8 +61,11 @@ Result<void> LiveCapture::list_threads() {
   if (tids.empty())
     return fail(request_.threads.empty() ? ErrorCode::no_such_process : ErrorCode::no_such_thread, first);
   slots_.reserve(tids.size() + kSpareThreads);
-  for (const ThreadId tid : tids)
-    slots_.push_back({tid, proc_.thread_stat(tid).value_or(ThreadStat{}), kNotRead, kNoCopy});
+  for (const ThreadId tid : tids) {
+    slots_.push_back({});
+    slots_.back().tid = tid;
+    slots_.back().stat = proc_.thread_stat(tid).value_or(ThreadStat{});
+  }
   return {};
 }
 
@@ -68,32 +83,43 @@ std::size_t LiveCapture::usual_stack(const std::vector<Region>& regions) const {
   return asked == 0 ? 2 * kLeastUse : total / asked + kPage;
 }
 
-Result<void> LiveCapture::make_room(const std::vector<Region>& regions) {
+Result<void> LiveCapture::make_room() {
   const std::size_t threads = slots_.size() + kSpareThreads;
   const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + kRedZone;
-  copies_.reserve(threads);
-  copy_slots_.reserve(threads);
-  reads_.reserve(threads);
-  order_.reserve(threads);
-  left_reads_.reserve(threads);
-  // Address space for all, pages only for what is sure to be used: stacks are packed from the front. Where there is
-  // not so much to be had, what is missing is allocated in the stop.
-  for (room_ = threads * initial + std::min<std::size_t>(request_.stack_byte_budget, kMostReserved);; room_ /= 2) {
-    storage_.emplace_back(new (std::nothrow) std::byte[room_]);
-    if (storage_.back() != nullptr) break;
-    storage_.pop_back();
-    if (room_ < kPage) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+  Instant& common = *instants_.front();
+  common.copies.reserve(threads);
+  // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
+  return common.room.prepare(threads * initial + request_.stack_byte_budget, slots_.size() * usual_stack(*regions_));
+}
+
+/// Pages in swap are no part of a stop, which must be short. Where more than usual is asked for, because a stack had
+/// holes, they are fetched before it.
+void LiveCapture::bring_back_stacks() const {
+  if (request_.initial_stack_bytes <= kUsualInitial) return;
+  for (const Slot& slot : slots_) {
+    const Address sp = proc_.thread_stack_pointer(slot.tid);
+    const AddressRange extent = stack_extent(*regions_, sp, 0);
+    if (!extent.empty()) memory_.bring_back({sp, std::min(extent.end, sp + request_.initial_stack_bytes)});
   }
-  touched_ = std::min(room_, slots_.size() * usual_stack(regions));
-  touch(storage_.back().get(), touched_);
+}
+
+Result<void> LiveCapture::prepare() {
+  auto regions = read_regions_();
+  if (!regions) return fail(regions.error());
+  regions_ = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  code_ = mapped_code(*regions_);
+  found_.reserve(code_.size() + kSpareThreads);
+  if (auto listed = list_threads(); !listed) return fail(listed.error());
+  instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
+  if (auto room = make_room(); !room) return fail(room.error());
+  bring_back_stacks();
+  if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
   return {};
 }
 
-Result<void> LiveCapture::seize_all(ThreadStopper& stopper) const {
-  stopper.reserve(slots_.size() + kSpareThreads);
-  for (const auto& s : slots_) stopper.seize(s.tid, s.stat.state == 'R');
+Result<void> LiveCapture::seize_all() {
   // Some threads that cannot be had are those threads' misfortune; all of them are the capture's.
-  const auto threads = stopper.threads();
+  const auto threads = stopper_->threads();
   const auto is_refused = [](const StoppedThread& t) {
     return t.phase == StopPhase::refused || t.phase == StopPhase::gone;
   };
@@ -104,82 +130,139 @@ Result<void> LiveCapture::seize_all(ThreadStopper& stopper) const {
   return {};
 }
 
-void LiveCapture::read_registers(ThreadStopper& stopper) {
-  const auto threads = stopper.threads();
-  for (std::size_t i = slots_.size(); i < threads.size(); i++)
-    slots_.push_back({threads[i].tid, {}, kNotRead, kNoCopy});
+/// Of threads that stand still and are in no instant yet.
+void LiveCapture::read_registers() {
+  const auto threads = stopper_->threads();
+  for (std::size_t i = slots_.size(); i < threads.size(); i++) {
+    slots_.push_back({});
+    slots_.back().tid = threads[i].tid;
+  }
   for (std::size_t i = 0; i < threads.size(); i++) {
-    if (threads[i].phase != StopPhase::stopped || threads[i].is_foreign) continue;
+    if (threads[i].phase != StopPhase::stopped || threads[i].is_foreign || slots_[i].instant != nullptr) continue;
     auto& registers = slots_[i].registers;
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
   }
 }
 
-void LiveCapture::list_copies(bool of_running, std::span<const StoppedThread> threads) {
+void LiveCapture::add_copies(Instant& instant, bool of_running) {
+  const auto threads = stopper_->threads();
   for (std::size_t i = 0; i < threads.size(); i++) {
-    const auto& registers = slots_[i].registers;
-    if (!registers || threads[i].is_running != of_running) continue;
-    slots_[i].copy = copies_.size();
-    copies_.push_back({registers->registers.sp(), registers->thread_pointer});
-    copy_slots_.push_back(i);
+    Slot& slot = slots_[i];
+    if (!slot.registers || slot.instant != nullptr || threads[i].is_running != of_running) continue;
+    slot.instant = &instant;
+    slot.copy = instant.copies.add(threads[i].tid, *slot.registers);
   }
 }
 
-void LiveCapture::copy_and_release(ThreadStopper& stopper, const std::vector<Region>& regions) {
-  read_registers(stopper);
-  list_copies(true, stopper.threads());
-  const std::size_t running = copies_.size();
-  list_copies(false, stopper.threads());
-  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
-  copy_stacks(0, running, regions);
+/// Libraries come and go: the instant's mappings are those of the stop. Usually they are still what they were.
+void LiveCapture::follow_mappings(Instant& instant) {
+  instant.regions = instants_.front()->regions ? instants_.front()->regions : regions_;
+  const auto asked = code_query_.ask(found_);
+  const bool is_unknown = !asked && regions_->size() <= kShortList;
+  if (!is_unknown && (!asked || found_ == code_)) return;
+  auto now = read_regions_();
+  if (!now) return;
+  instant.regions = std::make_shared<const std::vector<Region>>(std::move(*now));
+  code_ = mapped_code(*instant.regions);
+}
+
+void LiveCapture::copy_and_release() {
+  Instant& instant = *instants_.front();
+  read_registers();
+  add_copies(instant, true);
+  const std::size_t running = instant.copies.size();
+  add_copies(instant, false);
+  tracer_->begin_read();
+  follow_mappings(instant);
+  instant.copies.plan(*instant.regions);
+  instant.copies.copy(0, running, *instant.regions);
   if (request_.roots != nullptr) roots_.read(*request_.roots);
-  if (!hold_all_) stopper.release_running();
-  copy_stacks(running, copies_.size(), regions);
-  stopper.release_all();
+  tracer_->end_read();
+  if (!hold_all_) stopper_->release_running();
+  tracer_->begin_read();
+  instant.copies.copy(running, instant.copies.size(), *instant.regions);
+  tracer_->end_read();
+  stopper_->release_all();
 }
 
-std::span<std::byte> LiveCapture::room_for(std::size_t size) {
-  if (size <= room_ - used_) {
-    used_ += size;
-    return {storage_.front().get() + used_ - size, size};
+void LiveCapture::take_late_ones_that_stand(Clock::time_point begin) {
+  const auto now = Clock::now();
+  auto own_roots = std::make_unique<RootReads>(roots_.again());
+  instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, *own_roots));
+  Instant& instant = *instants_.back();
+  instant.own_roots = std::move(own_roots);
+  instant.late = now - begin;
+  read_registers();
+  add_copies(instant, true);
+  add_copies(instant, false);
+  tracer_->begin_read();
+  follow_mappings(instant);
+  instant.copies.plan(*instant.regions);
+  instant.copies.copy(0, instant.copies.size(), *instant.regions);
+  if (request_.roots != nullptr) instant.roots.read(*request_.roots);
+  tracer_->end_read();
+  stopper_->release_all();
+  instant.held = Clock::now() - now;
+}
+
+/// A thread in an uninterruptible sleep waits for a device, or for a child that it made by vfork, however long.
+bool LiveCapture::all_wait_uninterruptibly() {
+  for (const auto& t : stopper_->threads()) {
+    if (t.phase != StopPhase::pending) continue;
+    const auto stat = proc_.thread_stat(t.tid);
+    if (stat && stat->state != 'D') return false;
   }
-  storage_.emplace_back(new (std::nothrow) std::byte[size]);
-  return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
+  return true;
 }
 
-void LiveCapture::copy_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
-  for (std::size_t i = begin; i < end; i++) reads_.push_back({copies_[i].begin, room_for(copies_[i].size)});
-  memory_.read_ranges(std::span(reads_).subspan(begin, end - begin));
-  copy_left_stacks(begin, end, regions);
-}
-
-/// The stacks that threads have left for others belong to the same instant.
-void LiveCapture::copy_left_stacks(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
-  const std::size_t before = left_reads_.size();
-  for (std::size_t i = begin; i < end; i++) {
-    const Slot& slot = slots_[copy_slots_[i]];
-    const AddressRange own = home_stack(regions, slot.tid == info_.pid, slot.registers->thread_pointer);
-    const MemorySlice stack{reads_[i].address, reads_[i].out.first(reads_[i].done)};
-    const AddressRange left = left_part(slot.registers->registers, stack, own);
-    if (left.empty()) continue;
-    const auto size = std::min<Address>(left.size(), request_.initial_stack_bytes + left_budget_);
-    left_budget_ -= std::min<Address>(size, left_budget_);
-    left_reads_.push_back({left.begin, room_for(static_cast<std::size_t>(size))});
+/// What is missing is runnable and not given a CPU: waiting for it hurts nobody.
+void LiveCapture::take_late(Clock::time_point begin) {
+  const auto end = begin + std::max(request_.late_timeout, request_.stop_timeout);
+  int looks_in_vain = 0;
+  auto next_look = Clock::now();
+  while (stopper_->has_pending() && !stopper_->has_execed()) {
+    const auto now = Clock::now();
+    if (now >= next_look) {
+      looks_in_vain = all_wait_uninterruptibly() ? looks_in_vain + 1 : 0;
+      next_look = now + kLateLook;
+    }
+    if (now >= end || looks_in_vain >= 2) return;
+    if (stopper_->wait_for_any(std::min(end, now + kLateLook))) take_late_ones_that_stand(begin);
   }
-  memory_.read_ranges(std::span(left_reads_).subspan(before));
 }
 
-void LiveCapture::give_back_unused_room() {
-  if (used_ >= touched_) return;
-  const auto base = reinterpret_cast<std::uintptr_t>(storage_.front().get());
-  const auto first = (base + used_ + kPage - 1) & ~std::uintptr_t{kPage - 1};
-  const auto last = (base + touched_) & ~std::uintptr_t{kPage - 1};
-  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+void LiveCapture::note_missing() {
+  const auto threads = stopper_->threads();
+  for (std::size_t i = 0; i < threads.size() && i < slots_.size(); i++) {
+    if (threads[i].phase != StopPhase::pending) continue;
+    slots_[i].stat = proc_.thread_stat(threads[i].tid).value_or(slots_[i].stat);
+    slots_[i].syscall = proc_.thread_syscall(threads[i].tid);
+  }
 }
 
-ThreadCapture LiveCapture::describe(const StoppedThread& t, std::size_t index) {
-  Slot& slot = slots_[index];
+void LiveCapture::stop(Tracer& tracer) {
+  tracer_ = &tracer;
+  stopper_.emplace(proc_, tracer);
+  stopper_->reserve(slots_.size() + kSpareThreads);
+  for (const auto& s : slots_) stopper_->seize(s.tid, s.stat.state == 'R');
+  if (auto seized = seize_all(); !seized) {
+    error_ = seized.error();
+    return;
+  }
+  const auto begin = Clock::now();
+  stopper_->interrupt_all();
+  const bool all = stopper_->wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());
+  if (!stopper_->has_execed()) copy_and_release();
+  stopper_->release_all();
+  pause_ = Clock::now() - begin;
+  if (!all) take_late(begin);
+  if (stopper_->has_execed()) error_ = {ErrorCode::process_changed, 0, proc_.pid()};
+  note_missing();
+  stopper_->release_late();
+}
+
+ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
   ThreadCapture out;
   out.tid = t.tid;
   out.ns_tid = proc_.in_other_pid_namespace() ? proc_.namespace_tid(t.tid) : t.tid;
@@ -187,62 +270,58 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, std::size_t index) {
   out.comm = slot.stat.comm;
   out.kernel_state = slot.stat.state;
   out.pending_signal = t.signal;
-  if (slot.registers) {
-    const memory::RangeRead& read = reads_[slot.copy];
+  if (slot.registers && slot.instant != nullptr) {
     out.captured = true;
     out.registers = slot.registers->registers;
     out.syscall = slot.registers->syscall;
-    out.stack = {read.address, read.out.first(read.done)};
-    out.stack_truncated = is_cut(copies_[slot.copy], read.done);
+    out.late = slot.instant->late;
+    slot.instant->copies.describe(slot.copy, out);
     return out;
   }
   out.error = t.error.code != ErrorCode::none ? t.error : slot.registers.error();
   if (t.phase != StopPhase::pending) return out;
-  const auto stat = proc_.thread_stat(t.tid);
-  out.kernel_state = stat ? stat->state : out.kernel_state;
-  out.syscall = proc_.thread_syscall(t.tid);
+  out.syscall = slot.syscall;
   out.error = {ErrorCode::thread_not_stopped, 0, t.tid};
   return out;
 }
 
-void LiveCapture::describe_threads(ThreadStopper& stopper, Capture& capture) {
-  const auto threads = stopper.threads();
-  const bool whole_process = request_.threads.empty();
-  for (std::size_t i = 0; i < threads.size(); i++) {
-    const StoppedThread& t = threads[i];
-    // A thread that ended by itself before the stop is no part of the instant captured, unless somebody asked for it.
-    if (t.is_foreign || (whole_process && !slots_[i].registers && t.phase == StopPhase::gone)) continue;
-    if (t.phase == StopPhase::pending) capture.threads_not_stopped++;
-    capture.threads.push_back(describe(t, i));
-  }
+void LiveCapture::hand_over(Instant& instant, Capture& capture) const {
+  capture.arch = info_.arch;
+  capture.regions = instant.regions;
+  instant.copies.hand_over(capture);
+  instant.room.hand_over(capture);
+  instant.roots.hand_over(capture);
 }
 
-Result<Capture> LiveCapture::take(TraceeList& tracees, const std::vector<Region>& regions) {
-  if (auto listed = list_threads(); !listed) return fail(listed.error());
-  if (auto room = make_room(regions); !room) return fail(room.error());
-  if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
-  ThreadStopper stopper(proc_, tracees);
-  if (auto seized = seize_all(stopper); !seized) return fail(seized.error());
-
-  const auto begin = Clock::now();
-  stopper.interrupt_all();
-  (void)stopper.wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());
-  if (!stopper.has_execed()) copy_and_release(stopper, regions);
-  stopper.release_all();
-  const auto end = Clock::now();
-
-  if (stopper.has_execed()) return fail(ErrorCode::process_changed, proc_.pid());
-  Capture capture;
-  capture.arch = info_.arch;
-  capture.pause = end - begin;
-  describe_threads(stopper, capture);
-  stopper.release_late();
-  if (capture.threads.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
-  for (const auto& r : left_reads_)
-    if (r.done > 0) capture.roots.push_back({r.address, r.out.first(r.done)});
-  give_back_unused_room();
-  for (auto& s : storage_) capture.storage.push_back(std::move(s));
-  roots_.hand_over(capture);
+Result<Capture> LiveCapture::finish() {
+  if (error_.code != ErrorCode::none) return fail(error_);
+  if (!stopper_) return fail(ErrorCode::internal);
+  std::vector<Capture> captures(instants_.size());
+  const auto threads = stopper_->threads();
+  const bool whole_process = request_.threads.empty();
+  bool any = false;
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    const StoppedThread& t = threads[i];
+    if (i >= slots_.size()) slots_.push_back({});
+    Slot& slot = slots_[i];
+    // A thread that ended by itself before the stop is no part of the instant captured, unless somebody asked for it.
+    if (t.is_foreign || (whole_process && !slot.registers && t.phase == StopPhase::gone)) continue;
+    if (t.phase == StopPhase::pending) captures.front().threads_not_stopped++;
+    const auto at = std::find_if(instants_.begin(), instants_.end(),
+                                 [&](const auto& instant) { return instant.get() == slot.instant; });
+    const auto index = at == instants_.end() ? 0 : static_cast<std::size_t>(at - instants_.begin());
+    captures[index].threads.push_back(describe(t, slot));
+    any = true;
+  }
+  if (!any) return fail(ErrorCode::no_such_process, proc_.pid());
+  for (std::size_t i = 0; i < instants_.size(); i++) {
+    if (instants_[i]->regions == nullptr) instants_[i]->regions = regions_;
+    hand_over(*instants_[i], captures[i]);
+    captures[i].pause = i == 0 ? pause_ : instants_[i]->held;
+  }
+  Capture capture = std::move(captures.front());
+  for (std::size_t i = 1; i < captures.size(); i++)
+    if (!captures[i].threads.empty()) capture.late.push_back(std::move(captures[i]));
   return capture;
 }
 

@@ -255,7 +255,7 @@ TEST(LiveStop, AProcessThatEndsMeanwhileIsNamed) {
   }
 }
 
-TEST(LiveStop, AHostThatCollectsAllItsChildrenDoesNotDisturbUs) {
+TEST(LiveStop, AHostThatCollectsAllItsChildrenSeesNothingOfUs) {
   const TestProcess process(
       [](Shared& s) {
         for (int i = 0; i < 10; i++) start_thread(sleeping_thread, &s);
@@ -270,7 +270,7 @@ TEST(LiveStop, AHostThatCollectsAllItsChildrenDoesNotDisturbUs) {
     while (!done)
       if (::waitpid(-1, nullptr, __WALL | WNOHANG) > 0) stolen++;
   });
-  for (int i = 0; i < 10'000 && (i < 50 || stolen < 10); i++) {
+  for (int i = 0; i < 200; i++) {
     auto capture = (*target)->capture(kPatient);
     EXPECT_TRUE(capture.has_value());
     if (!capture) break;
@@ -279,7 +279,7 @@ TEST(LiveStop, AHostThatCollectsAllItsChildrenDoesNotDisturbUs) {
   }
   done = true;
   host.join();
-  EXPECT_GT(stolen, 0) << "the test must have taken what was ours";
+  EXPECT_EQ(stolen, 0) << "stops of our tracees, and our tracer, are none of its business";
 }
 
 }  // namespace

@@ -3,15 +3,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
-#include "memory/process_memory.h"
 #include "target/live/file_access.h"
+#include "target/live/guest_memory.h"
 #include "target/live/live_capture.h"
 #include "target/live/proc_dir.h"
 #include "target/live/process_info.h"
+#include "target/live/ptrace_refusal.h"
 #include "target/live/thread_registers.h"
-#include "target/live/tracer_thread.h"
+#include "target/live/tracer.h"
 #include "target/memory_map.h"
 
 namespace mixstack::target {
@@ -37,21 +39,29 @@ class LiveTarget final : public Target {
         info_(std::move(info)),
         auxv_(std::move(auxv)),
         options_(options),
-        memory_(proc_.memory_tid(), open_memory(proc_)) {}
+        memory_(proc_, open_memory(proc_), [this] { return list_of(read_regions()); }) {}
 
   [[nodiscard]] const TargetInfo& info() const override { return info_; }
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = proc_.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    auto all = read_regions();
+    if (all) memory_.use(list_of(all));
+    return all;
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(proc_, region);
   }
+  [[nodiscard]] bool proves_files() const override { return true; }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
     return open_target_path(proc_, path);
+  }
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
+    if (unserved_reads_ == 0) return {};
+    return {{{ErrorCode::io_error, ETIMEDOUT, info_.pid},
+             "process " + std::to_string(info_.pid),
+             "a page of its memory was not served within 100 ms while it stood still (userfaultfd, FUSE or a dead "
+             "network file system?); it was released at once, and some stacks are incomplete"}};
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
     // In the middle of an exec, which takes long when many threads have to end first, threads and files vanish and the
@@ -82,16 +92,32 @@ class LiveTarget final : public Target {
     if (*auxv != auxv_) return fail(ErrorCode::process_changed, info_.pid);
     return {};
   }
+  [[nodiscard]] Result<std::vector<Region>> read_regions() const {
+    auto text = proc_.read_memory_file("maps", kMaxMapText);
+    if (!text) return fail(text.error());
+    return parse_memory_map(*text);
+  }
+  [[nodiscard]] static GuestMemory::RegionList list_of(const Result<std::vector<Region>>& regions) {
+    return regions ? std::make_shared<const std::vector<Region>>(*regions) : nullptr;
+  }
+  [[nodiscard]] Result<Capture> capture_as(Tracer::Kind kind, const CaptureRequest& request, bool& is_refused) {
+    LiveCapture capture(proc_, memory_, info_, request, options_.hold_all, [this] { return read_regions(); });
+    if (auto prepared = capture.prepare(); !prepared) return fail(prepared.error());
+    auto ran = run_as_tracer([&](Tracer& tracer) { capture.stop(tracer); }, kind);
+    is_refused = capture.is_refused();
+    if (!ran && ran.error().os_error != ETIMEDOUT) return fail(ran.error());
+    if (!ran) unserved_reads_++;
+    return capture.finish();
+  }
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
     if (auto same = check_same_program(); !same) return fail(same.error());
-    auto mapped = regions();
-    if (!mapped) return fail(mapped.error());
-    Result<Capture> taken = fail(ErrorCode::internal);
-    auto ran = run_as_tracer([&](TraceeList& tracees) {
-      LiveCapture capture(proc_, memory_, info_, request, options_.hold_all);
-      taken = capture.take(tracees, *mapped);
-    });
-    if (!ran) return fail(ran.error());
+    memory_.forget_pages();
+    bool is_refused = false;
+    auto taken = capture_as(Tracer::Kind::process, request, is_refused);
+    // With Yama a process may trace its own children, and ours are not the tracer's.
+    if (!taken && is_refused && explain_ptrace_refusal(proc_.pid()).reason == PtraceRefusal::yama_children_only)
+      taken = capture_as(Tracer::Kind::thread, request, is_refused);
+    if (taken && taken->regions) memory_.use(taken->regions);
     // What was captured of a program that has been replaced since cannot be named: its memory is gone.
     auto same = check_same_program();
     if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
@@ -102,7 +128,8 @@ class LiveTarget final : public Target {
   TargetInfo info_;
   std::string auxv_;
   LiveOptions options_;
-  memory::ProcessMemory memory_;
+  mutable GuestMemory memory_;
+  std::uint32_t unserved_reads_ = 0;
 };
 
 }  // namespace

@@ -67,10 +67,18 @@ std::vector<memory::RangeRead> RootReads::make_reads(std::vector<AddressRange> r
 
 void RootReads::rehearse(RootSource& source) {
   std::vector<AddressRange> ranges;
-  const NotingMemory noting(memory_, ranges);
+  const NotingMemory noting(running_, ranges);
   source.collect(noting, answer_);
   ranges.insert(ranges.end(), answer_.begin(), answer_.end());
   expected_ = make_reads(std::move(ranges));
+}
+
+RootReads RootReads::again() const {
+  RootReads other(running_, in_stop_);
+  std::vector<AddressRange> ranges;
+  for (const auto& r : expected_) ranges.push_back({r.address, r.address + r.out.size()});
+  other.expected_ = other.make_reads(std::move(ranges));
+  return other;
 }
 
 std::optional<MemorySlice> RootReads::find(AddressRange range) const {
@@ -87,11 +95,11 @@ std::optional<MemorySlice> RootReads::find(AddressRange range) const {
 }
 
 void RootReads::read(RootSource& source) {
-  memory_.read_ranges(expected_);
+  in_stop_.read_ranges(expected_);
   std::vector<MemorySlice> slices;
   slices.reserve(expected_.size());
   for (const auto& r : expected_) slices.push_back(slice_of(r));
-  const memory::OverlayMemory overlay(slices, &memory_);
+  const memory::OverlayMemory overlay(slices, &in_stop_);
   answer_.clear();
   source.collect(overlay, answer_);
   std::vector<AddressRange> missing;
@@ -101,7 +109,7 @@ void RootReads::read(RootSource& source) {
   }
   if (missing.empty()) return;
   extra_ = make_reads(std::move(missing));
-  memory_.read_ranges(extra_);
+  in_stop_.read_ranges(extra_);
 }
 
 void RootReads::hand_over(Capture& capture) {

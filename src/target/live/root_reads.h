@@ -16,10 +16,13 @@ namespace mixstack::target {
 /// read again with one call and what is new costs extra. Only what was read in the stop is answered.
 class RootReads {
  public:
-  explicit RootReads(const memory::ProcessMemory& memory) : memory_(memory) {}
+  /// Borrows both: the memory of the running process, and how to read it in the stop.
+  RootReads(const MemoryReader& running, const memory::BulkMemory& in_stop) : running_(running), in_stop_(in_stop) {}
 
   /// Before the stop: asks `source` and makes room for what it read and answered.
   void rehearse(RootSource& source);
+  /// The same for another stop of the same process: what was expected in this one is expected there.
+  [[nodiscard]] RootReads again() const;
   /// In the stop.
   void read(RootSource& source);
   /// After the stop: moves the slices, in the order of the source's answer, and their bytes into the capture. A range
@@ -31,7 +34,8 @@ class RootReads {
   [[nodiscard]] std::vector<memory::RangeRead> make_reads(std::vector<AddressRange> ranges);
   [[nodiscard]] std::optional<MemorySlice> find(AddressRange range) const;
 
-  const memory::ProcessMemory& memory_;
+  const MemoryReader& running_;
+  const memory::BulkMemory& in_stop_;
   std::vector<std::unique_ptr<std::byte[]>> storage_;
   std::vector<memory::RangeRead> expected_;
   std::vector<memory::RangeRead> extra_;

@@ -13,8 +13,6 @@ namespace {
   return r.readable && r.writable && !r.shared && r.inode == 0 && (r.path.empty() || r.path == "[stack]");
 }
 
-[[nodiscard]] bool is_heap(const Region& r) { return r.path == "[heap]"; }
-
 /// The lowest of `candidate` (0: none) and the preserved registers that point into `stack`.
 [[nodiscard]] Address lowest_of(Address candidate, const Registers& registers, const AddressRange& stack) {
   const std::uint64_t preserved = arch::callee_saved(registers.arch(), arch::Convention::platform_unix);
@@ -38,6 +36,12 @@ AddressRange stack_extent(const std::vector<Region>& regions, Address sp, Addres
   }
   if (thread_pointer > sp && joined.contains(thread_pointer)) return {region->range.begin, thread_pointer};
   return region->range;
+}
+
+bool is_known_stack(const std::vector<Region>& regions, Address sp, Address thread_pointer) {
+  const AddressRange extent = stack_extent(regions, sp, thread_pointer);
+  if (extent.empty()) return false;
+  return extent.end == thread_pointer || find_region(regions, sp)->path == "[stack]";
 }
 
 AddressRange home_stack(const std::vector<Region>& regions, bool is_main_thread, Address thread_pointer) {
@@ -67,8 +71,7 @@ void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regi
     c.begin = c.sp - extent.begin > kRedZone ? c.sp - kRedZone : extent.begin;
     c.size = static_cast<std::size_t>(std::min<Address>(initial, extent.end - c.begin));
     c.truncated = c.begin + c.size < extent.end;
-    const Region* region = find_region(regions, c.sp);
-    if (c.truncated && !is_heap(*region)) order.push_back(i);
+    if (c.truncated && is_known_stack(regions, c.sp, c.thread_pointer)) order.push_back(i);
   }
   const auto rest = [&](std::size_t i) { return copies[i].stack_end - copies[i].begin - copies[i].size; };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rest(a) < rest(b); });

@@ -32,9 +32,14 @@ inline constexpr std::size_t kRedZone = 128;
 /// below that pointer. Empty when it cannot be told.
 [[nodiscard]] AddressRange home_stack(const std::vector<Region>& regions, bool is_main_thread, Address thread_pointer);
 
+/// Whether that extent ends where the stack does: at the thread's control block, or it is the main thread's stack. Of
+/// others (fibers, coroutines, stacks on the heap or in shared memory) it says only where the mapping ends, which may
+/// hold anything else.
+[[nodiscard]] bool is_known_stack(const std::vector<Region>& regions, Address sp, Address thread_pointer);
+
 /// Gives every stack its first `initial` bytes and then completes the shortest rests first until `budget` is used up.
-/// `sp` and `thread_pointer` of each copy are given, the rest is filled in. Stacks on the heap ([heap]) are not
-/// completed: where they end cannot be seen. Allocates nothing if `order` has room for all.
+/// `sp` and `thread_pointer` of each copy are given, the rest is filled in. Only stacks whose end is known are
+/// completed. Allocates nothing if `order` has room for all.
 void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regions, std::size_t initial,
                  std::size_t budget, std::vector<std::size_t>& order);
 

@@ -35,7 +35,7 @@ void sleep_for(long nanoseconds) {
 void ThreadStopper::reserve(std::size_t n) {
   threads_.reserve(n);
   newborns_.reserve(n);
-  tracees_.reserve(n);
+  tracer_.reserve(n);
 }
 
 bool ThreadStopper::is_main(const StoppedThread& t) const { return t.tid == proc_.pid(); }
@@ -58,15 +58,15 @@ void ThreadStopper::seize(ThreadId tid, bool is_running) {
   // Exec is always reported, for it makes all we know worthless. New threads are reported (and seized at birth) only
   // from the second round on, when nearly all stand still: in the first, a thread that makes another would stop early.
   const long options = PTRACE_O_TRACEEXEC | (interrupting_ ? PTRACE_O_TRACECLONE : 0);
-  if (::ptrace(PTRACE_SEIZE, static_cast<pid_t>(tid), nullptr, as_data(options)) != 0) {
-    t.error = refusal(tid, errno);
+  if (const int error = tracer_.seize(static_cast<pid_t>(tid), options); error != 0) {
+    t.error = refusal(tid, error);
     // The main thread stays as a zombie while others live; any other thread in that state is about to vanish.
     const bool dying = t.error.code == ErrorCode::no_such_thread && tid != proc_.pid();
     t.phase = dying ? StopPhase::gone : StopPhase::refused;
     threads_.push_back(t);
     return;
   }
-  if (!is_main(t)) tracees_.add(static_cast<pid_t>(tid));
+  if (!is_main(t)) tracer_.add(static_cast<pid_t>(tid));
   // The id could have been given to another process since it was listed.
   t.is_foreign = !proc_.has_task(tid);
   threads_.push_back(t);
@@ -127,7 +127,7 @@ bool ThreadStopper::sweep() {
     const ThreadId tid = newborns_.back();
     newborns_.pop_back();
     if (is_known(tid)) continue;
-    tracees_.add(static_cast<pid_t>(tid));
+    tracer_.add(static_cast<pid_t>(tid));
     threads_.push_back({tid, StopPhase::pending, false, !proc_.has_task(tid), 0, {}});
     pending_++;
     progress = true;
@@ -199,9 +199,22 @@ bool ThreadStopper::is_complete() {
   return pending_ == before && listed->size() == proc_.task_count();
 }
 
+bool ThreadStopper::wait_for_any(Clock::time_point deadline) {
+  for (long nap = kFirstNap;; nap = std::min(nap * 2, kLongestNap)) {
+    (void)sweep();
+    const auto stands = [](const StoppedThread& t) { return t.phase == StopPhase::stopped; };
+    if (std::any_of(threads_.begin(), threads_.end(), stands)) return true;
+    if (Clock::now() >= deadline || pending_ == 0) return false;
+    sleep_for(nap);
+  }
+}
+
 bool ThreadStopper::wait_until_stopped(Clock::time_point deadline, bool whole_process) {
   for (;;) {
-    if (!wait_for_pending(deadline)) return false;
+    if (!wait_for_pending(deadline)) {
+      if (whole_process) (void)is_complete();  // those nobody knows yet are late, too
+      return false;
+    }
     if (execed_ || !whole_process || is_complete()) return true;
     if (pending_ > 0) continue;
     if (Clock::now() >= deadline) return false;

@@ -8,7 +8,7 @@
 #include "mixstack/result.h"
 #include "mixstack/target.h"
 #include "target/live/proc_dir.h"
-#include "target/live/tracer_thread.h"
+#include "target/live/tracer.h"
 
 namespace mixstack::target {
 
@@ -39,7 +39,7 @@ struct StoppedThread {
 /// those it never restarts (signal(7): epoll_wait, semop, sigtimedwait ...) return EINTR.
 class ThreadStopper {
  public:
-  ThreadStopper(const ProcDir& proc, TraceeList& tracees) : proc_(proc), tracees_(tracees) {}
+  ThreadStopper(const ProcDir& proc, Tracer& tracer) : proc_(proc), tracer_(tracer) {}
   ~ThreadStopper() { release_all(); }
   ThreadStopper(const ThreadStopper&) = delete;
   ThreadStopper& operator=(const ThreadStopper&) = delete;
@@ -50,8 +50,11 @@ class ThreadStopper {
   /// Asks every seized thread to stop.
   void interrupt_all();
   /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until all there
-  /// are stand still. False at the deadline: some are still `pending`, or new ones kept coming.
+  /// are stand still. False at the deadline: some are still `pending`, those born meanwhile among them.
   [[nodiscard]] bool wait_until_stopped(std::chrono::steady_clock::time_point deadline, bool whole_process);
+  /// After `release_all`: waits until at least one more thread has stopped. False at the deadline.
+  [[nodiscard]] bool wait_for_any(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] bool has_pending() const { return pending_ > 0; }
   /// Lets those stopped threads go that were running.
   void release_running();
   /// Lets every stopped thread go, those that were running first.
@@ -79,7 +82,7 @@ class ThreadStopper {
   void release(StoppedThread& t);
 
   const ProcDir& proc_;
-  TraceeList& tracees_;
+  Tracer& tracer_;
   std::vector<StoppedThread> threads_;
   std::vector<ThreadId> newborns_;  // seized by the kernel for us, not yet in threads_
   std::size_t pending_ = 0;

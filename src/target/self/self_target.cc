@@ -139,7 +139,7 @@ Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
     t.syscall = tid == own ? -1 : proc_.thread_syscall(tid);
     t.error = {ErrorCode::unsupported, 0, tid};
   }
-  RootReads roots(for_roots_);
+  RootReads roots(for_roots_, for_roots_);
   if (request.roots != nullptr) roots.rehearse(*request.roots);
   for (ThreadCapture& t : capture.threads)
     if (t.tid == own) capture_calling_thread(request, *mapped, capture, t);

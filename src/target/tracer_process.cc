@@ -1,4 +1,4 @@
-#include "target/debug/tracer_process.h"
+#include "target/tracer_process.h"
 
 #include <sched.h>
 #include <sys/mman.h>

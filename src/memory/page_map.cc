@@ -1,0 +1,75 @@
+#include "memory/page_map.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+
+namespace mixstack::memory {
+namespace {
+
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
+constexpr std::uint64_t kSwapped = std::uint64_t{1} << 62;
+constexpr std::size_t kMostChunks = 16'384;  // 1.5 MB of bits
+
+[[nodiscard]] PageMap::State state_of(std::uint64_t entry) {
+  if ((entry & kPresent) != 0) return PageMap::State::present;
+  return (entry & kSwapped) != 0 ? PageMap::State::swapped : PageMap::State::absent;
+}
+
+}  // namespace
+
+std::uint64_t PageMap::seen_pages(std::uint64_t first, std::uint64_t limit) const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t page = first;
+  while (page < limit) {
+    const auto chunk = seen_.find(page / kChunkPages);
+    if (chunk == seen_.end()) break;
+    const std::uint64_t end = std::min(limit, (page / kChunkPages + 1) * kChunkPages);
+    const std::uint64_t before = page;
+    while (page < end && (chunk->second[page % kChunkPages / 64] >> (page % 64) & 1) != 0) page++;
+    if (page < end || page == before) break;
+  }
+  return page;
+}
+
+PageMap::Run PageMap::look_up(std::uint64_t first, std::uint64_t limit) const {
+  std::array<std::uint64_t, kChunkPages> entries;
+  const std::uint64_t wanted = std::min<std::uint64_t>(limit - first, entries.size());
+  const auto bytes = std::as_writable_bytes(std::span(entries).first(static_cast<std::size_t>(wanted)));
+  ssize_t n = 0;
+  do n = ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(first * sizeof(std::uint64_t)));
+  while (n < 0 && errno == EINTR);
+  // Nothing is told of addresses that are no user's, and of a process whose memory has gone.
+  if (n < static_cast<ssize_t>(sizeof(std::uint64_t))) return {State::absent, limit * page_size_};
+  const auto known = static_cast<std::size_t>(n) / sizeof(std::uint64_t);
+  const State state = state_of(entries[0]);
+  std::size_t same = 1;
+  while (same < known && state_of(entries[same]) == state) same++;
+  if (state == State::present) {
+    const std::lock_guard lock(mutex_);
+    if (seen_.size() >= kMostChunks) seen_.clear();
+    for (std::uint64_t page = first; page < first + same; page++)
+      seen_[page / kChunkPages][page % kChunkPages / 64] |= std::uint64_t{1} << (page % 64);
+  }
+  return {state, (first + same) * page_size_};
+}
+
+PageMap::Run PageMap::run(AddressRange range) const {
+  if (!file_) return {State::unknown, range.end};
+  const std::uint64_t first = range.begin / page_size_;
+  const std::uint64_t limit = (range.end - 1) / page_size_ + 1;
+  if (const std::uint64_t seen = seen_pages(first, limit); seen > first)
+    return {State::present, std::min(range.end, seen * page_size_)};
+  Run found = look_up(first, limit);
+  found.end = std::min(found.end, range.end);
+  return found;
+}
+
+void PageMap::forget() {
+  const std::lock_guard lock(mutex_);
+  seen_.clear();
+}
+
+}  // namespace mixstack::memory

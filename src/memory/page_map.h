@@ -1,0 +1,53 @@
+// Which pages of a process are there, so that nobody's look makes the kernel fill one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/scoped_fd.h"
+#include "mixstack/address.h"
+
+namespace mixstack::memory {
+
+/// Reads /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): one word a page, bit 63 says that it is in
+/// memory and mapped, bit 62 that it is in swap. A page that was once seen to be there is taken to be there until
+/// `forget()`; any other is looked up each time. Thread-safe.
+class PageMap {
+ public:
+  enum class State : std::uint8_t {
+    present,
+    swapped,
+    absent,   ///< reading it would make the kernel make it, or read it from a file
+    unknown,  ///< the kernel does not say: no pagemap, or no right to it
+  };
+  /// Neighbouring pages in the same state.
+  struct Run {
+    State state = State::unknown;
+    Address end = 0;
+  };
+
+  PageMap() = default;
+  /// An open pagemap; without one every page is `unknown`.
+  explicit PageMap(base::ScopedFd pagemap, std::uint64_t page_size = 4096)
+      : file_(std::move(pagemap)), page_size_(page_size) {}
+
+  /// The state of the page at `range.begin` and how far, within the range, pages share it; at least one page, at most
+  /// some megabytes. The range must not be empty.
+  [[nodiscard]] Run run(AddressRange range) const;
+  void forget();
+
+ private:
+  static constexpr std::uint64_t kChunkPages = 512;
+  using Chunk = std::array<std::uint64_t, kChunkPages / 64>;  // a bit for each page seen
+  [[nodiscard]] std::uint64_t seen_pages(std::uint64_t first, std::uint64_t limit) const;
+  [[nodiscard]] Run look_up(std::uint64_t first, std::uint64_t limit) const;
+
+  base::ScopedFd file_;
+  std::uint64_t page_size_ = 4096;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::uint64_t, Chunk> seen_;
+};
+
+}  // namespace mixstack::memory

@@ -1,0 +1,192 @@
+#include "target/live/guest_memory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "target/live/file_access.h"
+#include "target/memory_map.h"
+
+namespace mixstack::target {
+namespace {
+
+using State = memory::PageMap::State;
+constexpr std::int64_t kSwapBudget = 4 << 20;
+// Pages of a file that cannot be opened (deleted, and no right to /proc/PID/map_files).
+constexpr std::int64_t kTouchBudget = 1 << 20;
+constexpr std::size_t kMostFiles = 1024;
+
+[[nodiscard]] base::ScopedFd open_pagemap(const ProcDir& proc) {
+  auto fd = proc.open_memory_file("pagemap", O_RDONLY);
+  return fd ? std::move(*fd) : base::ScopedFd();
+}
+
+/// Private memory without a file behind it: its pages are zeros until they are written.
+[[nodiscard]] bool is_anonymous(const Region& r) {
+  return r.readable && !r.shared && r.inode == 0 &&
+         (!r.path.starts_with('[') || r.path == "[heap]" || r.path == "[stack]" || r.path.starts_with("[anon"));
+}
+
+[[nodiscard]] bool is_code_of_image(const Region& r) {
+  return r.executable && r.readable && !r.writable && !r.shared && r.inode != 0;
+}
+
+/// The file behind a mapping of shared memory (memfd, /dev/shm), where reading a hole neither fills it nor waits for
+/// anybody. Nothing else is opened: what lies at that link is the target's choice.
+[[nodiscard]] base::ScopedFd open_shared_memory(const ProcDir& proc, const Region& region) {
+  char name[64];
+  std::snprintf(name, sizeof name, "map_files/%llx-%llx", static_cast<unsigned long long>(region.range.begin),
+                static_cast<unsigned long long>(region.range.end));
+  const auto looked_at = proc.open_file(name, O_PATH);
+  struct statfs system {};
+  struct stat file {};
+  if (!looked_at || ::fstatfs(looked_at->get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return {};
+  if (::fstat(looked_at->get(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_ino != region.inode) return {};
+  const std::string link = "/proc/self/fd/" + std::to_string(looked_at->get());
+  return base::ScopedFd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+}  // namespace
+
+GuestMemory::GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<RegionList()> load)
+    : proc_(proc),
+      memory_(proc.memory_tid(), std::move(mem)),
+      pages_(open_pagemap(proc), static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
+      load_(std::move(load)),
+      swap_budget_(kSwapBudget),
+      touch_budget_(kTouchBudget) {}
+
+void GuestMemory::use(RegionList regions) {
+  const std::lock_guard lock(mutex_);
+  regions_ = std::move(regions);
+}
+
+GuestMemory::RegionList GuestMemory::regions() const {
+  const std::lock_guard lock(mutex_);
+  if (regions_ == nullptr) regions_ = load_();
+  return regions_;
+}
+
+bool GuestMemory::take_from_budget(std::atomic<std::int64_t>& budget, std::size_t size) const {
+  return budget.fetch_sub(static_cast<std::int64_t>(size)) >= static_cast<std::int64_t>(size);
+}
+
+Result<std::size_t> GuestMemory::read_some(Address address, std::span<std::byte> out) const {
+  if (out.empty()) return std::size_t{0};
+  if (out.size() > ~Address{0} - address) out = out.first(static_cast<std::size_t>(~Address{0} - address));
+  if (out.empty()) return fail(ErrorCode::unreadable_memory, address);
+  std::size_t done = read_code(address, out);
+  while (done < out.size()) {
+    const Address at = address + done;
+    const auto run = pages_.run({at, address + out.size()});
+    const auto piece = out.subspan(done, static_cast<std::size_t>(run.end - at));
+    Result<std::size_t> n = fail(ErrorCode::unreadable_memory, at);
+    if (run.state == State::present || run.state == State::unknown) {
+      n = memory_.read_some(at, piece);
+    } else if (run.state == State::swapped && take_from_budget(swap_budget_, piece.size())) {
+      n = memory_.read_some(at, piece);
+    } else if (run.state == State::absent) {
+      n = read_past(at, piece);
+    }
+    if (!n) return done > 0 ? Result<std::size_t>(done) : n;
+    done += *n;
+    if (*n < piece.size()) break;
+  }
+  return done;
+}
+
+/// How many bytes from the front are code of an image whose file could be opened.
+std::size_t GuestMemory::read_code(Address address, std::span<std::byte> out) const {
+  const auto regions = this->regions();
+  const Region* region = regions ? find_region(*regions, address) : nullptr;
+  if (region == nullptr || !is_code_of_image(*region) || file_of(*region) == nullptr) return 0;
+  return read_file(*region, address, out.first(std::min<std::size_t>(out.size(), region->range.end - address)))
+      .value_or(0);
+}
+
+/// What the process would see at pages that are not there.
+Result<std::size_t> GuestMemory::read_past(Address address, std::span<std::byte> out) const {
+  const auto regions = this->regions();
+  const Region* region = regions ? find_region(*regions, address) : nullptr;
+  if (region == nullptr || !region->readable) return fail(ErrorCode::unreadable_memory, address);
+  out = out.first(static_cast<std::size_t>(std::min<Address>(out.size(), region->range.end - address)));
+  if (is_anonymous(*region)) {
+    std::memset(out.data(), 0, out.size());
+    return out.size();
+  }
+  if (region->inode != 0) return read_file(*region, address, out);
+  // The vDSO and its like belong to the kernel; their pages are nobody's.
+  return memory_.read_some(address, out);
+}
+
+Result<std::size_t> GuestMemory::read_file(const Region& region, Address address, std::span<std::byte> out) const {
+  const std::uint64_t offset = region.file_offset + (address - region.range.begin);
+  if (region.shared) {
+    const base::ScopedFd fd = open_shared_memory(proc_, region);
+    const ssize_t n = fd ? ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset)) : 0;
+    if (n <= 0) return fail(ErrorCode::unreadable_memory, address);
+    return static_cast<std::size_t>(n);
+  }
+  if (const auto file = file_of(region)) {
+    const std::uint64_t size = file->size();
+    if (offset >= size) return fail(ErrorCode::unreadable_memory, address);
+    const auto bytes = file->range(offset, std::min<std::uint64_t>(out.size(), size - offset));
+    if (bytes.empty()) return fail(ErrorCode::unreadable_memory, address);
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+    // What follows the file's end on its last page is zeros.
+    const auto rest = std::min<std::size_t>(out.size() - bytes.size(), static_cast<std::size_t>((0 - size) & 4095));
+    std::memset(out.data() + bytes.size(), 0, rest);
+    return bytes.size() + rest;
+  }
+  if (!take_from_budget(touch_budget_, out.size())) return fail(ErrorCode::unreadable_memory, address);
+  return memory_.read_some(address, out);
+}
+
+std::shared_ptr<const FileBytes> GuestMemory::file_of(const Region& region) const {
+  const FileKey key{region.device_major, region.device_minor, region.inode};
+  const std::lock_guard lock(mutex_);
+  if (const auto known = files_.find(key); known != files_.end()) return known->second;
+  if (files_.size() >= kMostFiles) files_.clear();
+  auto opened = open_mapped_file(proc_, region);
+  return files_.emplace(key, opened ? *opened : nullptr).first->second;
+}
+
+void GuestMemory::read_ranges(std::span<memory::RangeRead> ranges) const {
+  // Ranges are made shorter for the time of the read, so that one system call can do all of them.
+  for (auto& r : ranges) {
+    r.done = 0;
+    r.limit = 0;
+    while (r.limit < r.out.size()) {
+      const auto run = pages_.run({r.address + r.limit, r.address + r.out.size()});
+      if (run.state != State::present && run.state != State::unknown) break;
+      r.limit = static_cast<std::size_t>(run.end - r.address);
+    }
+  }
+  memory_.read_ranges(ranges);
+}
+
+void GuestMemory::bring_back(AddressRange range) const {
+  std::byte byte{};
+  while (!range.empty()) {
+    const auto run = pages_.run(range);
+    if (run.state == State::swapped)
+      for (Address at = range.begin; at < run.end; at = (at | 4095) + 1)
+        if (!take_from_budget(swap_budget_, 4096) || !memory_.read_some(at, {&byte, 1})) return;
+    range.begin = run.end;
+  }
+}
+
+Result<std::size_t> GuestMemory::InStop::read_some(Address address, std::span<std::byte> out) const {
+  memory::RangeRead read{address, out};
+  guest_.read_ranges({&read, 1});
+  if (read.done == 0 && !out.empty()) return fail(ErrorCode::unreadable_memory, address);
+  return read.done;
+}
+
+}  // namespace mixstack::target

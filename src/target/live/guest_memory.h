@@ -1,0 +1,81 @@
+// The memory of a process that must not notice that it is read.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "memory/page_map.h"
+#include "memory/process_memory.h"
+#include "mixstack/target.h"
+#include "target/live/proc_dir.h"
+
+namespace mixstack::target {
+
+/// Reading a page that is not there makes the kernel fill it: the process grows (a shared mapping may grow until its
+/// memory cgroup kills it), or whoever serves the page (userfaultfd, FUSE, NFS) is waited for. So only pages that are
+/// there are read. What else is asked for is answered as the process itself would see it, past the process: zeros for
+/// private memory never touched, the file's bytes for file mappings. What can be had in neither way cannot be read,
+/// but for pages in swap, of which a few are brought back. Code of images is always read from the file, which proves
+/// to be the mapped one, so that a library unloaded meanwhile is still itself.
+///
+/// Where the kernel does not say which pages are there (no /proc/PID/pagemap), all are taken to be.
+///
+/// Thread-safe. Errors: those of ProcessMemory.
+class GuestMemory final : public memory::BulkMemory {
+ public:
+  using RegionList = std::shared_ptr<const std::vector<Region>>;
+
+  /// Borrows `proc`. `load` reads the list of mappings when it is first needed; it may answer null.
+  GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<RegionList()> load);
+
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+  /// Only what is there.
+  void read_ranges(std::span<memory::RangeRead> ranges) const override;
+  /// A view for the time in which the process stands still: only pages that are there, and never a file.
+  [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
+  /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB in all).
+  void bring_back(AddressRange range) const;
+
+  /// The mappings that reads refer to from now on, sorted by address.
+  void use(RegionList regions);
+  /// Pages seen to be there may have gone.
+  void forget_pages() { pages_.forget(); }
+  [[nodiscard]] const memory::PageMap& pages() const { return pages_; }
+
+ private:
+  class InStop final : public memory::BulkMemory {
+   public:
+    explicit InStop(const GuestMemory& guest) : guest_(guest) {}
+    [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+    void read_ranges(std::span<memory::RangeRead> ranges) const override { guest_.read_ranges(ranges); }
+
+   private:
+    const GuestMemory& guest_;
+  };
+  using FileKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
+
+  [[nodiscard]] RegionList regions() const;
+  [[nodiscard]] std::size_t read_code(Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_past(Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_file(const Region& region, Address address, std::span<std::byte> out) const;
+  [[nodiscard]] std::shared_ptr<const FileBytes> file_of(const Region& region) const;
+  [[nodiscard]] bool take_from_budget(std::atomic<std::int64_t>& budget, std::size_t size) const;
+
+  const ProcDir& proc_;
+  memory::ProcessMemory memory_;
+  memory::PageMap pages_;
+  InStop in_stop_{*this};
+  mutable std::mutex mutex_;
+  std::function<RegionList()> load_;
+  mutable RegionList regions_;
+  mutable std::map<FileKey, std::shared_ptr<const FileBytes>> files_;  // null: cannot be opened
+  mutable std::atomic<std::int64_t> swap_budget_;
+  mutable std::atomic<std::int64_t> touch_budget_;
+};
+
+}  // namespace mixstack::target

@@ -1,0 +1,154 @@
+#include "target/live/stack_copies.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+namespace mixstack::target {
+namespace {
+
+using State = memory::PageMap::State;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostHoles = 64;  // per stack
+constexpr std::size_t kMostReserved = std::size_t{1} << 36;
+
+#ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
+#endif
+
+void touch(std::byte* begin, std::size_t size) {
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) & ~std::uintptr_t{kPage - 1};
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~std::uintptr_t{kPage - 1};
+  if (first >= last || ::madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0) return;
+  for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
+}
+
+[[nodiscard]] bool is_there(State state) { return state == State::present || state == State::unknown; }
+
+}  // namespace
+
+Result<void> StackRoom::prepare(std::size_t most, std::size_t likely) {
+  for (room_ = std::min(most, kMostReserved);; room_ /= 2) {
+    storage_.emplace_back(new (std::nothrow) std::byte[room_]);
+    if (storage_.back() != nullptr) break;
+    storage_.pop_back();
+    if (room_ < kPage) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+  }
+  touched_ = std::min(room_, likely);
+  touch(storage_.back().get(), touched_);
+  return {};
+}
+
+std::span<std::byte> StackRoom::take(std::size_t size) {
+  if (size <= room_ - used_) {
+    used_ += size;
+    return {storage_.front().get() + used_ - size, size};
+  }
+  storage_.emplace_back(new (std::nothrow) std::byte[size]);
+  return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
+}
+
+void StackRoom::hand_over(Capture& capture) {
+  if (used_ < touched_) {
+    const auto base = reinterpret_cast<std::uintptr_t>(storage_.front().get());
+    const auto first = (base + used_ + kPage - 1) & ~std::uintptr_t{kPage - 1};
+    const auto last = (base + touched_) & ~std::uintptr_t{kPage - 1};
+    if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  }
+  for (auto& s : storage_) capture.storage.push_back(std::move(s));
+}
+
+void StackCopies::reserve(std::size_t threads) {
+  copies_.reserve(threads);
+  owners_.reserve(threads);
+  order_.reserve(threads);
+  reads_.reserve(threads);
+  more_reads_.reserve(threads);
+}
+
+std::size_t StackCopies::add(ThreadId tid, const RegisterSet& registers) {
+  copies_.push_back({registers.registers.sp(), registers.thread_pointer});
+  owners_.push_back({tid, registers.registers});
+  return copies_.size() - 1;
+}
+
+void StackCopies::plan(const std::vector<Region>& regions) {
+  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
+}
+
+/// The red zone may begin on a page never touched, and so may the frame itself.
+void StackCopies::begin_at_a_page_that_is_there(StackCopy& copy) const {
+  for (std::size_t tries = 0; copy.size > 0 && tries < kMostHoles; tries++) {
+    const auto run = memory_.pages().run({copy.begin, copy.begin + copy.size});
+    if (is_there(run.state)) return;
+    copy.size -= static_cast<std::size_t>(run.end - copy.begin);
+    copy.begin = run.end;
+  }
+}
+
+void StackCopies::copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
+  for (std::size_t i = begin; i < end; i++) {
+    begin_at_a_page_that_is_there(copies_[i]);
+    reads_.push_back({copies_[i].begin, room_.take(copies_[i].size)});
+  }
+  memory_.read_ranges(std::span(reads_).subspan(begin, end - begin));
+  const std::size_t before = more_reads_.size();
+  for (std::size_t i = begin; i < end; i++) {
+    const bool has_room = reads_[i].out.size() == copies_[i].size;
+    if (has_room && copies_[i].stack_end != 0 && reads_[i].done < copies_[i].size) list_behind_holes(i);
+    list_left_stack(i, regions);
+  }
+  memory_.read_ranges(std::span(more_reads_).subspan(before));
+}
+
+void StackCopies::list_behind_holes(std::size_t index) {
+  const Address end = copies_[index].begin + copies_[index].size;
+  Address at = copies_[index].begin + reads_[index].done;
+  for (std::size_t i = 0; at < end && i < kMostHoles; i++) {
+    const auto run = memory_.pages().run({at, end});
+    if (run.state == State::present)
+      more_reads_.push_back({at, reads_[index].out.subspan(static_cast<std::size_t>(at - copies_[index].begin),
+                                                           static_cast<std::size_t>(run.end - at))});
+    at = run.end;
+  }
+}
+
+/// The stacks that threads have left for others belong to the same instant.
+void StackCopies::list_left_stack(std::size_t index, const std::vector<Region>& regions) {
+  const Owner& owner = owners_[index];
+  const AddressRange own = home_stack(regions, owner.tid == info_.pid, copies_[index].thread_pointer);
+  const MemorySlice stack{reads_[index].address, reads_[index].out.first(reads_[index].done)};
+  AddressRange left = left_part(owner.registers, stack, own);
+  if (left.empty()) return;
+  const auto size = std::min<Address>(left.size(), request_.initial_stack_bytes + left_budget_);
+  left_budget_ -= std::min<Address>(size, left_budget_);
+  left.end = left.begin + size;
+  const auto room = room_.take(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; !room.empty() && !left.empty() && i < kMostHoles; i++) {
+    const auto run = memory_.pages().run(left);
+    const auto offset = room.size() - static_cast<std::size_t>(left.size());
+    if (is_there(run.state))
+      more_reads_.push_back({left.begin, room.subspan(offset, static_cast<std::size_t>(run.end - left.begin))});
+    left.begin = run.end;
+  }
+}
+
+void StackCopies::describe(std::size_t index, ThreadCapture& out) const {
+  if (index >= reads_.size()) {  // the stop ended before its turn
+    out.stack = {copies_[index].begin, {}};
+    out.stack_truncated = true;
+    return;
+  }
+  const memory::RangeRead& read = reads_[index];
+  out.stack = {read.address, read.out.first(read.done)};
+  out.stack_truncated = is_cut(copies_[index], read.done);
+}
+
+void StackCopies::hand_over(Capture& capture) const {
+  for (const auto& r : more_reads_)
+    if (r.done > 0) capture.roots.push_back({r.address, r.out.first(r.done)});
+}
+
+}  // namespace mixstack::target

@@ -1,0 +1,72 @@
+// Copies of the stacks of threads that stand still at one instant.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mixstack/target.h"
+#include "target/live/guest_memory.h"
+#include "target/live/stack_plan.h"
+#include "target/register_set.h"
+
+namespace mixstack::target {
+
+/// Bytes for copies: one large piece whose front was touched before the stop, for page faults of our own would count as
+/// its pause, and others when that is used up.
+class StackRoom {
+ public:
+  /// Address space for `most` bytes, less where that is not to be had, and pages for `likely` of them. Errors:
+  /// limit_exceeded.
+  [[nodiscard]] Result<void> prepare(std::size_t most, std::size_t likely);
+  /// Empty when there is no memory.
+  [[nodiscard]] std::span<std::byte> take(std::size_t size);
+  /// Gives back what was touched and not used, and hands the rest over.
+  void hand_over(Capture& capture);
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> storage_;
+  std::size_t room_ = 0, touched_ = 0, used_ = 0;
+};
+
+/// One per instant. Between `plan` and the end of the last `copy` the threads stand still. A stack is copied as far as
+/// its pages are there; pages that are not leave a hole, which cannot be read afterwards.
+class StackCopies {
+ public:
+  /// Borrows all.
+  StackCopies(const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request, StackRoom& room)
+      : memory_(memory), info_(info), request_(request), room_(room), left_budget_(request.stack_byte_budget) {}
+
+  void reserve(std::size_t threads);
+  /// Answers the number of the copy.
+  std::size_t add(ThreadId tid, const RegisterSet& registers);
+  [[nodiscard]] std::size_t size() const { return copies_.size(); }
+  void plan(const std::vector<Region>& regions);
+  void copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions);
+
+  /// Stack and `stack_truncated`.
+  void describe(std::size_t index, ThreadCapture& out) const;
+  /// What lies behind holes, and what threads have left for other stacks.
+  void hand_over(Capture& capture) const;
+
+ private:
+  struct Owner {
+    ThreadId tid = 0;
+    Registers registers;
+  };
+  void begin_at_a_page_that_is_there(StackCopy& copy) const;
+  void list_behind_holes(std::size_t index);
+  void list_left_stack(std::size_t index, const std::vector<Region>& regions);
+
+  const GuestMemory& memory_;
+  const TargetInfo& info_;
+  const CaptureRequest& request_;
+  StackRoom& room_;
+  std::vector<StackCopy> copies_;
+  std::vector<Owner> owners_;
+  std::vector<std::size_t> order_;
+  std::vector<memory::RangeRead> reads_;
+  std::vector<memory::RangeRead> more_reads_;
+  std::size_t left_budget_;  ///< for stacks that threads have left, beyond their initial bytes
+};
+
+}  // namespace mixstack::target
