@@ -26,11 +26,11 @@ def close():
 class Observation:
     """What the three observers said of one stopped process."""
 
-    def __init__(self, dump, oracle, gdb):
+    def __init__(self, dump, oracle, gdb, mappings=None):
         self.dump = dump
         self.oracle = oracle
         self.gdb = gdb
-        self.differences = stack_compare.compare_process(dump, oracle, gdb)
+        self.differences = stack_compare.compare_process(dump, oracle, gdb, mappings)
 
     @property
     def faults(self):
@@ -71,7 +71,7 @@ class LiveCase(unittest.TestCase):
         self.assert_stopped(debuggee)
         oracle = _oracle.look(debuggee.pid) if with_oracle else None
         gdb = witnesses.gdb_stacks(debuggee.pid) if with_gdb else None
-        return Observation(dump, oracle, gdb)
+        return Observation(dump, oracle, gdb, processes.mappings(debuggee.pid))
 
     def assert_stopped(self, debuggee):
         """mixstack leaves a stopped process as it found it."""

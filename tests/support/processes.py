@@ -32,6 +32,12 @@ def thread_states(pid):
     return states
 
 
+def mappings(pid):
+    """(begin, end) of each mapping."""
+    lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return [tuple(int(part, 16) for part in line.split(None, 1)[0].split("-")) for line in lines]
+
+
 class Debuggee:
     """A process under test. Use as a context manager: it is killed and reaped on the way out, stopped or not."""
 

@@ -63,10 +63,23 @@ def _stack_range(ours):
     return (min(places), max(places)) if places else (0, 0)
 
 
-def _belongs(witness, stack_range, slack=4 << 20):
-    """Whether ClrMD's frame can lie on this thread's stack at all."""
-    low, high = stack_range
-    return low - slack <= number(witness["sp"]) <= high + slack
+def _belongs(witness, our_frames, mappings, slack=4 << 20):
+    """Whether ClrMD's frame can lie on this thread's stack at all: in a mapping that holds frames of ours. Where the
+    mappings are not known (a core), within reach of them."""
+    place = number(witness["sp"])
+    if mappings is None:
+        low, high = _stack_range(our_frames)
+        return low - slack <= place <= high + slack
+    places = [number(frame["sp"]) for frame in our_frames]
+    return any(begin <= place < end and any(begin <= sp < end for sp in places) for begin, end in mappings)
+
+
+def _is_a_neighbours(witness_frames, last_of_others):
+    """Whether ClrMD's answer for a thread is what it said last of one it looked at before. Of a thread that has no
+    Frame (it is being born, or was in managed code once) it prints the register context it used last: one entry, with
+    the instruction pointer where an earlier thread's stack ended, on that one's stack, and without a method if that
+    was native code."""
+    return len(witness_frames) == 1 and number(witness_frames[0]["ip"]) in last_of_others
 
 
 def _address_rule(tid, previous, witness, ours):
@@ -116,14 +129,15 @@ def _pairs(witness_frames):
         previous = frame
 
 
-def compare_managed(tid, witness_frames, our_frames):
-    """Every managed frame of ClrMD is in ours: same order, ip, sp and method."""
+def compare_managed(tid, witness_frames, our_frames, last_of_others=frozenset(), mappings=None):
+    """Every managed frame of ClrMD is in ours: same order, ip, sp and method. `last_of_others`: instruction pointers at
+    which ClrMD's stacks of the threads before this one end."""
     ours = [frame for frame in our_frames if is_managed(frame)]
     differences, position, matched = [], 0, 0
-    stack_range = _stack_range(our_frames)
     for previous, witness in _pairs(witness_frames):
-        if not _belongs(witness, stack_range):
-            differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", NEIGHBOURS_FRAME))
+        if not _belongs(witness, our_frames, mappings):
+            known = NEIGHBOURS_FRAME if _is_a_neighbours(witness_frames, last_of_others) else ""
+            differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", known))
             continue
         found, moved = _find(ours, position, previous, witness)
         if found < 0:
@@ -228,10 +242,10 @@ def compare_end(thread):
     return []
 
 
-def compare_process(dump, oracle, gdb=None):
-    """All rules over all threads."""
+def compare_process(dump, oracle, gdb=None, mappings=None):
+    """All rules over all threads. `mappings`: (begin, end) of the process's mappings while it stood."""
     ours = {thread["tid"]: thread for thread in dump["threads"]}
-    differences, resumed = [], {}
+    differences, resumed, last = [], {}, set()
     for witness in oracle["threads"] if oracle else []:
         tid = witness["osId"]
         resumed[tid] = checkpoints(witness["frames"])
@@ -240,7 +254,8 @@ def compare_process(dump, oracle, gdb=None):
         if tid not in ours:
             differences.append(Difference(tid, "thread", "not in the dump"))
             continue
-        differences.extend(compare_managed(tid, witness["frames"], ours[tid]["frames"]))
+        differences.extend(compare_managed(tid, witness["frames"], ours[tid]["frames"], last, mappings))
+        last.update(number(frame["ip"]) for frame in witness["frames"][-1:])
     for tid, stack in (gdb or {}).items():
         if tid not in ours:
             differences.append(Difference(tid, "thread", "gdb sees it, the dump does not"))
