@@ -21,6 +21,7 @@ OTHERWISE = {
     "crash_stack_overflow": "the runtime prints the stack for seconds before it aborts: see test_core_crashes",
     "crash_stack_overflow_main": "as above",
     "crash_stack_overflow_mixed": "as above",
+    "crash_stack_overflow_small": "as above",
 }
 FEWER = {"sleepers": ("60", "25")}
 
