@@ -62,7 +62,10 @@ struct ThreadDump {
   std::int64_t syscall = -1;
   bool captured = false;
   Error capture_error;
-  Registers registers;                             ///< as captured: of the innermost frame
+  Registers registers;  ///< as captured: of the innermost frame
+  /// Of the thread that crashed, when its registers are those of the handler it waits in: at the fault, from the
+  /// signal frame.
+  std::optional<Registers> fault_registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them
   std::optional<ManagedThreadFacts> managed;
   Trace trace;

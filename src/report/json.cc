@@ -108,7 +108,8 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   }
   if (dump.target.crash && dump.target.crash->tid == thread.tid) {
     object.key("registers");
-    write_registers(out, thread.registers);
+    write_registers(out, thread.fault_registers ? *thread.fault_registers : thread.registers);
+    object.word("registers_from", thread.fault_registers ? "signal_frame" : "thread");
   }
   if (has_crash_vectors(dump, thread)) {
     object.key("vector_registers");

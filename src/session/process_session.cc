@@ -5,6 +5,7 @@
 #include <set>
 
 #include "session/capture_walk.h"
+#include "session/fault_registers.h"
 #include "session/freed_code.h"
 #include "session/launch.h"
 #include "session/walker_implementation.h"
@@ -179,6 +180,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
+  for (std::size_t i = 0; dump.target.crash && i < dump.threads.size(); i++)
+    find_fault_registers(dump.target, dump.threads[i], walk.walker(), walk.input_for(capture->threads[i]),
+                         walk.memory());
   dump.diagnoses = walk.take_diagnoses();
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
