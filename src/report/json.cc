@@ -147,6 +147,7 @@ void write_group(Writer& out, const StackGroup& group) {
   object.number("count", std::uint64_t{group.threads.size()});
   object.key("tids");
   json_array(out, group.threads, "", [&out](const ThreadDump* t) { out.decimal(std::uint64_t{t->tid}); });
+  object.boolean("same_addresses", group.same_addresses);
   object.close();
 }
 
