@@ -73,9 +73,16 @@ class LiveCase(unittest.TestCase):
         gdb = witnesses.gdb_stacks(debuggee.pid) if with_gdb else None
         return Observation(dump, oracle, gdb, processes.mappings(debuggee.pid))
 
+    def wait_until(self, holds, what, timeout=60.0):
+        """Waits for something that must come about, however slow the machine is."""
+        deadline = time.monotonic() + timeout
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, f"not within {timeout} s: {what}")
+            time.sleep(0.05)
+
     def assert_stopped(self, debuggee):
         """mixstack leaves a stopped process as it found it."""
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + 20  # a thread that was let run for an instant needs a processor to stop again
         while True:
             moving = {t: s for t, s in processes.thread_states(debuggee.pid).items() if s not in processes.STOPPED}
             if not moving:
