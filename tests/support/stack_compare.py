@@ -3,6 +3,7 @@
 Every rule answers with Difference objects. A difference that is a documented oddity of .NET or of a witness carries
 its name in `known`; the rest are faults. Tests assert both: no faults, and that an oddity does show where it should.
 """
+import bisect
 import dataclasses
 
 from method_names import canonical
@@ -63,15 +64,20 @@ def _stack_range(ours):
     return (min(places), max(places)) if places else (0, 0)
 
 
-def _belongs(witness, our_frames, mappings, slack=4 << 20):
-    """Whether ClrMD's frame can lie on this thread's stack at all: in a mapping that holds frames of ours. Where the
-    mappings are not known (a core), within reach of them."""
-    place = number(witness["sp"])
+def _own_stacks(our_frames, mappings, slack=4 << 20):
+    """(begin, end) of the thread's stacks: the mappings that hold frames of ours. Where the mappings are not known
+    (a core), what is within reach of the frames."""
     if mappings is None:
         low, high = _stack_range(our_frames)
-        return low - slack <= place <= high + slack
-    places = [number(frame["sp"]) for frame in our_frames]
-    return any(begin <= place < end and any(begin <= sp < end for sp in places) for begin, end in mappings)
+        return [(low - slack, high + slack + 1)]
+    places = sorted(number(frame["sp"]) for frame in our_frames)
+    return [(begin, end) for begin, end in mappings
+            if bisect.bisect_left(places, begin) < bisect.bisect_left(places, end)]
+
+
+def _belongs(witness, stacks):
+    """Whether ClrMD's frame can lie on this thread's stacks at all."""
+    return any(begin <= number(witness["sp"]) < end for begin, end in stacks)
 
 
 def _is_a_neighbours(witness_frames, last_of_others):
@@ -134,8 +140,9 @@ def compare_managed(tid, witness_frames, our_frames, last_of_others=frozenset(),
     which ClrMD's stacks of the threads before this one end."""
     ours = [frame for frame in our_frames if is_managed(frame)]
     differences, position, matched = [], 0, 0
+    stacks = _own_stacks(our_frames, mappings)
     for previous, witness in _pairs(witness_frames):
-        if not _belongs(witness, our_frames, mappings):
+        if not _belongs(witness, stacks):
             known = NEIGHBOURS_FRAME if _is_a_neighbours(witness_frames, last_of_others) else ""
             differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", known))
             continue
