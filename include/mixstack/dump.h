@@ -63,7 +63,10 @@ struct ThreadDump {
   bool captured = false;
   std::chrono::nanoseconds late{0};  ///< how long after the common instant it was captured; 0: at it
   Error capture_error;
-  Registers registers;                             ///< as captured: of the innermost frame
+  Registers registers;  ///< as captured: of the innermost frame
+  /// Of the thread that crashed, when its registers are those of the handler it waits in: at the fault, from the
+  /// signal frame.
+  std::optional<Registers> fault_registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them
   std::optional<ManagedThreadFacts> managed;
   Trace trace;

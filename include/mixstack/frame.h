@@ -86,6 +86,7 @@ struct Frame {
   ModuleIndex module = kNoModule;
   std::uint64_t module_offset = 0;  ///< lookup address minus the image's load bias (its link-time address)
   Address method = 0;               ///< MethodDesc of a managed frame or of a Frame that has one
+  Address stub_target = 0;          ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
   Address method_start = 0;         ///< start of the method's native code
   Address explicit_frame = 0;       ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
   std::uint32_t frame_identifier = 0;

@@ -51,6 +51,7 @@ struct StepOutcome {
   StepperId stepper = StepperId::none;
   Trust trust = Trust::certain;
   bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
+  Address stub_target = 0;          ///< of the frame that was left: see Frame::stub_target
   Address sp_at_least = 0;          ///< where the caller's sp is not known: a lower bound
 };
 

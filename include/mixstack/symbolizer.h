@@ -52,6 +52,7 @@ class Symbolizer {
   struct Key {
     std::uint64_t address;  ///< lookup address, or that of the explicit Frame
     std::uint64_t method;
+    std::uint64_t stub_target;
     std::uint32_t kind_and_identifier;
     friend bool operator==(const Key&, const Key&) = default;
   };

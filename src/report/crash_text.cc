@@ -26,11 +26,13 @@ void write_crash_registers(Painter& out, const ProcessDump& dump, const ThreadDu
   constexpr unsigned kInALine = 4;
   unsigned column = 0;
   std::string text;
+  const Registers& registers = thread.fault_registers ? *thread.fault_registers : thread.registers;
+  if (thread.fault_registers) text = "  at the fault, by its signal frame (the thread itself waits in the handler):\n";
   for (unsigned reg = 0; reg < Registers::kMax; reg++) {
-    if (!thread.registers.is_known(reg)) continue;
+    if (!registers.is_known(reg)) continue;
     const std::string_view separator = column == 0 ? "  " : column % kInALine == 0 ? "\n  " : "  ";
-    text += fmt::format("{}{:>3} {:016x}", separator, register_name(thread.registers.arch(), reg),
-                        thread.registers.value_or_zero(reg));
+    text +=
+        fmt::format("{}{:>3} {:016x}", separator, register_name(registers.arch(), reg), registers.value_or_zero(reg));
     column++;
   }
   if (column != 0) out.paint(Ink::faint, text + "\n");

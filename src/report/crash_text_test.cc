@@ -50,5 +50,18 @@ TEST(CrashText, RegistersAreThoseOfTheThreadThatCrashed) {
   EXPECT_EQ(written([&](Painter& out) { write_crash_registers(out, dump, thread); }), "");
 }
 
+TEST(CrashText, RegistersOfTheFaultAreThoseOfItsSignalFrame) {
+  const ProcessDump dump = crashed({7, 11, 1, Address{0}, {}});
+  ThreadDump thread;
+  thread.tid = 7;
+  thread.captured = true;
+  thread.registers = Registers(Arch::x86_64);
+  thread.registers.set_pc(0x401000);  // the handler's
+  thread.fault_registers = Registers(Arch::x86_64);
+  thread.fault_registers->set_pc(0x402000);
+  EXPECT_EQ(written([&](Painter& out) { write_crash_registers(out, dump, thread); }),
+            "  at the fault, by its signal frame (the thread itself waits in the handler):\n  rip 0000000000402000\n");
+}
+
 }  // namespace
 }  // namespace mixstack::report

@@ -108,7 +108,8 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   }
   if (dump.target.crash && dump.target.crash->tid == thread.tid) {
     object.key("registers");
-    write_registers(out, thread.registers);
+    write_registers(out, thread.fault_registers ? *thread.fault_registers : thread.registers);
+    object.word("registers_from", thread.fault_registers ? "signal_frame" : "thread");
   }
   if (has_crash_vectors(dump, thread)) {
     object.key("vector_registers");
@@ -147,6 +148,7 @@ void write_group(Writer& out, const StackGroup& group) {
   object.number("count", std::uint64_t{group.threads.size()});
   object.key("tids");
   json_array(out, group.threads, "", [&out](const ThreadDump* t) { out.decimal(std::uint64_t{t->tid}); });
+  object.boolean("same_addresses", group.same_addresses);
   object.close();
 }
 

@@ -15,6 +15,14 @@ void append_part(std::string& key, std::string_view part) {
   key.push_back('\0');
 }
 
+/// A managed method is one name for many places: which call a thread is in tells its return address alone, also where
+/// native frames between differ by the way they were found (a core has no files, a running process has). An interrupted
+/// instruction is no call: threads that run in the same method stay together.
+void append_call(std::string& key, const Frame& frame) {
+  if (frame.kind != FrameKind::managed || frame.is_interrupted) return;
+  for (unsigned shift = 0; shift < 64; shift += 8) key.push_back(static_cast<char>(frame.pc.raw() >> shift));
+}
+
 /// Everything that must be equal for two stacks to read the same.
 std::string reading_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options) {
   std::string key;
@@ -28,6 +36,7 @@ std::string reading_of(const ProcessDump& dump, const ThreadDump& thread, const 
     append_part(key, shown_name(frame, symbol, options.raw_names));
     append_part(key, symbol.module_path.empty() ? symbol.module : symbol.module_path);
     append_part(key, symbol.note);
+    append_call(key, frame);
   }
   return key;
 }

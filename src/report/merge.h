@@ -8,8 +8,9 @@
 
 namespace mixstack::report {
 
-/// Threads whose stacks read the same: the same functions (name, module, kind) in the same order, ended for the same
-/// reason. The first thread stands for all; `same_addresses` says whether even its instruction pointers do.
+/// Threads whose stacks read the same: the same functions (name, module, kind) in the same order, each managed one in
+/// the same call (equal return addresses), ended for the same reason. The first thread stands for all; `same_addresses`
+/// says whether its other instruction pointers do, too: those of native code, and of managed code that was interrupted.
 struct StackGroup {
   std::vector<const ThreadDump*> threads;  ///< borrowed from the dump, by tid
   bool same_addresses = true;

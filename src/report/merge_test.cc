@@ -20,9 +20,26 @@ TEST(Merge, SameStacksAreOneGroupLargestFirst) {
   EXPECT_EQ(groups[1].threads[0]->tid, 4712u);
 }
 
-TEST(Merge, OtherAddressesInTheSameFunctionsStayTogether) {
+TEST(Merge, OtherCallsInTheSameManagedMethodAreOtherStacks) {
   ProcessDump dump = sample_dump();
   dump.threads[2].trace.frames[2].pc = CodeAddress::after_call(0x7f12a0001299);
+  EXPECT_EQ(merge_stacks(dump, {}).size(), 4u);
+}
+
+TEST(Merge, AnInterruptedInstructionIsNoCall) {
+  ProcessDump dump = sample_dump();
+  for (const std::size_t t : {0, 2}) {
+    dump.threads[t].trace.frames[0].kind = FrameKind::managed;
+    dump.threads[t].trace.frames[0].pc = CodeAddress::exact(0x7f12a0001299 + t);
+  }
+  const auto groups = merge_stacks(dump, {});
+  ASSERT_EQ(groups[0].threads.size(), 2u);
+  EXPECT_FALSE(groups[0].same_addresses);
+}
+
+TEST(Merge, OtherAddressesInTheSameNativeFunctionsStayTogether) {
+  ProcessDump dump = sample_dump();
+  dump.threads[2].trace.frames[4].pc = CodeAddress::after_call(0x7f12a06fa1c9);
   const auto groups = merge_stacks(dump, {});
   ASSERT_EQ(groups[0].threads.size(), 2u);
   EXPECT_FALSE(groups[0].same_addresses);

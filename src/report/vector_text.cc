@@ -9,7 +9,9 @@
 namespace mixstack::report {
 
 bool has_crash_vectors(const ProcessDump& dump, const ThreadDump& thread) {
-  return dump.target.crash && dump.target.crash->tid == thread.tid && thread.captured && thread.vectors;
+  // Those of a handler are not what crashed.
+  return dump.target.crash && dump.target.crash->tid == thread.tid && thread.captured && thread.vectors &&
+         !thread.fault_registers;
 }
 
 std::string vector_name(Arch arch, const VectorRegisters& set, std::size_t number) {

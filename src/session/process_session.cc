@@ -7,6 +7,7 @@
 #include <set>
 
 #include "session/capture_walk.h"
+#include "session/fault_registers.h"
 #include "session/freed_code.h"
 #include "session/launch.h"
 #include "session/walker_implementation.h"
@@ -288,6 +289,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
+  for (std::size_t i = 0; dump.target.crash && i < dump.threads.size(); i++)
+    find_fault_registers(dump.target, dump.threads[i], walk.walker(), walk.input_for(capture->threads[i]),
+                         walk.memory());
   if (!capture->late.empty())
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
                      [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });

@@ -30,6 +30,33 @@ TEST(Symbolizer, NamesEachPlaceOnce) {
   EXPECT_EQ(s.symbols()[a].name, "at 10");
 }
 
+TEST(Symbolizer, OneStubCalledForTwoMethodsHasTwoNames) {
+  CountingProvider p;
+  Symbolizer s({&p});
+  Frame open = native_at(11), launch = native_at(11);
+  open.stub_target = 0x100, launch.stub_target = 0x200;
+  EXPECT_NE(s.name(open), s.name(launch));
+  EXPECT_NE(s.name(open), s.name(native_at(11)));
+  EXPECT_EQ(s.name(open), s.name(open));
+}
+
+TEST(Symbolizer, ControlBytesOfAnyProviderAreEscaped) {
+  class Hostile final : public NameProvider {
+    std::string_view provider_name() const override { return "hostile"; }
+    std::optional<SymbolInfo> describe(const Frame&) override {
+      SymbolInfo s;
+      s.name = "a\x1b[31m", s.raw_name = "\x07", s.module = "m\n", s.module_path = "/\x7f", s.file = "f\xff",
+      s.note = "n\t";
+      return s;
+    }
+  } hostile;
+  Symbolizer symbolizer({&hostile});
+  const SymbolInfo& s = symbolizer.symbols()[symbolizer.name(native_at(11))];
+  EXPECT_EQ(s.name, "a\\x1b[31m");
+  EXPECT_EQ(s.raw_name, "\\x07");
+  EXPECT_EQ(s.module + s.module_path + s.file + s.note, "m\\x0a/\\x7ff\\xffn\\x09");
+}
+
 TEST(Symbolizer, UnknownPlacesAreIndexZeroAndAskedOnce) {
   CountingProvider p;
   Symbolizer s({&p});

@@ -62,4 +62,12 @@ std::optional<UnwindRule> match_signal_trampoline(Arch arch, std::span<const std
   return std::nullopt;
 }
 
+std::optional<unsigned> signal_info_offset(Arch arch) {
+  // struct rt_sigframe, Linux arch/x86/include/asm/sigframe.h and arch/arm64/kernel/signal.c: flags, link and stack of
+  // the ucontext take 40 bytes, its sigcontext 256, its mask 8.
+  if (arch == Arch::x86_64) return 304;
+  if (arch == Arch::aarch64) return 0;
+  return std::nullopt;
+}
+
 }  // namespace mixstack::unwind

@@ -19,4 +19,8 @@ inline constexpr std::size_t kSignalTrampolineBytes = 9;
 /// of a system call that makes sense nowhere else), so the rule is `certain`.
 [[nodiscard]] std::optional<UnwindRule> match_signal_trampoline(Arch arch, std::span<const std::byte> code);
 
+/// Where the kernel's siginfo lies, counted from sp at the trampoline; nothing for a CPU nobody looked at. (x86-64:
+/// behind the ucontext, whose size is fixed since the vector registers lie elsewhere; AArch64: first.)
+[[nodiscard]] std::optional<unsigned> signal_info_offset(Arch arch);
+
 }  // namespace mixstack::unwind

@@ -1,6 +1,8 @@
 #include "unwind/signal_trampoline.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <ucontext.h>
 
 #include <algorithm>
 
@@ -66,6 +68,33 @@ TEST(SignalTrampoline, OtherCodeIsNone) {
   }
   EXPECT_FALSE(match_signal_trampoline(Arch::aarch64, kX86.bytes()));
   EXPECT_FALSE(match_signal_trampoline(Arch::x86, kX86.bytes()));
+}
+
+siginfo_t* caught_info = nullptr;
+ucontext_t* caught_context = nullptr;
+
+// The kernel writes both into the frame that its sp points at when the handler returns.
+TEST(SignalTrampoline, KnowsWhereTheKernelPutsItsSiginfo) {
+  struct sigaction action = {}, before = {};
+  action.sa_sigaction = [](int, siginfo_t* info, void* context) {
+    caught_info = info;
+    caught_context = static_cast<ucontext_t*>(context);
+  };
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(::sigaction(SIGUSR2, &action, &before), 0);
+  ::raise(SIGUSR2);
+  ::sigaction(SIGUSR2, &before, nullptr);
+  ASSERT_NE(caught_info, nullptr);
+  const auto info = reinterpret_cast<std::uintptr_t>(caught_info);
+  const auto context = reinterpret_cast<std::uintptr_t>(caught_context);
+  // The ucontext comes first on x86-64, the siginfo of 128 bytes on AArch64.
+  if (info > context) {
+    EXPECT_EQ(info - context, signal_info_offset(Arch::x86_64));
+  } else {
+    EXPECT_EQ(context - info, 128u);
+  }
+  EXPECT_EQ(signal_info_offset(Arch::aarch64), 0u);
+  EXPECT_FALSE(signal_info_offset(Arch::x86));
 }
 
 }  // namespace

@@ -227,6 +227,7 @@ class WalkInProgress {
     }
     if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
     trace_.frames.back().cfa = next.frame.sp;
+    trace_.frames.back().stub_target = outcome.stub_target;
     step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);
     next.frame.trust = trust_;

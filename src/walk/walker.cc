@@ -18,15 +18,44 @@ Frame frame_of(const Checkpoint& c) {
   return f;
 }
 
+/// The stacks a trace runs over, one after the other: a signal handler may have one of its own, which lies anywhere.
+class StacksOf {
+ public:
+  explicit StacksOf(const std::vector<Frame>& frames) {
+    for (std::size_t i = 0; i < frames.size(); i++) {
+      if (i == 0 || frames[i].sp < frames[i - 1].sp) lowest_.push_back(frames[i].sp);
+      stack_of_.push_back(lowest_.size() - 1);
+    }
+  }
+  [[nodiscard]] std::size_t of_frame(std::size_t index) const { return stack_of_[index]; }
+  /// The stack that begins nearest below an address, the last one where none does.
+  [[nodiscard]] std::size_t of_address(Address address) const {
+    std::size_t best = lowest_.size() - 1;
+    Address nearest = 0;
+    for (std::size_t i = 0; i < lowest_.size(); i++)
+      if (lowest_[i] <= address && lowest_[i] >= nearest) nearest = lowest_[best = i];
+    return best;
+  }
+
+ private:
+  std::vector<Address> lowest_;
+  std::vector<std::size_t> stack_of_;
+};
+
 /// Puts the explicit Frames where they lie on the stack: before the frame whose context they hold, else by address.
 void merge_checkpoints(Trace& trace, std::span<const Checkpoint> checkpoints) {
+  const StacksOf stacks(trace.frames);
   std::vector<Frame> merged;
   merged.reserve(trace.frames.size() + checkpoints.size());
   std::vector<std::uint32_t> moved_to(trace.frames.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < trace.frames.size(); i++) {
     const Frame& f = trace.frames[i];
-    const auto lies_before = [&](const Checkpoint& c) { return c.resumes ? c.context.sp() <= f.sp : c.address < f.sp; };
+    const auto lies_before = [&](const Checkpoint& c) {
+      const Address place = c.resumes ? c.context.sp() : c.address;
+      const std::size_t theirs = stacks.of_address(place), ours = stacks.of_frame(i);
+      return theirs == ours ? (c.resumes ? place <= f.sp : place < f.sp) : theirs < ours;
+    };
     while (next < checkpoints.size() && lies_before(checkpoints[next])) merged.push_back(frame_of(checkpoints[next++]));
     moved_to[i] = static_cast<std::uint32_t>(merged.size());
     merged.push_back(f);

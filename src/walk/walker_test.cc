@@ -261,6 +261,23 @@ TEST(Walker, ExplicitFramesAreShownBeforeTheFrameTheyRestore) {
   EXPECT_EQ(t.frames[1].explicit_frame, 210u);
 }
 
+TEST(Walker, ExplicitFramesOfAnOverflowLieOnTheStackTheyAreOf) {
+  // The handler's stack 100..300 lies above the one that overflowed.
+  auto c = checkpoint(150, 2, 40);
+  c.interrupted = true;
+  Checkpoint bottom;  // as the Frame every thread of the runtime starts with
+  bottom.address = 80;
+  auto t = walk({{1, {kNative, StepStatus::caller, 9, 200}},
+                 {9, {kNative, StepStatus::caller, 2, 300}},
+                 {2, {kManaged, StepStatus::caller, 3, 50}},
+                 {3, {kNative, StepStatus::caller, 4, 70}},
+                 {4, {kManaged, kEnd}}},
+                {c, checkpoint(60, 4, 70), bottom}, {.explicit_frames = true});
+  std::vector<Address> order;  // of Frames their address
+  for (const Frame& f : t.frames) order.push_back(f.kind == FrameKind::runtime_frame ? f.explicit_frame : f.pc.raw());
+  EXPECT_EQ(order, (Pcs{1, 9, 150, 2, 3, 60, 4, 80}));
+}
+
 TEST(Walker, RegistersAndEvidenceAreKeptOnRequest) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {},
                 {.keep_registers = true, .explain = true});

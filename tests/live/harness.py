@@ -26,11 +26,11 @@ def close():
 class Observation:
     """What the three observers said of one stopped process."""
 
-    def __init__(self, dump, oracle, gdb):
+    def __init__(self, dump, oracle, gdb, mappings=None):
         self.dump = dump
         self.oracle = oracle
         self.gdb = gdb
-        self.differences = stack_compare.compare_process(dump, oracle, gdb)
+        self.differences = stack_compare.compare_process(dump, oracle, gdb, mappings)
 
     @property
     def faults(self):
@@ -71,11 +71,18 @@ class LiveCase(unittest.TestCase):
         self.assert_stopped(debuggee)
         oracle = _oracle.look(debuggee.pid) if with_oracle else None
         gdb = witnesses.gdb_stacks(debuggee.pid) if with_gdb else None
-        return Observation(dump, oracle, gdb)
+        return Observation(dump, oracle, gdb, processes.mappings(debuggee.pid))
+
+    def wait_until(self, holds, what, timeout=60.0):
+        """Waits for something that must come about, however slow the machine is."""
+        deadline = time.monotonic() + timeout
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, f"not within {timeout} s: {what}")
+            time.sleep(0.05)
 
     def assert_stopped(self, debuggee):
         """mixstack leaves a stopped process as it found it."""
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + 20  # a thread that was let run for an instant needs a processor to stop again
         while True:
             moving = {t: s for t, s in processes.thread_states(debuggee.pid).items() if s not in processes.STOPPED}
             if not moving:

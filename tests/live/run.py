@@ -95,7 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-k", action="append", default=[], help="only tests whose id contains this")
-    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     modules = [m.removesuffix(".py") for m in options.modules] or sorted(p.stem for p in HERE.glob("test_*.py"))

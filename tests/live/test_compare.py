@@ -85,9 +85,28 @@ class ManagedRules(unittest.TestCase):
         differences = process(self.stack, seen("runtime", 0x10, 0x180, frame_name="DebuggerU2MCatchHandlerFrame"))
         self.assertEqual({d.known for d in differences}, {compare.UNSEEN_BY_CLRMD})
 
+    def neighbours(self, *frames, mappings=((0x100, 0x200), (0x200, 0x300))):
+        """Differences on a thread that is being born, beside one whose stack lies above and ends at ip 0x40."""
+        born = ours(frame("native", 0x10, 0x120, "clone3"), tid=2)
+        oracle = {"threads": [{"osId": 1, "isAlive": True, "frames": [
+                                  self.first, self.second, seen("runtime", 0x40, 0x170, frame_name="Debugger")]},
+                              {"osId": 2, "isAlive": True, "frames": list(frames)}]}
+        return [d for d in compare.compare_process({"threads": [self.stack, born]}, oracle, mappings=mappings)
+                if d.tid == 2]
+
     def test_a_neighbours_frame_is_known(self):
-        differences = process(self.stack, self.first, self.second, seen("managed", 0x20, 0x7f0000000000, "A.B(Int32)"))
-        self.assertEqual([d.known for d in differences], [compare.NEIGHBOURS_FRAME])
+        for mappings, sp in ((((0x100, 0x200), (0x200, 0x300)), 0x260), (None, 0x7f0000000000)):
+            [difference] = self.neighbours(seen("managed", 0x40, sp), mappings=mappings)
+            self.assertEqual((difference.rule, difference.known), ("foreign", compare.NEIGHBOURS_FRAME))
+
+    def test_another_frame_elsewhere_is_a_fault(self):
+        self.assertEqual([d.known for d in self.neighbours(seen("managed", 0x41, 0x260))], [""])
+        two = (seen("managed", 0x40, 0x260), seen("managed", 0x41, 0x270))
+        self.assertEqual([d.known for d in self.neighbours(*two)], ["", ""])
+
+    def test_a_nameless_frame_on_the_threads_own_stack_is_a_fault(self):
+        [fault] = self.neighbours(seen("managed", 0x40, 0x160))
+        self.assertEqual((fault.rule, fault.known), ("missing", ""))
 
     def test_a_thread_that_is_not_dumped_is_a_fault(self):
         oracle = {"threads": [{"osId": 2, "isAlive": True, "frames": []}]}

@@ -18,9 +18,10 @@ import stack_compare
 START = ("System.Threading.Thread.StartCallback", "start_thread")
 
 
-def die(name, folder, coredump_filter, timeout=100):
+def die(name, folder, coredump_filter, timeout=100, **settings):
     """Lets a crash scenario die; (its core, the signal)."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("DOTNET_Dbg", "COMPlus_"))}
+    environment.update(settings)
 
     def limit():
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -148,6 +149,54 @@ class Crashes(LiveCase):
                 self.assertEqual(core_compare.compare_running(live, dump)[:5], [])
                 kinds = {frame["code_kind"] for thread in dump["threads"] for frame in thread["frames"]}
                 self.assertIn("signal_trampoline", kinds)
+
+
+class CreatedumpOfACrash(LiveCase):
+    """The runtime calls createdump out of its signal handler and waits: the thread's registers are those of the wait."""
+
+    timeout = 300
+
+    def setUp(self):
+        super().setUp()
+        obstacle = cores.kernel_obstacle()
+        if obstacle:
+            self.skipTest(obstacle)
+
+    def look(self, name):
+        """Two dumps of one crash: of createdump's core, and of the kernel's, which is written when the handler has
+        returned and the same instruction faults again: the same registers."""
+        with cores.folder() as folder:
+            made = folder / "by-createdump"
+            core, number = die(name, folder, 0x33, DOTNET_DbgEnableMiniDump="1", DOTNET_DbgMiniDumpType="4",
+                               DOTNET_DbgMiniDumpName=str(made))
+            self.assertEqual(number, signal.SIGSEGV)
+            text = mixstack_dump.run("dump", "--core", made, "--registers")[1]
+            return mixstack_dump.dump_core(made), mixstack_dump.dump_core(core), text
+
+    def crashed(self, dump):
+        crash = dump["process"]["crash"]
+        self.assertEqual(crash["signal"], signal.SIGSEGV)
+        return next(t for t in dump["threads"] if t["tid"] == crash["tid"])
+
+    def check(self, name, function):
+        made, kernels, text = self.look(name)
+        ours, truth = self.crashed(made), self.crashed(kernels)
+        self.assertEqual((ours["registers_from"], truth["registers_from"]), ("signal_frame", "thread"))
+        self.assertEqual(ours["registers"], truth["registers"])
+        self.assertEqual(truth["frames"][0]["ip"], truth["registers"]["rip"])
+        self.assertNotEqual(ours["frames"][0]["ip"], ours["registers"]["rip"])
+        at_fault = next(f for f in ours["frames"] if f["ip"] == ours["registers"]["rip"])
+        self.assertTrue(at_fault["is_interrupted"])
+        self.assertIn(function, (at_fault["name"], ours["frames"][ours["frames"].index(at_fault) + 1]["name"]))
+        self.assertIn("at the fault", text)
+        self.assertIn(f"rip {int(truth['registers']['rip'], 16):016x}", text)
+        self.assertNotIn("vector_registers", ours)
+
+    def test_fault_in_native_code(self):
+        self.check("crash_native_fault", "scen_fault")
+
+    def test_call_through_null(self):
+        self.check("crash_null_call", "scen_call")
 
 
 if __name__ == "__main__":

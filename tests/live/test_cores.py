@@ -21,6 +21,7 @@ OTHERWISE = {
     "crash_stack_overflow": "the runtime prints the stack for seconds before it aborts: see test_core_crashes",
     "crash_stack_overflow_main": "as above",
     "crash_stack_overflow_mixed": "as above",
+    "crash_stack_overflow_small": "as above",
 }
 FEWER = {"sleepers": ("60", "25")}
 
@@ -83,6 +84,24 @@ class LiveAndCore(LiveCase):
             core = mixstack_dump.dump_core(cores.createdump(debuggee.pid, folder / "core"), *wanted)
         self.assertEqual(sorted(t["tid"] for t in core["threads"]), tids)
         self.assert_identical(live, core)
+
+    def test_groups(self):
+        """--merge: threads in other calls of the same methods are other groups, of a process and of its core alike."""
+        for name in ("two_calls", "sleepers", "reverse_pinvoke", "shared_stubs"):
+            with self.subTest(name), make(name) as debuggee:
+                live, core = self.look_twice(debuggee, "--merge")
+                self.assertEqual(live["groups"], core["groups"])
+                threads = {t["tid"]: t for t in live["threads"]}
+                for group in live["groups"]:
+                    returns = {tuple(f["ip"] for f in threads[tid]["frames"] if f["kind"] == "managed"
+                                     and not f["is_interrupted"]) for tid in group["tids"]}
+                    self.assertEqual(len(returns), 1, group)
+                if name != "two_calls":
+                    continue
+                names = {tid: (t["managed"] or {}).get("name") or "" for tid, t in threads.items()}
+                groups = [sorted(names[tid] for tid in group["tids"]) for group in live["groups"]]
+                self.assertIn(["first0", "first1"], groups)
+                self.assertIn(["second0", "second1"], groups)
 
     def test_vfork(self):
         """createdump cannot stop such a process; the kernel can."""

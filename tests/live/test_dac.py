@@ -120,7 +120,8 @@ class EqualToClrMd(DacCase):
             self.assertEqual(runtime["provider"], "dac")
             oracle = harness._oracle.look(debuggee.pid)
             gdb = harness.witnesses.gdb_stacks(debuggee.pid)
-            faults = [d for d in stack_compare.compare_process(dump, oracle, gdb) if not d.known]
+            mappings = harness.processes.mappings(debuggee.pid)
+            faults = [d for d in stack_compare.compare_process(dump, oracle, gdb, mappings) if not d.known]
             self.assertEqual([str(f) for f in faults], [])
             registers = 0
             for thread in oracle["threads"]:
@@ -170,7 +171,8 @@ class Cores(DacCase):
                 dump = mixstack_dump.dump_core(core, "--provider", "dac")
                 [runtime] = dump["process"]["runtimes"]
                 self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"), runtime["missing"])
-                faults = [d for d in stack_compare.compare_process(dump, oracle, gdb) if not d.known]
+                mappings = harness.processes.mappings(debuggee.pid)
+                faults = [d for d in stack_compare.compare_process(dump, oracle, gdb, mappings) if not d.known]
                 self.assertEqual([str(f) for f in faults], [], kind)
                 core.unlink()
         self.assert_no_helper()

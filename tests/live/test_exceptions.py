@@ -2,6 +2,7 @@
 import re
 
 from harness import LiveCase
+import cores
 import debuggee_build
 import mixstack_dump
 import processes
@@ -211,6 +212,26 @@ class Exceptions(LiveCase):
         self.assertLess(len(lines), 60)
         self.assert_order(lines, "stack overflow", "abort", "more times the 2 frames above", "Program.Main", "_start")
         self.assertNotIn("stack cut", text)
+
+    def test_explicit_frames_of_an_overflow_lie_where_clrmd_has_them(self):
+        """The newest lies on the stack of the handler, the others at the far end of the thread's own."""
+        with (cores.folder() as folder,
+              cores.scenario("crash_stack_overflow_small", where=folder, environment=HOLD) as debuggee):
+            seen = self.observe(debuggee, options=("--frames",), with_gdb=False)
+            dumps = [seen.dump]
+            if not cores.kernel_obstacle():
+                dumps.append(mixstack_dump.dump_core(cores.kernel_core(debuggee, folder), "--frames"))
+        tid = seen.thread("crash")["tid"]
+        theirs = next(t["frames"] for t in seen.oracle["threads"] if t["osId"] == tid)
+        wanted = [(f["sp"], f["method"] or f"[{f['frameName']}]") for f in theirs]
+        self.assertEqual(wanted[0][1], "[FaultingExceptionFrame]")
+        self.assertEqual(wanted[-1][1], "[DebuggerU2MCatchHandlerFrame]")
+        for dump in dumps:
+            frames = next(t["frames"] for t in dump["threads"] if t["tid"] == tid)
+            ours = [(f["sp"], f["name"] if f["code_kind"] == "runtime_frame" else f["raw_name"])
+                    for f in frames if f["code_kind"] in ("managed", "runtime_frame")]
+            self.assertTrue(ours == wanted, (ours[:3], ours[-3:], len(ours), len(wanted)))
+            self.assertEqual(frames[0]["code_kind"], "native")
 
     def test_overflowing_frames_are_clrmds(self):
         with processes.scenario("crash_stack_overflow", environment=HOLD) as debuggee:

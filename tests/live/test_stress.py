@@ -1,14 +1,18 @@
 """Short forms of tests/stress: the target survives kills of mixstack, and no dump under churn shows a wrong frame as sure."""
 import os
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "stress"))
 
 from harness import LiveCase
 import churn
+import debuggee_build
 import dumps
 import grammar
+import mixstack_dump
+import processes
 import sigkill
 
 _DUMPS = int(os.environ.get("MIXSTACK_STRESS", "200"))
@@ -42,6 +46,30 @@ class Churn(LiveCase):
 
     def test_nor_with_code_compiled_all_the_time(self):
         self.dump_under("no-precompiled-code")
+
+
+class FreedNames(LiveCase):
+    """Dynamic methods are made and freed all the while: what lies where a name was is not shown as one."""
+
+    timeout = 300
+    NAME = re.compile(r"[mgxk]_[0-9a-f]+_[0-9]+\(")  # as Churn calls its own
+    MARKS = ("freed while named", "may have been freed while named")
+
+    def test_what_is_no_name_is_not_shown_as_one(self):
+        dynamic, wrong = 0, []
+        with processes.Debuggee([debuggee_build.CHURN, 14, 10, 30, 3], {"DOTNET_GCgen0size": "0x20000"}) as program:
+            for _ in range(_DUMPS * 2):
+                for thread in mixstack_dump.dump(program.pid)["threads"]:
+                    for frame in thread["frames"]:
+                        if not frame["name"].endswith(" [dynamic]"):
+                            continue
+                        dynamic += 1
+                        is_text = all(c.isprintable() for c in frame["name"] + frame["raw_name"]) and "\\" not in frame["name"]
+                        is_right = self.NAME.match(frame["name"]) or frame["note"] in self.MARKS
+                        if not is_text or not is_right:
+                            wrong.append((frame["name"], frame["raw_name"], frame["note"]))
+        self.assertGreater(dynamic, _DUMPS)
+        self.assertEqual(wrong, [])
 
 
 class Grammar(LiveCase):

@@ -14,7 +14,7 @@ NOT_IN_A_CORE = {
 OF_SYMBOL_FILES = ("name", "raw_name", "named", "symbol_offset")
 # The runtime's own thread that compiles in the background comes, works and goes as it likes.
 # The thread that got the signal shows its registers, and our own stop before it made the kernel restart what slept.
-OF_THE_END = [r"thread\.(vector_)?registers", r"thread\.syscall(\..*)?"]
+OF_THE_END = [r"thread\.(vector_)?registers(_from)?", r"thread\.syscall(\..*)?"]
 BUSY = (".NET Tiered Com",)
 PROCESS = ("pid", "arch", "executable", "thread_count", "runtimes")
 

@@ -56,7 +56,7 @@ def gcore(pid, path):
 
 def _tool(command, result):
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
+                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300)
     if not os.path.exists(result):
         raise CoreError(f"{command[0]} wrote no core: {done.stdout[-800:]}")
     return result
@@ -95,7 +95,7 @@ def allow(pid, coredump_filter=0x33):
     pathlib.Path(f"/proc/{pid}/coredump_filter").write_text(hex(coredump_filter))
 
 
-def find_kernel_core(pid, where, timeout=30.0):
+def find_kernel_core(pid, where, timeout=120.0):
     """The core of a process that died with `where` as its working directory, moved there. Its writer has ended: the
     kernel reaps a process after its core."""
     pattern = PATTERN.read_text().strip()

@@ -15,10 +15,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace mixstack::test {
 
 /// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO` and waits for its READY line. Ends it at the end.
+/// A scenario that dies is held where its runtime calls abort (libholdabort.so).
 class DotnetProcess {
  public:
   explicit DotnetProcess(const std::string& scenario) {
@@ -32,7 +34,12 @@ class DotnetProcess {
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     std::string name = "dotnet", path = dll, which = scenario;
     char* arguments[] = {name.data(), path.data(), which.data(), nullptr};
-    if (::posix_spawnp(&pid_, "dotnet", &actions, nullptr, arguments, environ) != 0) pid_ = -1;
+    std::string preload = "LD_PRELOAD=" + std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/native/libholdabort.so";
+    std::vector<char*> environment;
+    if (scenario.starts_with("crash_")) environment.push_back(preload.data());
+    for (char** variable = environ; *variable != nullptr; variable++) environment.push_back(*variable);
+    environment.push_back(nullptr);
+    if (::posix_spawnp(&pid_, "dotnet", &actions, nullptr, arguments, environment.data()) != 0) pid_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     ::close(in[0]);
     ::close(out[1]);

@@ -32,10 +32,16 @@ def thread_states(pid):
     return states
 
 
+def mappings(pid):
+    """(begin, end) of each mapping."""
+    lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return [tuple(int(part, 16) for part in line.split(None, 1)[0].split("-")) for line in lines]
+
+
 class Debuggee:
     """A process under test. Use as a context manager: it is killed and reaped on the way out, stopped or not."""
 
-    def __init__(self, command, environment=None, ready_timeout=30.0, cwd=None):
+    def __init__(self, command, environment=None, ready_timeout=90.0, cwd=None):
         merged = dict(os.environ)
         # Settings of the caller's shell must not decide what the scenario is.
         for name in list(merged):
@@ -48,7 +54,7 @@ class Debuggee:
         self._buffer = b""
         self.pid = self._process.pid
         try:
-            line = self.read_line(ready_timeout)
+            line = self.read_line(ready_timeout)  # a scenario itself waits a minute for its threads
             if not line.startswith("READY "):
                 raise ProcessError(f"{self.command} said {line!r} instead of READY")
         except BaseException:
@@ -61,7 +67,7 @@ class Debuggee:
     def __exit__(self, *_):
         self.end()
 
-    def read_line(self, timeout=10.0):
+    def read_line(self, timeout=60.0):
         """The next line of standard output."""
         deadline = time.monotonic() + timeout
         stream = self._process.stdout.fileno()
@@ -76,13 +82,13 @@ class Debuggee:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode()
 
-    def ask(self, question, timeout=10.0):
+    def ask(self, question, timeout=60.0):
         """Sends one line, returns the answer line."""
         self._process.stdin.write(question.encode() + b"\n")
         self._process.stdin.flush()
         return self.read_line(timeout)
 
-    def stop(self, timeout=10.0, excused=()):
+    def stop(self, timeout=60.0, excused=()):
         """Stops the whole group and waits until every thread (but the excused tids) stands in state T or t."""
         os.kill(self.pid, signal.SIGSTOP)
         deadline = time.monotonic() + timeout

@@ -3,6 +3,7 @@
 Every rule answers with Difference objects. A difference that is a documented oddity of .NET or of a witness carries
 its name in `known`; the rest are faults. Tests assert both: no faults, and that an oddity does show where it should.
 """
+import bisect
 import dataclasses
 
 from method_names import canonical
@@ -63,10 +64,28 @@ def _stack_range(ours):
     return (min(places), max(places)) if places else (0, 0)
 
 
-def _belongs(witness, stack_range, slack=4 << 20):
-    """Whether ClrMD's frame can lie on this thread's stack at all."""
-    low, high = stack_range
-    return low - slack <= number(witness["sp"]) <= high + slack
+def _own_stacks(our_frames, mappings, slack=4 << 20):
+    """(begin, end) of the thread's stacks: the mappings that hold frames of ours. Where the mappings are not known
+    (a core), what is within reach of the frames."""
+    if mappings is None:
+        low, high = _stack_range(our_frames)
+        return [(low - slack, high + slack + 1)]
+    places = sorted(number(frame["sp"]) for frame in our_frames)
+    return [(begin, end) for begin, end in mappings
+            if bisect.bisect_left(places, begin) < bisect.bisect_left(places, end)]
+
+
+def _belongs(witness, stacks):
+    """Whether ClrMD's frame can lie on this thread's stacks at all."""
+    return any(begin <= number(witness["sp"]) < end for begin, end in stacks)
+
+
+def _is_a_neighbours(witness_frames, last_of_others):
+    """Whether ClrMD's answer for a thread is what it said last of one it looked at before. Of a thread that has no
+    Frame (it is being born, or was in managed code once) it prints the register context it used last: one entry, with
+    the instruction pointer where an earlier thread's stack ended, on that one's stack, and without a method if that
+    was native code."""
+    return len(witness_frames) == 1 and number(witness_frames[0]["ip"]) in last_of_others
 
 
 def _address_rule(tid, previous, witness, ours):
@@ -116,14 +135,16 @@ def _pairs(witness_frames):
         previous = frame
 
 
-def compare_managed(tid, witness_frames, our_frames):
-    """Every managed frame of ClrMD is in ours: same order, ip, sp and method."""
+def compare_managed(tid, witness_frames, our_frames, last_of_others=frozenset(), mappings=None):
+    """Every managed frame of ClrMD is in ours: same order, ip, sp and method. `last_of_others`: instruction pointers at
+    which ClrMD's stacks of the threads before this one end."""
     ours = [frame for frame in our_frames if is_managed(frame)]
     differences, position, matched = [], 0, 0
-    stack_range = _stack_range(our_frames)
+    stacks = _own_stacks(our_frames, mappings)
     for previous, witness in _pairs(witness_frames):
-        if not _belongs(witness, stack_range):
-            differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", NEIGHBOURS_FRAME))
+        if not _belongs(witness, stacks):
+            known = NEIGHBOURS_FRAME if _is_a_neighbours(witness_frames, last_of_others) else ""
+            differences.append(Difference(tid, "foreign", f"not on this stack: {_label(witness)}", known))
             continue
         found, moved = _find(ours, position, previous, witness)
         if found < 0:
@@ -228,10 +249,10 @@ def compare_end(thread):
     return []
 
 
-def compare_process(dump, oracle, gdb=None):
-    """All rules over all threads."""
+def compare_process(dump, oracle, gdb=None, mappings=None):
+    """All rules over all threads. `mappings`: (begin, end) of the process's mappings while it stood."""
     ours = {thread["tid"]: thread for thread in dump["threads"]}
-    differences, resumed = [], {}
+    differences, resumed, last = [], {}, set()
     for witness in oracle["threads"] if oracle else []:
         tid = witness["osId"]
         resumed[tid] = checkpoints(witness["frames"])
@@ -240,7 +261,8 @@ def compare_process(dump, oracle, gdb=None):
         if tid not in ours:
             differences.append(Difference(tid, "thread", "not in the dump"))
             continue
-        differences.extend(compare_managed(tid, witness["frames"], ours[tid]["frames"]))
+        differences.extend(compare_managed(tid, witness["frames"], ours[tid]["frames"], last, mappings))
+        last.update(number(frame["ip"]) for frame in witness["frames"][-1:])
     for tid, stack in (gdb or {}).items():
         if tid not in ours:
             differences.append(Difference(tid, "thread", "gdb sees it, the dump does not"))

@@ -27,7 +27,7 @@ class Oracle:
             self._process.stdout.close()
             self._process = None
 
-    def look(self, pid, timeout=60.0):
+    def look(self, pid, timeout=180.0):
         """The managed stacks of `pid`, or of "core FILE", as the oracle prints them."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen([debuggee_build.ORACLE, "--serve"], stdin=subprocess.PIPE,
@@ -63,12 +63,12 @@ def context_registers(frame):
 _GDB_SCRIPT = pathlib.Path(__file__).with_name("gdb_stacks.py")
 
 
-def gdb_stacks(pid, limit=256, timeout=60.0):
+def gdb_stacks(pid, limit=256, timeout=180.0):
     """The stacks of a process, see _gdb_stacks."""
     return _gdb_stacks(["-p", str(pid)], ["-ex", "detach"], limit, timeout)
 
 
-def gdb_core_stacks(executable, core, limit=256, timeout=60.0):
+def gdb_core_stacks(executable, core, limit=256, timeout=180.0):
     """The stacks in a core, see _gdb_stacks."""
     return _gdb_stacks([str(executable), str(core)], [], limit, timeout)
 

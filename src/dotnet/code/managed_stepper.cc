@@ -1,5 +1,6 @@
 #include "dotnet/code/managed_stepper.h"
 
+#include "dotnet/code/stub_target.h"
 #include "unwind/apply.h"
 
 namespace mixstack::dotnet {
@@ -32,6 +33,8 @@ StepOutcome ManagedStepper::step(walk::Cursor& cursor, const walk::ThreadInput& 
     return outcome;
   }
   outcome.trust = (*rule)->trust;
+  if (!caller->is_end_of_stack && !thread.checkpoints.empty())
+    outcome.stub_target = stub_target(code_, cursor.frame, cursor.registers.sp(), thread.checkpoints);
   outcome.caller_interrupted = (*rule)->is_signal_frame;
   outcome.status = caller->is_end_of_stack ? StepStatus::end_of_stack : StepStatus::caller;
   return outcome;

@@ -2,6 +2,7 @@
 #include "dotnet/code/stack_walk.h"
 
 #include "arch/context.h"
+#include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/method_check.h"
 #include "unwind/apply.h"
 
@@ -35,11 +36,12 @@ bool StackWalkContract::Walk::next() {
   return start();
 }
 
-// The list of Frames is read one by one, so that a walk that ends early reads little. Frames must ascend.
+// The list of Frames is read one by one, so that a walk that ends early reads little. Frames must ascend; the newest
+// (`above` is 0) may be the one that was made on another stack.
 static Result<FrameRecord> read_next(const RuntimeMemory& memory, Address at, Address above,
                                      const AddressRange& stack) {
   if (at == memory.all_ones()) return FrameRecord{};
-  const bool inside = stack.empty() || stack.contains(at);
+  const bool inside = stack.empty() || stack.contains(at) || (above == 0 && is_handlers_frame(memory, at));
   if (at <= above || at % memory.pointer_size() != 0 || !inside) return fail(ErrorCode::malformed, at);
   return read_frame(memory, at);
 }
@@ -56,7 +58,10 @@ void StackWalkContract::Walk::pop_frame() {
   const auto& memory = owner_->memory_;
   if (at_.frame.address == 0) return;
   auto next = memory.pointer(at_.frame.address, memory.layouts().frame.next);
-  auto record = next ? read_next(memory, *next, at_.frame.address, bounds_) : fail(next.error());
+  // Whatever lies on the thread's own stack follows the Frame of another stack: 1, for that one is the newest no more.
+  const bool own = bounds_.empty() || bounds_.contains(at_.frame.address);
+  const Address above = own ? at_.frame.address : 1;
+  auto record = next ? read_next(memory, *next, above, bounds_) : fail(next.error());
   at_.frame = record.value_or(FrameRecord{});
   if (!record) error_ = record.error();
 }

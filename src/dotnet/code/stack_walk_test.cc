@@ -42,14 +42,19 @@ struct Process {
   }
   static constexpr Address kFrameSize = 80;
   void put_software_exception(Address at, Address pc, Address sp, Address next = ~Address{0}) {
-    t.put_frame(at, FrameType::software_exception, next);
+    put_exception(at, FrameType::software_exception, t.layouts.software_exception_frame.target_context.offset, pc, sp,
+                  next);
+  }
+  void put_exception(Address at, FrameType type, std::uint32_t context_at, Address pc, Address sp, Address next) {
+    t.put_frame(at, type, next);
     Registers r(Arch::x86_64);
     for (unsigned i = 0; i < x86_64_reg::count; i++) r.set(i, 0x2000 + i);
     r.set_pc(pc);
     r.set_sp(sp);
     std::vector<std::byte> context(arch::context_layout(Arch::x86_64)->size);
     ASSERT_TRUE(arch::encode_context(r, context));
-    t.memory.put_bytes(at + t.layouts.software_exception_frame.target_context.offset, context);
+    t.memory.map(at + context_at, context.size());
+    t.memory.put_bytes(at + context_at, context);
   }
   void put_inlined_call(Address at, Address pc, Address sp, Address fp, Address next = ~Address{0}) {
     const auto& l = t.layouts.inlined_call_frame;
@@ -225,6 +230,39 @@ TEST(StackWalk, ReportsTheInteropMethodOfAStub) {
   EXPECT_EQ(all[2].method, stub_method);
   m.put_u32(stub_method + l.stored_sig_method_desc.extended_flags.offset, 0x19001);  // a delegate's stub
   EXPECT_EQ(p.walk()[1].method, 0u);
+}
+
+// A stack overflow is handled on a stack of its own, above or below; the FaultingExceptionFrame lies there.
+TEST(StackWalk, GoesOnFromTheHandlersStackOfAnOverflow) {
+  for (const Address handlers : {kStack - 0x100000, kStackEnd + 0x100000}) {
+    Process p;
+    constexpr Address b = kStack + 0x4000, c = b + Process::kFrameSize, other = c + 0x100;
+    const auto context = p.t.layouts.faulting_exception_frame.target_context.offset;
+    const Address fault = handlers + 0x400;
+    p.stand_at(kNative, handlers + 0x100);
+    p.thread.frame = fault;
+    p.put_exception(fault, FrameType::faulting_exception, context, kFoo + 0x50, b, other);
+    p.put_inlined_call(other, kMain + 0x60, other, 0xfffe);
+    p.put_return(b, kBar + 0x20);
+    p.put_return(c, kNative + 8);
+    p.put_return(other, 0);
+    const auto all = p.walk();
+    ASSERT_GE(all.size(), 6u) << std::hex << handlers;
+    EXPECT_EQ(all[0], (Process::Element{S::frame, kNative, handlers + 0x100, fault, 0}));
+    EXPECT_EQ(all[1], (Process::Element{S::frameless, kFoo + 0x50, b, 0, kFoo & 0xffff}));
+    EXPECT_EQ(all[2].pc, kBar + 0x20);
+    EXPECT_EQ(all[3], (Process::Element{S::frame, kNative + 8, c + Process::kFrameSize, other, all[3].method}));
+    EXPECT_EQ(all.back().pc, 0u);
+    // No other Frame may lie elsewhere, nor this one behind another.
+    p.t.put_frame(fault, FrameType::debugger_exit, other);
+    Error error;
+    EXPECT_EQ(p.walk(&error).size(), 0u);
+    EXPECT_EQ(error.code, ErrorCode::malformed);
+    p.put_inlined_call(other, kMain + 0x60, other, 0xfffe, fault);
+    p.thread.frame = other;
+    (void)p.walk(&error);
+    EXPECT_EQ(error.code, ErrorCode::malformed);
+  }
 }
 
 TEST(StackWalk, FollowsTheTrueReturnAddressOfAHijackedFrame) {

@@ -63,6 +63,16 @@ void append_escaped(std::string& out, std::uint32_t c) {
 
 }  // namespace
 
+bool is_plain_text(std::string_view text) {
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    const Decoded d = decode(text);
+    if (d.size == 0 || is_harmful(d.code)) return false;
+    text.remove_prefix(d.size);
+  }
+  return true;
+}
+
 std::string printable(std::string_view text, bool was_cut) {
   bool plain = true;
   for (const char c : text) plain &= c >= 0x20 && c < 0x7f;

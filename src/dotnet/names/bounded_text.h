@@ -41,6 +41,9 @@ class BoundedText {
   bool is_cut_ = false;
 };
 
+/// Whether bytes are text of which `printable` would escape nothing: not empty, UTF-8, without control characters.
+[[nodiscard]] bool is_plain_text(std::string_view text);
+
 /// Replaces control characters, line and paragraph separators and bidirectional overrides by \n, \t, \xNN or \u{NNNN},
 /// and bytes that are no valid UTF-8 by \xNN. A sequence cut short by the end of the text is dropped when `was_cut`.
 [[nodiscard]] std::string printable(std::string_view text, bool was_cut = false);

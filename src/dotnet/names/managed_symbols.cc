@@ -31,6 +31,9 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   info.module = (*name)->module;
   info.module_path = (*name)->module_path;
   if ((*name)->freed_while_named) info.note = "freed while named";
+  if (frame.stub_target == 0 || !(*name)->is_il_stub) return info;
+  const std::string stub = "[stub: " + (*name)->stub_kind + "]";  // the next line may drop the name
+  if (const std::string target = target_name(frame.stub_target); !target.empty()) info.name = stub + " -> " + target;
   return info;
 }
 

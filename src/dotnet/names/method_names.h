@@ -21,6 +21,7 @@ struct MethodName {
   Address method_table = 0;
   bool is_dynamic = false;  ///< lightweight (DynamicMethod), IL stub, or of an emitted assembly
   bool is_il_stub = false;
+  std::string stub_kind;           ///< of an IL stub: "P/Invoke", "unboxing"
   bool is_collectible = false;     ///< its assembly can be unloaded
   bool freed_while_named = false;  ///< changed between first and last look: the name is of what was there before
 };

@@ -116,22 +116,41 @@ TEST_F(MethodNamesTest, ArrayMethods) {
 TEST_F(MethodNamesTest, DynamicMethods) {
   const auto signature = bytes_of({0x00, 1, 0x01, 0x0e});
   ByteWriter rest;
-  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x4000).u64(runtime_.text("odd\nname")).u64(0);
+  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x4000).u64(runtime_.text("<odd> näme")).u64(0);
   EXPECT_EQ(both(runtime_.method_desc(plain_, 0, 7, rest)),
-            "DynamicClass.odd\\nname(System.String) | odd\\nname(string) [dynamic]");
+            "DynamicClass.<odd> näme(System.String) | <odd> näme(string) [dynamic]");
 }
 
-TEST_F(MethodNamesTest, StubsNameTheirTargetWhenTheResolverProvesItself) {
+TEST_F(MethodNamesTest, BytesThatAreNoNameAreNotPrintedAsOne) {
+  const auto signature = bytes_of({0x00, 1, 0x01, 0x0e});
+  for (const std::string_view bytes : {"", "\x07", "odd\nname", "a\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xc0\x80",
+                                       "\x90\xd7\x55", "ok\xff", "\xed\xa0\x80"}) {
+    ByteWriter rest;
+    rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x4000).u64(runtime_.text(std::string(bytes))).u64(0);
+    EXPECT_EQ(names().describe(runtime_.method_desc(plain_, 0, 7, rest)).error().code, ErrorCode::malformed) << bytes;
+  }
+}
+
+TEST_F(MethodNamesTest, OnlyStubsOfOneMethodNameTheOneTheyWereMadeFor) {
   const auto signature = bytes_of({0x00, 0, 0x01});
-  const Address target = runtime_.method_desc(plain_, 1), resolver = runtime_.place(), chunk = runtime_.place();
-  ByteWriter rest;
-  rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x8001).u64(runtime_.text("IL_STUB_PInvoke"));
-  rest.u64(resolver);
-  FakeRuntime::write_method_desc(runtime_.memory, chunk, plain_, 0, 7, rest);
-  runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(chunk + 24).u64(target).bytes);
-  EXPECT_EQ(both(chunk + 24), "ILStubClass.IL_STUB_PInvoke() | [stub: P/Invoke] -> Ns.Plain.Run(out int)");
-  runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(chunk).u64(target).bytes);
-  EXPECT_EQ(both(chunk + 24), "ILStubClass.IL_STUB_PInvoke() | [stub: P/Invoke]()");
+  const Address target = runtime_.method_desc(plain_, 1), resolver = runtime_.place();
+  const auto stub = [&](std::string_view name) {
+    const Address chunk = runtime_.place();
+    ByteWriter rest;
+    rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x8001).u64(runtime_.text(std::string(name)));
+    rest.u64(resolver);
+    FakeRuntime::write_method_desc(runtime_.memory, chunk, plain_, 0, 7, rest);
+    runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(chunk + 24).u64(target).bytes);
+    return chunk + 24;
+  };
+  EXPECT_EQ(both(stub("IL_STUB_UnboxingStub")),
+            "ILStubClass.IL_STUB_UnboxingStub() | [stub: unboxing] -> Ns.Plain.Run(out int)");
+  // Shared by all methods with the same signature.
+  EXPECT_EQ(both(stub("IL_STUB_PInvoke")), "ILStubClass.IL_STUB_PInvoke() | [stub: P/Invoke]()");
+  EXPECT_EQ(both(stub("IL_STUB_ReversePInvoke")), "ILStubClass.IL_STUB_ReversePInvoke() | [stub: reverse P/Invoke]()");
+  const Address unproved = stub("IL_STUB_UnboxingStub");  // a resolver that is not the stub's own
+  runtime_.memory.add(resolver, ByteWriter().u64(1).u64(1).u64(unproved - 24).u64(target).bytes);
+  EXPECT_EQ(both(unproved), "ILStubClass.IL_STUB_UnboxingStub() | [stub: unboxing]()");
 }
 
 TEST_F(MethodNamesTest, ContradictionsAreRefused) {

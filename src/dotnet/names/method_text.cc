@@ -1,5 +1,6 @@
 #include "dotnet/names/method_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <vector>
@@ -53,6 +54,15 @@ std::string_view stub_kind(std::string_view name) {
   for (const Kind& k : kKinds)
     if (k.name == name) return k.text;
   return name.starts_with("IL_STUB_") ? name.substr(8) : name;
+}
+
+/// Stubs between managed and native code are shared by all methods with the same signature and keep the target they
+/// were first made for (SF_IsSharedStub, src/coreclr/vm/dllimport.h); these are made for one method each.
+bool is_of_one_method(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOwn{"IL_STUB_UnboxingStub", "IL_STUB_InstantiatingStub",
+                                                 "IL_STUB_StoreTailCallArgs", "IL_STUB_CallTailCallTarget",
+                                                 "IL_STUB_bVirtualStaticMethodDispatch"};
+  return std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end();
 }
 
 }  // namespace
@@ -156,7 +166,7 @@ void MethodText::append_parameters(BoundedText& text, const MethodSignature& sig
 void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, const MethodTableFacts& type,
                              std::string_view own, const MethodSignature& signature) {
   text << "[stub: " << stub_kind(own) << ']';
-  if (facts.stub_target != 0 && facts.stub_target != facts.address) {
+  if (is_of_one_method(own) && facts.stub_target != 0 && facts.stub_target != facts.address) {
     const auto target = read_method_desc(memory_, facts.stub_target);
     if (target && target->kind != MethodClass::dynamic) {
       MethodText inner(memory_, modules_, types_, options_);  // the tree here is in use
@@ -177,7 +187,13 @@ void MethodText::append_stub(BoundedText& text, const MethodDescFacts& facts, co
   append_parameters(text, signature);
 }
 
-MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFacts& type, const ModuleFacts& module) {
+Result<MethodName> MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFacts& type,
+                                       const ModuleFacts& module) {
+  const auto own = memory_.reader().read_cstring(facts.name, kMaxDynamicName);
+  if (!own) return fail(own.error());
+  // The name lies on the C++ heap and is freed before its MethodDesc changes (LCGMethodResolver::Destroy), so looking
+  // again does not tell: whoever calls a method "\x07" gets it back without a name.
+  if (!is_plain_text(*own)) return fail(ErrorCode::malformed, facts.name);
   MethodName name = nameless(facts, module);
   name.token = 0;
   name.module.clear();
@@ -186,15 +202,15 @@ MethodName MethodText::dynamic(const MethodDescFacts& facts, const MethodTableFa
   name.is_il_stub = facts.is_il_stub();
   MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
   context.class_arguments = types_.class_arguments(tree_, type);  // stubs of delegates: the delegate's own
-  const std::string own = memory_.reader().read_cstring(facts.name, kMaxDynamicName).value_or("?");
   const MethodSignature signature = stored_signature(facts, context);
   BoundedText raw(options_.max_name), text(options_.max_name);
-  raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << own;
+  raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << *own;
   append_raw_parameters(raw, tree_, signature);
   if (name.is_il_stub) {
-    append_stub(text, facts, type, own, signature);
+    name.stub_kind = printable(stub_kind(*own));
+    append_stub(text, facts, type, *own, signature);
   } else {
-    text << own;
+    text << *own;
     append_parameters(text, signature);
     text << " [dynamic]";
   }

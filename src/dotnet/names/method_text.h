@@ -29,8 +29,9 @@ class MethodText {
  private:
   [[nodiscard]] Result<MethodName> ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
                                             const ModuleFacts& module);
-  [[nodiscard]] MethodName dynamic(const MethodDescFacts& facts, const MethodTableFacts& type,
-                                   const ModuleFacts& module);
+  /// `malformed` where the bytes at the name are none: empty, no UTF-8, or with control characters.
+  [[nodiscard]] Result<MethodName> dynamic(const MethodDescFacts& facts, const MethodTableFacts& type,
+                                           const ModuleFacts& module);
   [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);
   [[nodiscard]] MethodName nameless(const MethodDescFacts& facts, const ModuleFacts& module) const;
   [[nodiscard]] static MethodName by_token(MethodName name);

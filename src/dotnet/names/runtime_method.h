@@ -28,7 +28,7 @@ struct MethodDescFacts {
   std::uint32_t signature_size = 0;
   std::uint32_t extended_flags = 0;
   Address name = 0;
-  Address stub_target = 0;  ///< method an IL stub was made for; 0: none or not known
+  Address stub_target = 0;  ///< method an IL stub was first made for; 0: none or not known
 
   /// DynamicMethodDesc::FlagIsLCGMethod and FlagIsILStub.
   [[nodiscard]] bool is_lightweight() const { return (extended_flags & 0x4000) != 0; }

@@ -54,6 +54,10 @@ internal static class Crashes
     [Scenario("crash_stack_overflow")]
     private static void StackOverflow() => Crash(() => Ping(1));
 
+    // Few enough frames for a witness that needs milliseconds for each.
+    [Scenario("crash_stack_overflow_small")]
+    private static void SmallStackOverflow() => Crash(() => Ping(1), 128 * 1024);
+
     [Scenario("crash_stack_overflow_main")]
     private static void StackOverflowOnMain()
     {

@@ -29,6 +29,28 @@ internal static unsafe class Threads
         }
     }
 
+    // Four threads in the same methods, two in the one call and two in the other.
+    [Scenario("two_calls")]
+    private static void TwoCalls()
+    {
+        foreach (string name in (string[])["first0", "first1", "second0", "second1"])
+        {
+            Scene.Actor(name, () => OneOfTwo(name.StartsWith('f')));
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void OneOfTwo(bool first)
+    {
+        if (first)
+        {
+            Scene.Park();
+            s_churned++;
+        }
+        Scene.Park();
+        s_churned--;
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int Even(int n)
     {

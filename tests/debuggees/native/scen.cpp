@@ -47,6 +47,17 @@ void blocking_handler(int) {
 
 void counting_handler(int) { signals_got.fetch_add(1); }
 
+// Inlined: the function that was called from managed code is to stand next to it on the stack.
+inline int stay_or_return(const char* text) {
+  if (keep(text)[0] == 's') scen_block();
+  return keep(text)[0];
+}
+
+inline int call_or_block(const char* text, scen_callback callback) {
+  if (callback == nullptr) scen_block();
+  return keep(callback(const_cast<char*>(text)));
+}
+
 void* native_thread_main(void* argument) {
   scen_native_deep(static_cast<int>(reinterpret_cast<long>(argument)));
   return nullptr;
@@ -83,6 +94,20 @@ int scen_block_value(int value) {
 int scen_block_string(const char* text) {
   scen_block();
   return keep(text)[0];
+}
+
+int scen_open_door(const char* text) { return stay_or_return(text); }
+int scen_launch_missile(const char* text) { return stay_or_return(text) + 1; }
+int scen_feed_cat(const char* text) { return stay_or_return(text) + 2; }
+
+int scen_ring(const char* text, scen_callback callback) { return call_or_block(text, callback); }
+int scen_knock(const char* text, scen_callback callback) { return call_or_block(text, callback) + 1; }
+int scen_enter(const char* text, scen_callback callback) { return call_or_block(text, callback) + 2; }
+
+int scen_reset(void* statement) { return keep(statement) != nullptr; }
+int scen_step(void* statement) {
+  scen_block();
+  return keep(statement) != nullptr;
 }
 
 int scen_block_struct(const ScenStrings* strings) {

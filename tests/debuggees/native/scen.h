@@ -16,6 +16,16 @@ int scen_in_place();
 void scen_block();
 int scen_block_value(int value);
 int scen_block_string(const char* text);
+// Functions of equal signatures. A text that begins with 's' makes the first three block.
+int scen_open_door(const char* text);
+int scen_launch_missile(const char* text);
+int scen_feed_cat(const char* text);
+// Call back, or block without a callback.
+int scen_ring(const char* text, scen_callback callback);
+int scen_knock(const char* text, scen_callback callback);
+int scen_enter(const char* text, scen_callback callback);
+int scen_reset(void* statement);
+int scen_step(void* statement);
 int scen_block_struct(const ScenStrings* strings);
 int scen_block_errno();
 // Prints READY itself, from native code, when so many have counted themselves in place; then blocks.

@@ -23,8 +23,7 @@ Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address) {
 // A stack overflow is handled on a stack of its own (EEPolicy::HandleFatalStackOverflow in
 // src/coreclr/vm/eepolicy.cpp): the newest Frame lies there, a FaultingExceptionFrame with the registers at the
 // overflow.
-static bool is_handlers_frame(const RuntimeMemory& memory, const FrameChain& chain, Address at) {
-  if (!chain.frames.empty()) return false;
+bool is_handlers_frame(const RuntimeMemory& memory, Address at) {
   const auto frame = read_frame(memory, at);
   return frame && frame->type == FrameType::faulting_exception;
 }
@@ -34,7 +33,8 @@ FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const Ad
   Address at = first, above = 0;
   while (at != memory.all_ones()) {
     const bool inside = stack.empty() || stack.contains(at);
-    if (at % memory.pointer_size() != 0 || at <= above || (!inside && !is_handlers_frame(memory, chain, at))) {
+    if (at % memory.pointer_size() != 0 || at <= above ||
+        (!inside && (!chain.frames.empty() || !is_handlers_frame(memory, at)))) {
       chain.error = {ErrorCode::malformed, 0, at};
       break;
     }

@@ -27,6 +27,10 @@ inline constexpr std::size_t kMaxFrames = 1u << 18;
 /// before an error are right.
 [[nodiscard]] FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack);
 
+/// Whether the Frame at `at`, which lies outside its thread's stack, may be the newest one all the same: it was made on
+/// the stack on which a stack overflow is handled.
+[[nodiscard]] bool is_handlers_frame(const RuntimeMemory& memory, Address at);
+
 /// The record of a Frame at a known address.
 [[nodiscard]] Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address);
 
