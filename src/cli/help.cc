@@ -71,6 +71,7 @@ How managed frames are found:
 
 Limits:
       --max-frames N       at most N frames a thread (65536)
+      --frame-budget N     about N frames of all threads together (2097152)
       --stop-timeout TIME  give up on threads that do not stop in this time
                            (20ms); the others run on all the same
 

@@ -37,7 +37,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
     : capture_(capture),
       entry_point_(target.info().entry_point),
       overlay_(capture, &live),
-      only_copied_(capture, capture.frozen),
+      only_copied_(capture, capture.frozen == &target.memory() ? &live : capture.frozen),
       runtimes_(runtimes),
       regions_(regions),
       native_(modules, capture.arch, capture.pac_mask),
@@ -133,7 +133,7 @@ walk::ThreadInput CaptureWalk::input_for(const ThreadCapture& thread) const {
   return input;
 }
 
-ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
+ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_frames) {
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
@@ -152,11 +152,13 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   }
   if (const Owner owner = owner_of(thread); owner.thread != nullptr) {
     dump.managed = owner.runtime->facts(*owner.thread);
-    dump.trace = walk_managed(thread, *owner.runtime, *owner.thread);
+    dump.trace = walk_managed(thread, most_frames, *owner.runtime, *owner.thread);
     judge_stop(dump.trace);
     return dump;
   }
-  dump.trace = walker_->walk(input_for(thread));
+  walk::ThreadInput input = input_for(thread);
+  input.max_frames = most_frames;
+  dump.trace = walker_->walk(input);
   judge_stop(dump.trace);
   return dump;
 }
@@ -176,11 +178,12 @@ void CaptureWalk::judge_stop(Trace& trace) const {
   if (exists) trace.stop = StopReason::stack_truncated;
 }
 
-Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                 const dotnet::ManagedThread& managed) {
   const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
+  input.max_frames = most_frames;
   Trace trace = walker_->walk(input);
   if (list.error.code != ErrorCode::none) {
     diagnoses_.push_back({list.error, "explicit Frames of thread " + std::to_string(thread.tid), {}});

@@ -31,7 +31,8 @@ class CaptureWalk {
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
               symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
-  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
+  /// With at most `most_frames` frames, if that is less than the options allow.
+  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu);
   /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
   [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
   [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread);
@@ -53,7 +54,7 @@ class CaptureWalk {
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
-  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                    const dotnet::ManagedThread& managed);
   void mend_hijacked_stacks();
   [[nodiscard]] bool is_described(Frame& frame);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "session/capture_walk.h"
+#include "session/fair_budget.h"
 #include "session/freed_code.h"
 #include "session/launch.h"
 #include "session/walker_implementation.h"
@@ -62,6 +63,8 @@ Result<std::unique_ptr<Session>> Session::open(std::unique_ptr<Target> target) {
 namespace session {
 namespace {
 
+constexpr std::size_t kFewestFrames = 256, kManyThreads = 1000;
+
 /// Code of files as loaders map it; code generators map shared memory.
 std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings(const std::vector<Region>& regions) {
   std::vector<std::pair<AddressRange, std::uint64_t>> all;
@@ -81,6 +84,30 @@ void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symboli
       }
     }
   }
+}
+
+/// Walks all threads within the budget. Answers how many stacks that cut.
+std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
+                         std::vector<ThreadDump>& out) {
+  const bool is_rich = options.walk.keep_registers || options.walk.explain;
+  FairBudget budget(options.frame_budget / (is_rich ? 4 : 1), threads.size(), kFewestFrames);
+  std::size_t cut = 0;
+  for (const ThreadCapture& thread : threads) {
+    const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(budget.next(), UINT32_MAX));
+    out.push_back(walk.walk(thread, most));
+    Trace& trace = out.back().trace;
+    if (threads.size() > kManyThreads) trace.frames.shrink_to_fit();  // most stacks are shorter than what is reserved
+    budget.took(trace.frames.size());
+    if (trace.stop == StopReason::max_frames && trace.stop_error.code == ErrorCode::limit_exceeded) cut++;
+  }
+  return cut;
+}
+
+Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
+  return {{ErrorCode::limit_exceeded, 0, budget},
+          "frames of all threads",
+          "more than the " + std::to_string(budget) + " that a dump may have (--frame-budget): " +
+              std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
 }
 
 }  // namespace
@@ -178,8 +205,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
       modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
-  for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
+  const std::size_t over_budget = walk_threads(walk, capture->threads, options, dump.threads);
   dump.diagnoses = walk.take_diagnoses();
+  if (over_budget != 0) dump.diagnoses.push_back(frames_cut(options.frame_budget, over_budget));
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
   name_frames(dump, elf);
   for (const auto& runtime : runtimes_)
