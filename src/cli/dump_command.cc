@@ -89,7 +89,11 @@ ExitCode exit_code_of(report::Problem problem) {
     case Problem::no_such_thread:
       return ExitCode::no_such_process;
     case Problem::permission:
+    case Problem::hidden:
       return ExitCode::permission;
+    case Problem::resources:
+    case Problem::no_proc:
+      return ExitCode::resources;
     case Problem::already_traced:
       return ExitCode::already_traced;
     case Problem::zombie:
@@ -108,6 +112,7 @@ ExitCode exit_code_of(report::Problem problem) {
 namespace {
 
 ExitCode exit_code_of_core(const Error& error) {
+  if (report::is_shortage(error.os_error)) return ExitCode::resources;
   switch (error.code) {
     case ErrorCode::not_found:
       return ExitCode::no_such_process;

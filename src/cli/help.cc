@@ -87,6 +87,7 @@ Exit codes:
   2  wrong command line            7  partial: printed, something is missing
   3  no such process or file       8  the process exited or changed meanwhile
   4  not permitted                 9  the report could not be written
+                                  10  too little memory, too few files, no /proc
 
 You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or
 as the same user where kernel.yama.ptrace_scope is 0.

@@ -11,6 +11,7 @@ import time
 from harness import LiveCase
 import hostile_cores
 import mixstack_dump
+import processes
 
 
 # Started small, so that the peak RSS of its child is the child's own: what starts a program counts as its beginning.
@@ -98,3 +99,122 @@ class Cores(Native):
         ran = Measured("dump", "--core", core, "--merge", timeout=60)
         self.assertIn("30000 threads with this stack", ran.out)
         self.assertLess(ran.megabytes, 250)
+
+
+def limited(words):
+    """The command runs with these limits of a shell; the shell is replaced by it."""
+    return ["sh", "-c", words + '; exec "$@"', "sh"]
+
+
+class Sleepers:
+    """A process with threads that wait."""
+
+    PROGRAM = """
+import sys, threading, time
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print("READY", flush=True)
+time.sleep(600)
+"""
+
+    def __init__(self, threads):
+        self.process = subprocess.Popen([sys.executable, "-c", self.PROGRAM, str(threads)], stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Limits(Native):
+    """What the system does not give: said, with an exit code of its own, and never at the target's cost."""
+
+    RESOURCES = 10
+
+    def assert_runs(self, pid):
+        deadline = time.monotonic() + 5
+        while True:
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            states = set(processes.thread_states(pid).values())
+            if not states & {"t", "T"} and "TracerPid:\t0" in status:
+                return
+            self.assertLess(time.monotonic(), deadline, f"threads are {states}")
+            time.sleep(0.01)
+
+    def test_memory(self):
+        """Every limit from too little for a start to enough: whatever step it fails in, it is said and the target runs."""
+        seen = set()
+        with Sleepers(50) as target:
+            for megabytes in (*range(8, 60, 2), *range(60, 260, 20)):
+                ran = Measured("dump", target.pid, "--stop-timeout", "5s", before=limited(f"ulimit -v {megabytes << 10}"))
+                if ran.status < 0 or ran.status > 100:
+                    # Too little to load the program: the kernel, or libc, ends it before main.
+                    self.assertLess(megabytes, 14, ran.errors)
+                    continue
+                self.assertIn(ran.status, (0, 7, self.RESOURCES), f"{megabytes} MB: {ran.errors}")
+                if ran.status == self.RESOURCES:
+                    self.assertRegex(ran.errors, "not enough memory|no thread could be started")
+                seen.add(ran.status)
+                self.assert_runs(target.pid)
+        self.assertIn(self.RESOURCES, seen)
+        self.assertIn(0, seen)
+
+    def test_memory_for_a_core(self):
+        core = self.folder / "core"
+        hostile_cores.shared_stack(core, threads=20, frames=65_536)
+        ran = Measured("dump", "--core", core, before=limited("ulimit -v 100000"))
+        self.assertEqual(ran.status, self.RESOURCES, ran.errors)
+        self.assertIn("not enough memory", ran.errors)
+
+    def test_open_files(self):
+        seen = set()
+        with Sleepers(3) as target:
+            for files in (3, 4, 5, 6, 7, 8, 10, 64):
+                ran = Measured("dump", target.pid, "--stop-timeout", "5s", before=limited(f"ulimit -n {files}"))
+                self.assertIn(ran.status, (0, self.RESOURCES), f"{files} files: {ran.errors}")
+                if ran.status == self.RESOURCES:
+                    self.assertIn("may not open as many files", ran.errors)
+                seen.add(ran.status)
+                self.assert_runs(target.pid)
+        self.assertEqual(seen, {0, self.RESOURCES})
+
+    def test_open_files_for_a_core(self):
+        core = self.folder / "core"
+        hostile_cores.shared_stack(core, threads=1, frames=4)
+        ran = Measured("dump", "--core", core, before=limited("ulimit -n 3"))
+        self.assertEqual(ran.status, self.RESOURCES, ran.errors)
+        self.assertIn("Too many open files", ran.errors)
+
+    def unshared(self, words):
+        shell = ["unshare", "--mount", "sh", "-c", words + '; exec "$@"', "sh"]
+        if subprocess.run([*shell, "true"], capture_output=True).returncode != 0:
+            self.skipTest("no mount namespace may be made, or not in it what the test mounts")
+        return shell
+
+    def test_no_proc(self):
+        with Sleepers(0) as target:
+            ran = Measured("dump", target.pid, before=self.unshared("mount -t tmpfs none /proc"))
+        self.assertEqual(ran.status, self.RESOURCES, ran.errors)
+        self.assertIn("no proc file system is mounted", ran.errors)
+
+    def test_a_process_that_proc_hides(self):
+        hide = "mount -t proc -o hidepid=2 proc /proc"
+        drop = self.unshared(hide + "; exec setpriv --reuid 65534 --clear-groups --regid 65534 \"$@\"")
+        with Sleepers(0) as target:
+            if subprocess.run([*drop, "test", "-d", f"/proc/{target.pid}"]).returncode == 0:
+                self.skipTest("this kernel does not hide processes (hidepid)")
+            ran = Measured("dump", target.pid, before=drop)
+        self.assertEqual(ran.status, 4, ran.errors)
+        self.assertIn("/proc does not show it", ran.errors)
+
+    def test_no_such_process_is_still_said(self):
+        with Sleepers(0) as target:
+            pid = target.pid
+        ran = Measured("dump", pid)
+        self.assertEqual(ran.status, 3, ran.errors)
+        self.assertIn(f"there is no process {pid}", ran.errors)

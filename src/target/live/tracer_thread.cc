@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <new>
 
 namespace mixstack::target {
 namespace {
@@ -23,7 +25,7 @@ struct Job {
   TraceeList tracees;
   std::mutex mutex;
   std::condition_variable ended;
-  bool done = false;
+  bool done = false, out_of_memory = false;
   pid_t tid = 0;
 };
 
@@ -32,7 +34,11 @@ void* run(void* argument) {
   job.tid = static_cast<pid_t>(::syscall(SYS_gettid));
   (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL,
                 0UL);  // naps between looks at the target are meant as short as they say
-  job.work(job.tracees);
+  try {
+    job.work(job.tracees);
+  } catch (const std::bad_alloc&) {  // beyond this thread it would end the process; what we hold is let go either way
+    job.out_of_memory = true;
+  }
   const std::lock_guard lock(job.mutex);
   job.done = true;
   job.ended.notify_one();
@@ -97,6 +103,7 @@ Result<void> run_as_tracer(const std::function<void(TraceeList&)>& work) {
   guard(job);
   (void)pthread_join(thread, nullptr);
   wait_until_left(job.tid);
+  if (job.out_of_memory) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   return {};
 }
 
