@@ -36,7 +36,7 @@ Usage: mixstack dump PID [OPTIONS]
 Of what:
   -p, --pid PID            the process (the same as PID without the option)
   -c, --core FILE          a core written by the kernel, gdb or createdump;
-                           also .zst, .gz, .lz4 and .xz, also - for a pipe
+                           also .zst, .gz, .lz4 and .xz, - for a pipe, a FIFO
       --core-of PID|NAME   the newest core that systemd-coredump keeps of it
       --sysroot DIR        for cores: files of the machine it comes from, as
                            DIR/usr/lib/libc.so.6 or DIR/libc.so.6; may be given

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -218,3 +219,37 @@ class Limits(Native):
         ran = Measured("dump", pid)
         self.assertEqual(ran.status, 3, ran.errors)
         self.assertIn(f"there is no process {pid}", ran.errors)
+
+
+class Fifos(Native):
+    def setUp(self):
+        super().setUp()
+        self.core = self.folder / "core"
+        self.fifo = self.folder / "fifo"
+        hostile_cores.shared_stack(self.core, threads=1, frames=100)
+        os.mkfifo(self.fifo)
+
+    def start(self):
+        return subprocess.Popen([str(mixstack_dump.binary()), "dump", "--core", str(self.fifo)], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_a_writer_that_comes_later(self):
+        with self.start() as process:
+            self.assertIn("waiting for a writer of", process.stderr.readline())
+            time.sleep(0.3)
+            self.fifo.write_bytes(self.core.read_bytes())
+            out, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 7, errors)
+        self.assertIn("Thread 100", out)
+
+    def test_no_writer_is_said(self):
+        with self.start() as process:
+            out, errors = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (1, ""), errors)
+        self.assertIn("is a FIFO that nobody writes to", errors)
+
+    def test_an_interrupt_ends_the_wait(self):
+        with self.start() as process:
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=1), -signal.SIGINT)
