@@ -127,8 +127,17 @@ Result<void> ProcessSession::load_modules() {
   if (!regions) return fail(regions.error());
   image_mappings_ = image_mappings(*regions);
   modules_ = object::ModuleMap::build(
-      *regions, memory_, [this](const Region& r) { return target_->open_file(r); }, images_);
+      *regions, memory_, [this](const Region& r) { return budgeted(target_->open_file(r)); }, images_);
   return {};
+}
+
+Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
+  if (!file || *file == nullptr) return file;
+  return object::within_budget(std::move(*file), file_budget_);
+}
+
+object::PathOpener ProcessSession::path_opener() const {
+  return [this](const std::string& path) { return budgeted(target_->open_path(path)); };
 }
 
 /// Libraries come and go between the captures of one session.
@@ -144,7 +153,7 @@ void ProcessSession::follow_modules(const std::vector<Region>& regions) {
 
 void ProcessSession::find_runtimes() {
   runtimes_.clear();
-  auto opener = [this](const std::string& path) { return target_->open_path(path); };
+  auto opener = path_opener();
   for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
     runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener, &modules_, runtime_options_));
 }
@@ -186,7 +195,7 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_};
+  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_, path_opener()};
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
@@ -201,8 +210,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  symbolize::ElfSymbols elf(
-      modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
+  symbolize::ElfSymbols elf(modules_, path_opener(), symbol_tables_);
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   const std::size_t over_budget = walk_threads(walk, capture->threads, options, dump.threads);
@@ -248,6 +256,11 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
     for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
     for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
   }
+  if (file_budget_->is_spent())
+    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
+                              "files of the target",
+                              "their tables are larger than what is read of all files together: names and unwind "
+                              "information of some are missing"});
   // A single-file program has its runtime inside.
   if (runtimes_.empty()) wanted.insert(target_->info().executable);
   for (Diagnosis& d : target_->diagnoses()) {

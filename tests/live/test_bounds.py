@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -253,3 +254,73 @@ class Fifos(Native):
             process.stderr.readline()
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(timeout=1), -signal.SIGINT)
+
+
+class SparseLibraries(Native):
+    """Libraries that claim to hold enormous tables, for which no disk is needed."""
+
+    COUNT, TABLE = 8, 480 << 20
+    SOURCE = "#include <unistd.h>\nint hold(void) { for (;;) pause(); }\n"
+    PROGRAM = """
+import ctypes, sys, threading, time
+for path in sys.argv[1:]:
+    threading.Thread(target=ctypes.CDLL(path).hold, daemon=True).start()
+time.sleep(1)
+print("READY", flush=True)
+time.sleep(600)
+"""
+
+    def build(self, grow):
+        """Paths of libraries whose sections of type `grow` are 480 MB large, all of them holes."""
+        source, library = self.folder / "hold.c", self.folder / "hold.so"
+        source.write_text(self.SOURCE)
+        if shutil.which("gcc") is None:
+            self.skipTest("no gcc")
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-Wl,--build-id", "-o", library, source], check=True)
+        whole = bytearray(library.read_bytes())
+        (headers,), (size, count) = struct.unpack_from("<Q", whole, 40), struct.unpack_from("<HH", whole, 58)
+        at = (len(whole) + 0xFFFF) & ~0xFFFF
+        end = at
+        for i in range(count):
+            if struct.unpack_from("<I", whole, headers + i * size + 4)[0] in grow:
+                struct.pack_into("<QQ", whole, headers + i * size + 24, end, self.TABLE)
+                end += self.TABLE
+        self.assertGreater(end, at)
+        paths = []
+        for i in range(self.COUNT):
+            path = self.folder / f"sparse{i}.so"
+            path.write_bytes(whole + bytes([i]))  # each another file
+            os.truncate(path, end)
+            paths.append(path)
+        return paths
+
+    def look(self, paths):
+        process = subprocess.Popen([sys.executable, "-c", self.PROGRAM, *map(str, paths)], stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), b"READY\n")
+            return Measured("dump", process.pid, "--json", "--stop-timeout", "5s", timeout=60)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def check(self, ran):
+        stacks = [[f["module"] for f in t["frames"]] for t in ran.dump()["threads"]]
+        held = [s for s in stacks if any(m.startswith("sparse") for m in s)]
+        self.assertEqual(len(held), self.COUNT, stacks)
+        self.assertLess(ran.megabytes, 1500)
+
+    def test_symbol_tables(self):
+        SYMTAB, STRTAB = 2, 3
+        ran = self.look(self.build((SYMTAB,)))
+        self.check(ran)
+        self.assertLess(ran.megabytes, 400)
+
+    def test_symbol_and_string_tables(self):
+        """4 million symbols of each would be read, and 480 MB of names: one budget for all files, and it is said."""
+        SYMTAB, STRTAB = 2, 3
+        ran = self.look(self.build((SYMTAB, STRTAB)))
+        self.check(ran)
+        self.assertEqual(ran.status, 7, ran.errors)
+        said = [d for d in ran.dump()["diagnoses"] if d["error"]["code"] == "limit_exceeded"]
+        self.assertEqual([d["subject"] for d in said], ["files of the target"])
