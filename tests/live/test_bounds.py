@@ -324,3 +324,39 @@ time.sleep(600)
         self.assertEqual(ran.status, 7, ran.errors)
         said = [d for d in ran.dump()["diagnoses"] if d["error"]["code"] == "limit_exceeded"]
         self.assertEqual([d["subject"] for d in said], ["files of the target"])
+
+
+class Mappings(Native):
+    PROGRAM = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+os.chdir(sys.argv[1])
+for _ in range(15):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+fd = os.open("f" * 200, os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(fd, 4096)
+for _ in range(int(sys.argv[2])):
+    if libc.mmap(None, 4096, 1, 1, fd, 0) == ctypes.c_void_p(-1).value:
+        sys.exit(1)
+print("READY", flush=True)
+time.sleep(600)
+"""
+
+    def test_a_list_of_more_than_64_megabytes(self):
+        """20,000 mappings of a file with a long path: Linux allows 65,530 by default, a million where it is told so."""
+        process = subprocess.Popen([sys.executable, "-c", self.PROGRAM, str(self.folder), "20000"],
+                                   stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), b"READY\n")
+            size = len(pathlib.Path(f"/proc/{process.pid}/maps").read_bytes())
+            self.assertGreater(size, 64 << 20)
+            ran = Measured("dump", process.pid, "--json", "--stop-timeout", "5s", timeout=60)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        self.assertEqual(ran.status, 0, ran.errors)
+        self.assertEqual(ran.dump()["threads"][0]["stop_reason"], "end_of_stack")
+        self.assertLess(ran.megabytes, 600)

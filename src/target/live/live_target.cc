@@ -19,7 +19,6 @@ namespace {
 
 constexpr unsigned kFirstNap = 1000;  // us
 constexpr unsigned kLastNap = 64'000;
-constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings by default: 6 MB
 
 [[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
   auto fd = proc.open_memory_file("mem", O_RDONLY);
@@ -43,9 +42,9 @@ class LiveTarget final : public Target {
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = proc_.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    auto fd = proc_.open_memory_file("maps", O_RDONLY);
+    if (!fd) return fail(fd.error());
+    return read_memory_map(fd->get());
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(proc_, region);

@@ -1,5 +1,6 @@
 #include "target/self/self_target.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,8 +25,6 @@
 namespace mixstack::target {
 namespace {
 
-constexpr std::size_t kMaxMapText = 64 << 20;
-
 class SelfTarget final : public Target {
  public:
   SelfTarget(ProcDir proc, TargetInfo info, const SelfOptions& options)
@@ -35,9 +34,9 @@ class SelfTarget final : public Target {
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = proc_.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    auto fd = proc_.open_memory_file("maps", O_RDONLY);
+    if (!fd) return fail(fd.error());
+    return read_memory_map(fd->get());
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(proc_, region);
