@@ -9,6 +9,7 @@
 namespace mixstack::session {
 namespace {
 
+constexpr std::size_t kUsualExplicitFrames = 1024;  // of one thread
 constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
 
 std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
@@ -180,7 +181,11 @@ void CaptureWalk::judge_stop(Trace& trace) const {
 
 Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                 const dotnet::ManagedThread& managed) {
-  const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
+  const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
+  const dotnet::CheckpointList list =
+      runtime.checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
+  if (explicit_left_ && list.checkpoints.size() > kUsualExplicitFrames)
+    *explicit_left_ -= std::min(*explicit_left_, list.checkpoints.size() - kUsualExplicitFrames);
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
   input.max_frames = most_frames;

@@ -64,6 +64,7 @@ namespace session {
 namespace {
 
 constexpr std::size_t kFewestFrames = 256, kManyThreads = 1000;
+constexpr std::size_t kMostExplicitFrames = 1 << 19;  // twice as many as one thread may have
 
 /// Code of files as loaders map it; code generators map shared memory.
 std::vector<std::pair<AddressRange, std::uint64_t>> image_mappings(const std::vector<Region>& regions) {
@@ -213,6 +214,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   symbolize::ElfSymbols elf(modules_, path_opener(), symbol_tables_);
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, *regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
+  walk.bound_explicit_frames(kMostExplicitFrames);
   const std::size_t over_budget = walk_threads(walk, capture->threads, options, dump.threads);
   dump.diagnoses = walk.take_diagnoses();
   if (over_budget != 0) dump.diagnoses.push_back(frames_cut(options.frame_budget, over_budget));
