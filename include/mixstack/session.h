@@ -20,7 +20,8 @@ struct DumpOptions {
   std::chrono::milliseconds stop_timeout{20};
   std::size_t stack_byte_budget = 64 << 20;
   /// Frames of all threads together, a quarter of them with `walk.keep_registers` or `walk.explain`. When they do not
-  /// suffice, each thread has 256 all the same, stacks end with `max_frames`, and a diagnosis says so.
+  /// suffice, each thread has 256 all the same (fewer where there are thousands), stacks end with `max_frames`, and a
+  /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
   WalkOptions walk;
 };

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Session>> Session::open(std::unique_ptr<Target> target) {
 namespace session {
 namespace {
 
-constexpr std::size_t kFewestFrames = 256, kManyThreads = 1000;
+constexpr std::size_t kManyThreads = 1000;
 constexpr std::size_t kMostExplicitFrames = 1 << 19;  // twice as many as one thread may have
 
 /// Code of files as loaders map it; code generators map shared memory.
@@ -91,7 +91,9 @@ void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symboli
 std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
                          std::vector<ThreadDump>& out) {
   const bool is_rich = options.walk.keep_registers || options.walk.explain;
-  FairBudget budget(options.frame_budget / (is_rich ? 4 : 1), threads.size(), kFewestFrames);
+  const std::size_t all = options.frame_budget / (is_rich ? 4 : 1);
+  const std::size_t fewest = std::clamp<std::size_t>(all / 2 / std::max<std::size_t>(threads.size(), 1), 8, 256);
+  FairBudget budget(all, threads.size(), fewest);
   std::size_t cut = 0;
   for (const ThreadCapture& thread : threads) {
     const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(budget.next(), UINT32_MAX));
