@@ -1,12 +1,13 @@
 // A debugged process as a Target.
+
+#include <fcntl.h>
+
 #include "target/debug/debug_engine.h"
 #include "target/live/file_access.h"
 #include "target/memory_map.h"
 
 namespace mixstack::target {
 namespace {
-
-constexpr std::size_t kMaxMapText = 64 << 20;
 
 class DebugTarget final : public Target {
  public:
@@ -21,9 +22,9 @@ class DebugTarget final : public Target {
     return engine_->ask([&](DebugTracer& tracer) { return tracer.threads(*record_); });
   }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = program_->proc.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    const auto fd = program_->proc.open_memory_file("maps", O_RDONLY);
+    if (!fd) return fail(fd.error());
+    return read_memory_map(fd->get());
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(program_->proc, region);

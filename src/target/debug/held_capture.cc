@@ -1,16 +1,14 @@
 #include "target/debug/held_capture.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <new>
 
 #include "target/memory_map.h"
 
 namespace mixstack::target {
-namespace {
-
-constexpr std::size_t kMaxMapText = 64 << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 void HeldCapture::add(ThreadId tid) {
   const auto is_it = [&](const Slot& slot) { return slot.thread.tid == tid; };
@@ -25,7 +23,8 @@ void HeldCapture::add(ThreadId tid) {
 }
 
 void HeldCapture::prepare(const std::vector<ThreadId>& threads) {
-  if (auto text = program_.proc.read_memory_file("maps", kMaxMapText)) regions_ = parse_memory_map(*text);
+  if (const auto fd = program_.proc.open_memory_file("maps", O_RDONLY))
+    if (auto mapped = read_memory_map(fd->get())) regions_ = std::move(*mapped);
   for (const ThreadId tid : threads) add(tid);
   if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
 }
