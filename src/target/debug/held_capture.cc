@@ -8,7 +8,6 @@
 #include "target/memory_map.h"
 
 namespace mixstack::target {
-namespace {}  // namespace
 
 void HeldCapture::add(ThreadId tid) {
   const auto is_it = [&](const Slot& slot) { return slot.thread.tid == tid; };
