@@ -30,6 +30,7 @@ struct ThreadInput {
   AddressRange stack_range;                 ///< of the captured bytes
   bool stack_truncated = false;             ///< the stack goes on beyond the captured bytes
   std::span<const Checkpoint> checkpoints;  ///< ascending addresses
+  std::uint32_t max_frames = 0xffffffffu;   ///< where fewer are wanted of this thread than the walker's limit
 };
 
 /// Where the walk stands: the registers of the current frame, and its description.

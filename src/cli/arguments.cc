@@ -39,7 +39,7 @@ std::optional<std::chrono::milliseconds> duration(std::string_view text) {
 
 /// The texts of the options as the parser fills them in, before they are checked.
 struct RawOptions {
-  std::string pid, pid_option, max_frames, stop_timeout, wait, color, provider;
+  std::string pid, pid_option, max_frames, frame_budget, stop_timeout, wait, color, provider;
   std::vector<std::string> threads;
   bool only_sysroot = false;
   bool help = false;
@@ -67,6 +67,7 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_option("--provider", raw.provider);
   app.add_option("--dac", dump.runtime.dac_path);
   app.add_option("--max-frames", raw.max_frames);
+  app.add_option("--frame-budget", raw.frame_budget);
   app.add_option("--stop-timeout", raw.stop_timeout);
   app.add_option("--wait", raw.wait);
   app.add_option("--color,--colour", raw.color);
@@ -127,6 +128,11 @@ std::string read_limits(const RawOptions& raw, DumpArguments& dump) {
     const auto limit = whole_number(raw.max_frames, UINT32_MAX);
     if (!limit || *limit == 0) return fmt::format("--max-frames: '{}' is not a number of frames", raw.max_frames);
     dump.options.walk.max_frames = static_cast<std::uint32_t>(*limit);
+  }
+  if (!raw.frame_budget.empty()) {
+    const auto limit = whole_number(raw.frame_budget, UINT32_MAX);
+    if (!limit || *limit == 0) return fmt::format("--frame-budget: '{}' is not a number of frames", raw.frame_budget);
+    dump.options.frame_budget = static_cast<std::size_t>(*limit);
   }
   if (!raw.stop_timeout.empty()) {
     const auto timeout = duration(raw.stop_timeout);

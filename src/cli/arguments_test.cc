@@ -69,10 +69,12 @@ TEST(Arguments, ThreadsAreListedOnceEach) {
 TEST(Arguments, EveryFlagReachesItsOption) {
   const DumpArguments all = dump(
       "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --no-fold --max-frames 7 "
+      "--frame-budget 1000 "
       "--stop-timeout 2s --color always");
   EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names && all.no_fold);
   EXPECT_TRUE(all.options.walk.explicit_frames && all.options.walk.keep_registers && all.options.walk.explain);
   EXPECT_EQ(all.options.walk.max_frames, 7u);
+  EXPECT_EQ(all.options.frame_budget, 1000u);
   EXPECT_EQ(all.options.stop_timeout, std::chrono::seconds(2));
   EXPECT_EQ(all.color, ColorMode::always);
 }
@@ -85,9 +87,9 @@ TEST(Arguments, TimesHaveUnits) {
 }
 
 TEST(Arguments, WrongLinesSayWhatIsWrong) {
-  for (const char* line :
-       {"", "dumb 1", "dump", "dump x", "dump 0", "dump -5", "dump 99999999999", "dump 1 2", "dump 1 -p 2", "dump 1 -t",
-        "dump 1 -t x", "dump 1 --max-frames 0", "dump 1 --color blue", "dump 1 --no-such-option"})
+  for (const char* line : {"", "dumb 1", "dump", "dump x", "dump 0", "dump -5", "dump 99999999999", "dump 1 2",
+                           "dump 1 -p 2", "dump 1 -t", "dump 1 -t x", "dump 1 --max-frames 0",
+                           "dump 1 --frame-budget 0", "dump 1 --color blue", "dump 1 --no-such-option"})
     usage_error(line);
   EXPECT_NE(usage_error("dump 4711x").find("'4711x' is not a pid"), std::string::npos);
 }
@@ -100,7 +102,7 @@ TEST(Arguments, HelpAndVersionArePrinted) {
 TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
   for (const char* option :
        {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers", "--explain", "--merge",
-        "--raw-names", "--no-fold", "--max-frames", "--stop-timeout", "--color"})
+        "--raw-names", "--no-fold", "--max-frames", "--frame-budget", "--stop-timeout", "--color"})
     EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
   for (const std::string_view help : {main_help(), dump_help()}) {
     std::istringstream lines{std::string(help)};

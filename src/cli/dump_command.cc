@@ -1,6 +1,7 @@
 #include "cli/dump_command.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "cli/fd_output.h"
 #include "cli/process_facts.h"
 #include "report/core_errors.h"
+#include "report/escape.h"
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -89,7 +91,11 @@ ExitCode exit_code_of(report::Problem problem) {
     case Problem::no_such_thread:
       return ExitCode::no_such_process;
     case Problem::permission:
+    case Problem::hidden:
       return ExitCode::permission;
+    case Problem::resources:
+    case Problem::no_proc:
+      return ExitCode::resources;
     case Problem::already_traced:
       return ExitCode::already_traced;
     case Problem::zombie:
@@ -108,6 +114,7 @@ ExitCode exit_code_of(report::Problem problem) {
 namespace {
 
 ExitCode exit_code_of_core(const Error& error) {
+  if (report::is_shortage(error.os_error)) return ExitCode::resources;
   switch (error.code) {
     case ErrorCode::not_found:
       return ExitCode::no_such_process;
@@ -126,6 +133,15 @@ ExitCode exit_code_of_core(const Error& error) {
 /// Runtimes have been read the usual way by then.
 void apply(const RuntimeOptions& options, Session& session) {
   if (options.provider != ManagedProvider::automatic || !options.dac_path.empty()) session.set_runtime_options(options);
+}
+
+/// A FIFO without a writer is waited for, which must not look like a hang. What a shell opens for us (<(...)) has one.
+void announce_wait(const std::string& path, const Environment& environment) {
+  struct stat st {};
+  const bool is_shells = path == "-" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+  if (is_shells || ::stat(path.c_str(), &st) != 0 || !S_ISFIFO(st.st_mode)) return;
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: waiting for a writer of {}\n", report::escape_for_terminal(path)));
 }
 
 ExitCode run_core_dump(const DumpArguments& arguments, const Environment& environment) {
@@ -149,6 +165,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
     return exit_code_of_core(error);
   };
+  announce_wait(options.path, environment);
   auto session = environment.open_core(options);
   if (!session) return complain(session.error());
   apply(arguments.runtime, **session);

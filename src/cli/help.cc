@@ -36,7 +36,7 @@ Usage: mixstack dump PID [OPTIONS]
 Of what:
   -p, --pid PID            the process (the same as PID without the option)
   -c, --core FILE          a core written by the kernel, gdb or createdump;
-                           also .zst, .gz, .lz4 and .xz, also - for a pipe
+                           also .zst, .gz, .lz4 and .xz, - for a pipe, a FIFO
       --core-of PID|NAME   the newest core that systemd-coredump keeps of it
       --sysroot DIR        for cores: files of the machine it comes from, as
                            DIR/usr/lib/libc.so.6 or DIR/libc.so.6; may be given
@@ -71,6 +71,7 @@ How managed frames are found:
 
 Limits:
       --max-frames N       at most N frames a thread (65536)
+      --frame-budget N     about N frames of all threads together (2097152)
       --stop-timeout TIME  the threads that stop within this time (20ms) are
                            seen at one instant, and then run on
       --wait TIME          wait so long (2s) for the others, which a busy
@@ -89,6 +90,7 @@ Exit codes:
   2  wrong command line            7  partial: printed, something is missing
   3  no such process or file       8  the process exited or changed meanwhile
   4  not permitted                 9  the report could not be written
+                                  10  too little memory, too few files, no /proc
 
 You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or
 as the same user where kernel.yama.ptrace_scope is 0.

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +22,11 @@ constexpr unsigned kCapSysPtrace = 19;             // linux/capability.h
 constexpr std::uint64_t kKernelThread = 0x200000;  // PF_KTHREAD, linux/sched.h
 
 /// At most the first 4 KiB: all of every file read here.
-std::string read_small_file(const std::string& path) {
+std::string read_small_file(const std::string& path, int* error = nullptr) {
   const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text(4096, '\0');
   const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  if (size < 0 && error != nullptr) *error = errno;
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;
 }
@@ -86,14 +90,25 @@ void read_ourselves(report::ProcessFacts& facts) {
     facts.yama = static_cast<int>(*scope);
 }
 
+bool is_proc_mounted() {
+  constexpr auto kProcMagic = 0x9fa0;  // PROC_SUPER_MAGIC, linux/magic.h
+  struct statfs fs {};
+  return ::statfs("/proc", &fs) != 0 || fs.f_type == kProcMagic;
+}
+
 }  // namespace
 
 report::ProcessFacts read_process_facts(std::uint32_t pid) {
   report::ProcessFacts facts;
   facts.pid = pid;
   read_ourselves(facts);
-  const std::string status = read_small_file(fmt::format("/proc/{}/status", pid));
-  if (status.empty()) return facts;
+  const std::string status = read_small_file(fmt::format("/proc/{}/status", pid), &facts.look_error);
+  if (status.empty()) {
+    facts.proc_missing = !is_proc_mounted();
+    // Signal 0 asks the kernel whether there is such a process, and sends nothing.
+    facts.is_hidden = ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+    return facts;
+  }
   facts.exists = true;
   facts.comm = comm_of(pid);
   facts.thread_group = static_cast<std::uint32_t>(number(field(status, "Tgid")).value_or(pid));

@@ -10,8 +10,20 @@ OverlayMemory::OverlayMemory(std::span<const MemorySlice> slices, const MemoryRe
 
 OverlayMemory::OverlayMemory(const Capture& capture, const MemoryReader* behind) : behind_(behind) {
   pieces_.reserve(capture.threads.size() + capture.roots.size());
-  for (const auto& t : capture.threads) add(t.stack);
-  for (const auto& r : capture.roots) add(r);
+  // In their order, so that each goes to the end: 30,000 stacks put in one by one from below took seconds. Copies that
+  // overlap are of one instant.
+  std::vector<MemorySlice> slices;
+  slices.reserve(std::max(capture.threads.size(), capture.roots.size()));
+  const auto add_all = [&] {
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const MemorySlice& a, const MemorySlice& b) { return a.base < b.base; });
+    for (const MemorySlice& s : slices) add(s);
+    slices.clear();
+  };
+  for (const auto& t : capture.threads) slices.push_back(t.stack);
+  add_all();
+  for (const auto& r : capture.roots) slices.push_back(r);
+  add_all();
 }
 
 OverlayMemory::Pieces::const_iterator OverlayMemory::first_ending_after(Address address) const {

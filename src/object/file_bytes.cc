@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -76,6 +77,8 @@ class LazyFileBytes final : public FileBytes {
     const std::uint64_t stop = std::min(end * kChunk, size_);
     if (stop - at > budget_) return false;
     budget_ -= stop - at;
+    // Holes cost nothing: reserved pages that nobody writes to read as zeros, too.
+    if (stop - at >= kPopulateFrom && is_hole(at, stop)) return mark_loaded(first, end);
     // One call instead of a page fault every 4 KiB while the kernel copies; older kernels refuse, and nothing is lost.
     if (stop - at >= kPopulateFrom) (void)::madvise(base_ + at, static_cast<std::size_t>(stop - at), kPopulateWrite);
     while (at < stop) {
@@ -84,9 +87,21 @@ class LazyFileBytes final : public FileBytes {
       if (n <= 0) return false;
       at += static_cast<std::uint64_t>(n);
     }
+    return mark_loaded(first, end);
+  }
+  bool mark_loaded(std::uint64_t first, std::uint64_t end) const {
     for (std::uint64_t c = first; c < end; c++)
       loaded_[c / 64].fetch_or(std::uint64_t{1} << (c % 64), std::memory_order_release);
     return true;
+  }
+  [[nodiscard]] bool is_hole(std::uint64_t at, std::uint64_t stop) const {
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0) return errno == ENXIO && size_now() >= stop;
+    return static_cast<std::uint64_t>(data) >= stop;
+  }
+  [[nodiscard]] std::uint64_t size_now() const {
+    struct stat st {};
+    return ::fstat(fd_.get(), &st) == 0 ? static_cast<std::uint64_t>(st.st_size) : 0;
   }
 
   base::ScopedFd fd_;

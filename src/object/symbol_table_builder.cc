@@ -83,7 +83,10 @@ void SymbolTableBuilder::add_image(const ElfImage& image) {
     if ((s.type != SHT_SYMTAB && s.type != SHT_DYNSYM) || s.link >= sections.size()) continue;
     if (table_->strings_.size() >= kMaxTables) return;
     has_dynamic |= s.type == SHT_DYNSYM;
-    add_table(image, image.load(s).bytes, image.load(sections[s.link]).bytes);
+    Section symbols = s;  // of which no more is read than is used
+    if ((s.flags & SHF_COMPRESSED) == 0)
+      symbols.size = std::min<std::uint64_t>(s.size, kMaxSymbols * sizeof(Elf64_Sym));
+    add_table(image, image.load(symbols).bytes, image.load(sections[s.link]).bytes);
   }
   if (has_dynamic || !sections.empty()) return;
   const auto dynamic = read_dynamic(image);  // no section headers: a vDSO, a stripped or memory-only image

@@ -68,6 +68,9 @@ std::string core_problem_text(const Error& error, const std::string& path) {
     case ErrorCode::io_error:
       if (error.os_error == EBADMSG)
         return fmt::format("{} is compressed, and damaged before anything of a core could be had.\n", who);
+      if (error.os_error == ETIMEDOUT)
+        return fmt::format("{} is a FIFO that nobody writes to: start its writer first, or pipe it in with --core -.\n",
+                           who);
       return fmt::format("{} cannot be read: {}.\n", who, system);
     default:
       return fmt::format("{} cannot be read: {}.\n", who, system);

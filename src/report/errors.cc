@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "report/escape.h"
 #include "report/words.h"
 
@@ -65,10 +67,24 @@ std::string remedy(const ProcessFacts& facts) {
          std::string(kGrant);
 }
 
+std::string shortage_text(int error, const ProcessFacts& facts) {
+  std::string_view what = "not enough memory (limits: ulimit -v, the cgroup)";
+  if (error == EMFILE) what = "mixstack may not open as many files as it needs (limit: ulimit -n; 64 are enough)";
+  if (error == ENFILE) what = "the system has no more open files to give (limit: fs.file-max)";
+  if (error == EAGAIN) what = "no thread could be started (limits: ulimit -u and -v, the cgroup's pids.max)";
+  return fmt::format("{} could not be read: {}.\n", who(facts), what);
+}
+
 }  // namespace
 
+bool is_shortage(int os_error) {
+  return os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == EAGAIN;
+}
+
 Problem foreseen_problem(const ProcessFacts& facts) {
-  if (!facts.exists) return Problem::no_such_process;
+  if (facts.proc_missing) return Problem::no_proc;
+  if (is_shortage(facts.look_error)) return Problem::resources;
+  if (!facts.exists) return facts.is_hidden ? Problem::hidden : Problem::no_such_process;
   if (facts.is_self) return Problem::is_self;
   if (facts.kernel_thread) return Problem::kernel_thread;
   if (facts.thread_group != 0 && facts.thread_group != facts.pid) return Problem::is_thread;
@@ -78,6 +94,7 @@ Problem foreseen_problem(const ProcessFacts& facts) {
 }
 
 Problem problem_of(const Error& error, const ProcessFacts& facts) {
+  if (is_shortage(error.os_error)) return Problem::resources;
   if (const Problem foreseen = foreseen_problem(facts); foreseen != Problem::none) return foreseen;
   switch (error.code) {
     case ErrorCode::no_such_process:
@@ -126,6 +143,18 @@ std::string problem_text(Problem problem, const Error& error, const ProcessFacts
       return fmt::format("{} exited or became another program while it was being read. Try again.\n", who(facts));
     case Problem::no_such_thread:
       return fmt::format("no such thread in {}.\n", who(facts));
+    case Problem::resources:
+      return shortage_text(is_shortage(error.os_error) ? error.os_error : facts.look_error, facts);
+    case Problem::no_proc:
+      return fmt::format(
+          "process {} cannot be read: processes are read through /proc, and no proc file system is mounted there.\n"
+          "  Mount it: mount -t proc proc /proc\n",
+          facts.pid);
+    case Problem::hidden:
+      return fmt::format(
+          "process {} exists, and /proc does not show it: /proc is mounted with hidepid, or belongs to another\n"
+          "  pid namespace. Run mixstack as root, or with a /proc of its own pid namespace.\n",
+          facts.pid);
     case Problem::other:
       break;
   }

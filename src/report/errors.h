@@ -12,6 +12,9 @@ namespace mixstack::report {
 struct ProcessFacts {
   std::uint32_t pid = 0;
   bool exists = false;
+  int look_error = 0;         ///< errno with which /proc/PID could not be read
+  bool proc_missing = false;  ///< /proc is no proc file system
+  bool is_hidden = false;     ///< the kernel knows the pid, and /proc does not show it
   std::string comm;
   char state = '?';                ///< as in /proc/PID/stat
   std::uint32_t thread_group = 0;  ///< differs from `pid` when that is a thread's id
@@ -43,8 +46,14 @@ enum class Problem : std::uint8_t {
   permission,
   process_changed,
   no_such_thread,
+  resources,  ///< the system does not give us what we need: memory, file descriptors, threads
+  no_proc,
+  hidden,
   other
 };
+
+/// Whether an errno says that the system does not give us what we need.
+[[nodiscard]] bool is_shortage(int os_error);
 
 /// What is wrong with dumping this process before anything was tried: `none` or a problem that no attempt would solve.
 [[nodiscard]] Problem foreseen_problem(const ProcessFacts& facts);

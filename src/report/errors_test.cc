@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace mixstack::report {
 namespace {
 
@@ -34,6 +36,9 @@ TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
     return foreseen_problem(facts);
   };
   EXPECT_EQ(with([](auto& f) { f.exists = false; }), Problem::no_such_process);
+  EXPECT_EQ(with([](auto& f) { f.exists = false, f.is_hidden = true; }), Problem::hidden);
+  EXPECT_EQ(with([](auto& f) { f.exists = false, f.look_error = EMFILE; }), Problem::resources);
+  EXPECT_EQ(with([](auto& f) { f.exists = false, f.look_error = ENOENT, f.proc_missing = true; }), Problem::no_proc);
   EXPECT_EQ(with([](auto& f) { f.kernel_thread = true; }), Problem::kernel_thread);
   EXPECT_EQ(with([](auto& f) { f.thread_group = 4700; }), Problem::is_thread);
   EXPECT_EQ(with([](auto& f) { f.state = 'Z'; }), Problem::zombie);

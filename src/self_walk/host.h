@@ -23,6 +23,8 @@ namespace host {
 [[nodiscard]] Arch arch();
 /// The address of the thread's control block.
 [[nodiscard]] Address thread_pointer();
+/// An address on the stack that the caller runs on, below all of the caller's frame that is in use.
+[[nodiscard]] Address stack_pointer();
 /// Bits of a return address that hold its authentication code.
 [[nodiscard]] std::uint64_t pac_mask();
 

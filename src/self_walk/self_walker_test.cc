@@ -126,13 +126,10 @@ void handle(int, siginfo_t*, void* context) {
   h.pc = static_cast<Address>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 
-class SelfWalkerSignal : public ::testing::TestWithParam<bool> {};
-
-TEST_P(SelfWalkerSignal, WalksThroughTheHandler) {
-  const auto walker = make_walker();
-  const bool on_own_stack = GetParam();
+/// Interrupts the calling thread by a signal; walks from its handler and compares.
+void walk_through_handler(const SelfWalker* walker, bool on_own_stack) {
   InHandler h;
-  h.walker = walker.get();
+  h.walker = walker;
   g_in_handler = &h;
   const auto alternate = std::make_unique<char[]>(256 << 10);
   stack_t stack{}, before_stack{};
@@ -163,6 +160,23 @@ TEST_P(SelfWalkerSignal, WalksThroughTheHandler) {
   ASSERT_NE(found, end);
   ASSERT_EQ(static_cast<std::size_t>(end - found), h.interrupted_trace.count);
   EXPECT_TRUE(std::equal(found, end, h.interrupted.data()));
+}
+
+class SelfWalkerSignal : public ::testing::TestWithParam<bool> {};
+
+TEST_P(SelfWalkerSignal, WalksThroughTheHandler) { walk_through_handler(make_walker().get(), GetParam()); }
+
+TEST_P(SelfWalkerSignal, WalksThroughTheHandlerOfAThreadThatIsKnownOrNot) {
+  const auto walker = make_walker();
+  for (const bool is_known : {false, true}) {
+    std::thread([&] {
+      if (is_known) {
+        ASSERT_TRUE(walker->add_thread());
+      }
+      walk_through_handler(walker.get(), GetParam());
+      if (is_known) walker->remove_thread();
+    }).join();
+  }
 }
 INSTANTIATE_TEST_SUITE_P(Stacks, SelfWalkerSignal, ::testing::Bool());
 

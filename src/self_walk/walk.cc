@@ -35,7 +35,7 @@ void Walk::steps(LightFrame frame) {
   if (!skips_first_ && !add(frame.pc.raw())) return;
   Address key = unwind::RuleCache::key_of(frame.pc), sp = frame.sp, fp = frame.fp, lr = frame.lr;
   Address *out = out_.data() + trace_.count, *const end = out_.data() + out_.size();
-  Address last = last_;
+  Address words_end = words_end_;
   const auto leave = [&](StopReason reason) {
     trace_.count = static_cast<std::size_t>(out - out_.data());
     trace_.stop = reason;
@@ -54,7 +54,7 @@ void Walk::steps(LightFrame frame) {
       is_plain = (rule.kind() & step_kind::kNotPlain) == 0 && (!is_by_fp || (cfa > sp && cfa - sp >= rule.depth));
     }
     Address ra = 0;
-    if (is_plain && cfa <= last) [[likely]] {
+    if (is_plain && cfa < words_end) [[likely]] {
       if constexpr (A == Arch::x86_64) {
         ra = load(cfa - 8);
       } else {
@@ -71,12 +71,16 @@ void Walk::steps(LightFrame frame) {
       *out++ = ra;
     } else {
       if ((rule.kind() & step_kind::kEnd) != 0) return leave(StopReason::end_of_stack);
+      if (is_plain && ra == 0 && prove(cfa)) {
+        words_end = words_end_;
+        continue;
+      }
       frame.pc = code_address(key);
       frame.sp = sp, frame.fp = fp, frame.lr = lr;
       if (!slow_step<A>(frame)) return leave(trace_.stop);
       key = unwind::RuleCache::key_of(frame.pc);
       sp = frame.sp, fp = frame.fp, lr = frame.lr;
-      last = last_;
+      words_end = words_end_;
       *out++ = frame.pc.raw();
     }
   }
@@ -99,6 +103,19 @@ bool Walk::slow_step(LightFrame& frame) {
   frame.sp = registers.sp();
   frame.fp = registers.is_known(kNumbers.fp) ? registers.fp() : LightFrame::kUnknownFp;
   frame.lr = A == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
+  return true;
+}
+
+bool Walk::prove(Address cfa) {
+  constexpr Address kPage = 4096;
+  const Address proved = low_ + size_;
+  if (provable_end_ - low_ < sizeof(Address) || cfa < low_) return false;
+  if (cfa > provable_end_ - sizeof(Address) || cfa + sizeof(Address) <= proved) return false;
+  const Address page_end = (cfa + sizeof(Address) + kPage - 1) & ~(kPage - 1);
+  const Address end = std::min(page_end, provable_end_);
+  if (!memory_.is_readable(proved, end - proved)) return false;
+  size_ = end - low_;
+  words_end_ = end - sizeof(Address) + 1;
   return true;
 }
 
@@ -130,7 +147,9 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
     return stop(StopReason::stack_not_advancing);
   if (caller->pc.raw() > kLastUserAddress) return stop(StopReason::bad_return_address);
   pc = caller->pc;
-  if (size_ == 0 || rule->is_signal_frame) use_known_stack(registers.sp());
+  // What was proved holds for the stack it was proved for.
+  const bool is_inside = registers.sp() - low_ < size_;
+  if (!is_inside || rule->is_signal_frame) use_known_stack(registers.sp());
   return true;
 }
 

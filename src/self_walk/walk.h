@@ -66,13 +66,19 @@ class Walk {
     std::uint16_t module = ModuleRecords::kNone;  ///< kNone: its rules may not be kept
   };
 
+  /// Plain loads begin at `sp`. They reach to the end of the known stack where this walk itself runs on that stack, at
+  /// or below `sp`: all above a frame in use is there. Elsewhere (a handler on an alternate stack, registers that mean
+  /// nothing) the bounds alone prove nothing, and `prove` asks for each page.
   void use_known_stack(Address sp) {
-    // Below sp a stack need not be there yet.
-    const bool is_inside = sp >= sources_.stack.begin && sp < sources_.stack.end;
-    low_ = is_inside ? sp : 0;
-    size_ = is_inside ? sources_.stack.end - sp : 0;
-    last_ = size_ >= sizeof(Address) ? sources_.stack.end - sizeof(Address) : 0;
+    const AddressRange& stack = sources_.stack;
+    const Address own = host::stack_pointer();
+    low_ = sp;
+    provable_end_ = stack.contains(sp) ? stack.end : sp;
+    size_ = stack.contains(own) && sp >= own ? provable_end_ - sp : 0;
+    words_end_ = size_ >= sizeof(Address) ? provable_end_ - sizeof(Address) + 1 : 0;
   }
+  /// Makes plain loads reach the word at `cfa`. False when they did before, or cannot.
+  [[nodiscard]] bool prove(Address cfa);
   [[nodiscard]] StackView view() const {
     return {low_, reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(low_)),
             static_cast<std::size_t>(size_), &memory_};
@@ -123,9 +129,10 @@ class Walk {
   ProbedMemory memory_;
   std::span<Address> out_;
   SelfTrace trace_;
-  Address low_ = 0;  ///< plain loads are made in [low_, low_ + size_)
+  Address low_ = 0;  ///< plain loads are made in [low_, low_ + size_), which is proved to be readable
   std::uint64_t size_ = 0;
-  Address last_ = 0;  ///< the last word there, 0: none
+  Address words_end_ = 0;     ///< words there begin below this address; 0: there are none
+  Address provable_end_ = 0;  ///< how far `prove` may extend it
   bool skips_first_;
   bool needs_all_registers_ = false;
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};

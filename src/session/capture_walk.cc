@@ -9,6 +9,7 @@
 namespace mixstack::session {
 namespace {
 
+constexpr std::size_t kUsualExplicitFrames = 1024;  // of one thread
 constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
 
 std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
@@ -37,7 +38,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
     : capture_(capture),
       entry_point_(target.info().entry_point),
       overlay_(capture, &live),
-      only_copied_(capture, capture.frozen),
+      only_copied_(capture, capture.frozen == &target.memory() ? &live : capture.frozen),
       runtimes_(runtimes),
       regions_(regions),
       native_(modules, capture.arch, capture.pac_mask),
@@ -133,7 +134,7 @@ walk::ThreadInput CaptureWalk::input_for(const ThreadCapture& thread) const {
   return input;
 }
 
-ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
+ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_frames) {
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
@@ -153,11 +154,13 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   }
   if (const Owner owner = owner_of(thread); owner.thread != nullptr) {
     dump.managed = owner.runtime->facts(*owner.thread);
-    dump.trace = walk_managed(thread, *owner.runtime, *owner.thread);
+    dump.trace = walk_managed(thread, most_frames, *owner.runtime, *owner.thread);
     judge_stop(dump.trace);
     return dump;
   }
-  dump.trace = walker_->walk(input_for(thread));
+  walk::ThreadInput input = input_for(thread);
+  input.max_frames = most_frames;
+  dump.trace = walker_->walk(input);
   judge_stop(dump.trace);
   return dump;
 }
@@ -177,11 +180,16 @@ void CaptureWalk::judge_stop(Trace& trace) const {
   if (exists) trace.stop = StopReason::stack_truncated;
 }
 
-Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                 const dotnet::ManagedThread& managed) {
-  const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
+  const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
+  const dotnet::CheckpointList list =
+      runtime.checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
+  if (explicit_left_ && list.checkpoints.size() > kUsualExplicitFrames)
+    *explicit_left_ -= std::min(*explicit_left_, list.checkpoints.size() - kUsualExplicitFrames);
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
+  input.max_frames = most_frames;
   Trace trace = walker_->walk(input);
   if (list.error.code != ErrorCode::none) {
     diagnoses_.push_back({list.error, "explicit Frames of thread " + std::to_string(thread.tid), {}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,10 @@ class CaptureWalk {
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
               symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
-  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread);
+  /// With at most `most_frames` frames, if that is less than the options allow.
+  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu);
+  /// From now on all walks together read at most so many explicit Frames, and as many more as are usual in any case.
+  void bound_explicit_frames(std::size_t all) { explicit_left_ = all; }
   /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
   [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
   [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread);
@@ -53,7 +57,7 @@ class CaptureWalk {
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
-  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
+  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                    const dotnet::ManagedThread& managed);
   void mend_hijacked_stacks();
   [[nodiscard]] bool is_described(Frame& frame);
@@ -75,6 +79,7 @@ class CaptureWalk {
   WalkOptions options_;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;
   std::unique_ptr<walk::Walker> walker_;
+  std::optional<std::size_t> explicit_left_;  ///< none: each thread's own limit
   std::vector<Diagnosis> diagnoses_;
 };
 

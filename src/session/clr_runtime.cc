@@ -129,10 +129,10 @@ const dotnet::ManagedThread* ClrRuntime::thread(std::uint64_t os_id) const {
   return it == by_os_id_.end() ? nullptr : &threads_.threads[it->second];
 }
 
-dotnet::CheckpointList ClrRuntime::checkpoints(const dotnet::ManagedThread& thread, bool methods) {
+dotnet::CheckpointList ClrRuntime::checkpoints(const dotnet::ManagedThread& thread, bool methods, std::size_t most) {
   if (summary_.by_dac) return dac_->checkpoints(thread);
   if (!code_) return {};
-  return dotnet::read_checkpoints(*code_, thread, methods);
+  return dotnet::read_checkpoints(*code_, thread, methods, most);
 }
 
 ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {

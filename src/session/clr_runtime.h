@@ -41,7 +41,8 @@ class ClrRuntime {
   /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
   [[nodiscard]] const dotnet::ManagedThread* thread(std::uint64_t os_id) const;
   [[nodiscard]] const Error& thread_list_error() const { return threads_.error; }
-  [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods);
+  [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods,
+                                                   std::size_t most = dotnet::kMaxFrames);
   /// Thread.Name; empty when it has none or it cannot be told. Only with a descriptor.
   [[nodiscard]] std::string thread_name(const dotnet::ManagedThread& thread) const;
   [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "session/capture_walk.h"
+#include "session/fair_budget.h"
 #include "session/fault_registers.h"
 #include "session/freed_code.h"
 #include "session/launch.h"
@@ -67,6 +68,8 @@ namespace {
 
 constexpr std::size_t kMostCompleted = 64;  // threads whose stacks are asked for once more
 constexpr std::array<std::size_t, 3> kLargerCopies{1 << 20, 16 << 20, 64 << 20};
+constexpr std::size_t kManyThreads = 1000;
+constexpr std::size_t kMostExplicitFrames = 1 << 19;  // twice as many as one thread may have
 
 /// Code of files as loaders map it; code generators map shared memory.
 std::vector<Region> image_mappings(const std::vector<Region>& regions) {
@@ -107,6 +110,32 @@ void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symboli
   }
 }
 
+/// Walks all threads within the budget. Answers how many stacks that cut.
+std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
+                         std::vector<ThreadDump>& out) {
+  const bool is_rich = options.walk.keep_registers || options.walk.explain;
+  const std::size_t all = options.frame_budget / (is_rich ? 4 : 1);
+  const std::size_t fewest = std::clamp<std::size_t>(all / 2 / std::max<std::size_t>(threads.size(), 1), 8, 256);
+  FairBudget budget(all, threads.size(), fewest);
+  std::size_t cut = 0;
+  for (const ThreadCapture& thread : threads) {
+    const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(budget.next(), UINT32_MAX));
+    out.push_back(walk.walk(thread, most));
+    Trace& trace = out.back().trace;
+    if (threads.size() > kManyThreads) trace.frames.shrink_to_fit();  // most stacks are shorter than what is reserved
+    budget.took(trace.frames.size());
+    if (trace.stop == StopReason::max_frames && trace.stop_error.code == ErrorCode::limit_exceeded) cut++;
+  }
+  return cut;
+}
+
+Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
+  return {{ErrorCode::limit_exceeded, 0, budget},
+          "frames of all threads",
+          "more than the " + std::to_string(budget) + " that a dump may have (--frame-budget): " +
+              std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
+}
+
 }  // namespace
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -130,8 +159,17 @@ void ProcessSession::build_modules(const std::vector<Region>& regions) {
   using FileTrust = object::ModuleMap::FileTrust;
   image_mappings_ = image_mappings(regions);
   modules_ = object::ModuleMap::build(
-      regions, memory_, [this](const Region& r) { return target_->open_file(r); }, images_,
+      regions, memory_, [this](const Region& r) { return budgeted(target_->open_file(r)); }, images_,
       target_->proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
+}
+
+Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
+  if (!file || *file == nullptr) return file;
+  return object::within_budget(std::move(*file), file_budget_);
+}
+
+object::PathOpener ProcessSession::path_opener() const {
+  return [this](const std::string& path) { return budgeted(target_->open_path(path)); };
 }
 
 /// Libraries come and go between the captures of one session.
@@ -148,7 +186,7 @@ void ProcessSession::follow_modules(const std::vector<Region>& regions) {
 
 void ProcessSession::find_runtimes() {
   runtimes_.clear();
-  auto opener = [this](const std::string& path) { return target_->open_path(path); };
+  auto opener = path_opener();
   for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
     runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener, &modules_, runtime_options_));
 }
@@ -198,7 +236,7 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_};
+  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_, path_opener()};
 }
 
 /// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
@@ -207,10 +245,11 @@ void ProcessSession::walk_late(Capture& capture, const DumpOptions& options, sym
   for (Capture& late : capture.late) {
     late.frozen = capture.frozen;
     CaptureWalk walk(late, *target_, memory_, modules_, runtimes_, *late.regions, elf, steppers_, options.walk);
-    for (const ThreadCapture& thread : late.threads) {
-      dump.threads.push_back(walk.walk(thread));
-      doubt_other_code(dump.threads.back(), *late.regions);
-    }
+    walk.bound_explicit_frames(kMostExplicitFrames);
+    const std::size_t before = dump.threads.size();
+    if (const std::size_t cut = walk_threads(walk, late.threads, options, dump.threads); cut != 0)
+      dump.diagnoses.push_back(frames_cut(options.frame_budget, cut));
+    for (std::size_t i = before; i < dump.threads.size(); i++) doubt_other_code(dump.threads[i], *late.regions);
     for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   }
 }
@@ -283,14 +322,16 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  symbolize::ElfSymbols elf(
-      modules_, [this](const std::string& p) { return target_->open_path(p); }, symbol_tables_);
+  symbolize::ElfSymbols elf(modules_, path_opener(), symbol_tables_);
   walk_late(*capture, options, elf, dump);
   CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
-  for (const ThreadCapture& thread : capture->threads) dump.threads.push_back(walk.walk(thread));
-  for (std::size_t i = 0; dump.target.crash && i < dump.threads.size(); i++)
-    find_fault_registers(dump.target, dump.threads[i], walk.walker(), walk.input_for(capture->threads[i]),
+  walk.bound_explicit_frames(kMostExplicitFrames);
+  const std::size_t late = dump.threads.size();
+  const std::size_t over_budget = walk_threads(walk, capture->threads, options, dump.threads);
+  if (over_budget != 0) dump.diagnoses.push_back(frames_cut(options.frame_budget, over_budget));
+  for (std::size_t i = 0; dump.target.crash && late + i < dump.threads.size(); i++)
+    find_fault_registers(dump.target, dump.threads[late + i], walk.walker(), walk.input_for(capture->threads[i]),
                          walk.memory());
   if (!capture->late.empty())
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
@@ -354,6 +395,11 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
     for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
     for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
   }
+  if (file_budget_->is_spent())
+    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
+                              "files of the target",
+                              "their tables are larger than what is read of all files together: names and unwind "
+                              "information of some are missing"});
   // A single-file program has its runtime inside.
   if (runtimes_.empty()) wanted.insert(target_->info().executable);
   for (Diagnosis& d : target_->diagnoses()) {

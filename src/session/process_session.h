@@ -6,6 +6,7 @@
 
 #include "memory/cached_memory.h"
 #include "mixstack/session.h"
+#include "object/file_budget.h"
 #include "object/module_map.h"
 #include "session/clr_runtime.h"
 #include "session/walker_implementation.h"
@@ -44,9 +45,12 @@ class ProcessSession final : public Session {
   void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
   void doubt_other_code(ThreadDump& thread, const std::vector<Region>& captured) const;
   void doubt_unloaded_code(ProcessDump& dump, const std::vector<Region>& captured) const;
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
+  [[nodiscard]] object::PathOpener path_opener() const;
   void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
+  std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
   memory::CachedMemory memory_;  ///< of the running target; cleared at every capture
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();

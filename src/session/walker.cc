@@ -23,8 +23,7 @@ Walker::Implementation::Implementation(const Parts& parts, Capture captured, std
     : capture(std::move(captured)),
       regions(std::move(mapped)),
       runtimes(parts.runtimes),
-      elf(
-          parts.modules, [&target = parts.target](const std::string& p) { return target.open_path(p); }, parts.tables),
+      elf(parts.modules, parts.open_path, parts.tables),
       walk(capture, parts.target, parts.live, parts.modules, parts.runtimes, regions, elf, parts.users, options),
       symbolizer(name_providers(parts.providers, parts.runtimes, elf)) {}
 

@@ -23,6 +23,7 @@ class Walker::Implementation {
     const StepperChain& users;
     std::span<const std::shared_ptr<NameProvider>> providers;
     std::shared_ptr<symbolize::SymbolTables> tables;
+    object::PathOpener open_path;
   };
   Implementation(const Parts& parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
 

@@ -1,5 +1,7 @@
 #include "stackwalker/state_target.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -17,7 +19,6 @@ namespace {
 
 namespace api = Dyninst::Stackwalker;
 
-constexpr std::size_t kMaxMapText = 64 << 20;
 constexpr std::size_t kPiece = 4096;
 constexpr std::size_t kMaxStack = 8 << 20;
 constexpr Address kRedZone = 128;
@@ -109,9 +110,9 @@ Result<std::vector<ThreadId>> StateTarget::threads() const {
 
 Result<std::vector<Region>> StateTarget::regions() const {
   if (!proc_) return library_regions();
-  auto text = proc_->read_memory_file("maps", kMaxMapText);
-  if (!text) return library_regions();
-  return target::parse_memory_map(*text);
+  const auto fd = proc_->open_memory_file("maps", O_RDONLY);
+  if (!fd) return library_regions();
+  return target::read_memory_map(fd->get());
 }
 
 void StateTarget::add_library(std::vector<Region>& regions, const api::LibAddrPair& library, std::uint64_t number) {

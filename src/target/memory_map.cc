@@ -1,9 +1,15 @@
 #include "target/memory_map.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace mixstack::target {
 namespace {
+
+constexpr std::size_t kMapPiece = 64 << 10;  // more than the longest line
 
 /// Reads one line from the left; the first thing that does not fit makes it failed.
 class LineCursor {
@@ -99,6 +105,35 @@ std::vector<Region> parse_memory_map(std::string_view text) {
     if (parse_line(line, region)) regions.push_back(std::move(region));
   }
   return regions;
+}
+
+Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits) {
+  std::vector<Region> regions;
+  std::string buffer(kMapPiece, '\0');
+  std::size_t used = 0, text = 0, paths = 0;
+  for (;;) {
+    const ssize_t n = ::read(fd, buffer.data() + used, buffer.size() - used);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(errno == ESRCH ? ErrorCode::no_such_process : ErrorCode::io_error, 0, errno);
+    text += static_cast<std::size_t>(n);
+    used += static_cast<std::size_t>(n);
+    std::string_view rest(buffer.data(), used);
+    for (std::size_t end = 0; (end = n == 0 ? rest.size() : rest.find('\n')) != std::string_view::npos;) {
+      Region region;
+      if (parse_line(rest.substr(0, end), region)) {
+        paths += region.path.size();
+        regions.push_back(std::move(region));
+      }
+      if (end == rest.size()) break;
+      rest.remove_prefix(end + 1);
+    }
+    if (n == 0) return regions;
+    if (regions.size() > limits.most_regions) return fail(ErrorCode::limit_exceeded, limits.most_regions);
+    if (text > limits.most_text || paths > limits.most_paths) return fail(ErrorCode::limit_exceeded, text);
+    used = rest.size();
+    std::memmove(buffer.data(), rest.data(), used);
+    if (used == buffer.size()) return fail(ErrorCode::limit_exceeded, used);  // no line of the kernel's is that long
+  }
 }
 
 const Region* find_region(const std::vector<Region>& regions, Address address) {

@@ -16,6 +16,17 @@ namespace mixstack::target {
 /// the path compares device and inode.
 [[nodiscard]] std::vector<Region> parse_memory_map(std::string_view text);
 
+/// The same of a file that is read piece by piece, so that no text is held beside the list. At most `most_regions`
+/// mappings and `most_text` bytes, else `limit_exceeded`; what reading answers, when that fails: no_such_process,
+/// io_error. Linux allows a process 65,530 mappings (vm.max_map_count), an administrator as many as fit an int; a path
+/// may have 4,095 bytes.
+struct MapLimits {
+  std::size_t most_regions = 1 << 22;
+  std::size_t most_text = std::size_t{1} << 30;
+  std::size_t most_paths = std::size_t{256} << 20;  ///< bytes of all paths, which the list keeps
+};
+[[nodiscard]] Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits = {});
+
 /// The region that holds an address in a list ascending by address, or null.
 [[nodiscard]] const Region* find_region(const std::vector<Region>& regions, Address address);
 

@@ -1,9 +1,15 @@
 #include "target/memory_map.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string>
+
+#include "base/scoped_fd.h"
 
 namespace mixstack::target {
 namespace {
@@ -74,6 +80,56 @@ TEST(MemoryMap, ReadsOurOwnListWithoutALineLost) {
   text << in.rdbuf();
   const std::string copy = text.str();
   EXPECT_EQ(parse_memory_map(copy).size(), static_cast<std::size_t>(std::count(copy.begin(), copy.end(), '\n')));
+}
+
+int file_of(const std::string& text) {
+  const int fd = ::memfd_create("maps", MFD_CLOEXEC);
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return -1;
+  ::lseek(fd, 0, SEEK_SET);
+  return fd;
+}
+
+std::string long_map(std::size_t lines, std::size_t path) {
+  std::string text;
+  for (std::size_t i = 0; i < lines; i++) {
+    char head[80];
+    std::snprintf(head, sizeof head, "%zx000-%zx000 r--p 00000000 00:01 7   /", i + 1, i + 2);
+    text += head + std::string(path, static_cast<char>('a' + i % 26)) + "\n";
+  }
+  return text;
+}
+
+TEST(MemoryMap, ReadPieceByPieceItIsTheSame) {
+  for (const std::size_t path : {1u, 70u, 4000u}) {
+    const std::string text = long_map(1000, path);
+    const base::ScopedFd fd(file_of(text));
+    const auto regions = read_memory_map(fd.get());
+    const auto whole = parse_memory_map(text);
+    ASSERT_TRUE(regions);
+    ASSERT_EQ(regions->size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); i++) {
+      EXPECT_EQ((*regions)[i].range, whole[i].range);
+      EXPECT_EQ((*regions)[i].path, whole[i].path);
+    }
+  }
+  const std::string text = "1000-2000 r--p 00000000 00:00 0 \n3000-4000 r--p 00000000 00:00 0";
+  const base::ScopedFd unended(file_of(text));
+  EXPECT_EQ(read_memory_map(unended.get())->size(), parse_memory_map(text).size());
+}
+
+TEST(MemoryMap, ReadPieceByPieceItIsBounded) {
+  const std::string text = long_map(1000, 70);
+  const auto read = [](const std::string& maps, const MapLimits& limits) {
+    const base::ScopedFd fd(file_of(maps));
+    const auto regions = read_memory_map(fd.get(), limits);
+    return regions ? ErrorCode::none : regions.error().code;
+  };
+  EXPECT_EQ(read(text, {}), ErrorCode::none);
+  EXPECT_EQ(read(text, {.most_regions = 500}), ErrorCode::limit_exceeded);
+  EXPECT_EQ(read(text, {.most_text = 50'000}), ErrorCode::limit_exceeded);
+  EXPECT_EQ(read(text, {.most_paths = 50'000}), ErrorCode::limit_exceeded);
+  EXPECT_EQ(read(std::string(1 << 20, 'x'), {}), ErrorCode::limit_exceeded);  // a line without an end
+  EXPECT_EQ(read("", {}), ErrorCode::none);
 }
 
 }  // namespace

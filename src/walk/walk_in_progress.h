@@ -64,8 +64,9 @@ class WalkInProgress {
     if (ended_) return false;
     if (!started_) start();
     settle_arrival();
-    if (trace_.frames.size() >= limits_.max_frames) {
-      stop(StopReason::max_frames, {});
+    if (trace_.frames.size() >= std::min(limits_.max_frames, thread_.max_frames)) {
+      const bool of_thread = thread_.max_frames < limits_.max_frames;
+      stop(StopReason::max_frames, of_thread ? Error{ErrorCode::limit_exceeded, 0, thread_.max_frames} : Error{});
       ended_ = true;
       return false;
     }

@@ -83,7 +83,8 @@ Cursor Walker::initial(const ThreadInput& thread) const {
 }
 
 StepOutcome Walker::step(Cursor& cursor, const ThreadInput& thread) const {
-  const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated, {}};
+  const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated,
+                          {},         thread.max_frames};
   return WalkInProgress(owners_, fallbacks_, limits_, alone).step_from(cursor);
 }
 

@@ -1,11 +1,39 @@
+#include <unistd.h>
+
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/program.h"
 
+namespace {
+
+void say(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+/// Ends the command at once, from whichever thread: nothing can be relied on without memory, an exception's way up
+/// least of all. What it has stopped runs on when the kernel takes the tracer away.
+[[noreturn]] void end_without_memory() {
+  say("mixstack: not enough memory (limits: ulimit -v, the cgroup). A process it looked at runs on.\n");
+  ::_exit(static_cast<int>(mixstack::cli::ExitCode::resources));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  mixstack::cli::Environment environment;
-  if (const char* path = std::getenv("PATH"); path != nullptr) environment.search_path = path;
-  return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
+  std::set_new_handler(end_without_memory);
+  try {
+    mixstack::cli::Environment environment;
+    if (const char* path = std::getenv("PATH"); path != nullptr) environment.search_path = path;
+    return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
+  } catch (const std::bad_alloc&) {  // a size that no memory has room for
+    end_without_memory();
+  } catch (const std::exception& e) {
+    say("mixstack: a fault inside mixstack: ");
+    say(e.what());
+    say("\n");
+  }
+  return static_cast<int>(mixstack::cli::ExitCode::internal);
 }

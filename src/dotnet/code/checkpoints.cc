@@ -24,9 +24,9 @@ walk::Checkpoint checkpoint_of(CodeManager& code, const FrameRecord& record, boo
 
 }  // namespace
 
-CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods) {
+CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods, std::size_t most) {
   CheckpointList list;
-  const FrameChain chain = read_frame_chain(code.memory(), thread.frame, thread.stack);
+  const FrameChain chain = read_frame_chain(code.memory(), thread.frame, thread.stack, most);
   list.error = chain.error;
   list.checkpoints.reserve(chain.frames.size());
   for (const FrameRecord& record : chain.frames) list.checkpoints.push_back(checkpoint_of(code, record, methods));

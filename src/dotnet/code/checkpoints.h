@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dotnet/code/code_manager.h"
+#include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/threads.h"
 #include "walk/stepper.h"
 
@@ -15,7 +16,9 @@ struct CheckpointList {
 };
 
 /// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed
-/// are places to resume; the others are listed for display. With `methods` the Frames' MethodDescs are looked up too.
-[[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods);
+/// are places to resume; the others are listed for display. At most `most`. With `methods` the Frames' MethodDescs are
+/// looked up too.
+[[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods,
+                                              std::size_t most = kMaxFrames);
 
 }  // namespace mixstack::dotnet

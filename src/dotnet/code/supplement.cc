@@ -11,7 +11,8 @@ namespace {
 
 // Offsets of .NET 10.0 (10.0.9 arm64, 10.0.12 x64), read on live processes; the order of the members is that of
 // src/coreclr/vm/{frames.h,threads.h,codeman.h}. Structures have the same shape on all 64-bit Unix targets.
-constexpr unsigned kEnoughThreads = 24;  // whose evidence is looked at
+constexpr unsigned kEnoughThreads = 24;      // whose evidence is looked at
+constexpr std::size_t kEnoughFrames = 4096;  // of each of them
 
 struct Shape {
   Field field;
@@ -142,7 +143,7 @@ void Supplement::verify_frames(const MemoryReader& reader, Layouts& l) {
   for (const ManagedThread& t : read_threads(memory).threads) {
     if (t.os_id == 0) continue;
     if (++looked > kEnoughThreads) break;
-    for (const FrameRecord& f : read_frame_chain(memory, t.frame, t.stack).frames) {
+    for (const FrameRecord& f : read_frame_chain(memory, t.frame, t.stack, kEnoughFrames).frames) {
       if (f.type == FrameType::prestub_method) {
         auto md = memory.pointer(f.address, l.framed_method_frame.method_desc);
         if (md) (is_method_desc(memory, *md) ? framed_good : framed_bad)++;

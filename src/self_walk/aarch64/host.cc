@@ -48,6 +48,12 @@ Address thread_pointer() {
   return pointer;
 }
 
+Address stack_pointer() {
+  Address pointer;
+  asm volatile("mov %0, sp" : "=r"(pointer));
+  return pointer;
+}
+
 std::uint64_t pac_mask() {
   // XPACLRI (a hint: nothing happens on CPUs without authentication) takes the code out of x30. Bit 55 is clear in
   // addresses of user space.

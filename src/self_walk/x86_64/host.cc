@@ -56,6 +56,12 @@ Address thread_pointer() {
   return pointer;
 }
 
+Address stack_pointer() {
+  Address pointer;
+  asm volatile("movq %%rsp, %0" : "=r"(pointer));
+  return pointer;
+}
+
 std::uint64_t pac_mask() { return 0; }
 
 unwind::LightFrame light_frame(const void* context) {

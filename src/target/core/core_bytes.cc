@@ -1,10 +1,13 @@
 #include "target/core/core_bytes.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "target/core/core_stream.h"
@@ -15,12 +18,28 @@ namespace {
 
 Result<base::ScopedFd> open_input(const std::string& path) {
   base::ScopedFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (fd) return fd;
   const int error = errno;
   if (error == ENOENT || error == ENOTDIR) return fail(ErrorCode::not_found, 0, error);
   if (error == EACCES || error == EPERM) return fail(ErrorCode::permission_denied, 0, error);
   return fail(ErrorCode::io_error, 0, error);
+}
+
+/// A FIFO is opened before anybody writes to it, and until then reads as if it had ended. tee(2) copies nothing from it
+/// and tells: 0 without a writer, EAGAIN while one has written nothing yet.
+Result<void> wait_for_writer(int fifo, std::chrono::milliseconds most) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return fail(ErrorCode::io_error, 0, errno);
+  const base::ScopedFd read_end(ends[0]), write_end(ends[1]);
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  while (::tee(fifo, write_end.get(), 1, SPLICE_F_NONBLOCK) == 0) {
+    pollfd wait{fifo, POLLIN, 0};
+    if (::poll(&wait, 1, 0) > 0 && (wait.revents & POLLHUP) != 0) break;  // one came and went
+    if (std::chrono::steady_clock::now() >= deadline) return fail(ErrorCode::io_error, 0, ETIMEDOUT);
+    ::usleep(10'000);
+  }
+  return {};
 }
 
 std::string no_temporary_file(const std::string& folder, const Error& error) {
@@ -84,6 +103,9 @@ Result<std::unique_ptr<CoreBytes>> CoreBytes::open(const std::string& path) { re
 Result<std::unique_ptr<CoreBytes>> CoreBytes::open(const std::string& path, const CoreBytesOptions& options) {
   auto fd = open_input(path);
   if (!fd) return fail(fd.error());
+  struct stat st {};
+  if (path != "-" && ::fstat(fd->get(), &st) == 0 && S_ISFIFO(st.st_mode))
+    if (auto waited = wait_for_writer(fd->get(), options.writer_wait); !waited) return fail(waited.error());
   return from_fd(std::move(*fd), path, options);
 }
 

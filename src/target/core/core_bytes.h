@@ -1,6 +1,7 @@
 // The bytes of a core file: as it lies there, compressed, or from a pipe.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,7 @@ struct CoreBytesOptions {
   std::uint64_t max_size = std::uint64_t{256} << 30;   ///< most bytes after decompression, zeros included
   std::string temporary_folder;                        ///< empty: $TMPDIR, else /var/tmp, else /tmp
   std::uint64_t keep_free = std::uint64_t{256} << 20;  ///< bytes left free on its file system; never less than 5 %
+  std::chrono::milliseconds writer_wait{10'000};       ///< for somebody to open a FIFO for writing
 };
 
 /// Random access to a core. Nothing is mapped and nothing is held in memory: a file that shrinks meanwhile is a short
@@ -44,7 +46,7 @@ class CoreBytes final {
   /// (`unsupported`, `value` is its st_mode). What goes wrong while it is unpacked shortens the bytes and is told by
   /// `diagnosis()`; it is an error only when not a single byte could be had: `truncated`, `malformed` (the compressed
   /// stream's own), `limit_exceeded`, `io_error`. `limit_exceeded` with an `os_error` speaks of the temporary file: it
-  /// cannot be made, or there is no room for it (ENOSPC).
+  /// cannot be made, or there is no room for it (ENOSPC). `io_error` with ETIMEDOUT: a FIFO that nobody writes to.
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path);
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path,
                                                                const CoreBytesOptions& options);

@@ -145,6 +145,20 @@ TEST(CoreBytes, AFileSizeLimitIsALimitAndNoSignal) {
 
 // ---- pipes ----
 
+TEST(CoreBytes, AFifoThatNobodyWritesToIsSaidSo) {
+  char name[] = "/tmp/mixstack-fifo-XXXXXX";
+  ASSERT_NE(::mkdtemp(name), nullptr);
+  const std::string fifo = std::string(name) + "/fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  CoreBytesOptions options;
+  options.writer_wait = std::chrono::milliseconds(30);
+  const auto core = CoreBytes::open(fifo, options);
+  ASSERT_FALSE(core);
+  EXPECT_EQ(core.error(), (Error{ErrorCode::io_error, ETIMEDOUT, 0}));
+  ::unlink(fifo.c_str());
+  ::rmdir(name);
+}
+
 TEST(CoreBytes, TakesACoreFromAFifo) {
   const test::TemporaryFolder folder;
   const Bytes content = test::core_like(2'000'003);

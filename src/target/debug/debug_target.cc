@@ -1,4 +1,5 @@
 // A debugged process as a Target.
+
 #include "target/debug/debug_engine.h"
 #include "target/live/file_access.h"
 

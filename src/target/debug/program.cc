@@ -10,8 +10,6 @@
 namespace mixstack::target {
 namespace {
 
-constexpr std::size_t kMaxMapText = 64 << 20;
-
 [[nodiscard]] std::uint64_t auxiliary(const std::string& auxv, std::uint64_t type) {
   const auto bytes = std::as_bytes(std::span(auxv));
   for (std::size_t at = 0; at + 16 <= bytes.size(); at += 16) {
@@ -30,9 +28,9 @@ Program::Program(ProcDir directory, base::ScopedFd mem)
       }) {}
 
 Result<std::vector<Region>> Program::regions() const {
-  auto text = proc.read_memory_file("maps", kMaxMapText);
-  if (!text) return fail(text.error());
-  return parse_memory_map(*text);
+  const auto fd = proc.open_memory_file("maps", O_RDONLY);
+  if (!fd) return fail(fd.error());
+  return read_memory_map(fd->get());
 }
 
 Result<std::shared_ptr<Program>> Program::open(std::uint32_t pid) {

@@ -21,7 +21,6 @@ namespace {
 
 constexpr unsigned kFirstNap = 1000;  // us
 constexpr unsigned kLastNap = 64'000;
-constexpr std::size_t kMaxMapText = 64 << 20;  // Linux allows 65,530 mappings by default: 6 MB
 
 [[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
   auto fd = proc.open_memory_file("mem", O_RDONLY);
@@ -93,9 +92,9 @@ class LiveTarget final : public Target {
     return {};
   }
   [[nodiscard]] Result<std::vector<Region>> read_regions() const {
-    auto text = proc_.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    const auto fd = proc_.open_memory_file("maps", O_RDONLY);
+    if (!fd) return fail(fd.error());
+    return read_memory_map(fd->get());
   }
   [[nodiscard]] static GuestMemory::RegionList list_of(const Result<std::vector<Region>>& regions) {
     return regions ? std::make_shared<const std::vector<Region>>(*regions) : nullptr;

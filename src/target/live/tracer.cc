@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <new>
 
 #include "target/live/proc_dir.h"
 #include "target/tracer_process.h"
@@ -79,16 +80,26 @@ class Finish {
   return stat && (stat->state == 'D' || stat->state == 'S');
 }
 
+/// Beyond the tracer a failed allocation would end everything; what is held is let go either way. False: it failed.
+[[nodiscard]] bool run_work(const std::function<void(Tracer&)>& work, Tracer& tracer) {
+  try {
+    work(tracer);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   Tracer tracer(Tracer::Kind::process);
   Finish finish;
-  bool has_returned = false;
+  bool has_returned = false, is_out_of_memory = false;
   auto process = TracerProcess::start(
       [&] {
         (void)::setpgid(0, 0);
         (void)::setpriority(PRIO_PROCESS, 0, kHighest);
         (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps are meant as short as they say
-        work(tracer);
+        is_out_of_memory = !run_work(work, tracer);
         has_returned = true;
       },
       [&] { finish.set(); });
@@ -100,6 +111,7 @@ Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
     was_killed = true;
     (void)::kill((*process)->pid(), SIGKILL);
   }
+  if (is_out_of_memory) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   if (has_returned) return {};
   return fail(ErrorCode::io_error, 0, was_killed ? ETIMEDOUT : ECHILD);
 }
@@ -109,13 +121,14 @@ struct ThreadJob {
   Tracer tracer;
   Finish finish;
   pid_t tid = 0;
+  bool is_out_of_memory = false;
 };
 
 void* run_job(void* argument) {
   auto& job = *static_cast<ThreadJob*>(argument);
   job.tid = static_cast<pid_t>(::syscall(SYS_gettid));
   (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-  job.work(job.tracer);
+  job.is_out_of_memory = !run_work(job.work, job.tracer);
   job.finish.set();
   return nullptr;
 }
@@ -129,13 +142,14 @@ void wait_until_left(pid_t tid) {
 Result<void> run_in_thread(const std::function<void(Tracer&)>& work) {
   // No handler and, in a process of one thread, no terminal stop (SIGTSTP) may come between stop and release.
   const SignalBlock block;
-  ThreadJob job{work, Tracer(Tracer::Kind::thread), {}, 0};
+  ThreadJob job{work, Tracer(Tracer::Kind::thread), {}, 0, false};
   pthread_t thread;
   if (const int error = pthread_create(&thread, nullptr, run_job, &job); error != 0)
     return fail(ErrorCode::internal, 0, error);
   while (!job.finish.wait(kGuardInterval)) job.tracer.collect_dead();
   (void)pthread_join(thread, nullptr);
   wait_until_left(job.tid);
+  if (job.is_out_of_memory) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "target/self/self_target.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,8 +25,6 @@
 namespace mixstack::target {
 namespace {
 
-constexpr std::size_t kMaxMapText = 64 << 20;
-
 class SelfTarget final : public Target {
  public:
   SelfTarget(ProcDir proc, TargetInfo info, const SelfOptions& options)
@@ -35,9 +34,9 @@ class SelfTarget final : public Target {
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto text = proc_.read_memory_file("maps", kMaxMapText);
-    if (!text) return fail(text.error());
-    return parse_memory_map(*text);
+    auto fd = proc_.open_memory_file("maps", O_RDONLY);
+    if (!fd) return fail(fd.error());
+    return read_memory_map(fd->get());
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
     return open_mapped_file(proc_, region);
@@ -54,6 +53,8 @@ class SelfTarget final : public Target {
   [[nodiscard]] Result<Capture> capture_here(const CaptureRequest& request);
   void capture_calling_thread(const CaptureRequest& request, const std::vector<Region>& regions, Capture& capture,
                               ThreadCapture& out) const;
+  void copy_left_part(const std::vector<Region>& regions, std::uint64_t most, Capture& capture,
+                      const ThreadCapture& thread) const;
   [[nodiscard]] Result<void> capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
                                             Capture& capture) const;
 
@@ -85,6 +86,20 @@ void SelfTarget::capture_calling_thread(const CaptureRequest& request, const std
   out.captured = n.has_value();
   out.error = n ? Error{} : n.error();
   capture.storage.push_back(std::move(bytes));
+  copy_left_part(regions, most - std::min<std::uint64_t>(most, size), capture, out);
+}
+
+/// In a signal handler on an alternate stack the walk goes on on the stack that was interrupted.
+void SelfTarget::copy_left_part(const std::vector<Region>& regions, std::uint64_t most, Capture& capture,
+                                const ThreadCapture& thread) const {
+  const AddressRange own = home_stack(regions, thread.tid == info_.pid, own_thread_pointer());
+  const AddressRange left = left_part(thread.registers, thread.stack, own);
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left.size(), most));
+  if (size == 0) return;
+  auto bytes = std::make_unique<std::byte[]>(size);
+  const auto n = memory_.read_some(left.begin, std::span(bytes.get(), size));
+  if (n) capture.roots.push_back({left.begin, std::span<const std::byte>(bytes.get(), *n)});
+  capture.storage.push_back(std::move(bytes));
 }
 
 Result<void> SelfTarget::capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
@@ -112,6 +127,7 @@ Result<void> SelfTarget::capture_others(const CaptureRequest& request, const std
     t.registers = slot.registers;
     t.stack = {slot.stack_base, {slot.copy, slot.stack_size}};
     t.stack_truncated = slot.truncated;
+    if (!slot.left.bytes.empty()) capture.roots.push_back(slot.left);
   }
   capture.storage.push_back(signals.take_room());
   return {};

@@ -23,20 +23,32 @@ constexpr std::chrono::milliseconds kGrace{1000};
 std::atomic<Round*> g_round{nullptr};
 std::atomic<std::uint32_t> g_inside{0};
 
+/// As many of the bytes as there is room for and can be read.
+[[nodiscard]] std::span<std::byte> copy_bytes(Round& round, Address base, std::uint64_t most) {
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, round.room_size));
+  const std::size_t at = round.room_used.fetch_add(size);
+  const std::size_t wanted = std::min(size, at < round.room_size ? round.room_size - at : 0);
+  std::byte* const copy = round.room.get() + (wanted == 0 ? 0 : at);
+  const std::int64_t n = memory::copy_own_memory(base, {copy, wanted});
+  return {copy, n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
 void copy_thread(Round& round, SignalSlot& slot, const void* context) {
   slot.registers = context_registers(context);
   const Address sp = slot.registers.sp();
   const AddressRange extent = stack_extent(*round.regions, sp, own_thread_pointer());
   slot.stack_base = sp - extent.begin > kRedZone ? sp - kRedZone : extent.begin;
   const std::uint64_t whole = extent.empty() ? 0 : extent.end - slot.stack_base;
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(whole, round.initial));
-  const std::size_t at = round.room_used.fetch_add(size);
-  const std::size_t left = at < round.room_size ? round.room_size - at : 0;
-  const std::size_t wanted = std::min(size, left);
-  slot.copy = round.room.get() + (wanted == 0 ? 0 : at);
-  const std::int64_t n = memory::copy_own_memory(slot.stack_base, {slot.copy, wanted});
-  slot.stack_size = n > 0 ? static_cast<std::size_t>(n) : 0;
+  const std::span<std::byte> stack = copy_bytes(round, slot.stack_base, std::min<std::uint64_t>(whole, round.initial));
+  slot.copy = stack.data();
+  slot.stack_size = stack.size();
   slot.truncated = slot.stack_size < whole || extent.empty();
+  // A thread that was in a handler of its own on an alternate stack. Where on its own stack it was is a guess that may
+  // lie too low: as much is copied as there is room for.
+  const bool is_main_thread = system_call(SYS_gettid) == system_call(SYS_getpid);
+  const AddressRange own = home_stack(*round.regions, is_main_thread, own_thread_pointer());
+  const AddressRange left = left_part(slot.registers, {slot.stack_base, stack}, own);
+  if (!left.empty()) slot.left = {left.begin, copy_bytes(round, left.begin, left.size())};
 }
 
 void pass_on(const struct sigaction& before, int signal, siginfo_t* info, void* context) {

@@ -23,6 +23,7 @@ struct SignalSlot {
   std::size_t stack_size = 0;
   std::byte* copy = nullptr;
   bool truncated = false;
+  MemorySlice left;  ///< the part of its own stack that a thread has left for an alternate one
 };
 
 /// Installs a handler, sends the signal to each thread, waits for the copies, and puts the former action back, all in

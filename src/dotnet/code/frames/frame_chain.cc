@@ -28,7 +28,7 @@ bool is_handlers_frame(const RuntimeMemory& memory, Address at) {
   return frame && frame->type == FrameType::faulting_exception;
 }
 
-FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack) {
+FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack, std::size_t most) {
   FrameChain chain;
   Address at = first, above = 0;
   while (at != memory.all_ones()) {
@@ -38,7 +38,7 @@ FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const Ad
       chain.error = {ErrorCode::malformed, 0, at};
       break;
     }
-    if (chain.frames.size() == kMaxFrames) {
+    if (chain.frames.size() >= most) {
       chain.error = {ErrorCode::limit_exceeded, 0, at};
       break;
     }

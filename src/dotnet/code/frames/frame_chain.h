@@ -24,8 +24,9 @@ inline constexpr std::size_t kMaxFrames = 1u << 18;
 
 /// Follows the list from `first` (Thread.Frame). Each Frame must lie above the one before, hence there are no cycles,
 /// and inside `stack` unless that is empty; only the first may be a FaultingExceptionFrame on another stack. Frames
-/// before an error are right.
-[[nodiscard]] FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack);
+/// before an error are right. At most `most` are read.
+[[nodiscard]] FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const AddressRange& stack,
+                                          std::size_t most = kMaxFrames);
 
 /// Whether the Frame at `at`, which lies outside its thread's stack, may be the newest one all the same: it was made on
 /// the stack on which a stack overflow is handled.

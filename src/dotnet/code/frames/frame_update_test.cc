@@ -315,6 +315,9 @@ TEST(FrameChain, EndsAtAllOnesAndRefusesListsThatDoNotAscend) {
   EXPECT_EQ(frame_name(t.layouts, chain.frames[1].identifier), "SoftwareExceptionFrame");
   EXPECT_EQ(frame_name(t.layouts, 0x999), "");
   EXPECT_TRUE(read_frame_chain(t.runtime(), ~Address{0}, {}).frames.empty());
+  const auto part = read_frame_chain(t.runtime(), 0x1000, {0x1000, 0x4000}, 2);
+  EXPECT_EQ(part.frames.size(), 2u);
+  EXPECT_EQ(part.error, (Error{ErrorCode::limit_exceeded, 0, 0x3000}));
 
   // The newest may be what the handler of a stack overflow left on its own stack, no other.
   t.put_frame(0x9000, FrameType::faulting_exception, 0x2000);
