@@ -8,11 +8,7 @@
 namespace mixstack::base {
 namespace {
 
-// What was a regular file may have become another one on the way (without /proc): it must not hold us up then.
-constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-
-Result<ScopedFd> open_same(const std::string& path, int path_fd) {
-  ScopedFd fd(::open(path.c_str(), kReadFlags));
+Result<ScopedFd> same_file(ScopedFd fd, int path_fd) {
   if (!fd) return fail(open_failure(errno));
   struct stat seen {
   }, opened{};
@@ -30,22 +26,20 @@ Error open_failure(int error) {
   return {ErrorCode::io_error, error, 0};
 }
 
-Result<ScopedFd> reopen_regular(int path_fd) {
+Result<ScopedFd> reopen_regular(int path_fd, const std::function<ScopedFd()>& by_path) {
   struct stat st {};
   if (::fstat(path_fd, &st) != 0) return fail(ErrorCode::io_error, 0, errno);
   if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported);
   ScopedFd fd(::open(("/proc/self/fd/" + std::to_string(path_fd)).c_str(), kReadFlags));
   if (fd) return fd;
-  if (errno == ENOENT) return fail(ErrorCode::io_error, 0, ENOENT);
+  if (errno == ENOENT && by_path) return same_file(by_path(), path_fd);
   return fail(open_failure(errno));
 }
 
 Result<ScopedFd> open_regular(const std::string& path) {
   const ScopedFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place) return fail(open_failure(errno));
-  auto fd = reopen_regular(place.get());
-  if (!fd && fd.error() == Error{ErrorCode::io_error, ENOENT, 0}) return open_same(path, place.get());
-  return fd;
+  return reopen_regular(place.get(), [&] { return ScopedFd(::open(path.c_str(), kReadFlags)); });
 }
 
 }  // namespace mixstack::base

@@ -34,7 +34,4 @@ struct Trust {
 [[nodiscard]] tl::expected<TrustedFile, Diagnosis> open_trusted_file(const std::string& path,
                                                                      Trust trust = Trust::own());
 
-/// Where programs are looked for under AT_SECURE, when PATH is not to be believed.
-inline constexpr const char* kSystemSearchPath = "/usr/local/bin:/usr/bin:/bin";
-
 }  // namespace mixstack::base

@@ -142,7 +142,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     stored = std::move(*found);
     options.path = stored->path;
   }
-  const char* servers = std::getenv("DEBUGINFOD_URLS");
+  const char* servers = ::secure_getenv("DEBUGINFOD_URLS");
   if (servers != nullptr && *servers != '\0')
     options.debuginfod_find = target::find_program("debuginfod-find", environment.search_path);
   const auto complain = [&](const Error& error) {

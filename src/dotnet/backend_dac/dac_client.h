@@ -30,9 +30,9 @@ struct Source {
 class DacClient {
  public:
   struct Setup {
-    std::string helper;   ///< path of mixstack-helper
-    std::string subject;  ///< how diagnoses call the DAC: its path
-    base::ScopedFd dac;   ///< see sealed_copy
+    base::TrustedFile helper;  ///< mixstack-helper
+    std::string subject;       ///< how diagnoses call the DAC: its path
+    base::ScopedFd dac;        ///< see sealed_copy
     Opening facts;
     /// Opens files as the target sees them: assemblies whose metadata is not in its memory.
     std::function<Result<std::shared_ptr<const FileBytes>>(const std::string&)> open_path;
