@@ -148,6 +148,41 @@ class EqualToClrMd(DacCase):
             with self.subTest(scenario):
                 self.compare_mixed(10, scenario)
 
+    def compare_frames(self, version):
+        """Every explicit Frame under its own type, as ClrMD names it: several types on threads with one method each."""
+        compared, kinds = 0, set()
+        for scenario in ("exception_through_native", "hardware_exceptions", "funclets", "reverse_pinvoke", "marshalling"):
+            with self.stopped(version, scenario) as debuggee:
+                dump = mixstack_dump.dump(debuggee.pid, "--provider", "dac", "--frames")
+                oracle = harness._oracle.look(debuggee.pid)
+                ours = {t["tid"]: t for t in dump["threads"]}
+                names = {int(f["frame_address"], 16): f["name"] for t in dump["threads"] for f in t["frames"]
+                         if f.get("code_kind") == "runtime_frame"}
+                for thread in oracle["threads"]:
+                    if not thread["isAlive"] or thread["osId"] not in ours:
+                        continue
+                    for frame in thread["frames"]:
+                        if frame["kind"] != "runtime" or not frame["frameName"]:
+                            continue
+                        place = int(frame["sp"], 16)
+                        if place not in names:
+                            continue  # which are shown is for the other tests
+                        self.assertTrue(names[place].startswith(f"[{frame['frameName']}]"),
+                                        f"{scenario} {place:#x}: {names[place]}, ClrMD says {frame['frameName']}")
+                        compared += 1
+                        kinds.add(frame["frameName"])
+        self.assertGreater(compared, 10)
+        self.assertGreater(len(kinds), 3, kinds)
+
+    def test_frames_8(self):
+        self.compare_frames(8)
+
+    def test_frames_9(self):
+        self.compare_frames(9)
+
+    def test_frames_10(self):
+        self.compare_frames(10)
+
     def test_name_of_an_address(self):
         """The article's question, GetRuntimeNameByAddress."""
         with self.stopped(8, "sleep") as debuggee:

@@ -126,11 +126,11 @@ Outcome<base::TrustedFile> find_helper(const std::string& path) {
   std::string folder(buffer.data(), static_cast<std::size_t>(n));
   folder.resize(folder.rfind('/') + 1);
   for (const char* place : {"mixstack-helper", "../libexec/mixstack/mixstack-helper"}) {
-    auto program = base::open_trusted_file(folder + place);
+    const std::string candidate = folder + place;
+    if (::access(candidate.c_str(), F_OK) != 0) continue;  // only for the words: else /tmp would be blamed
+    auto program = base::open_trusted_file(candidate);
     if (program) return program;
-    // One that is refused is worth more words than one that is not there.
-    if (program.error().error.code != ErrorCode::not_found && none.error.code == ErrorCode::not_found)
-      none = program.error();
+    if (none.error.code == ErrorCode::not_found) none = program.error();
   }
   return tl::unexpected(std::move(none));
 }
