@@ -166,12 +166,13 @@ void flood_questions(MessageChannel& channel) {
   }
 }
 
-void answer(MessageChannel& channel, const Message& message, const std::string& way) {
+void answer(MessageChannel& channel, const Message& message, const Orders& orders) {
+  const std::string way = orders.way;
   if (message.type == MessageType::flush) {
     (void)channel.send(MessageType::flushed, {});
   } else if (message.type == MessageType::threads) {
     ThreadFacts thread;
-    thread.os_id = 1;
+    thread.os_id = static_cast<std::uint32_t>(orders.victim);
     thread.exception_type.assign(kMaxText, 'x');
     Writer batch;
     while (batch.size() + kMaxText < kMaxPayload / 2) encode(thread, batch);
@@ -203,7 +204,7 @@ extern "C" {
   if (std::strcmp(orders.way, "escape") == 0) return static_cast<std::int32_t>(0x80004005u);
   MessageChannel channel{mixstack::base::ScopedFd(kHelperSocket)};
   if (!channel.send(MessageType::opened, {})) ::_exit(0);
-  while (const auto message = channel.receive()) answer(channel, *message, orders.way);
+  while (const auto message = channel.receive()) answer(channel, *message, orders);
   ::_exit(0);
 }
 }
