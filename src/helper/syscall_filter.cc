@@ -71,6 +71,7 @@ constexpr long kAllowed[] = {
     SYS_getcpu,
     SYS_membarrier,
     SYS_getcwd,
+    SYS_getsid,
     SYS_pipe2,
     SYS_restart_syscall,
 #ifdef SYS_poll

@@ -166,6 +166,16 @@ void flood_questions(MessageChannel& channel) {
   }
 }
 
+/// As a DAC over a structure that is being changed.
+void crash_on_torn_memory(MessageChannel& channel) {
+  Writer question;
+  question.value(std::uint64_t{0x1000});
+  question.value(std::uint32_t{1});
+  if (!channel.send(MessageType::read_memory, question.bytes())) return;
+  const auto memory = channel.receive();
+  if (memory && !memory->payload.empty() && memory->payload[0] != std::byte{0}) __builtin_trap();
+}
+
 void answer(MessageChannel& channel, const Message& message, const Orders& orders) {
   const std::string way = orders.way;
   if (message.type == MessageType::flush) {
@@ -182,6 +192,7 @@ void answer(MessageChannel& channel, const Message& message, const Orders& order
   } else if (message.type == MessageType::walk) {
     way == "questions" ? flood_questions(channel) : flood_walk(channel);
   } else {
+    if (way == "torn") crash_on_torn_memory(channel);
     // Each answer in time, none soon.
     if (way == "slow") ::usleep(400'000);
     Description d;

@@ -185,6 +185,33 @@ TEST(HostileDac, ThatAsksWithoutEndIsEnded) {
   EXPECT_LT(since(start), 4s);
 }
 
+/// Memory that is torn for the first few reads.
+class TornMemory final : public MemoryReader {
+ public:
+  explicit TornMemory(int torn) : torn_(torn) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address, std::span<std::byte> out) const override {
+    std::fill(out.begin(), out.end(), std::byte{torn_-- > 0});
+    return out.size();
+  }
+
+ private:
+  mutable int torn_;
+};
+
+TEST(HostileDac, AQuestionOverWhichItCrashedIsAskedOnceMore) {
+  for (const int torn : {0, 1, 2}) {
+    Client c("torn");
+    NEEDS_HELPER(c);
+    const TornMemory memory(torn);
+    c.client->bind({&memory, {}});
+    const auto answer = c.client->describe(1);
+    EXPECT_EQ(answer.has_value(), torn < 2) << torn;
+    if (torn == 2) {
+      EXPECT_TRUE(has(said(answer), "crashed")) << said(answer);
+    }
+  }
+}
+
 TEST(HostileDac, TheBudgetIsOfADumpNotOfAProcess) {
   ClientLimits limits = small();
   limits.total = 3s;

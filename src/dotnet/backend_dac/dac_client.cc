@@ -92,6 +92,7 @@ Outcome<void> DacClient::ask(MessageType question, std::span<const std::byte> pa
 
 Outcome<void> DacClient::converse(MessageType question, std::span<const std::byte> payload, MessageType answer,
                                   const Sink& sink) {
+  has_crashed_ = false;
   const auto began = MessageChannel::Clock::now();
   request_deadline_ = began + setup_.limits.request;
   budget_end_ = began + (setup_.limits.total - time_spent_);
@@ -182,7 +183,8 @@ mixstack::Diagnosis DacClient::lost(const Error& error) {
     return *(refusal_ = used_up(setup_.subject, std::to_string(setup_.limits.storage >> 20) + " MB of answers"));
   if (error.os_error == ETIMEDOUT && MessageChannel::Clock::now() >= budget_end_)
     return *(refusal_ = used_up(setup_.subject, seconds(setup_.limits.total) + " s"));
-  if (error.os_error == EPIPE) return {error, setup_.subject, "the DAC crashed: mixstack-helper " + how};
+  has_crashed_ = error.os_error == EPIPE;
+  if (has_crashed_) return {error, setup_.subject, "the DAC crashed: mixstack-helper " + how};
   if (error.os_error == ETIMEDOUT)
     return {error, setup_.subject, "the DAC did not answer in time; its helper was ended"};
   if (error.code == ErrorCode::io_error) return {error, setup_.subject, "mixstack-helper cannot be reached"};
@@ -211,7 +213,15 @@ mixstack::Diagnosis DacClient::refused(const Message& message) {
   return {{ErrorCode::not_found, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
 }
 
-Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+/// DACs crash over structures that the running process changes while they read. A moment later these are others.
+template <class Ask>
+auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
+  auto answer = ask();
+  if (answer || !has_crashed_ || refusal_) return answer;
+  return ask();
+}
+
+Outcome<std::vector<ThreadFacts>> DacClient::threads_once() {
   std::vector<ThreadFacts> list;
   bool sane = true;
   const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const Message& m) {
@@ -225,7 +235,7 @@ Outcome<std::vector<ThreadFacts>> DacClient::threads() {
   return list;
 }
 
-Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
+Outcome<DacClient::Walk> DacClient::walk_once(const WalkRequest& request) {
   WalkRequest bounded = request;
   if (bounded.max_frames == 0 || bounded.max_frames > setup_.limits.max_frames)
     bounded.max_frames = setup_.limits.max_frames;
@@ -250,7 +260,7 @@ Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
   return walk;
 }
 
-Outcome<Description> DacClient::describe(Address code) {
+Outcome<Description> DacClient::describe_once(Address code) {
   std::optional<Description> answer;
   const auto done = ask(MessageType::describe, address_payload(code), MessageType::description, [&](const Message& m) {
     if (auto d = decode_description(m.payload)) answer = std::move(*d);
@@ -261,7 +271,7 @@ Outcome<Description> DacClient::describe(Address code) {
   return std::move(*answer);
 }
 
-Outcome<Description> DacClient::describe_method(Address method) {
+Outcome<Description> DacClient::describe_method_once(Address method) {
   std::optional<Description> answer;
   const auto done =
       ask(MessageType::describe_method, address_payload(method), MessageType::description, [&](const Message& m) {
@@ -271,6 +281,22 @@ Outcome<Description> DacClient::describe_method(Address method) {
   if (!done) return tl::unexpected(done.error());
   if (!answer) return tl::unexpected(lost(nonsense()));
   return std::move(*answer);
+}
+
+Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+  return again_after_crash([&] { return threads_once(); });
+}
+
+Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
+  return again_after_crash([&] { return walk_once(request); });
+}
+
+Outcome<Description> DacClient::describe(Address code) {
+  return again_after_crash([&] { return describe_once(code); });
+}
+
+Outcome<Description> DacClient::describe_method(Address method) {
+  return again_after_crash([&] { return describe_method_once(method); });
 }
 
 }  // namespace mixstack::dotnet::dac

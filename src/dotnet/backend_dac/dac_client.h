@@ -28,8 +28,9 @@ struct Source {
 };
 
 /// Starts the helper when first asked. Every failure is a diagnosis and leaves the client usable: after a crash or a
-/// hang the next question starts a new helper, a few times. When the time or the memory that all its answers may cost
-/// is used up, the helper is ended and nothing is asked any more. Not thread-safe.
+/// hang the next question starts a new helper, a few times; one over which the helper crashed is asked once more. When
+/// the time or the memory that all its answers may cost is used up, the helper is ended and nothing is asked any more.
+/// Not thread-safe.
 class DacClient {
  public:
   struct Setup {
@@ -66,6 +67,12 @@ class DacClient {
   using Sink = std::function<bool(const Message&)>;  ///< true: the answer is complete
   using Deadline = MessageChannel::Clock::time_point;
 
+  template <class Ask>
+  [[nodiscard]] auto again_after_crash(Ask ask) -> decltype(ask());
+  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads_once();
+  [[nodiscard]] Outcome<Walk> walk_once(const WalkRequest& request);
+  [[nodiscard]] Outcome<Description> describe_once(Address code);
+  [[nodiscard]] Outcome<Description> describe_method_once(Address method);
   [[nodiscard]] Outcome<void> start();
   /// Sends a question and serves the helper until its answer is complete.
   [[nodiscard]] Outcome<void> ask(MessageType question, std::span<const std::byte> payload, MessageType answer,
@@ -95,6 +102,7 @@ class DacClient {
   std::uint64_t bytes_held_ = 0;           ///< by all answers of this dump
   bool is_open_ = false;
   bool is_stale_ = false;
+  bool has_crashed_ = false;  ///< the helper, over the last question
   unsigned starts_ = 0;
   std::optional<mixstack::Diagnosis> refusal_;  ///< a DAC that cannot be opened, or asked too much, is not tried again
 };
