@@ -19,6 +19,7 @@
 #include "report/text.h"
 #include "target/core/child_process.h"
 #include "target/core/core_store.h"
+#include "target/live/ptrace_refusal.h"
 
 namespace mixstack::cli {
 namespace {
@@ -158,7 +159,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     stored = std::move(*found);
     options.path = stored->path;
   }
-  const char* servers = std::getenv("DEBUGINFOD_URLS");
+  const char* servers = ::secure_getenv("DEBUGINFOD_URLS");
   if (servers != nullptr && *servers != '\0')
     options.debuginfod_find = target::find_program("debuginfod-find", environment.search_path);
   const auto complain = [&](const Error& error) {
@@ -185,6 +186,9 @@ ExitCode run_dump(const DumpArguments& arguments, const Environment& environment
     std::string comm = std::move(facts.comm);  // of a process that has vanished since
     facts = read_process_facts(arguments.pid);
     if (facts.comm.empty()) facts.comm = std::move(comm);
+    // Only where ptrace itself was tried: a filter may kill who tries it.
+    const bool was_tried = facts.may_trace || (facts.uid == facts.own_uid && !facts.not_dumpable);
+    facts.seccomp = error.code == ErrorCode::permission_denied && was_tried && target::ptrace_is_filtered();
     return complain(environment, report::problem_of(error, facts), error, facts);
   };
   auto session = environment.open_process(arguments.pid);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/scoped_fd.h"
+#include "target/live/ptrace_refusal.h"
 
 namespace mixstack::cli {
 namespace {
@@ -85,7 +86,6 @@ void read_ourselves(report::ProcessFacts& facts) {
   const std::string status = read_small_file("/proc/self/status");
   facts.own_uid = static_cast<std::uint32_t>(geteuid());
   facts.may_trace = (number(field(status, "CapEff"), 16).value_or(0) >> kCapSysPtrace & 1) != 0;
-  facts.seccomp = number(field(status, "Seccomp")).value_or(0) != 0;
   if (const auto scope = number(read_small_file("/proc/sys/kernel/yama/ptrace_scope")))
     facts.yama = static_cast<int>(*scope);
 }
@@ -119,6 +119,8 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   read_stat(pid, facts);
   read_elf_header(pid, facts);
   const std::string theirs = user_namespace(std::to_string(pid));
+  facts.not_dumpable = !target::is_dumpable(pid, facts.uid);
+  facts.more_rights = target::has_more_rights(pid);
   facts.other_user_namespace = !theirs.empty() && theirs != user_namespace("self");
   return facts;
 }

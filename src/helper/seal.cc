@@ -1,5 +1,6 @@
 #include "helper/seal.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "dotnet/backend_dac/protocol.h"
+#include "helper/file_answers.h"
 #include "helper/syscall_filter.h"
 
 namespace mixstack::helper {
@@ -23,8 +25,10 @@ namespace {
 #ifdef MIXSTACK_SANITIZED
 constexpr rlim_t kMaxAddressSpace = RLIM_INFINITY;  // shadow memory needs terabytes of addresses
 #else
-constexpr rlim_t kMaxAddressSpace = rlim_t{4} << 30;
+constexpr rlim_t kMaxAddressSpace = rlim_t{1} << 30;
 #endif
+
+constexpr rlim_t kMaxDescriptors = 64;
 
 template <class T>
 bool number(std::string_view text, T& out) {
@@ -60,6 +64,14 @@ bool quiet_standard_streams() {
   return done;
 }
 
+/// What DACs of .NET 8 to 10 need (readelf -d), from this machine's own folders. One that is not there is missed when
+/// the DAC is loaded.
+void load_libraries() {
+  for (const char* name :
+       {"libc.so.6", "libgcc_s.so.1", "libpthread.so.0", "librt.so.1", "libdl.so.2", "libm.so.6", "libstdc++.so.6"})
+    (void)::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
 }  // namespace
 
 std::optional<Orders> parse_orders(int argc, char** argv) {
@@ -73,11 +85,17 @@ bool seal(const Orders& orders) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
   if (!quiet_standard_streams()) return false;
   if (::syscall(SYS_close_range, dotnet::dac::kHelperDac + 1, ~0u, 0) != 0) return false;
-  if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_AS, kMaxAddressSpace)) return false;
+  (void)::prctl(PR_SET_NAME, "mixstack-helper");  // executed by descriptor, it is called "5"
+  if (::chdir("/") != 0) return false;
+  load_libraries();
+  if (!open_answered_files()) return false;
+  if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_NOFILE, kMaxDescriptors) || !limit(RLIMIT_FSIZE, 0) ||
+      !limit(RLIMIT_AS, kMaxAddressSpace))
+    return false;
   if (!drop_user() || !drop_capabilities()) return false;
   // A change of user takes the signal at the parent's death away.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && allow_few_system_calls();
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && answer_file_calls() && allow_few_system_calls();
 }
 
 }  // namespace mixstack::helper

@@ -13,10 +13,11 @@ struct Orders {
 };
 [[nodiscard]] std::optional<Orders> parse_orders(int argc, char** argv);
 
-/// Ends with the parent; no descriptors but the two agreed on; no core files; bounded memory; user nobody when started
-/// as root (a DAC lies beside the target's runtime, where the target's owner may have put anything), no capability, no
-/// way to gain any, and only the system calls of `syscall_filter.h`. False when any of it failed: then nothing must be
-/// loaded.
+/// Ends with the parent; no descriptors but the two agreed on and those of `file_answers.h`; no core files; bounded
+/// memory; user nobody when started as root (a DAC lies beside the target's runtime, where the target's owner may have
+/// put anything), no capability, no way to gain any, and only the system calls of `syscall_filter.h`. The libraries
+/// that a DAC needs are loaded before that, for afterwards no file can be opened: neither by its functions nor by its
+/// constructors. False when any of it failed: then nothing must be loaded.
 [[nodiscard]] bool seal(const Orders& orders);
 
 }  // namespace mixstack::helper

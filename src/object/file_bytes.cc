@@ -1,6 +1,5 @@
 #include "object/file_bytes.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+
+#include "base/regular_file.h"
 
 namespace mixstack::object {
 namespace {
@@ -128,13 +129,9 @@ Result<std::shared_ptr<const FileBytes>> file_bytes_from_fd(base::ScopedFd fd, c
 }
 
 Result<std::shared_ptr<const FileBytes>> open_file_bytes(const std::string& path, const FileLimits& limits) {
-  // O_NONBLOCK: a FIFO or device put in the image's place must not hold us up before fstat refuses it.
-  base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd) return file_bytes_from_fd(std::move(fd), limits);
-  const int error = errno;
-  if (error == ENOENT || error == ENOTDIR) return fail(ErrorCode::not_found, 0, error);
-  if (error == EACCES || error == EPERM) return fail(ErrorCode::permission_denied, 0, error);
-  return fail(ErrorCode::io_error, 0, error);
+  auto fd = base::open_regular(path);
+  if (!fd) return fail(fd.error());
+  return file_bytes_from_fd(std::move(*fd), limits);
 }
 
 std::shared_ptr<const FileBytes> buffer_file_bytes(std::vector<std::byte> bytes) {

@@ -42,29 +42,44 @@ constexpr std::string_view kGrant =
     "  Run it as root (sudo mixstack dump ...), or give it the capability once:\n"
     "    sudo setcap cap_sys_ptrace+ep \"$(command -v mixstack)\"\n";
 
+constexpr std::string_view kSeccomp =
+    "  A seccomp filter that we run under denies ptrace: the profile of a container, or SystemCallFilter= of a "
+    "service.\n"
+    "  Start the container with\n"
+    "    docker run --cap-add=SYS_PTRACE ...       (its default profile allows ptrace then)\n"
+    "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"] or another seccompProfile; or run\n"
+    "  mixstack outside, on the host.\n";
+
 std::string remedy(const ProcessFacts& facts) {
   if (facts.yama == 3)
     return "  kernel.yama.ptrace_scope is 3: tracing is switched off on this machine until it is restarted.\n";
   if (facts.may_trace && facts.other_user_namespace)
     return "  It lives in another user namespace, where our CAP_SYS_PTRACE does not count.\n"
            "  Run mixstack as root of the host, or inside that namespace (nsenter -t PID -U).\n";
+  if (facts.seccomp) return std::string(kSeccomp);
   if (facts.may_trace)
-    return fmt::format("  We have CAP_SYS_PTRACE, so something else forbids it: {}.\n",
-                       facts.seccomp ? "the seccomp filter we run under, or a security module (SELinux, AppArmor)"
-                                     : "a security module (SELinux deny_ptrace, AppArmor, ...)");
+    return "  We have CAP_SYS_PTRACE, so something else forbids it: a security module (SELinux deny_ptrace, AppArmor, "
+           "...).\n";
   if (facts.own_uid == 0)
     return "  We are root, but without CAP_SYS_PTRACE: probably inside a container. Start it with\n"
            "    docker run --cap-add=SYS_PTRACE ...\n"
            "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"].\n";
   if (facts.uid != facts.own_uid)
     return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + std::string(kGrant);
+  if (facts.not_dumpable)
+    return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
+           "  undumpable (prctl PR_SET_DUMPABLE).\n" +
+           std::string(kGrant);
   if (facts.yama == 1 || facts.yama == 2)
     return fmt::format("  kernel.yama.ptrace_scope is {}: {}.\n", facts.yama,
                        facts.yama == 1 ? "a process may trace its own children only" : "only root may trace") +
            std::string(kGrant) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
-  return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
-         "  undumpable (prctl PR_SET_DUMPABLE).\n" +
-         std::string(kGrant);
+  if (facts.more_rights) return "  It has our uid, and capabilities that we lack.\n" + std::string(kGrant);
+  if (facts.other_user_namespace)
+    return "  It has our uid, but lives in another user namespace.\n" + std::string(kGrant);
+  return "  It has our uid and does not hide itself, so something else forbids it: a security module (SELinux "
+         "deny_ptrace,\n"
+         "  AppArmor, Landlock) or the container we run in.\n";
 }
 
 std::string shortage_text(int error, const ProcessFacts& facts) {

@@ -26,11 +26,13 @@ struct ProcessFacts {
   std::uint16_t elf_machine = 0;  ///< e_machine
   bool is_self = false;
   bool other_user_namespace = false;
+  bool not_dumpable = false;  ///< its files in /proc are root's although it is not
+  bool more_rights = false;   ///< it has a capability that we lack
   // ourselves
   std::uint32_t own_uid = 0;
   bool may_trace = false;  ///< CAP_SYS_PTRACE is effective
   int yama = -1;           ///< kernel.yama.ptrace_scope, -1: not there
-  bool seccomp = false;    ///< a seccomp filter restricts us
+  bool seccomp = false;    ///< a seccomp filter on ourselves denies ptrace
 };
 
 /// The kinds of failure that a person or a script can tell apart.

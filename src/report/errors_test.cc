@@ -50,10 +50,22 @@ TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
 
 TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
   ProcessFacts facts = healthy();
-  EXPECT_TRUE(has(permission_text(facts), "PR_SET_DUMPABLE"));
+  EXPECT_TRUE(has(permission_text(facts), "does not hide itself"));
+  facts.other_user_namespace = true;
+  EXPECT_TRUE(has(permission_text(facts), "lives in another user namespace"));
+  facts.other_user_namespace = false;
+  facts.more_rights = true;
+  EXPECT_TRUE(has(permission_text(facts), "capabilities that we lack"));
   facts.yama = 1;
   EXPECT_TRUE(has(permission_text(facts), "sysctl kernel.yama.ptrace_scope=0"));
   EXPECT_TRUE(has(permission_text(facts), "setcap cap_sys_ptrace+ep"));
+  facts.not_dumpable = true;
+  EXPECT_TRUE(has(permission_text(facts), "PR_SET_DUMPABLE"));
+  facts.not_dumpable = false;
+  facts.seccomp = true;
+  EXPECT_TRUE(has(permission_text(facts), "A seccomp filter that we run under denies ptrace"));
+  EXPECT_FALSE(has(permission_text(facts), "hides itself"));
+  facts.seccomp = false;
   facts.yama = 3;
   EXPECT_TRUE(has(permission_text(facts), "until it is restarted"));
   facts.yama = 0;

@@ -7,7 +7,19 @@
 namespace mixstack::session {
 namespace {
 
-Diagnosis public_form(const dotnet::Diagnosis& d) { return {{d.code, 0, d.value}, d.subject, {}}; }
+/// Bytes that cannot be right, in contrast to versions that are not known and memory that cannot be read.
+bool is_damage(ErrorCode code) {
+  return code == ErrorCode::malformed || code == ErrorCode::mismatch || code == ErrorCode::truncated ||
+         code == ErrorCode::limit_exceeded;
+}
+
+/// Everything here is about the runtime's descriptor.
+Diagnosis public_form(const dotnet::Diagnosis& d) {
+  constexpr const char* kDamaged =
+      "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
+      "started)";
+  return {{d.code, 0, d.value}, d.subject, is_damage(d.code) ? kDamaged : ""};
+}
 
 /// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
 /// in (eng/Versions in dotnet/runtime). People say 10.0.12.
@@ -159,7 +171,15 @@ void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& 
 
 dotnet::RuntimeMemory ClrRuntime::captured_memory() const { return code_ ? code_->memory() : runtime_->memory(live_); }
 
-std::vector<Diagnosis> ClrRuntime::take_diagnoses() { return dac_ ? dac_->take_diagnoses() : std::vector<Diagnosis>{}; }
+std::vector<Diagnosis> ClrRuntime::take_diagnoses() {
+  std::vector<Diagnosis> list = dac_ ? dac_->take_diagnoses() : std::vector<Diagnosis>{};
+  // Where it is not walkable, the summary says why. Where the DAC has helped out, it would go unsaid.
+  if (!summary_.by_dac) return list;
+  for (std::size_t i = 0; i < missing_of_descriptor_; i++)
+    if (const Diagnosis& d = summary_.missing[i]; is_damage(d.error.code) && !d.text.empty())
+      list.push_back({d.error, summary_.module_path + ": " + d.subject, d.text + "; its DAC was asked instead"});
+  return list;
+}
 
 std::uint64_t ClrRuntime::finalizer_os_id() const {
   const auto& global = runtime_->layouts().globals.finalizer_thread;

@@ -9,8 +9,9 @@
 namespace mixstack::target {
 
 /// Opens an absolute path for reading as a process with `root_fd` as its root would: absolute links and ".." stay
-/// inside. Never blocks on FIFOs and never opens a terminal as ours. Errors: invalid_argument (not absolute),
-/// not_found, permission_denied, no_such_process, io_error.
+/// inside. Regular files only: anything else is looked at and not opened (`base/regular_file.h`). Errors:
+/// invalid_argument (not absolute), unsupported (no regular file), not_found, permission_denied, no_such_process,
+/// io_error.
 [[nodiscard]] Result<base::ScopedFd> open_below(int root_fd, const std::string& path);
 
 }  // namespace mixstack::target

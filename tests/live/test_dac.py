@@ -149,6 +149,41 @@ class EqualToClrMd(DacCase):
             with self.subTest(scenario):
                 self.compare_mixed(10, scenario)
 
+    def compare_frames(self, version):
+        """Every explicit Frame under its own type, as ClrMD names it: several types on threads with one method each."""
+        compared, kinds = 0, set()
+        for scenario in ("exception_through_native", "hardware_exceptions", "funclets", "reverse_pinvoke", "marshalling"):
+            with self.stopped(version, scenario) as debuggee:
+                dump = mixstack_dump.dump(debuggee.pid, "--provider", "dac", "--frames")
+                oracle = harness._oracle.look(debuggee.pid)
+                ours = {t["tid"]: t for t in dump["threads"]}
+                names = {int(f["frame_address"], 16): f["name"] for t in dump["threads"] for f in t["frames"]
+                         if f.get("code_kind") == "runtime_frame"}
+                for thread in oracle["threads"]:
+                    if not thread["isAlive"] or thread["osId"] not in ours:
+                        continue
+                    for frame in thread["frames"]:
+                        if frame["kind"] != "runtime" or not frame["frameName"]:
+                            continue
+                        place = int(frame["sp"], 16)
+                        if place not in names:
+                            continue  # which are shown is for the other tests
+                        self.assertTrue(names[place].startswith(f"[{frame['frameName']}]"),
+                                        f"{scenario} {place:#x}: {names[place]}, ClrMD says {frame['frameName']}")
+                        compared += 1
+                        kinds.add(frame["frameName"])
+        self.assertGreater(compared, 10)
+        self.assertGreater(len(kinds), 3, kinds)
+
+    def test_frames_8(self):
+        self.compare_frames(8)
+
+    def test_frames_9(self):
+        self.compare_frames(9)
+
+    def test_frames_10(self):
+        self.compare_frames(10)
+
     def test_name_of_an_address(self):
         """The article's question, GetRuntimeNameByAddress."""
         with self.stopped(8, "sleep") as debuggee:
@@ -185,6 +220,57 @@ class Cores(DacCase):
 
     def test_core_10(self):
         self.compare(10)
+
+
+class DamagedDescriptor(DacCase):
+    """Of .NET 10 only a core can have one. It is said; the DAC helps out, but not for longer than it may."""
+
+    MAGIC = b"DNCCDAC\0"  # docs/design/datacontracts/contract-descriptor.md in dotnet/runtime
+
+    @contextlib.contextmanager
+    def damaged(self, edit):
+        """A full core whose descriptor two bytes were changed in; `edit` gives their places behind its start."""
+        with self.stopped(10, "sleep") as debuggee, cores.folder() as folder:
+            core = cores.createdump(debuggee.pid, folder / "core", "u")
+            content = core.read_bytes()
+            at = content.find(self.MAGIC)
+            self.assertGreater(at, 0)
+            with core.open("r+b") as file:
+                for place in edit:
+                    file.seek(at + place)
+                    file.write(bytes([content[at + place] ^ 0x55]))
+            yield core
+
+    def test_it_is_said(self):
+        for edit in ((0, 1), (12, 15)):  # the magic, the size of the JSON
+            with self.damaged(edit) as core:
+                dump = mixstack_dump.dump_core(core)
+                [runtime] = dump["process"]["runtimes"]
+                self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"))
+                self.assertIn("is there, but damaged", runtime["missing"][0]["text"])
+                self.assertTrue(any("its DAC was asked instead" in d["text"] for d in dump["diagnoses"]))
+
+    def test_the_budget_holds(self):
+        """A DAC that asks for memory without end, in the place of the one that helps out."""
+        hostile = mixstack_dump.binary().parent.parent / "fake_dac" / "libhostile_dac.so"
+        if not hostile.exists():
+            self.skipTest("the hostile DAC is not built beside mixstack")
+        with self.damaged((0, 1)) as core, tempfile.TemporaryDirectory() as folder:
+            process = mixstack_dump.dump_core(core)
+            runtime = pathlib.Path(process["process"]["runtimes"][0]["module_path"])
+            thread = process["threads"][0]["tid"]
+            for way in ("questions", "frames", "threads", "slow"):
+                dac = pathlib.Path(folder) / "libmscordaccore.so"
+                dac.write_bytes(hostile.read_bytes() + VERSION_MARK.search(runtime.read_bytes()).group(0)
+                                + f"\n@hostile {way} {thread} -\n".encode())
+                start = time.monotonic()
+                dump = mixstack_dump.dump_core(core, "--dac", dac)
+                self.assertLess(time.monotonic() - start, 15, way)
+                self.assertTrue(all(t["frames"] for t in dump["threads"]), way)
+                said = dump["diagnoses"] + dump["process"]["runtimes"][0]["missing"]
+                self.assertTrue(any("is there, but damaged" in d["text"] for d in said), way)
+                if way != "slow":
+                    self.assertTrue(any("it may use for a dump" in d["text"] for d in said), (way, said))
 
 
 class AnswersOfAuto(DacCase):

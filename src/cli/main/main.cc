@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   std::set_new_handler(end_without_memory);
   try {
     mixstack::cli::Environment environment;
-    if (const char* path = std::getenv("PATH"); path != nullptr) environment.search_path = path;
+    // Whoever runs us with more rights than his own (AT_SECURE) does not say which programs we run.
+    if (const char* path = ::secure_getenv("PATH"); path != nullptr) environment.search_path = path;
     return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
   } catch (const std::bad_alloc&) {  // a size that no memory has room for
     end_without_memory();

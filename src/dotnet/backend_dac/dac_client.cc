@@ -18,6 +18,19 @@ std::string hex(std::int32_t result) {
 /// Everything the helper sends that has no business where it stands.
 Error nonsense() { return {ErrorCode::malformed, 0, 0}; }
 
+mixstack::Diagnosis used_up(const std::string& subject, const std::string& what) {
+  return {
+      {ErrorCode::limit_exceeded, 0, 0},
+      subject,
+      "the DAC has used the " + what + " that it may use for a dump and was ended: what it had not told is missing"};
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", static_cast<double>(time.count()) / 1000);
+  return text.data();
+}
+
 bool is_question(MessageType type) {
   return type == MessageType::read_memory || type == MessageType::thread_context || type == MessageType::metadata;
 }
@@ -33,6 +46,11 @@ std::vector<std::byte> address_payload(Address address) {
 void DacClient::bind(Source source) {
   source_ = std::move(source);
   is_stale_ = is_open_;
+}
+
+void DacClient::renew_budget() {
+  time_spent_ = {};
+  bytes_held_ = 0;
 }
 
 Outcome<void> DacClient::open() {
@@ -74,12 +92,24 @@ Outcome<void> DacClient::ask(MessageType question, std::span<const std::byte> pa
 
 Outcome<void> DacClient::converse(MessageType question, std::span<const std::byte> payload, MessageType answer,
                                   const Sink& sink) {
-  request_deadline_ = MessageChannel::Clock::now() + setup_.limits.request;
+  has_crashed_ = false;
+  const auto began = MessageChannel::Clock::now();
+  request_deadline_ = began + setup_.limits.request;
+  budget_end_ = began + (setup_.limits.total - time_spent_);
+  auto answered = exchange(question, payload, answer, sink);
+  time_spent_ += MessageChannel::Clock::now() - began;
+  return answered;
+}
+
+Outcome<void> DacClient::exchange(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                                  const Sink& sink) {
   if (auto sent = helper_.channel().send(question, payload, next_deadline()); !sent)
     return tl::unexpected(lost(sent.error()));
   while (true) {
     const auto message = helper_.channel().receive(next_deadline());
     if (!message) return tl::unexpected(lost(message.error()));
+    // One that always has something to say never makes us wait.
+    if (is_late()) return tl::unexpected(lost({ErrorCode::io_error, ETIMEDOUT, 0}));
     if (message->type == MessageType::refused) return tl::unexpected(refused(*message));
     if (is_question(message->type)) {
       if (auto served = serve(*message); !served) return tl::unexpected(lost(served.error()));
@@ -87,12 +117,21 @@ Outcome<void> DacClient::converse(MessageType question, std::span<const std::byt
     }
     const bool is_walk = answer == MessageType::walk_end && message->type == MessageType::frames;
     if (message->type != answer && !is_walk) return tl::unexpected(lost(nonsense()));
-    if (sink(*message)) return {};
+    const bool is_complete = sink(*message);
+    if (!charge(message->payload.size())) return tl::unexpected(lost({ErrorCode::limit_exceeded, 0, bytes_held_}));
+    if (is_complete) return {};
   }
 }
 
+bool DacClient::is_late() const { return MessageChannel::Clock::now() >= std::min(request_deadline_, budget_end_); }
+
+bool DacClient::charge(std::size_t bytes) {
+  bytes_held_ += bytes;
+  return bytes_held_ <= setup_.limits.storage;
+}
+
 DacClient::Deadline DacClient::next_deadline() const {
-  return std::min(request_deadline_, MessageChannel::Clock::now() + setup_.limits.silence);
+  return std::min({request_deadline_, budget_end_, MessageChannel::Clock::now() + setup_.limits.silence});
 }
 
 Result<void> DacClient::serve(const Message& message) {
@@ -140,7 +179,12 @@ Result<void> DacClient::serve_metadata(const Message& message) {
 mixstack::Diagnosis DacClient::lost(const Error& error) {
   const std::string how = helper_.end();
   is_open_ = false;
-  if (error.os_error == EPIPE) return {error, setup_.subject, "the DAC crashed: mixstack-helper " + how};
+  if (bytes_held_ > setup_.limits.storage)
+    return *(refusal_ = used_up(setup_.subject, std::to_string(setup_.limits.storage >> 20) + " MB of answers"));
+  if (error.os_error == ETIMEDOUT && MessageChannel::Clock::now() >= budget_end_)
+    return *(refusal_ = used_up(setup_.subject, seconds(setup_.limits.total) + " s"));
+  has_crashed_ = error.os_error == EPIPE;
+  if (has_crashed_) return {error, setup_.subject, "the DAC crashed: mixstack-helper " + how};
   if (error.os_error == ETIMEDOUT)
     return {error, setup_.subject, "the DAC did not answer in time; its helper was ended"};
   if (error.code == ErrorCode::io_error) return {error, setup_.subject, "mixstack-helper cannot be reached"};
@@ -169,11 +213,21 @@ mixstack::Diagnosis DacClient::refused(const Message& message) {
   return {{ErrorCode::not_found, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
 }
 
-Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+/// DACs crash over structures that the running process changes while they read. A moment later these are others.
+template <class Ask>
+auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
+  auto answer = ask();
+  if (answer || !has_crashed_ || refusal_) return answer;
+  return ask();
+}
+
+Outcome<std::vector<ThreadFacts>> DacClient::threads_once() {
   std::vector<ThreadFacts> list;
   bool sane = true;
   const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const Message& m) {
-    sane = sane && decode_threads(m.payload, list) && list.size() <= setup_.limits.max_threads;
+    const std::size_t before = list.size();
+    sane = sane && decode_threads(m.payload, list) && list.size() <= setup_.limits.max_threads &&
+           charge((list.size() - before) * sizeof(ThreadFacts));
     return m.payload.empty() || !sane;
   });
   if (!done) return tl::unexpected(done.error());
@@ -181,7 +235,7 @@ Outcome<std::vector<ThreadFacts>> DacClient::threads() {
   return list;
 }
 
-Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
+Outcome<DacClient::Walk> DacClient::walk_once(const WalkRequest& request) {
   WalkRequest bounded = request;
   if (bounded.max_frames == 0 || bounded.max_frames > setup_.limits.max_frames)
     bounded.max_frames = setup_.limits.max_frames;
@@ -189,7 +243,9 @@ Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
   bool sane = true;
   const auto done = ask(MessageType::walk, encode(bounded), MessageType::walk_end, [&](const Message& m) {
     if (m.type == MessageType::frames) {
-      sane = sane && decode_elements(m.payload, walk.elements) && walk.elements.size() <= bounded.max_frames;
+      const std::size_t before = walk.elements.size();
+      sane = sane && decode_elements(m.payload, walk.elements) && walk.elements.size() <= bounded.max_frames &&
+             charge((walk.elements.size() - before) * sizeof(Element));
       return !sane;
     }
     base::ByteCursor in(m.payload);
@@ -204,7 +260,7 @@ Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
   return walk;
 }
 
-Outcome<Description> DacClient::describe(Address code) {
+Outcome<Description> DacClient::describe_once(Address code) {
   std::optional<Description> answer;
   const auto done = ask(MessageType::describe, address_payload(code), MessageType::description, [&](const Message& m) {
     if (auto d = decode_description(m.payload)) answer = std::move(*d);
@@ -215,7 +271,7 @@ Outcome<Description> DacClient::describe(Address code) {
   return std::move(*answer);
 }
 
-Outcome<Description> DacClient::describe_method(Address method) {
+Outcome<Description> DacClient::describe_method_once(Address method) {
   std::optional<Description> answer;
   const auto done =
       ask(MessageType::describe_method, address_payload(method), MessageType::description, [&](const Message& m) {
@@ -225,6 +281,22 @@ Outcome<Description> DacClient::describe_method(Address method) {
   if (!done) return tl::unexpected(done.error());
   if (!answer) return tl::unexpected(lost(nonsense()));
   return std::move(*answer);
+}
+
+Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+  return again_after_crash([&] { return threads_once(); });
+}
+
+Outcome<DacClient::Walk> DacClient::walk(const WalkRequest& request) {
+  return again_after_crash([&] { return walk_once(request); });
+}
+
+Outcome<Description> DacClient::describe(Address code) {
+  return again_after_crash([&] { return describe_once(code); });
+}
+
+Outcome<Description> DacClient::describe_method(Address method) {
+  return again_after_crash([&] { return describe_method_once(method); });
 }
 
 }  // namespace mixstack::dotnet::dac

@@ -12,7 +12,9 @@ namespace mixstack::dotnet::dac {
 
 struct ClientLimits {
   std::chrono::milliseconds silence{5000};   ///< longest time without a word from the helper
-  std::chrono::milliseconds request{30000};  ///< longest time for one answer
+  std::chrono::milliseconds request{10000};  ///< longest time for one answer
+  std::chrono::milliseconds total{10000};    ///< for all answers of one dump, starts and restarts included
+  std::uint64_t storage = 256u << 20;        ///< bytes that all answers of one dump may make us hold
   std::uint32_t max_frames = 1u << 18;
   std::uint32_t max_threads = 1u << 16;
   unsigned restarts = 2;  ///< after crashes and hangs
@@ -26,13 +28,15 @@ struct Source {
 };
 
 /// Starts the helper when first asked. Every failure is a diagnosis and leaves the client usable: after a crash or a
-/// hang the next question starts a new helper, a few times. Not thread-safe.
+/// hang the next question starts a new helper, a few times; one over which the helper crashed is asked once more. When
+/// the time or the memory that all its answers may cost is used up, the helper is ended and nothing is asked any more.
+/// Not thread-safe.
 class DacClient {
  public:
   struct Setup {
-    std::string helper;   ///< path of mixstack-helper
-    std::string subject;  ///< how diagnoses call the DAC: its path
-    base::ScopedFd dac;   ///< see sealed_copy
+    base::TrustedFile helper;  ///< mixstack-helper
+    std::string subject;       ///< how diagnoses call the DAC: its path
+    base::ScopedFd dac;        ///< see sealed_copy
     Opening facts;
     /// Opens files as the target sees them: assemblies whose metadata is not in its memory.
     std::function<Result<std::shared_ptr<const FileBytes>>(const std::string&)> open_path;
@@ -42,6 +46,8 @@ class DacClient {
 
   /// The state that questions are about from now on; what the helper has read of an earlier one is forgotten.
   void bind(Source source);
+  /// Another dump begins, and with it another budget, unless one has been used up.
+  void renew_budget();
 
   /// Starts the helper and opens the DAC, if that is not done.
   [[nodiscard]] Outcome<void> open();
@@ -61,17 +67,28 @@ class DacClient {
   using Sink = std::function<bool(const Message&)>;  ///< true: the answer is complete
   using Deadline = MessageChannel::Clock::time_point;
 
+  template <class Ask>
+  [[nodiscard]] auto again_after_crash(Ask ask) -> decltype(ask());
+  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads_once();
+  [[nodiscard]] Outcome<Walk> walk_once(const WalkRequest& request);
+  [[nodiscard]] Outcome<Description> describe_once(Address code);
+  [[nodiscard]] Outcome<Description> describe_method_once(Address method);
   [[nodiscard]] Outcome<void> start();
   /// Sends a question and serves the helper until its answer is complete.
   [[nodiscard]] Outcome<void> ask(MessageType question, std::span<const std::byte> payload, MessageType answer,
                                   const Sink& sink);
   [[nodiscard]] Outcome<void> converse(MessageType question, std::span<const std::byte> payload, MessageType answer,
                                        const Sink& sink);
+  [[nodiscard]] Outcome<void> exchange(MessageType question, std::span<const std::byte> payload, MessageType answer,
+                                       const Sink& sink);
   [[nodiscard]] Result<void> serve(const Message& message);
   [[nodiscard]] Result<void> serve_memory(const Message& message);
   [[nodiscard]] Result<void> serve_context(const Message& message);
   [[nodiscard]] Result<void> serve_metadata(const Message& message);
   [[nodiscard]] Deadline next_deadline() const;
+  [[nodiscard]] bool is_late() const;
+  /// Counts what an answer makes us hold. False when that is too much.
+  [[nodiscard]] bool charge(std::size_t bytes);
   /// The helper is ended; says why.
   [[nodiscard]] mixstack::Diagnosis lost(const Error& error);
   [[nodiscard]] mixstack::Diagnosis refused(const Message& message);
@@ -80,11 +97,14 @@ class DacClient {
   Source source_;
   AssemblyFile assembly_;  ///< asked for last
   HelperProcess helper_;
-  Deadline request_deadline_{};
+  Deadline request_deadline_{}, budget_end_{};
+  std::chrono::nanoseconds time_spent_{};  ///< by finished conversations of this dump
+  std::uint64_t bytes_held_ = 0;           ///< by all answers of this dump
   bool is_open_ = false;
   bool is_stale_ = false;
+  bool has_crashed_ = false;  ///< the helper, over the last question
   unsigned starts_ = 0;
-  std::optional<mixstack::Diagnosis> refusal_;  ///< a DAC that cannot be opened is not tried again
+  std::optional<mixstack::Diagnosis> refusal_;  ///< a DAC that cannot be opened, or asked too much, is not tried again
 };
 
 }  // namespace mixstack::dotnet::dac

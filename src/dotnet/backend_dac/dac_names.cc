@@ -1,5 +1,7 @@
 #include "dotnet/backend_dac/dac_names.h"
 
+#include <algorithm>
+
 namespace mixstack::dotnet::dac {
 namespace {
 
@@ -25,7 +27,7 @@ std::optional<SymbolInfo> DacNames::describe(const Frame& frame) {
     case FrameKind::runtime_frame: {
       const auto known = records_.find(frame.explicit_frame);
       if (known == records_.end()) return std::nullopt;
-      return record(frame, known->second);
+      return record(frame, types_[known->second]);
     }
     default:
       return std::nullopt;
@@ -68,7 +70,20 @@ SymbolInfo DacNames::record(const Frame& frame, const std::string& type) {
 
 void DacNames::remember(std::span<const Element> elements) {
   for (const Element& e : elements)
-    if (e.kind == ElementKind::record) records_.insert_or_assign(e.record, e.record_name);
+    if (e.kind == ElementKind::record) records_.insert_or_assign(e.record, number_of(e.record_name));
+}
+
+std::uint32_t DacNames::number_of(const std::string& type) {
+  const auto known = std::find(types_.begin(), types_.end(), type);
+  if (known == types_.end() && types_.size() >= kMaxTypes) return 0;
+  const auto number = static_cast<std::uint32_t>(known - types_.begin());
+  if (known == types_.end()) types_.push_back(type);
+  return number;
+}
+
+std::uint32_t DacNames::type_of(Address record) const {
+  const auto known = records_.find(record);
+  return known == records_.end() ? 0 : known->second;
 }
 
 }  // namespace mixstack::dotnet::dac

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "dotnet/backend_dac/dac_provider.h"
 #include "mixstack/symbolizer.h"
@@ -20,14 +21,21 @@ class DacNames final : public NameProvider {
   void begin_capture() { records_.clear(); }
   /// Names of the Frames of a walk.
   void remember(std::span<const Element> elements);
+  /// A number for the type of a Frame of such a walk, the same for equal names: by it the symbolizer tells Frames
+  /// apart. 0: not known.
+  [[nodiscard]] std::uint32_t type_of(Address record) const;
 
  private:
   [[nodiscard]] SymbolInfo method(const Frame& frame);
   [[nodiscard]] SymbolInfo stub(const Frame& frame);
   [[nodiscard]] SymbolInfo record(const Frame& frame, const std::string& type);
+  [[nodiscard]] std::uint32_t number_of(const std::string& type);
 
   DacProvider& provider_;
-  std::unordered_map<Address, std::string> records_;
+  static constexpr std::size_t kMaxTypes = 1024;  ///< runtimes have some thirty
+
+  std::unordered_map<Address, std::uint32_t> records_;  ///< number of the type
+  std::vector<std::string> types_{""};                  ///< by number, as long as the process lives
 };
 
 }  // namespace mixstack::dotnet::dac

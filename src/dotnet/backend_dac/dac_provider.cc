@@ -17,9 +17,8 @@ mixstack::Diagnosis missing(std::string subject, std::string text, Error error =
 
 Outcome<std::unique_ptr<DacProvider>> DacProvider::open(const RuntimeImage& runtime, Arch arch,
                                                         const FileOpener& open_path, const ProviderOptions& options) {
-  const std::string helper = options.helper.empty() ? find_helper() : options.helper;
-  if (helper.empty())
-    return tl::unexpected(missing("mixstack-helper", "needed for the DAC; install it beside mixstack"));
+  auto helper = find_helper(options.helper);
+  if (!helper) return tl::unexpected(helper.error());
   const std::string path = options.dac_path.empty() ? dac_path_beside(runtime) : options.dac_path;
   const auto file = options.dac_path.empty() ? open_path(path) : object::open_file_bytes(path);
   if (!file) return tl::unexpected(missing(path, "the runtime's DAC cannot be opened; give its path", file.error()));
@@ -28,7 +27,7 @@ Outcome<std::unique_ptr<DacProvider>> DacProvider::open(const RuntimeImage& runt
   auto copy = sealed_copy(bytes, path);
   if (!copy) return tl::unexpected(copy.error());
   DacClient::Setup setup;
-  setup.helper = helper;
+  setup.helper = std::move(*helper);
   setup.subject = path;
   setup.dac = std::move(*copy);
   setup.facts = {arch, runtime.base};

@@ -41,6 +41,8 @@ class DacProvider {
 
   /// The state to look at, until the next call: a capture over the live process, a core.
   void bind(Source source);
+  /// See DacClient::renew_budget.
+  void renew_budget() { client_->renew_budget(); }
 
   [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads() { return client_->threads(); }
   /// The DAC's own walk of a thread, with names.

@@ -33,6 +33,7 @@ DacRuntime::DacRuntime(std::unique_ptr<DacProvider> provider, const object::Modu
 
 Outcome<RootSource*> DacRuntime::prepare_roots(const MemoryReader& live) {
   roots_.reset();
+  provider_->renew_budget();
   provider_->bind({&live, {}});
   const auto threads = provider_->threads();
   if (!threads) return tl::unexpected(threads.error());
@@ -96,6 +97,7 @@ CheckpointList DacRuntime::checkpoints(const ManagedThread& thread) {
           "a pending suspension has replaced a return address on its stack: frames may be missing there"});
   names_.remember(walk->elements);
   list.checkpoints = checkpoints_of(walk->elements);
+  for (walk::Checkpoint& c : list.checkpoints) c.identifier = names_.type_of(c.address);
   if (walk->end == WalkEnd::limit) list.error = {ErrorCode::limit_exceeded, 0, walk->elements.size()};
   if (walk->end == WalkEnd::failed) list.error = {ErrorCode::malformed, 0, static_cast<std::uint32_t>(walk->result)};
   return list;

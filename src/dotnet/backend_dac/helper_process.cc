@@ -39,10 +39,16 @@ struct SpawnSettings {
   }
 };
 
-void prepare(SpawnSettings& settings, int socket, int dac) {
+/// Where the child finds its own program; closed by it before anything else.
+constexpr int kHelperProgram = kHelperDac + 1;
+constexpr const char* kProgramPath = "/proc/self/fd/5";
+static_assert(kHelperProgram == 5);
+
+void prepare(SpawnSettings& settings, int socket, int dac, int program) {
   ::posix_spawn_file_actions_adddup2(&settings.actions, socket, kHelperSocket);
   ::posix_spawn_file_actions_adddup2(&settings.actions, dac, kHelperDac);
-  ::posix_spawn_file_actions_addclosefrom_np(&settings.actions, kHelperDac + 1);
+  ::posix_spawn_file_actions_adddup2(&settings.actions, program, kHelperProgram);
+  ::posix_spawn_file_actions_addclosefrom_np(&settings.actions, kHelperProgram + 1);
   sigset_t none, all;
   ::sigemptyset(&none);
   ::sigfillset(&all);
@@ -64,24 +70,25 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-Outcome<HelperProcess> HelperProcess::start(const std::string& program, const base::ScopedFd& dac) {
+Outcome<HelperProcess> HelperProcess::start(const base::TrustedFile& program, const base::ScopedFd& dac) {
+  const std::string& name = program.path;
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return tl::unexpected(cannot_start(program, errno, "no socket pair"));
+    return tl::unexpected(cannot_start(name, errno, "no socket pair"));
   base::ScopedFd ours(ends[0]), theirs(ends[1]);
-  const base::ScopedFd socket = raised(theirs.get()), file = raised(dac.get());
-  if (!socket || !file) return tl::unexpected(cannot_start(program, errno, "no descriptors left"));
+  const base::ScopedFd socket = raised(theirs.get()), file = raised(dac.get()), code = raised(program.fd.get());
+  if (!socket || !file || !code) return tl::unexpected(cannot_start(name, errno, "no descriptors left"));
 
   SpawnSettings settings;
-  prepare(settings, socket.get(), file.get());
-  std::string path = program, serve = "--serve", parent = std::to_string(::getpid());
+  prepare(settings, socket.get(), file.get(), code.get());
+  std::string path = name, serve = "--serve", parent = std::to_string(::getpid());
   std::array<char*, 4> arguments{path.data(), serve.data(), parent.data(), nullptr};
   std::array<char*, 1> environment{nullptr};
   HelperProcess helper;
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, path.c_str(), &settings.actions, &settings.attributes, arguments.data(), environment.data());
-  if (error != 0) return tl::unexpected(cannot_start(program, error, "the helper could not be started"));
+      ::posix_spawn(&pid, kProgramPath, &settings.actions, &settings.attributes, arguments.data(), environment.data());
+  if (error != 0) return tl::unexpected(cannot_start(name, error, "the helper could not be started"));
   helper.pid_ = pid;
   helper.channel_ = MessageChannel(std::move(ours));
   return helper;
@@ -109,17 +116,23 @@ HelperProcess::~HelperProcess() {
   if (pid_ > 0) end();
 }
 
-std::string find_helper() {
+Outcome<base::TrustedFile> find_helper(const std::string& path) {
+  if (!path.empty()) return base::open_trusted_file(path);
+  mixstack::Diagnosis none{
+      {ErrorCode::not_found, 0, 0}, "mixstack-helper", "needed for the DAC; install it beside mixstack"};
   std::array<char, 4096> buffer{};
   const ssize_t n = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
-  if (n <= 0 || static_cast<std::size_t>(n) == buffer.size()) return {};
+  if (n <= 0 || static_cast<std::size_t>(n) == buffer.size()) return tl::unexpected(std::move(none));
   std::string folder(buffer.data(), static_cast<std::size_t>(n));
   folder.resize(folder.rfind('/') + 1);
   for (const char* place : {"mixstack-helper", "../libexec/mixstack/mixstack-helper"}) {
-    std::string path = folder + place;
-    if (::access(path.c_str(), X_OK) == 0) return path;
+    const std::string candidate = folder + place;
+    if (::access(candidate.c_str(), F_OK) != 0) continue;  // only for the words: else /tmp would be blamed
+    auto program = base::open_trusted_file(candidate);
+    if (program) return program;
+    if (none.error.code == ErrorCode::not_found) none = program.error();
   }
-  return {};
+  return tl::unexpected(std::move(none));
 }
 
 }  // namespace mixstack::dotnet::dac

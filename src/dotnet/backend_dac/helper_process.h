@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/trusted_file.h"
 #include "dotnet/backend_dac/dac_file.h"
 #include "dotnet/backend_dac/message_channel.h"
 
@@ -23,7 +24,8 @@ class HelperProcess {
   }
   ~HelperProcess();
 
-  [[nodiscard]] static Outcome<HelperProcess> start(const std::string& program, const base::ScopedFd& dac);
+  /// Executes the very file that `program` holds.
+  [[nodiscard]] static Outcome<HelperProcess> start(const base::TrustedFile& program, const base::ScopedFd& dac);
 
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -41,8 +43,9 @@ class HelperProcess {
   MessageChannel channel_;
 };
 
-/// Where the helper is looked for when no path is given: beside our own program, then in ../libexec/mixstack. Never
-/// along PATH: it may run as root. Empty when it is in neither place.
-[[nodiscard]] std::string find_helper();
+/// The helper at `path`, or where it is looked for when that is empty: beside our own program, then in
+/// ../libexec/mixstack, never along PATH. It may run as root, so one that others could have put there is refused
+/// (`base/trusted_file.h`); the diagnosis says whose it is, or that there is none.
+[[nodiscard]] Outcome<base::TrustedFile> find_helper(const std::string& path = {});
 
 }  // namespace mixstack::dotnet::dac

@@ -29,6 +29,8 @@ inline constexpr std::uint32_t kFramesPerMessage = 256;
 /// The descriptors the helper is started with.
 inline constexpr int kHelperSocket = 3;
 inline constexpr int kHelperDac = 4;
+/// What the helper calls the DAC.
+inline constexpr const char* kHelperDacPath = "/proc/self/fd/4";
 
 enum class MessageType : std::uint16_t {
   none = 0,

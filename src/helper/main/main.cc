@@ -14,8 +14,7 @@ int main(int argc, char** argv) {
   }
   if (!helper::seal(*orders)) return 3;
   dotnet::dac::MessageChannel channel{base::ScopedFd(dotnet::dac::kHelperSocket)};
-  const std::string dac = "/proc/self/fd/" + std::to_string(dotnet::dac::kHelperDac);
-  helper::Service(channel, dac.c_str()).run();
+  helper::Service(channel, dotnet::dac::kHelperDacPath).run();
   // No destructors: those of a DAC have never run in the processes it was made for.
   std::_Exit(0);
 }

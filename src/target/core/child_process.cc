@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include <ctime>
 #include <memory>
 #include <sstream>
+
+#include "base/trusted_file.h"
 
 namespace mixstack::target {
 namespace {
@@ -31,8 +32,12 @@ Result<Pipe> make_pipe() {
   return Pipe{base::ScopedFd(ends[0]), base::ScopedFd(ends[1])};
 }
 
-int spawn(const std::string& program, const std::vector<std::string>& arguments, int out, int err, pid_t& pid) {
-  std::vector<std::string> words{program};
+/// Where a child finds its own program. Beyond the standard streams, and open in it: scripts are opened by this name.
+constexpr int kProgram = 9;
+constexpr const char* kProgramPath = "/proc/self/fd/9";
+
+int spawn(const base::TrustedFile& program, const std::vector<std::string>& arguments, int out, int err, pid_t& pid) {
+  std::vector<std::string> words{program.path};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
@@ -57,10 +62,11 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   } else {
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
+  ::posix_spawn_file_actions_adddup2(&actions, program.fd.get(), kProgram);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  return ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  return ::posix_spawn(&pid, kProgramPath, &actions, &attributes, argv.data(), environ);
 }
 
 int milliseconds_until(Clock::time_point end) {
@@ -82,26 +88,39 @@ bool take_some(int fd, std::string& text, std::size_t limit) {
 
 std::string find_program(const std::string& name, const std::string& search_path) {
   std::istringstream folders(search_path);
+  std::string refused;
   for (std::string folder; std::getline(folders, folder, ':');) {
     if (folder.empty() || folder[0] != '/') continue;
     const std::string path = folder + "/" + name;
-    struct stat st {};
-    if (::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && ::access(path.c_str(), X_OK) == 0) return path;
+    const auto program = base::open_trusted_file(path);
+    if (program && ::access(path.c_str(), X_OK) == 0) return path;
+    if (!program && refused.empty() && program.error().error == Error{ErrorCode::permission_denied, 0, 0})
+      refused = path;
   }
-  return {};
+  return refused;
 }
 
-Result<ChildProcess> ChildProcess::start(const std::string& program, const std::vector<std::string>& arguments,
-                                         ChildErrors errors) {
+tl::expected<ChildProcess, Diagnosis> ChildProcess::start(const std::string& program,
+                                                          const std::vector<std::string>& arguments,
+                                                          ChildErrors errors) {
+  const auto failed = [&](const Error& error) {
+    return tl::unexpected(Diagnosis{error, program, "cannot be started"});
+  };
+  auto file = base::open_trusted_file(program);
+  if (!file) return tl::unexpected(file.error());
+  // Above the number it gets in the child, so that it is copied there and stays open.
+  base::ScopedFd raised(::fcntl(file->fd.get(), F_DUPFD_CLOEXEC, kProgram + 1));
+  if (!raised) return failed({ErrorCode::io_error, errno, 0});
+  file->fd = std::move(raised);
   auto out = make_pipe();
   auto err = errors == ChildErrors::keep ? make_pipe() : Pipe{};
-  if (!out) return fail(out.error());
-  if (!err) return fail(err.error());
+  if (!out) return failed(out.error());
+  if (!err) return failed(err.error());
   ChildProcess child;
-  const int error = spawn(program, arguments, out->write.get(), err->write.get(), child.pid_);
+  const int error = spawn(*file, arguments, out->write.get(), err->write.get(), child.pid_);
   if (error != 0) {
     child.pid_ = -1;
-    return fail(ErrorCode::io_error, 0, error);
+    return failed({ErrorCode::io_error, error, 0});
   }
   child.out_ = std::move(out->read);
   child.err_ = std::move(err->read);

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/scoped_fd.h"
-#include "mixstack/result.h"
+#include "mixstack/diagnosis.h"
 
 namespace mixstack::target {
 
-/// The executable `name` in the folders of `search_path` (a PATH; empty and relative entries do not count), or "".
+/// The first executable `name` in the folders of `search_path` (a PATH; empty and relative entries do not count) that
+/// may be run (`base/trusted_file.h`). If there are only others, the first of those, for whose sake ChildProcess says
+/// why it does not run it; "" if there is none.
 [[nodiscard]] std::string find_program(const std::string& name, const std::string& search_path);
 
 struct ChildOutput {
@@ -31,9 +33,10 @@ enum class ChildErrors : std::uint8_t { keep, drop };
 /// of it kills it.
 class ChildProcess final {
  public:
-  /// `arguments` without the program's own name.
-  [[nodiscard]] static Result<ChildProcess> start(const std::string& program, const std::vector<std::string>& arguments,
-                                                  ChildErrors errors = ChildErrors::keep);
+  /// `arguments` without the program's own name. A program that others could have put there or changed is not run.
+  [[nodiscard]] static tl::expected<ChildProcess, Diagnosis> start(const std::string& program,
+                                                                   const std::vector<std::string>& arguments,
+                                                                   ChildErrors errors = ChildErrors::keep);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
   ChildProcess(const ChildProcess&) = delete;

@@ -127,8 +127,8 @@ Found copied_from_journal(const std::string& program, const std::string& given, 
   auto child =
       ChildProcess::start(program, {"--no-pager", "--quiet", "--", "dump", match_of(given)}, ChildErrors::drop);
   if (!child)
-    return refuse(child.error().code, given, program + " cannot be started: " + std::string(kPassIt),
-                  child.error().os_error);
+    return refuse(child.error().error.code, given, program + ": " + child.error().text + ": " + std::string(kPassIt),
+                  child.error().error.os_error);
   const auto outcome = spool_stream(child->out(), *spool);
   if (outcome.end == CoreStreamEnd::disk_full || outcome.end == CoreStreamEnd::limit)
     return refuse(outcome.error.code, given,
@@ -152,7 +152,8 @@ std::optional<Found> ask_coredumpctl(const std::string& program, const std::stri
   auto child = ChildProcess::start(
       program, {"--no-pager", "--quiet", "-1", "--field=COREDUMP_FILENAME", "--", "list", match_of(given)});
   if (!child) {
-    said = std::strerror(child.error().os_error);
+    const Diagnosis& d = child.error();
+    said = d.error.os_error != 0 ? std::strerror(d.error.os_error) : d.subject + ": " + d.text;
     return std::nullopt;
   }
   const auto answer = child->finish(options.timeout);

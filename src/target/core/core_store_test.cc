@@ -42,7 +42,7 @@ class Store {
   CoreStoreOptions& options() { return options_; }
 
  private:
-  test::TemporaryFolder folder_;
+  test::TemporaryFolder folder_{std::filesystem::current_path()};  // programs are run from no folder like /tmp
   CoreStoreOptions options_;
 };
 
@@ -176,7 +176,27 @@ TEST(CoreStore, WithoutEitherItSaysWhatToInstall) {
   EXPECT_EQ(store.find("").error().error.code, ErrorCode::invalid_argument);
 }
 
+/// In a folder like /tmp anybody may have put it there.
+TEST(CoreStore, RunsNoCoredumpctlThatOthersCouldHaveWritten) {
+  Store store;
+  store.coredumpctl("exit 1");
+  ASSERT_EQ(::chmod(store.folder().c_str(), 01777), 0);
+  const auto found = store.find("dotnet");
+  ASSERT_FALSE(found);
+  EXPECT_TRUE(says(found.error(), store.folder() + " can be written by everybody")) << found.error().text;
+  EXPECT_EQ(store.asked(), "");
+}
+
 // ---- children ----
+
+TEST(ChildProcess, RunsAScriptByItsDescriptor) {
+  const test::TemporaryFolder folder{std::filesystem::current_path()};
+  std::ofstream(folder.file("script")) << "#!/bin/sh\necho \"$1\"\n";
+  ::chmod(folder.file("script").c_str(), 0755);
+  auto child = ChildProcess::start(folder.file("script"), {"said"});
+  ASSERT_TRUE(child) << child.error().text;
+  EXPECT_EQ(child->finish(60s).out, "said\n");
+}
 
 TEST(ChildProcess, OutputBeyondTheLimitIsDropped) {
   auto child = ChildProcess::start("/bin/sh", {"-c", "head -c 1000000 /dev/zero; echo no >&2; exit 3"});
@@ -211,7 +231,9 @@ TEST(ChildProcess, HasNoSignalBlocked) {
   EXPECT_EQ(child->finish(60s).out, "SigBlk:\t0000000000000000\n");
 }
 
-TEST(ChildProcess, SaysWhatCannotBeStarted) { EXPECT_EQ(ChildProcess::start("/none", {}).error().os_error, ENOENT); }
+TEST(ChildProcess, SaysWhatCannotBeStarted) {
+  EXPECT_EQ(ChildProcess::start("/none", {}).error().error.os_error, ENOENT);
+}
 
 }  // namespace
 }  // namespace mixstack::target

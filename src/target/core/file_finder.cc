@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/trusted_file.h"
 #include "object/file_bytes.h"
 #include "target/core/child_process.h"
 #include "target/rooted_open.h"
@@ -31,6 +32,12 @@ constexpr std::chrono::seconds kFetchTimeout{60};  // for one file; libcoreclr.s
 }  // namespace
 
 FileFinder::FileFinder(FileFinderOptions options) : options_(std::move(options)) {
+  if (!options_.debuginfod_find.empty()) {
+    if (auto program = base::open_trusted_file(options_.debuginfod_find); !program) {
+      refused_program_ = program.error();
+      options_.debuginfod_find.clear();
+    }
+  }
   std::vector<std::string> folders = options_.sysroots;
   if (options_.use_own_files) folders.emplace_back("/");
   for (std::size_t i = 0; i < folders.size(); i++) {

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/scoped_fd.h"
+#include "mixstack/diagnosis.h"
 #include "mixstack/target.h"
 #include "object/elf_image.h"
 
@@ -42,6 +44,8 @@ class FileFinder {
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open(const std::string& path) const;
   /// Folders that could not be opened.
   [[nodiscard]] const std::vector<std::string>& missing_roots() const { return missing_roots_; }
+  /// Why `debuginfod_find` is not run.
+  [[nodiscard]] const std::optional<Diagnosis>& refused_program() const { return refused_program_; }
 
  private:
   struct Root {
@@ -55,6 +59,7 @@ class FileFinder {
   FileFinderOptions options_;
   std::vector<Root> roots_;
   std::vector<std::string> missing_roots_;
+  std::optional<Diagnosis> refused_program_;
   std::unique_ptr<std::atomic<bool>> fetching_failed_ = std::make_unique<std::atomic<bool>>(false);
 };
 

@@ -64,5 +64,22 @@ TEST_F(FileFinderTest, FullPathsComeBeforeBareNamesAndFoldersInTheirOrder) {
   EXPECT_EQ(FileFinder(options).open("x").error().code, ErrorCode::invalid_argument);
 }
 
+TEST_F(FileFinderTest, RunsNoProgramThatOthersCouldHaveWritten) {
+  const test::TemporaryFolder folder{std::filesystem::current_path()};
+  std::ofstream(folder.file("debuginfod-find")) << "#!/bin/sh\necho ran >> " << folder.file("ran") << "\n";
+  std::filesystem::permissions(folder.file("debuginfod-find"), std::filesystem::perms{0755});
+  std::filesystem::permissions(folder.path(), std::filesystem::perms{01777});
+  FileFinderOptions options;
+  options.use_own_files = false;
+  options.debuginfod_find = folder.file("debuginfod-find");
+  const FileFinder finder(options);
+  ASSERT_TRUE(finder.refused_program());
+  EXPECT_NE(finder.refused_program()->text.find(folder.path() + " can be written by everybody"), std::string::npos);
+  object::BuildId id;
+  id.size = 20;
+  EXPECT_FALSE(finder.find("/x", id, [](const FileCandidate&) { return true; }));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+}
+
 }  // namespace
 }  // namespace mixstack::target

@@ -10,21 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/regular_file.h"
 #include "object/file_bytes.h"
 #include "target/rooted_open.h"
 
 namespace mixstack::target {
 namespace {
-
-// A FIFO or a device at a path of the target must not hold us up before it is refused.
-constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-
-[[nodiscard]] Error open_failure(int error) {
-  if (error == ENOENT || error == ENOTDIR || error == ELOOP) return {ErrorCode::not_found, error, 0};
-  if (error == EACCES || error == EPERM) return {ErrorCode::permission_denied, error, 0};
-  if (error == ESRCH) return {ErrorCode::no_such_process, error, 0};
-  return {ErrorCode::io_error, error, 0};
-}
 
 [[nodiscard]] Result<base::ScopedFd> open_in_root(const ProcDir& proc, const std::string& path) {
   if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
@@ -43,7 +34,7 @@ constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 [[nodiscard]] Result<void> check_identity(int fd, const Region& region) {
   struct stat st {};
-  if (::fstat(fd, &st) != 0) return fail(open_failure(errno));
+  if (::fstat(fd, &st) != 0) return fail(base::open_failure(errno));
   const bool same_device = major(st.st_dev) == region.device_major && minor(st.st_dev) == region.device_minor;
   if (st.st_ino == region.inode && (same_device || has_private_devices(fd))) return {};
   return fail(ErrorCode::mismatch, st.st_ino);
@@ -60,9 +51,13 @@ constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 Result<std::shared_ptr<const FileBytes>> open_mapped_file(const ProcDir& proc, const Region& region) {
   if (region.inode == 0 || region.path.empty() || region.path.front() != '/') return fail(ErrorCode::not_found);
-  // A mapping of a device is not opened at all: opening one may do something.
+  // A mapping of a device: not even looked at.
   if (region.path.starts_with("/dev/") && !region.path.starts_with("/dev/shm/")) return fail(ErrorCode::unsupported);
-  if (auto fd = proc.open_file(map_file_name(region), kReadFlags)) return object::file_bytes_from_fd(std::move(*fd));
+  if (const auto place = proc.open_file(map_file_name(region), O_PATH)) {
+    auto fd = base::reopen_regular(place->get());
+    if (!fd) return fail(fd.error());
+    return object::file_bytes_from_fd(std::move(*fd));
+  }
   auto fd = open_in_root(proc, region.path);
   if (!fd) return fail(fd.error());
   if (auto same = check_identity(fd->get(), region); !same) return fail(same.error());

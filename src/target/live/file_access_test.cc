@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <fstream>
@@ -101,6 +102,59 @@ TEST_F(MappedFile, AnonymousAndDeviceMappingsAreNotOpened) {
   EXPECT_EQ(target_->open_path("relative").error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(target_->open_path("/dev/null").error().code, ErrorCode::unsupported);
   EXPECT_EQ(target_->open_path("/no/such/file").error().code, ErrorCode::not_found);
+}
+
+/// Who opens a FIFO for writing waits for a reader: the child tells whether one came.
+TEST(FileAccess, WhatIsNoRegularFileIsNotOpenedAtAll) {
+  const std::string room = testing::TempDir() + "mixstack-fifo-" + std::to_string(::getpid());
+  ::mkdir(room.c_str(), 0755);
+  const std::string fifo = room + "/lib.so";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0644), 0);
+  ASSERT_EQ(::symlink("lib.so", (room + "/link.so").c_str()), 0);
+  const TestProcess process([&](Shared& s) {
+    s.ready++;
+    const int fd = ::open(fifo.c_str(), O_WRONLY);
+    s.values[0] = fd >= 0 ? 1 : -1;
+  });
+  ASSERT_TRUE(process.is_ready());
+  ASSERT_TRUE(eventually([&] { return state_of(process.pid()) == 'S'; }));
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  for (const std::string& path : {fifo, room + "/link.so"}) {
+    EXPECT_EQ((*target)->open_path(path).error().code, ErrorCode::unsupported);
+    Region region;
+    region.range = {0x10000, 0x11000};
+    region.inode = 1;
+    region.path = path;
+    EXPECT_FALSE((*target)->open_file(region).has_value());
+  }
+  nap(50ms);
+  EXPECT_EQ(process.shared().values[0], 0) << "the FIFO was opened";
+  ::unlink(fifo.c_str());
+  ::unlink((room + "/link.so").c_str());
+  ::rmdir(room.c_str());
+}
+
+TEST(FileAccess, AMappedDeviceIsNotOpened) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to make a device file";
+  const std::string path = testing::TempDir() + "mixstack-zero-" + std::to_string(::getpid());
+  if (::mknod(path.c_str(), S_IFCHR | 0644, makedev(1, 5)) != 0) GTEST_SKIP() << "no device files can be made here";
+  const TestProcess process([&](Shared& s) {
+    const int fd = ::open(path.c_str(), O_RDONLY);
+    s.values[0] = fd >= 0 && ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED ? 1 : -1;
+    s.ready++;
+  });
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  auto regions = (*target)->regions();
+  ASSERT_TRUE(regions.has_value());
+  const auto mapped =
+      std::find_if(regions->begin(), regions->end(), [&](const Region& r) { return r.path.ends_with(path); });
+  ::unlink(path.c_str());
+  if (process.shared().values[0] != 1) GTEST_SKIP() << "device files cannot be used in the folder for tests";
+  ASSERT_NE(mapped, regions->end());
+  EXPECT_EQ((*target)->open_file(*mapped).error().code, ErrorCode::unsupported);
 }
 
 TEST(FileAccess, SeesTheMountsAndTheRootOfTheProcess) {

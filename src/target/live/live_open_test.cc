@@ -1,11 +1,15 @@
 // Which processes can be opened, and what is said about those that cannot.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 
 #include <array>
+#include <cstddef>
 #include <fstream>
+#include <iterator>
 
 #include "target/live/live_target.h"
 #include "target/live/process_info.h"
@@ -208,6 +212,51 @@ TEST(LiveOpen, NoPermission) {
   });
   ASSERT_TRUE(not_dumpable.is_ready());
   expect_refusal(not_dumpable.pid(), kNobody, PtraceRefusal::not_dumpable);
+}
+
+/// As the default profiles of containers do it.
+void deny_ptrace() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(2);
+}
+
+/// What is said of a process of the same user, who is under such a filter.
+void expect_refusal_under_filter(pid_t pid, PtraceRefusal reason) {
+  const TestProcess same_user([&](Shared& s) {
+    if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) ::_exit(1);
+    s.values[0] = ptrace_is_filtered() ? 1 : 0;
+    deny_ptrace();
+    auto target = open_live(static_cast<std::uint32_t>(pid));
+    const auto capture = target ? (*target)->capture(patient()) : fail(target.error());
+    s.values[1] = capture ? -1 : static_cast<long>(capture.error().code);
+    s.values[2] = static_cast<long>(explain_ptrace_refusal(static_cast<std::uint32_t>(pid)).reason);
+    s.ready++;
+  });
+  ASSERT_TRUE(same_user.is_ready());
+  EXPECT_EQ(same_user.shared().values[0], 0);
+  EXPECT_EQ(same_user.shared().values[1], static_cast<long>(ErrorCode::permission_denied));
+  EXPECT_EQ(same_user.shared().values[2], static_cast<long>(reason));
+}
+
+TEST(LiveOpen, ASeccompFilterOnOurselvesIsNotTakenForAProcessThatHides) {
+  const auto start = [](bool dumpable) {
+    return std::make_unique<TestProcess>([dumpable](Shared& s) {
+      if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) ::_exit(1);
+      ::prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0);
+      s.ready++;
+    });
+  };
+  const auto open = start(true), hidden = start(false);
+  ASSERT_TRUE(open->is_ready() && hidden->is_ready());
+  expect_refusal_under_filter(open->pid(), PtraceRefusal::seccomp);
+  expect_refusal_under_filter(hidden->pid(), PtraceRefusal::not_dumpable);
 }
 
 TEST(LiveOpen, AProcessOfA32BitCpu) {

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <string>
 
@@ -38,17 +40,13 @@ namespace {
   return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status";
 }
 
-/// The files of a process that is not dumpable belong to root, whoever its user is (proc(5)).
-[[nodiscard]] bool is_dumpable(std::uint32_t pid, std::uint32_t uid) {
-  struct stat st {};
-  return ::stat(("/proc/" + std::to_string(pid) + "/auxv").c_str(), &st) != 0 || st.st_uid == uid;
-}
-
 [[nodiscard]] PtraceRefusal reason_without_capability(std::uint32_t pid, const PtraceRefusalReport& r) {
   if (r.target_uid != r.own_uid) return PtraceRefusal::other_user;
   if (!is_dumpable(pid, r.target_uid)) return PtraceRefusal::not_dumpable;
+  if (ptrace_is_filtered()) return PtraceRefusal::seccomp;
   if (r.yama_scope == 1) return PtraceRefusal::yama_children_only;
   if (r.yama_scope == 2) return PtraceRefusal::yama_capability;
+  if (has_more_rights(pid)) return PtraceRefusal::more_rights;
   return PtraceRefusal::unknown;
 }
 
@@ -58,6 +56,23 @@ namespace {
 }
 
 }  // namespace
+
+bool ptrace_is_filtered() {
+  constexpr int kFilter = 2;       // proc(5): Seccomp
+  constexpr long kSeize = 0x4206;  // PTRACE_SEIZE; no process has the number 0
+  if (number_of(read_text("/proc/self/status"), "Seccomp", 10) != kFilter) return false;
+  return ::syscall(SYS_ptrace, kSeize, 0L, 0L, 0L) == -1 && errno != ESRCH;
+}
+
+bool is_dumpable(std::uint32_t pid, std::uint32_t uid) {
+  struct stat st {};
+  return ::stat(("/proc/" + std::to_string(pid) + "/auxv").c_str(), &st) != 0 || st.st_uid == uid;
+}
+
+bool has_more_rights(std::uint32_t pid) {
+  const auto theirs = number_of(read_text("/proc/" + std::to_string(pid) + "/status"), "CapPrm", 16);
+  return (theirs & ~number_of(read_text("/proc/self/status"), "CapPrm", 16)) != 0;
+}
 
 ThreadId tracer_of(std::uint32_t pid, ThreadId tid) {
   return static_cast<ThreadId>(number_of(read_text(status_path(pid, tid)), "TracerPid", 10));
@@ -88,6 +103,8 @@ PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
     r.reason = PtraceRefusal::yama_disabled;
   } else if (!r.has_capability) {
     r.reason = reason_without_capability(pid, r);
+  } else if (ptrace_is_filtered()) {
+    r.reason = PtraceRefusal::seccomp;
   } else if (!may_read(pid)) {
     r.reason = PtraceRefusal::unknown;
   }

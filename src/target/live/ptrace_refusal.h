@@ -20,7 +20,9 @@ enum class PtraceRefusal : std::uint8_t {
   yama_children_only,  ///< kernel.yama.ptrace_scope = 1: only descendants, and we lack CAP_SYS_PTRACE
   yama_capability,     ///< kernel.yama.ptrace_scope = 2: only with CAP_SYS_PTRACE
   yama_disabled,       ///< kernel.yama.ptrace_scope = 3: nobody until reboot
-  unknown,             ///< another security module, a seccomp filter, a user namespace
+  seccomp,             ///< a seccomp filter on ourselves denies ptrace: a container's profile, a service's settings
+  more_rights,         ///< it has capabilities that we lack, and we lack CAP_SYS_PTRACE
+  unknown,             ///< another security module, a user namespace
 };
 
 struct PtraceRefusalReport {
@@ -35,6 +37,18 @@ struct PtraceRefusalReport {
 /// Finds out after a call failed, or before one: asks only /proc, attaches to nothing. `tid` 0 means the main thread;
 /// else that thread's tracer is looked up. The answer may be outdated when it arrives.
 [[nodiscard]] PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid = 0);
+
+/// Whether a seccomp filter on ourselves denies ptrace. Asks only where there is a filter, for a process that cannot
+/// exist: the kernel says ESRCH, a filter something else. Not to be called before ptrace has been tried and refused: a
+/// filter may kill instead of denying.
+[[nodiscard]] bool ptrace_is_filtered();
+
+/// The files of a process that is not dumpable belong to root, whoever its user is (proc(5)): of root's own processes
+/// this tells nothing, and they count as dumpable.
+[[nodiscard]] bool is_dumpable(std::uint32_t pid, std::uint32_t uid);
+
+/// Whether the process has a capability that we lack (all known ones in /proc).
+[[nodiscard]] bool has_more_rights(std::uint32_t pid);
 
 /// The tracer of a thread, or 0.
 [[nodiscard]] ThreadId tracer_of(std::uint32_t pid, ThreadId tid);

@@ -1,0 +1,75 @@
+"""Why a process of our own user may not be looked at: what is said is what stands in the way."""
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+NOBODY = 65534
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 4, 22, 38
+SYS_PTRACE = {"x86_64": 101, "aarch64": 117}.get(os.uname().machine)
+WAIT = "import ctypes, sys; ctypes.CDLL(None).prctl(4, int(sys.argv[1])); print('READY 0', flush=True); sys.stdin.readline()"
+
+
+def become_nobody():
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+
+def deny_ptrace():
+    """A filter as the default profiles of containers have it: EPERM."""
+    code = b"".join(struct.pack("HBBI", *step) for step in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, SYS_PTRACE), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+    kept = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(kept))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0) != 0:
+        os._exit(99)
+
+
+class SameUser(LiveCase):
+    needs_dotnet = False
+    timeout = 60
+
+    def said(self, dumpable, filtered):
+        """What mixstack writes to its standard error, both processes being of one user."""
+        def start():
+            become_nobody()
+            if filtered:
+                deny_ptrace()
+
+        if SYS_PTRACE is None:
+            self.skipTest("the number of ptrace on this CPU is not known here")
+        command = ["/usr/bin/env", sys.executable, "-c", WAIT, str(dumpable)]
+        if os.geteuid() == 0:
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+        with processes.Debuggee(command) as debuggee:
+            done = subprocess.run([mixstack_dump.binary(), "dump", str(debuggee.pid)], preexec_fn=start,
+                                  capture_output=True, timeout=30)
+        return done.returncode, done.stderr.decode()
+
+    def test_a_seccomp_filter(self):
+        status, text = self.said(1, True)
+        self.assertEqual(status, 4, text)
+        self.assertIn("seccomp filter that we run under denies ptrace", text)
+        self.assertIn("--cap-add=SYS_PTRACE", text)
+        self.assertNotIn("hides itself", text)
+
+    def test_a_process_that_hides(self):
+        for filtered in (False, True):
+            status, text = self.said(0, filtered)
+            self.assertEqual(status, 4, text)
+            self.assertIn("hides itself", text)
+            self.assertIn("PR_SET_DUMPABLE", text)
+            self.assertNotIn("seccomp", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
