@@ -13,8 +13,10 @@ import debuggee_build
 import typed_checks
 from typed_damage import Anatomy, Damage
 
-# As it would be looked at where it was made, on a machine that has none of its files, and by a person.
-WAYS = (("--json", "--explain"), ("--json", "--explain", "--only-sysroot"), ("--explain", "--registers", "--frames"))
+# As it would be looked at where it was made, on a machine that has none of its files, and by a person. Some hundred
+# frames of a thread tell as much as thousands.
+ALWAYS = ("--explain", "--max-frames", "200")
+WAYS = (("--json", *ALWAYS), ("--json", "--only-sysroot", *ALWAYS), ("--registers", "--frames", *ALWAYS))
 KEPT = 20  # failures that are written down
 
 
@@ -24,7 +26,7 @@ class Subject:
     def __init__(self, core, tool, mixstack, is_sanitized):
         self.core = pathlib.Path(core)
         self.anatomy = Anatomy(core, tool)
-        self.whole = []
+        self.whole, self.texts = [], []
         with tempfile.TemporaryFile() as errors:
             for way in WAYS:
                 outcome = typed_checks.dump(mixstack, core, way, is_sanitized, errors)
@@ -33,6 +35,7 @@ class Subject:
                 if found:
                     raise RuntimeError(f"{core} before any damage: {found}")
                 self.whole.append(report)
+                self.texts.append(hash(outcome.text))
         self.anatomy.add_names(set().union(*(typed_checks.names_of(w) for w in self.whole if w)))
 
     def describe(self):
@@ -55,7 +58,7 @@ class Worker:
         self.errors = tempfile.TemporaryFile()
 
     def run(self, number):
-        """(number, core, structures, outcome, faults, story) of one damage."""
+        """(number, core, structures, what it ended with and cost, whether the report is another, faults, story)."""
         seed = f"{self.settings.seed}/{number}"
         which = number % len(self.subjects)
         subject, copy = self.subjects[which], self.copies[which]
@@ -71,7 +74,7 @@ class Worker:
                 os.pwrite(copy, subject.anatomy.read(offset, len(data)), offset)
         found = typed_checks.faults(outcome, subject.whole[way], damage.structures, self.settings.is_sanitized)
         return (number, subject.core.name, sorted(damage.structures), outcome.status, outcome.seconds, outcome.megabytes,
-                len(outcome.text), found, damage.story if found else [])
+                hash(outcome.text) != subject.texts[way], found, damage.story if found else [])
 
 
 _worker = None
@@ -88,18 +91,19 @@ def _run(number):
 
 class Totals:
     def __init__(self):
-        self.count = self.unreported = self.longest = self.largest = 0
+        self.count = self.changed = self.longest = self.largest = 0
         self.kinds = collections.Counter()
         self.statuses = collections.Counter()
-        self.structures = collections.Counter()
+        self.structures, self.telling = collections.Counter(), collections.Counter()
         self.slowest = None
 
     def add(self, result, log):
-        number, core, structures, status, seconds, megabytes, size, found, story = result
+        number, core, structures, status, seconds, megabytes, is_changed, found, story = result
         self.count += 1
         self.statuses[status] += 1
         self.structures.update(structures)
-        self.unreported += size == 0
+        self.changed += is_changed
+        self.telling.update(structures if is_changed else ())
         self.largest = max(self.largest, megabytes)
         if seconds > self.longest:
             self.longest, self.slowest = seconds, number
@@ -138,8 +142,9 @@ def run(cores, settings):
                 if settings.most_seconds and time.monotonic() - start > settings.most_seconds:
                     break
             pool.terminate()
-    print(f"by structure: {dict(sorted(totals.structures.items()))}")
-    print(f"exit codes: {dict(sorted(totals.statuses.items()))}; without a report: {totals.unreported}")
+    shares = {name: f"{totals.telling[name]}/{count}" for name, count in sorted(totals.structures.items())}
+    print(f"by structure, another report of all: {shares}")
+    print(f"exit codes: {dict(sorted(totals.statuses.items()))}; {totals.changed} other reports")
     print(f"{totals.count} damaged cores in {time.monotonic() - start:.0f} s, longest {totals.longest:.2f} s of CPU "
           f"(damage {totals.slowest}), largest {totals.largest} MB; faults: {dict(totals.kinds) or 'none'}")
     if totals.failed():
