@@ -15,8 +15,8 @@ from typed_damage import Anatomy, Damage
 
 # As it would be looked at where it was made, on a machine that has none of its files, and by a person. Some hundred
 # frames of a thread tell as much as thousands.
-ALWAYS = ("--explain", "--max-frames", "200")
-WAYS = (("--json", *ALWAYS), ("--json", "--only-sysroot", *ALWAYS), ("--registers", "--frames", *ALWAYS))
+WAYS = (("--json", "--explain"), ("--json", "--explain", "--only-sysroot"), ("--explain", "--registers", "--frames"))
+CUT = ("--max-frames", "200")
 KEPT = 20  # failures that are written down
 
 
@@ -29,8 +29,9 @@ class Subject:
         self.whole, self.texts = [], []
         with tempfile.TemporaryFile() as errors:
             for way in WAYS:
-                outcome = typed_checks.dump(mixstack, core, way, is_sanitized, errors)
-                report = json.loads(outcome.text) if "--json" in way else None
+                uncut = typed_checks.dump(mixstack, core, way, is_sanitized, errors)
+                report = json.loads(uncut.text) if "--json" in way else None
+                outcome = typed_checks.dump(mixstack, core, way + CUT, is_sanitized, errors)
                 found = typed_checks.faults(outcome, report, set(), is_sanitized)
                 if found:
                     raise RuntimeError(f"{core} before any damage: {found}")
@@ -62,13 +63,13 @@ class Worker:
         seed = f"{self.settings.seed}/{number}"
         which = number % len(self.subjects)
         subject, copy = self.subjects[which], self.copies[which]
-        way = number // len(self.subjects) % len(WAYS)
         damage = Damage(subject.anatomy, seed)
+        way = damage.random.randrange(len(WAYS))
         for offset, data in damage.patches:
             os.pwrite(copy, data, offset)
         try:
             outcome = typed_checks.dump(self.settings.mixstack, f"/proc/{os.getpid()}/fd/{copy}",
-                                        WAYS[way], self.settings.is_sanitized, self.errors)
+                                        WAYS[way] + CUT, self.settings.is_sanitized, self.errors)
         finally:
             for offset, data in damage.patches:
                 os.pwrite(copy, subject.anatomy.read(offset, len(data)), offset)

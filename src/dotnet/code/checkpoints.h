@@ -14,8 +14,9 @@ struct CheckpointList {
   Error error;                                ///< why the list is not whole
 };
 
-/// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed
-/// are places to resume; the others are listed for display. With `methods` the Frames' MethodDescs are looked up too.
+/// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed,
+/// at a place of this thread's stack where it can be, are places to resume; the others are listed for display. With
+/// `methods` the Frames' MethodDescs are looked up too.
 [[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods);
 
 }  // namespace mixstack::dotnet
