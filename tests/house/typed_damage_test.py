@@ -20,7 +20,7 @@ WHOLE = {"threads": [{"tid": 1, "name": "main", "frames": [FRAME]}]}
 def faults(report=None, status=0, errors=b"", structures=frozenset({"nibble_map"}), seconds=0.1, megabytes=50, text=None):
     out = json.dumps(report if report is not None else WHOLE).encode() if text is None else text
     outcome = typed_checks.Outcome(status, out, errors, seconds, megabytes)
-    return typed_checks.faults(outcome, WHOLE, set(structures), False)
+    return typed_checks.faults(outcome, WHOLE, set(structures))
 
 
 def changed(**fields):

@@ -42,7 +42,8 @@ def _limits(is_sanitized):
 def dump(mixstack, core, options, is_sanitized, errors_file):
     """Runs the command to its end. Its own CPU seconds, and those of its children that it waited for."""
     start = time.monotonic()
-    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=16",
+                       UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
     errors_file.seek(0)
     errors_file.truncate()
     process = subprocess.Popen([str(mixstack), "dump", "--core", str(core), *options], stdin=subprocess.DEVNULL,
@@ -116,15 +117,15 @@ def _faults_of_text(text):
     return [f"control bytes in the text: {lines[max(0, dirty.start() - 100):dirty.start() + 100]!r}"] if dirty else []
 
 
-def faults(outcome, whole, structures, is_sanitized):
+def faults(outcome, whole, structures):
     """What is wrong with a dump of a damaged core, in words. `whole`: of the whole one, None for text."""
     if outcome.status < 0 or outcome.status not in CODES:
-        late = -outcome.status in (signal.SIGXCPU, signal.SIGKILL)
-        return [f"{'hang' if late else 'crash'}: status {outcome.status}: {outcome.errors[-4000:].decode(errors='replace')}"]
+        what = "hang" if -outcome.status in (signal.SIGXCPU, signal.SIGKILL) else "crash"
+        return [f"{what}: status {outcome.status}: {outcome.errors[-4000:].decode(errors='replace')}"]
     if b"Sanitizer" in outcome.errors or b"runtime error:" in outcome.errors:
         return [f"crash: {outcome.errors[-4000:].decode(errors='replace')}"]
     found = []
-    if outcome.megabytes > MEGABYTES and not is_sanitized:
+    if outcome.megabytes > MEGABYTES:
         found.append(f"{outcome.megabytes} MB")
     if outcome.seconds > SECONDS:
         found.append(f"hang: {outcome.seconds:.1f} s")

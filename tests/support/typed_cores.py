@@ -32,7 +32,7 @@ class Subject:
                 uncut = typed_checks.dump(mixstack, core, way, is_sanitized, errors)
                 report = json.loads(uncut.text) if "--json" in way else None
                 outcome = typed_checks.dump(mixstack, core, way + CUT, is_sanitized, errors)
-                found = typed_checks.faults(outcome, report, set(), is_sanitized)
+                found = typed_checks.faults(outcome, report, set())
                 if found:
                     raise RuntimeError(f"{core} before any damage: {found}")
                 self.whole.append(report)
@@ -73,7 +73,7 @@ class Worker:
         finally:
             for offset, data in damage.patches:
                 os.pwrite(copy, subject.anatomy.read(offset, len(data)), offset)
-        found = typed_checks.faults(outcome, subject.whole[way], damage.structures, self.settings.is_sanitized)
+        found = typed_checks.faults(outcome, subject.whole[way], damage.structures)
         return (number, subject.core.name, sorted(damage.structures), outcome.status, outcome.seconds, outcome.megabytes,
                 hash(outcome.text) != subject.texts[way], found, damage.story if found else [])
 

@@ -34,7 +34,8 @@ class Anatomy:
         self.path = str(core)
         self.mappings, self.words = [], {}
         self._file = os.open(self.path, os.O_RDONLY)
-        done = subprocess.run([str(tool), self.path], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([str(tool), self.path], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=300)
         if done.returncode != 0:
             raise RuntimeError(f"{tool} {core}: {done.stdout[-300:]}{done.stderr[-300:]}")
         for line in done.stdout.splitlines():
@@ -118,7 +119,8 @@ class Damage:
             (0, "null"), (address, "itself"), (address & ~0x3f, "its own structure"), (other.address, "a neighbour"),
             (held, "a neighbour's"), (r.choice(UNMAPPED), "unmapped"), (r.choice(KERNEL), "kernel"),
             (old + r.choice((1, -1, 2, 4)), "off by little"), (old + r.choice((8, -8, 16, -16, 24, 64)), "off by a word"),
-            (old + r.choice((4096, -4096, 65536)), "off by a page"), (begin, "a mapping"), (end - r.choice((0, 1, 8)), "its end"),
+            (old + r.choice((4096, -4096, 65536)), "off by a page"), (begin, "a mapping"),
+            (end - r.choice((0, 1, 8)), "its end"),
             (old ^ (1 << r.randrange(64)), "a bit"), (old & 0xffffffff, "its lower half"), (r.getrandbits(64), "anything"),
             (r.choice(COUNTS), "a count")))
 
