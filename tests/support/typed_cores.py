@@ -140,6 +140,8 @@ def run(cores, settings):
         with multiprocessing.Pool(settings.jobs, _start, (subjects, settings, folder)) as pool:
             for result in pool.imap_unordered(_run, numbers, chunksize=4):
                 totals.add(result, log)
+                if totals.count % 1000 == 0:
+                    print(f"{totals.count} damaged, {totals.failed()} faults, {time.monotonic() - start:.0f} s", flush=True)
                 if settings.most_seconds and time.monotonic() - start > settings.most_seconds:
                     break
             pool.terminate()

@@ -115,9 +115,11 @@ class Damage:
         other = r.choice(self.anatomy.words[word.structure])
         held = int.from_bytes(self.anatomy.read(other.offset, min(other.size, 8)), "little")
         begin, end = r.choice(self.anatomy.mappings)[:2]
+        if r.random() < 0.2:  # what fits best misleads best
+            return held, "a neighbour's"
         return r.choice((
             (0, "null"), (address, "itself"), (address & ~0x3f, "its own structure"), (other.address, "a neighbour"),
-            (held, "a neighbour's"), (r.choice(UNMAPPED), "unmapped"), (r.choice(KERNEL), "kernel"),
+            (r.choice(UNMAPPED), "unmapped"), (r.choice(KERNEL), "kernel"),
             (old + r.choice((1, -1, 2, 4)), "off by little"), (old + r.choice((8, -8, 16, -16, 24, 64)), "off by a word"),
             (old + r.choice((4096, -4096, 65536)), "off by a page"), (begin, "a mapping"),
             (end - r.choice((0, 1, 8)), "its end"),
