@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "symbolize/demangle.h"
 #include "walk/chain_order.h"
 
 namespace mixstack::session {
@@ -137,7 +138,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread) {
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
-  dump.comm = thread.comm;
+  dump.comm = symbolize::printable(thread.comm);
   dump.kernel_state = thread.kernel_state;
   dump.syscall = thread.syscall;
   dump.captured = thread.captured;

@@ -47,8 +47,9 @@ class Details(LiveCase):
 
     def test_control_characters_of_a_threads_name_are_escaped(self):
         with processes.scenario("control_name") as debuggee:
-            names = [thread["managed"]["name"] for thread in mixstack_dump.dump(debuggee.pid)["threads"]
-                     if thread["managed"]]
+            threads = mixstack_dump.dump(debuggee.pid)["threads"]
+        names = [thread["managed"]["name"] for thread in threads if thread["managed"]]
+        self.assertIn(r"bell\x07 and \x1b[2J,", [thread["name"] for thread in threads])
         self.assertIn(r"bell\x07 and \x1b[2J, \xc2\x9b31m", names)
 
     def test_managed_only(self):
