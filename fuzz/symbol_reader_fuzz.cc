@@ -13,6 +13,7 @@
 #include <unwind.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -201,7 +202,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   int status = 0;
   rusage use{};
-  if (::wait4(child, &status, 0, &use) != child) std::abort();
+  while (::wait4(child, &status, 0, &use) != child)
+    if (errno != EINTR) std::abort();  // libFuzzer has a timer
   judge(status, use);
   return 0;
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kMaxBlockDepth = 64;
 constexpr std::size_t kMaxVariables = 4096;
 constexpr std::size_t kMaxValue = 1 << 20;
-constexpr std::size_t kMaxEntries = 1 << 20;    // looked at for one question: a lying sibling leads to entries twice
+constexpr std::size_t kMaxEntries = 1 << 18;    // looked at for one question: a lying sibling leads to entries twice
 constexpr std::size_t kMaxFunctions = 1 << 22;  // the same of functions
 
 std::string name_of(Dwarf_Die& die) {
