@@ -50,6 +50,12 @@ class Checks(unittest.TestCase):
         self.assertEqual(faults(changed(ip="0x11"), structures={"unwind_info"}), [])
         self.assertEqual(faults(changed(ip="0x11", code_kind="runtime_frame")), [])
 
+    def test_damages_to_the_stack_itself(self):
+        report = changed(sp="0x1000")
+        for ranges, expected in (([(0xff8, 0x1000)], True), ([(0xfc1, 0xfc2)], True), ([(0x1000, 0x1008)], False),
+                                 ([(0xfb0, 0xfb8), (0x2000, 0x2001)], False), ([], False)):
+            self.assertEqual(bool(typed_checks.stack_words(ranges, report)), expected, ranges)
+
     def test_other_names(self):
         self.assertEqual(len(faults(changed(raw_name="C.D()"))), 1)
         self.assertEqual(faults(changed(raw_name="", named=False)), [])

@@ -3,6 +3,7 @@
 No crash, no hang, an exit code that is documented, JSON that is JSON, no control byte in any text. And nothing wrong
 that is sure: a frame of code that the undamaged core does not show may not be certain, and a method that it shows
 keeps its name, as far as the damage did not touch what says so (`may_move`, `may_rename`)."""
+import bisect
 import json
 import os
 import re
@@ -13,8 +14,10 @@ import time
 
 SECONDS, MEGABYTES, WALL = 5, 512, 40
 CODES = range(0, 10)
-# Rows and codes of unwind tables, and what says where all else lies: who reads them wrongly is told another stack.
-MOVERS = {"unwind_info", "unwind_rows", "descriptor"}
+# Rows and codes of unwind tables, what says where all else lies, and the stack's own words: who reads them is told
+# another stack.
+MOVERS = {"unwind_info", "unwind_rows", "descriptor", "stack_words"}
+SAVED = 64  # bytes below a frame's sp: the return address, and below that what prologues and stubs push
 # What says which method code belongs to (those above, too), and what it is called: another of the same kind is as good
 # as the first.
 NAMERS = {"method_desc", "method_table", "module", "metadata", "metadata_root", "name_text", "descriptor", "code_header",
@@ -87,6 +90,16 @@ def frames_of(report):
     """(tid, ip, sp) -> frame, of code; explicit Frames are records, not code."""
     return {(t["tid"], f["ip"], f["sp"]): f for t in report["threads"] for f in t["frames"]
             if f["code_kind"] != "runtime_frame"}
+
+
+def stack_words(ranges, report):
+    """{"stack_words"} when a damage changes return addresses or saved registers: Frames share them with the unwinder."""
+    tops = sorted({int(sp, 16) for _, _, sp in frames_of(report)})
+    for begin, end in ranges:
+        at = bisect.bisect_right(tops, begin)
+        if at < len(tops) and tops[at] - SAVED < end:
+            return {"stack_words"}
+    return set()
 
 
 def names_of(report):

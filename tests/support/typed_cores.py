@@ -73,7 +73,9 @@ class Worker:
         finally:
             for offset, data in damage.patches:
                 os.pwrite(copy, subject.anatomy.read(offset, len(data)), offset)
-        found = typed_checks.faults(outcome, subject.whole[way], damage.structures)
+        whole = subject.whole[way]
+        moved = typed_checks.stack_words(damage.ranges, whole) if whole else set()
+        found = typed_checks.faults(outcome, whole, damage.structures | moved)
         return (number, subject.core.name, sorted(damage.structures), outcome.status, outcome.seconds, outcome.megabytes,
                 hash(outcome.text) != subject.texts[way], found, damage.story if found else [])
 

@@ -82,6 +82,7 @@ class Damage:
         self.random = random.Random(seed)
         self.anatomy = anatomy
         self.patches, self.structures, self.story = [], set(), []
+        self.ranges = []  # addresses that the patches change
         kinds = sorted(anatomy.words)
         kind = self.random.choice(kinds)
         for _ in range(self.random.choice((1, 1, 1, 2, 4, 16))):
@@ -94,6 +95,7 @@ class Damage:
         if data:
             self.patches.append((word.offset + at, data))
             self.structures.add(word.structure)
+            self.ranges.append((word.address + at, word.address + at + len(data)))
             self.story.append(f"{word.structure} {word.address + at:#x}: {what} {data[:16].hex()}")
 
     def _hit(self, word):
