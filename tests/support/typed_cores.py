@@ -135,7 +135,7 @@ def run(cores, settings):
     for subject in subjects:
         print(subject.describe())
     totals, start = Totals(), time.monotonic()
-    log_path = debuggee_build.BUILD / "fuzz" / f"typed-{settings.seed}.log"
+    log_path = debuggee_build.BUILD / "fuzz" / f"typed-{settings.seed}-{settings.first}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder() as folder, open(log_path, "w", encoding="utf-8") as log:
         numbers = range(settings.first, settings.first + settings.count)
