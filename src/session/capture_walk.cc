@@ -100,7 +100,9 @@ CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
 dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) {
   const Owner owner = owner_of(thread);
   if (owner.thread == nullptr) return {};
-  return owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
+  auto list = owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
+  dotnet::forget_dead_places(list, *owner.thread, thread.registers.sp());
+  return list;
 }
 
 /// A pending suspension replaces return addresses by its own stub and keeps the true ones in the Thread: put them back
@@ -179,7 +181,8 @@ void CaptureWalk::judge_stop(Trace& trace) const {
 
 Trace CaptureWalk::walk_managed(const ThreadCapture& thread, ClrRuntime& runtime,
                                 const dotnet::ManagedThread& managed) {
-  const dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
+  dotnet::CheckpointList list = runtime.checkpoints(managed, options_.explicit_frames);
+  dotnet::forget_dead_places(list, managed, thread.registers.sp());
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
   Trace trace = walker_->walk(input);

@@ -57,4 +57,10 @@ CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, 
   return list;
 }
 
+void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp) {
+  if (!thread.stack.contains(sp)) return;  // a handler's own stack
+  for (walk::Checkpoint& c : list.checkpoints)
+    if (c.resumes && thread.stack.contains(c.context.sp()) && c.context.sp() < sp) c.resumes = false;
+}
+
 }  // namespace mixstack::dotnet

@@ -19,4 +19,7 @@ struct CheckpointList {
 /// `methods` the Frames' MethodDescs are looked up too.
 [[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods);
 
+/// No place to resume lies below the sp at which the thread stands: that part of its stack is dead.
+void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp);
+
 }  // namespace mixstack::dotnet

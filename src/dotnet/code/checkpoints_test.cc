@@ -67,6 +67,19 @@ TEST_F(Checkpoints, NoFrameLeadsToAnotherStack) {
   EXPECT_FALSE(resumes_at(0));
 }
 
+TEST_F(Checkpoints, WhatLiesBelowTheThreadsSpIsDead) {
+  CodeManager manager(t_.runtime(), t_.contracts);
+  const auto resumes = [&](Address sp) {
+    CheckpointList list = read_checkpoints(manager, thread_, false);
+    forget_dead_places(list, thread_, sp);
+    return std::pair(list.checkpoints.at(0).resumes, list.checkpoints.at(1).resumes);
+  };
+  EXPECT_EQ(resumes(kNewer - 0x100), std::pair(true, true));
+  EXPECT_EQ(resumes(kNewer - 0x10), std::pair(true, true));
+  EXPECT_EQ(resumes(kNewer - 8), std::pair(false, true));
+  EXPECT_EQ(resumes(kOther), std::pair(true, true));  // a signal handler's stack
+}
+
 TEST_F(Checkpoints, ATransitionsBlockIsOnTheThreadsStack) {
   t_.put_frame(kOlder, FrameType::stub_dispatch);
   const auto& l = t_.layouts;
