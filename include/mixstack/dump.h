@@ -39,7 +39,7 @@ struct RuntimeAbort {
 /// What the runtime's own Thread object says of a thread.
 struct ManagedThreadFacts {
   std::uint32_t managed_id = 0;
-  std::string name;                           ///< Thread.Name, empty when unset
+  std::string name;                           ///< Thread.Name, control characters escaped; empty when unset
   bool cooperative = false;                   ///< GC mode: cooperative or preemptive
   std::uint32_t state = 0;                    ///< Thread::ThreadState bits
   std::vector<ExceptionInFlight> exceptions;  ///< newest first; each was thrown while the next one was handled

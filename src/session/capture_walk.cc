@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "symbolize/demangle.h"
 #include "walk/chain_order.h"
 
 namespace mixstack::session {
@@ -100,7 +101,9 @@ CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
 dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) {
   const Owner owner = owner_of(thread);
   if (owner.thread == nullptr) return {};
-  return owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
+  auto list = owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
+  dotnet::forget_dead_places(list, *owner.thread, thread.registers.sp());
+  return list;
 }
 
 /// A pending suspension replaces return addresses by its own stub and keeps the true ones in the Thread: put them back
@@ -138,7 +141,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
-  dump.comm = thread.comm;
+  dump.comm = symbolize::printable(thread.comm);
   dump.kernel_state = thread.kernel_state;
   dump.syscall = thread.syscall;
   dump.captured = thread.captured;
@@ -183,10 +186,11 @@ void CaptureWalk::judge_stop(Trace& trace) const {
 Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
                                 const dotnet::ManagedThread& managed) {
   const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
-  const dotnet::CheckpointList list =
+  dotnet::CheckpointList list =
       runtime.checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
   if (explicit_left_ && list.checkpoints.size() > kUsualExplicitFrames)
     *explicit_left_ -= std::min(*explicit_left_, list.checkpoints.size() - kUsualExplicitFrames);
+  dotnet::forget_dead_places(list, managed, thread.registers.sp());
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
   input.max_frames = most_frames;

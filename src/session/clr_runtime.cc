@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "session/crash_facts.h"
+#include "symbolize/demangle.h"
 
 namespace mixstack::session {
 namespace {
@@ -161,7 +162,8 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
 }
 
 std::string ClrRuntime::thread_name(const dotnet::ManagedThread& thread) const {
-  return dotnet::thread_name(runtime_->memory(target_.memory()), thread).value_or("");
+  const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
+  return name ? symbolize::printable(*name) : std::string();
 }
 
 void ClrRuntime::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) const {

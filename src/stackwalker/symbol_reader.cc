@@ -33,6 +33,7 @@ class ElfReader final : public SymReader {
     for (const auto& s : image_->segments()) {
       if (s.type != kInterpreter) continue;
       const auto bytes = image_->bytes_at(s.vaddr, s.file_size);
+      if (bytes.empty()) return {};
       const char* text = reinterpret_cast<const char*>(bytes.data());
       return {text, strnlen(text, bytes.size())};
     }

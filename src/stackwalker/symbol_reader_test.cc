@@ -8,6 +8,7 @@
 #include "stackwalker/swk_errors.h"
 #include "stackwalker/symlookup.h"
 #include "stackwalker/test_stacks.h"
+#include "support/elf_builder.h"
 
 namespace Dyninst::Stackwalker {
 namespace {
@@ -44,6 +45,19 @@ TEST(StackwalkerSymbolReader, ReadsFiles) {
   SymReader* from_memory = factory->openSymbolReader(bytes.str().data(), bytes.str().size());
   ASSERT_NE(from_memory, nullptr) << getLastErrorMsg();
   EXPECT_TRUE(factory->closeSymbolReader(from_memory));
+}
+
+// The name of its interpreter lies where the file has nothing: with sanitizers this was a fault.
+TEST(StackwalkerSymbolReader, AnInterpreterOutsideTheFileHasNoName) {
+  auto bytes = mixstack::test::build_elf();
+  constexpr std::size_t kRelro = sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr);
+  mixstack::test::put(bytes, kRelro, std::uint32_t{PT_INTERP});
+  mixstack::test::put(bytes, kRelro + offsetof(Elf64_Phdr, p_vaddr), std::uint64_t{0x999000});
+  SymbolReaderFactory* factory = Walker::getSymbolReader();
+  SymReader* reader = factory->openSymbolReader(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  ASSERT_NE(reader, nullptr) << getLastErrorMsg();
+  EXPECT_EQ(reader->getInterpreterName(), "");
+  EXPECT_TRUE(factory->closeSymbolReader(reader));
 }
 
 /// Calls everything the same, or throws.

@@ -1,5 +1,6 @@
 """Options of the command against the witnesses: registers, explicit Frames, managed-only."""
 from harness import LiveCase
+import mixstack_dump
 import processes
 import stack_compare
 
@@ -43,6 +44,13 @@ class Details(LiveCase):
                     for frame in theirs:
                         if frame["kind"] == "managed" and frame["method"] and frame["sp"] in mine:
                             self.assertEqual(mine[frame["sp"]], frame["method"])
+
+    def test_control_characters_of_a_threads_name_are_escaped(self):
+        with processes.scenario("control_name") as debuggee:
+            threads = mixstack_dump.dump(debuggee.pid)["threads"]
+        names = [thread["managed"]["name"] for thread in threads if thread["managed"]]
+        self.assertIn(r"bell\x07 and \x1b[2J,", [thread["name"] for thread in threads])
+        self.assertIn(r"bell\x07 and \x1b[2J, \xc2\x9b31m", names)
 
     def test_managed_only(self):
         with processes.scenario("reverse_pinvoke") as debuggee:

@@ -15,10 +15,13 @@ struct CheckpointList {
   Error error;                                ///< why the list is not whole
 };
 
-/// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed
-/// are places to resume; the others are listed for display. At most `most`. With `methods` the Frames' MethodDescs are
-/// looked up too.
+/// Reads the thread's Frames from the capture (`code.memory()`). Only those that restore a context whose pc is managed,
+/// at a place of this thread's stack where it can be, are places to resume; the others are listed for display. At most
+/// `most`. With `methods` the Frames' MethodDescs are looked up too.
 [[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods,
                                               std::size_t most = kMaxFrames);
+
+/// No place to resume lies below the sp at which the thread stands: that part of its stack is dead.
+void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp);
 
 }  // namespace mixstack::dotnet

@@ -15,6 +15,8 @@ namespace {
 constexpr unsigned kMaxBlockDepth = 64;
 constexpr std::size_t kMaxVariables = 4096;
 constexpr std::size_t kMaxValue = 1 << 20;
+constexpr std::size_t kMaxEntries = 1 << 18;    // looked at for one question: a lying sibling leads to entries twice
+constexpr std::size_t kMaxFunctions = 1 << 22;  // the same of functions
 
 std::string name_of(Dwarf_Die& die) {
   const char* name = ::dwarf_diename(&die);
@@ -62,22 +64,33 @@ bool is_variable(int tag) { return tag == DW_TAG_variable || tag == DW_TAG_forma
 
 /// Calls `visit` for each variable of a function's blocks, with the blocks around it; false from it ends the visit.
 using Visit = std::function<bool(Dwarf_Die& variable, const std::vector<Dwarf_Die>& blocks)>;
-bool visit_variables(Dwarf_Die& block, std::vector<Dwarf_Die>& blocks, const Visit& visit) {
-  Dwarf_Die child;
-  if (blocks.size() > kMaxBlockDepth || ::dwarf_child(&block, &child) != 0) return true;
-  do {
-    const int tag = ::dwarf_tag(&child);
-    if (is_variable(tag)) {
-      if (!visit(child, blocks)) return false;
-    } else if (tag == DW_TAG_lexical_block) {
-      blocks.push_back(child);
-      const bool go_on = visit_variables(child, blocks, visit);
-      blocks.pop_back();
-      if (!go_on) return false;
-    }
-  } while (::dwarf_siblingof(&child, &child) == 0);
-  return true;
-}
+
+class VariableVisit {
+ public:
+  explicit VariableVisit(Visit visit) : visit_(std::move(visit)) {}
+  bool run(Dwarf_Die& block) {
+    Dwarf_Die child;
+    if (blocks_.size() > kMaxBlockDepth || ::dwarf_child(&block, &child) != 0) return true;
+    do {
+      if (left_-- == 0) return false;
+      const int tag = ::dwarf_tag(&child);
+      if (is_variable(tag)) {
+        if (!visit_(child, blocks_)) return false;
+      } else if (tag == DW_TAG_lexical_block) {
+        blocks_.push_back(child);
+        const bool go_on = run(child);
+        blocks_.pop_back();
+        if (!go_on) return false;
+      }
+    } while (::dwarf_siblingof(&child, &child) == 0);
+    return true;
+  }
+
+ private:
+  Visit visit_;
+  std::vector<Dwarf_Die> blocks_;
+  std::size_t left_ = kMaxEntries;
+};
 
 DwarfVariable describe(Dwarf_Die& die) {
   DwarfVariable v;
@@ -148,9 +161,11 @@ std::optional<Dwarf_Die> DwarfFile::Handles::function_at(std::uint64_t address) 
   struct Search {
     std::uint64_t address;
     std::optional<Dwarf_Die> found;
-  } search{address, std::nullopt};
+    std::size_t left;
+  } search{address, std::nullopt, kMaxFunctions};
   const auto check = [](Dwarf_Die* die, void* argument) -> int {
     auto& s = *static_cast<Search*>(argument);
+    if (s.left-- == 0) return DWARF_CB_ABORT;
     if (::dwarf_haspc(die, s.address) != 1) return DWARF_CB_OK;
     s.found = *die;
     return DWARF_CB_ABORT;
@@ -159,7 +174,7 @@ std::optional<Dwarf_Die> DwarfFile::Handles::function_at(std::uint64_t address) 
   Dwarf_Die die;
   while (::dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
     if (::dwarf_tag(&die) != DW_TAG_compile_unit || ::dwarf_haspc(&die, address) == 0) continue;
-    if (::dwarf_getfuncs(&die, check, &search, 0) > 0 && search.found) return search.found;
+    if (::dwarf_getfuncs(&die, check, &search, 0) > 0) return search.found;
   }
   return std::nullopt;
 }
@@ -185,11 +200,10 @@ std::vector<DwarfVariable> DwarfFile::variables(std::uint64_t address) {
   std::vector<DwarfVariable> list;
   auto function = handles_->function_at(address);
   if (!function) return list;
-  std::vector<Dwarf_Die> blocks;
-  visit_variables(*function, blocks, [&](Dwarf_Die& die, const std::vector<Dwarf_Die>&) {
+  VariableVisit([&](Dwarf_Die& die, const std::vector<Dwarf_Die>&) {
     list.push_back(describe(die));
     return list.size() < kMaxVariables;
-  });
+  }).run(*function);
   return list;
 }
 
@@ -198,8 +212,7 @@ VariableStatus DwarfFile::value(std::uint64_t entry, const DwarfFrame& frame, st
   auto function = handles_->function_at(frame.pc);
   if (!function) return VariableStatus::unknown_variable;
   VariableStatus status = VariableStatus::unknown_variable;
-  std::vector<Dwarf_Die> blocks;
-  visit_variables(*function, blocks, [&](Dwarf_Die& die, const std::vector<Dwarf_Die>& around) {
+  VariableVisit([&](Dwarf_Die& die, const std::vector<Dwarf_Die>& around) {
     if (::dwarf_dieoffset(&die) != entry) return true;
     status = VariableStatus::out_of_scope;
     for (Dwarf_Die block : around)
@@ -218,7 +231,7 @@ VariableStatus DwarfFile::value(std::uint64_t entry, const DwarfFrame& frame, st
     const auto place = evaluate(*ops, frame, frame_base(*function, frame));
     if (place && size <= kMaxValue && fetch(*place, frame, size, out)) status = VariableStatus::found;
     return false;
-  });
+  }).run(*function);
   return status;
 }
 

@@ -286,6 +286,10 @@ internal static unsafe class Threads
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     private static object? Again(object? value) => value is null ? s_gate : null;
 
+    // A name that would ring a bell and clear a screen.
+    [Scenario("control_name")]
+    private static void ControlName() => Scene.Actor("bell\a and \u001b[2J, \u009b31m", Scene.Park);
+
     // Managed code in the past, purely native now: a Thread object and no Frame.
     [Scenario("once_managed")]
     private static void OnceManaged()

@@ -1,0 +1,73 @@
+// LINK: mixstack_cli
+// Any command line: words apart by line breaks or NULs. What parse_arguments promises must hold of every answer, and
+// the program must say something and end with a documented exit code where no process or core is there.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "cli/arguments.h"
+#include "cli/program.h"
+
+namespace {
+
+using namespace mixstack;
+using namespace mixstack::cli;
+
+void require(bool ok) {
+  if (!ok) std::abort();
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::size_t kMaxWords = 256;
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c != '\n' && c != '\0')
+      words.back() += c;
+    else if (words.size() < kMaxWords)
+      words.emplace_back();
+  return words;
+}
+
+void check_dump(const DumpArguments& dump) {
+  const int sources = (dump.pid != 0 ? 1 : 0) + (dump.core.path.empty() ? 0 : 1) + (dump.stored_core.empty() ? 0 : 1);
+  require(sources == 1);
+  require(dump.pid <= INT32_MAX);
+  const auto& threads = dump.options.threads;
+  require(std::is_sorted(threads.begin(), threads.end()));
+  require(std::adjacent_find(threads.begin(), threads.end()) == threads.end());
+  require(threads.empty() || threads.front() > 0);
+  require(dump.options.walk.max_frames > 0 && dump.options.stop_timeout.count() > 0);
+  require(dump.options.stop_timeout <= std::chrono::hours(1));
+}
+
+/// Only lines that lead to no other program, file or process of this machine are run.
+void run(const std::vector<std::string>& words) {
+  base::ScopedFd out(::memfd_create("out", MFD_CLOEXEC)), err(::memfd_create("err", MFD_CLOEXEC));
+  Environment environment;
+  environment.out = out.get();
+  environment.err = err.get();
+  environment.open_process = [](std::uint32_t) { return fail(ErrorCode::io_error); };
+  environment.open_core = [](const CoreOptions&) { return fail(ErrorCode::malformed); };
+  const int code = run_program(words, environment);
+  require(code >= 0 && code <= static_cast<int>(ExitCode::output));
+  require(code == 0 ? ::lseek(out.get(), 0, SEEK_END) > 0 : ::lseek(err.get(), 0, SEEK_END) > 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto words = words_of({reinterpret_cast<const char*>(data), size});
+  const Invocation invocation = parse_arguments(words);
+  if (invocation.action == Invocation::Action::dump)
+    check_dump(invocation.dump);
+  else
+    require(!invocation.text.empty());
+  if (invocation.dump.stored_core.empty()) run(words);
+  return 0;
+}
