@@ -102,7 +102,7 @@ TEST(Arguments, HelpAndVersionArePrinted) {
 TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
   for (const char* option :
        {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers", "--explain", "--merge",
-        "--raw-names", "--no-fold", "--max-frames", "--frame-budget", "--stop-timeout", "--color"})
+        "--raw-names", "--no-fold", "--max-frames", "--frame-budget", "--stop-timeout", "--wait", "--color"})
     EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
   for (const std::string_view help : {main_help(), dump_help()}) {
     std::istringstream lines{std::string(help)};

@@ -38,7 +38,7 @@ std::string summary_words(const Summary& summary) {
   if (summary.cut == 1) add("1 stack is cut.");
   if (summary.cut > 1) add(fmt::format("{} stacks are cut.", summary.cut));
   if (summary.runtimes_not_walkable != 0) add("Managed frames are missing.");
-  if (summary.too_slow != 0) add("A longer --stop-timeout helps threads that only waited for a CPU.");
+  if (summary.too_slow != 0) add("A longer --wait helps threads that only waited for a CPU.");
   return text;
 }
 

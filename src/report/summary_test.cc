@@ -13,7 +13,7 @@ TEST(Summary, CountsWhatIsMissing) {
   EXPECT_EQ(summary.cut, 1u);
   EXPECT_TRUE(is_partial(summary));
   EXPECT_EQ(summary_words(summary),
-            "1 of 4 threads could not be captured. 1 stack is cut. A longer --stop-timeout helps threads that only "
+            "1 of 4 threads could not be captured. 1 stack is cut. A longer --wait helps threads that only "
             "waited for a CPU.");
 }
 
