@@ -56,8 +56,8 @@ std::string comm_of(std::uint64_t pid) {
 }
 
 /// State and flags of /proc/PID/stat; the fields behind the last ')' because comm may hold anything.
-void read_stat(std::uint32_t pid, report::ProcessFacts& facts) {
-  const std::string stat = read_small_file(fmt::format("/proc/{}/stat", pid));
+void read_stat(const std::string& process, report::ProcessFacts& facts) {
+  const std::string stat = read_small_file(process + "/stat");
   const std::size_t end = stat.rfind(')');
   if (end == std::string::npos || end + 2 >= stat.size()) return;
   std::string_view rest = std::string_view(stat).substr(end + 2);
@@ -67,8 +67,8 @@ void read_stat(std::uint32_t pid, report::ProcessFacts& facts) {
   facts.kernel_thread = (number(rest).value_or(0) & kKernelThread) != 0;
 }
 
-void read_elf_header(std::uint32_t pid, report::ProcessFacts& facts) {
-  const base::ScopedFd fd(::open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
+void read_elf_header(const std::string& process, report::ProcessFacts& facts) {
+  const base::ScopedFd fd(::open((process + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<unsigned char, 20> header{};
   if (!fd || ::read(fd.get(), header.data(), header.size()) != 20) return;
   if (header[0] != 0x7f || header[1] != 'E' || header[2] != 'L' || header[3] != 'F') return;
@@ -116,8 +116,12 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   if (facts.tracer != 0) facts.tracer_comm = comm_of(facts.tracer);
   facts.uid = static_cast<std::uint32_t>(number(field(status, "Uid")).value_or(0));
   facts.is_self = pid == static_cast<std::uint32_t>(getpid());
-  read_stat(pid, facts);
-  read_elf_header(pid, facts);
+  // The main thread may have ended before the others; then it has neither a state worth telling nor a program.
+  const ThreadId living = target::living_thread(pid);
+  const std::string process = living == 0 || living == pid ? fmt::format("/proc/{}", pid)
+                                                           : fmt::format("/proc/{}/task/{}", pid, living);
+  read_stat(process, facts);
+  read_elf_header(process, facts);
   const std::string theirs = user_namespace(std::to_string(pid));
   facts.not_dumpable = !target::is_dumpable(pid, facts.uid);
   facts.more_rights = target::has_more_rights(pid);

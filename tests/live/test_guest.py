@@ -47,6 +47,7 @@ class Memory(Guest):
     """No page comes into being."""
 
     def unchanged(self, pid, *options, rounds=5):
+        self.wait_until(lambda: set(processes.thread_states(pid).values()) == {"S"}, "all threads to wait")
         before, states = memory_of(pid), processes.thread_states(pid)
         for _ in range(rounds):
             dump = self.dump(pid, *options)
@@ -93,7 +94,7 @@ class Memory(Guest):
 class DotnetMemory(LiveCase):
     def test_an_idle_process(self):
         """The runtime's own threads may work meanwhile: their pages are theirs, so only growth by each dump counts."""
-        with processes.scenario("transitions") as target:
+        with processes.scenario("sleepers") as target:
             mixstack_dump.dump(target.pid)
             before = int(memory_of(target.pid)["VmRSS"])
             for _ in range(10):
@@ -230,19 +231,19 @@ class Libraries(Guest):
         right = {("alpha_inner", "alpha_outer", "plugin_work"), ("beta_inner", "plugin_work")}
         stacks = good = 0
         with processes.native("guest", "alternate", *libraries) as target:
-            for _ in range(300):
+            for _ in range(400):
                 thread = self.dump(target.pid)["threads"][0]
                 frames = thread["frames"]
                 names = names_of(thread)
-                in_plugin = tuple(f["name"] for f in frames if f["module"] and "libplugin" in f["module"])
-                if "guest_leaf" not in names and not in_plugin:
-                    continue
+                if not {"guest_leaf", "plugin_work"} & set(names):
+                    continue  # it was loading or unloading
+                in_plugin = tuple(f["name"] for f in frames if "libplugin" in f["module"] and "@plt" not in f["name"])
                 stacks += 1
                 whole = thread["stop_reason"] == "end_of_stack" and names[-1] == "_start"
-                shown = any(chain[i:] == in_plugin for chain in right for i in range(len(chain)))
+                shown = any(chain[i:i + len(in_plugin)] == in_plugin for chain in right for i in range(len(chain)))
                 certain = all(f["trust"] == "certain" for f in frames)
                 good += whole and shown
                 self.assertTrue(shown or not certain, names)
                 self.assertTrue(whole or thread["stop_reason"] != "end_of_stack", names)
-        self.assertGreater(stacks, 20)
+        self.assertGreater(stacks, 8)
         self.assertGreaterEqual(good, 0.95 * stacks)

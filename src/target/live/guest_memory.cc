@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "memory/page_probe.h"
 #include "target/live/file_access.h"
 #include "target/memory_map.h"
 
@@ -50,6 +52,14 @@ constexpr std::size_t kMostFiles = 1024;
   if (::fstat(looked_at->get(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_ino != region.inode) return {};
   const std::string link = "/proc/self/fd/" + std::to_string(looked_at->get());
   return base::ScopedFd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+/// The kernel gives every 64-bit process the same pages, of which ours need not be mapped into the target.
+[[nodiscard]] Result<std::size_t> read_own_vdso(std::uint64_t offset, std::span<std::byte> out) {
+  const Address own = ::getauxval(AT_SYSINFO_EHDR);
+  const std::int64_t n = own == 0 ? 0 : memory::copy_own_memory(own + offset, out);
+  if (n <= 0) return fail(ErrorCode::unreadable_memory, offset);
+  return static_cast<std::size_t>(n);
 }
 
 }  // namespace
@@ -121,8 +131,8 @@ Result<std::size_t> GuestMemory::read_past(Address address, std::span<std::byte>
     return out.size();
   }
   if (region->inode != 0) return read_file(*region, address, out);
-  // The vDSO and its like belong to the kernel; their pages are nobody's.
-  return memory_.read_some(address, out);
+  if (region->path == "[vdso]") return read_own_vdso(address - region->range.begin, out);
+  return fail(ErrorCode::unreadable_memory, address);
 }
 
 Result<std::size_t> GuestMemory::read_file(const Region& region, Address address, std::span<std::byte> out) const {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -74,6 +75,20 @@ bool has_more_rights(std::uint32_t pid) {
   return (theirs & ~number_of(read_text("/proc/self/status"), "CapPrm", 16)) != 0;
 }
 
+ThreadId living_thread(std::uint32_t pid) {
+  const auto lives = [pid](ThreadId tid) {
+    const std::string status = read_text(status_path(pid, tid));
+    const auto state = status_field(status, "State").value_or("X");
+    return !state.starts_with('Z') && !state.starts_with('X');
+  };
+  if (lives(pid)) return pid;
+  const auto proc = ProcDir::open(pid);
+  const auto tasks = proc ? proc->tasks() : Result<std::vector<ThreadId>>(fail(ErrorCode::no_such_process));
+  if (!tasks) return 0;
+  const auto found = std::find_if(tasks->begin(), tasks->end(), lives);
+  return found == tasks->end() ? 0 : *found;
+}
+
 ThreadId tracer_of(std::uint32_t pid, ThreadId tid) {
   return static_cast<ThreadId>(number_of(read_text(status_path(pid, tid)), "TracerPid", 10));
 }
@@ -83,7 +98,8 @@ PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
   r.own_uid = ::geteuid();
   r.yama_scope = read_yama_scope();
   r.has_capability = (number_of(read_text("/proc/self/status"), "CapEff", 16) >> CAP_SYS_PTRACE & 1) != 0;
-  const std::string status = read_text(status_path(pid, tid == 0 ? pid : tid));
+  const ThreadId living = living_thread(pid);
+  const std::string status = read_text(status_path(pid, tid != 0 ? tid : living != 0 ? living : pid));
   if (status.empty()) {
     r.reason = PtraceRefusal::no_such_process;
     return r;

@@ -50,6 +50,9 @@ struct PtraceRefusalReport {
 /// Whether the process has a capability that we lack (all known ones in /proc).
 [[nodiscard]] bool has_more_rights(std::uint32_t pid);
 
+/// A thread that has not ended; the main thread if that is one, which may end before the others. 0: none.
+[[nodiscard]] ThreadId living_thread(std::uint32_t pid);
+
 /// The tracer of a thread, or 0.
 [[nodiscard]] ThreadId tracer_of(std::uint32_t pid, ThreadId tid);
 

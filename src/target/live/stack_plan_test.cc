@@ -54,19 +54,21 @@ TEST(StackPlan, ShortStacksAreCopiedFromTheRedZoneToTheirEnd) {
 }
 
 TEST(StackPlan, LongStacksAreCompletedShortestFirstUntilTheBudgetIsUsed) {
-  const auto all = plan({{0x700080, 0}, {0x302080, 0}});
-  EXPECT_EQ(all[1].size, 0x7000u);
+  const auto all = plan({{0x700080, 0}, {0x302080, 0x309000 - 0x10}});
+  EXPECT_EQ(all[1].size, 0x7000u - 0x10);
   EXPECT_FALSE(all[1].truncated);
   EXPECT_TRUE(all[0].truncated) << "2 MiB do not fit into 1 MiB";
   EXPECT_EQ(all[0].size + all[1].size, 2 * kInitial + (1 << 20));
-  const auto none = plan({{0x700080, 0}, {0x302080, 0}}, 0);
+  const auto none = plan({{0x700080, 0}, {0x302080, 0x309000 - 0x10}}, 0);
   EXPECT_EQ(none[0].size, kInitial);
   EXPECT_EQ(none[1].size, kInitial);
   EXPECT_TRUE(none[0].truncated && none[1].truncated);
 }
 
-TEST(StackPlan, TheHeapAndUnknownMappingsAreNotCompleted) {
-  const auto c = plan({{0x150000, 0}, {0x400000, 0}});
+TEST(StackPlan, StacksWhoseEndNobodyKnowsAreNotCompleted) {
+  const auto c = plan({{0x150000, 0}, {0x400000, 0}, {0x302080, 0x318000}});
+  EXPECT_EQ(c[2].size, kInitial) << "a fiber's stack, in a mapping with others";
+  EXPECT_TRUE(c[2].truncated);
   EXPECT_EQ(c[0].size, kInitial);
   EXPECT_TRUE(c[0].truncated);
   EXPECT_EQ(c[1].size, kInitial);

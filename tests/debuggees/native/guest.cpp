@@ -162,8 +162,7 @@ void threads(int sleeping, int spinning) {
 
 using Work = void (*)(void (*)());
 extern "C" __attribute__((noinline)) void guest_leaf() {
-  for (volatile int i = 0; i < 300; i = i + 1) {
-  }
+  for (int i = 0; i < 300; i++) asm volatile("");
 }
 
 /// Two libraries in turn, mostly in the same place.
@@ -173,7 +172,7 @@ extern "C" __attribute__((noinline)) void guest_leaf() {
     void* library = ::dlopen(libraries[i % libraries.size()].c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) fail(::dlerror());
     const auto work = reinterpret_cast<Work>(::dlsym(library, "plugin_work"));
-    for (int n = 0; n < 20; n++) work(guest_leaf);
+    for (int n = 0; n < 100; n++) work(guest_leaf);
     ::dlclose(library);
   }
 }
