@@ -56,8 +56,7 @@ What is shown:
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
       --raw-names          names as metadata and symbol tables have them
-      --no-fold            every frame of a long recursion, not one round of it
-                           with a count
+      --no-fold            every frame of a long recursion, not one round
   -j, --json               one JSON document (docs/formats/dump.schema.json)
       --color WHEN         auto (on a terminal), always or never
 
@@ -74,8 +73,7 @@ Limits:
       --frame-budget N     about N frames of all threads together (2097152)
       --stop-timeout TIME  the threads that stop within this time (20ms) are
                            seen at one instant, and then run on
-      --wait TIME          wait so long (2s) for the others, which a busy
-                           machine or a CPU quota holds up; they are marked
+      --wait TIME          wait so long (2s) for the others, which are marked
                            "late by N ms"
 
 Marks before a name:

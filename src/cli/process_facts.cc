@@ -118,8 +118,8 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   facts.is_self = pid == static_cast<std::uint32_t>(getpid());
   // The main thread may have ended before the others; then it has neither a state worth telling nor a program.
   const ThreadId living = target::living_thread(pid);
-  const std::string process = living == 0 || living == pid ? fmt::format("/proc/{}", pid)
-                                                           : fmt::format("/proc/{}/task/{}", pid, living);
+  const std::string process =
+      living == 0 || living == pid ? fmt::format("/proc/{}", pid) : fmt::format("/proc/{}/task/{}", pid, living);
   read_stat(process, facts);
   read_elf_header(process, facts);
   const std::string theirs = user_namespace(std::to_string(pid));

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <new>
 
+#include "target/memory_map.h"
+
 namespace mixstack::target {
 namespace {
 
@@ -96,21 +98,30 @@ void StackCopies::copy(std::size_t begin, std::size_t end, const std::vector<Reg
   memory_.read_ranges(std::span(reads_).subspan(begin, end - begin));
   const std::size_t before = more_reads_.size();
   for (std::size_t i = begin; i < end; i++) {
-    const bool has_room = reads_[i].out.size() == copies_[i].size;
-    if (has_room && copies_[i].stack_end != 0 && reads_[i].done < copies_[i].size) list_behind_holes(i);
+    if (copies_[i].stack_end != 0 && reads_[i].done < copies_[i].size) list_behind_holes(i, regions);
     list_left_stack(i, regions);
   }
   memory_.read_ranges(std::span(more_reads_).subspan(before));
 }
 
-void StackCopies::list_behind_holes(std::size_t index) {
-  const Address end = copies_[index].begin + copies_[index].size;
-  Address at = copies_[index].begin + reads_[index].done;
-  for (std::size_t i = 0; at < end && i < kMostHoles; i++) {
+/// Pages of private memory that were never touched hold nothing that could be missed. (A thread's static TLS lies at
+/// the end of its stack, and much of it may be such.)
+void StackCopies::list_behind_holes(std::size_t index, const std::vector<Region>& regions) {
+  StackCopy& copy = copies_[index];
+  const memory::RangeRead& read = reads_[index];
+  const bool has_room = read.out.size() == copy.size;
+  const Region* region = find_region(regions, copy.sp);
+  const bool is_anonymous = region != nullptr && !region->shared && region->inode == 0;
+  if (!has_room || !is_anonymous || read.done < read.wanted()) copy.truncated = true;
+  const Address end = copy.begin + copy.size;
+  Address at = copy.begin + read.done;
+  for (std::size_t i = 0; has_room && at < end; i++) {
     const auto run = memory_.pages().run({at, end});
+    copy.truncated |= run.state == State::swapped || i >= kMostHoles;
+    if (i >= kMostHoles) return;
+    const auto offset = static_cast<std::size_t>(at - copy.begin);
     if (run.state == State::present)
-      more_reads_.push_back({at, reads_[index].out.subspan(static_cast<std::size_t>(at - copies_[index].begin),
-                                                           static_cast<std::size_t>(run.end - at))});
+      more_reads_.push_back({at, read.out.subspan(offset, static_cast<std::size_t>(run.end - at))});
     at = run.end;
   }
 }
@@ -143,7 +154,7 @@ void StackCopies::describe(std::size_t index, ThreadCapture& out) const {
   }
   const memory::RangeRead& read = reads_[index];
   out.stack = {read.address, read.out.first(read.done)};
-  out.stack_truncated = is_cut(copies_[index], read.done);
+  out.stack_truncated = copies_[index].stack_end == 0 ? read.done == copies_[index].size : copies_[index].truncated;
 }
 
 void StackCopies::hand_over(Capture& capture) const {

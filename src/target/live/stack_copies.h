@@ -54,7 +54,7 @@ class StackCopies {
     Registers registers;
   };
   void begin_at_a_page_that_is_there(StackCopy& copy) const;
-  void list_behind_holes(std::size_t index);
+  void list_behind_holes(std::size_t index, const std::vector<Region>& regions);
   void list_left_stack(std::size_t index, const std::vector<Region>& regions);
 
   const GuestMemory& memory_;

@@ -93,10 +93,6 @@ Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other)
   return lowest;
 }
 
-bool is_cut(const StackCopy& copy, std::size_t done) {
-  return copy.stack_end == 0 ? done == copy.size : copy.truncated || done < copy.size;
-}
-
 AddressRange left_part(const Registers& registers, MemorySlice stack, AddressRange own) {
   const Address sp = registers.sp();
   if (own.empty() || own.contains(sp)) return {};

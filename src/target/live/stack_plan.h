@@ -43,10 +43,6 @@ inline constexpr std::size_t kRedZone = 128;
 void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regions, std::size_t initial,
                  std::size_t budget, std::vector<std::size_t>& order);
 
-/// Whether a copy of which `done` bytes were read lacks some of its stack. A stack in a mapping that is newer than the
-/// list of mappings ends where reading it did.
-[[nodiscard]] bool is_cut(const StackCopy& copy, std::size_t done);
-
 /// The lowest word in a copied stack that points into `other`, or 0: the signal frame on an alternate stack holds the
 /// interrupted sp, and nothing on it points below that but leftovers.
 [[nodiscard]] Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other);
