@@ -47,13 +47,21 @@ PageMap::Run PageMap::look_up(std::uint64_t first, std::uint64_t limit) const {
   const State state = state_of(entries[0]);
   std::size_t same = 1;
   while (same < known && state_of(entries[same]) == state) same++;
-  if (state == State::present) {
-    const std::lock_guard lock(mutex_);
-    if (seen_.size() >= kMostChunks) seen_.clear();
-    for (std::uint64_t page = first; page < first + same; page++)
-      seen_[page / kChunkPages][page % kChunkPages / 64] |= std::uint64_t{1} << (page % 64);
-  }
+  remember(first, std::span(entries).first(known));
   return {state, (first + same) * page_size_};
+}
+
+void PageMap::remember(std::uint64_t first, std::span<const std::uint64_t> entries) const {
+  const std::lock_guard lock(mutex_);
+  if (seen_.size() >= kMostChunks) seen_.clear();
+  Chunk* chunk = nullptr;
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    const std::uint64_t page = first + i;
+    if (state_of(entries[i]) != State::present) continue;
+    if (chunk == nullptr || number != page / kChunkPages) chunk = &seen_[number = page / kChunkPages];
+    (*chunk)[page % kChunkPages / 64] |= std::uint64_t{1} << (page % 64);
+  }
 }
 
 PageMap::Run PageMap::run(AddressRange range) const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 #include "base/scoped_fd.h"
@@ -42,6 +43,7 @@ class PageMap {
   static constexpr std::uint64_t kChunkPages = 512;
   using Chunk = std::array<std::uint64_t, kChunkPages / 64>;  // a bit for each page seen
   [[nodiscard]] std::uint64_t seen_pages(std::uint64_t first, std::uint64_t limit) const;
+  void remember(std::uint64_t first, std::span<const std::uint64_t> entries) const;
   [[nodiscard]] Run look_up(std::uint64_t first, std::uint64_t limit) const;
 
   base::ScopedFd file_;

@@ -36,6 +36,8 @@ class GuestMemory final : public memory::BulkMemory {
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
   /// Only what is there.
   void read_ranges(std::span<memory::RangeRead> ranges) const override;
+  /// Pages that the caller knows to be there: up to the limit of each range.
+  void read_present(std::span<memory::RangeRead> ranges) const { memory_.read_ranges(ranges); }
   /// A view for the time in which the process stands still: only pages that are there, and never a file.
   [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
   /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB in all).

@@ -80,28 +80,41 @@ void StackCopies::plan(const std::vector<Region>& regions) {
   plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
 }
 
-/// The red zone may begin on a page never touched, and so may the frame itself.
-void StackCopies::begin_at_a_page_that_is_there(StackCopy& copy) const {
+/// A run may end where the look-up did.
+std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Address at) const {
+  const Address end = copy.begin + copy.size;
+  while (at < end) {
+    const auto run = memory_.pages().run({at, end});
+    if (!is_there(run.state)) break;
+    at = run.end;
+  }
+  return static_cast<std::size_t>(at - copy.begin);
+}
+
+/// The red zone may begin on a page never touched, and so may the frame itself. Answers how many bytes from there on
+/// are on pages that are.
+std::size_t StackCopies::begin_at_a_page_that_is_there(StackCopy& copy) const {
   for (std::size_t tries = 0; copy.size > 0 && tries < kMostHoles; tries++) {
     const auto run = memory_.pages().run({copy.begin, copy.begin + copy.size});
-    if (is_there(run.state)) return;
+    if (is_there(run.state)) return end_of_pages_that_are_there(copy, run.end);
     copy.size -= static_cast<std::size_t>(run.end - copy.begin);
     copy.begin = run.end;
   }
+  return 0;
 }
 
 void StackCopies::copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
   for (std::size_t i = begin; i < end; i++) {
-    begin_at_a_page_that_is_there(copies_[i]);
-    reads_.push_back({copies_[i].begin, room_.take(copies_[i].size)});
+    const std::size_t limit = begin_at_a_page_that_is_there(copies_[i]);
+    reads_.push_back({copies_[i].begin, room_.take(copies_[i].size), 0, limit});
   }
-  memory_.read_ranges(std::span(reads_).subspan(begin, end - begin));
+  memory_.read_present(std::span(reads_).subspan(begin, end - begin));
   const std::size_t before = more_reads_.size();
   for (std::size_t i = begin; i < end; i++) {
     if (copies_[i].stack_end != 0 && reads_[i].done < copies_[i].size) list_behind_holes(i, regions);
     list_left_stack(i, regions);
   }
-  memory_.read_ranges(std::span(more_reads_).subspan(before));
+  memory_.read_present(std::span(more_reads_).subspan(before));
 }
 
 /// Pages of private memory that were never touched hold nothing that could be missed. (A thread's static TLS lies at

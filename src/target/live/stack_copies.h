@@ -53,7 +53,8 @@ class StackCopies {
     ThreadId tid = 0;
     Registers registers;
   };
-  void begin_at_a_page_that_is_there(StackCopy& copy) const;
+  [[nodiscard]] std::size_t end_of_pages_that_are_there(const StackCopy& copy, Address at) const;
+  [[nodiscard]] std::size_t begin_at_a_page_that_is_there(StackCopy& copy) const;
   void list_behind_holes(std::size_t index, const std::vector<Region>& regions);
   void list_left_stack(std::size_t index, const std::vector<Region>& regions);
 
