@@ -14,7 +14,7 @@ namespace mixstack::memory {
 
 /// Reads /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): one word a page, bit 63 says that it is in
 /// memory and mapped, bit 62 that it is in swap. A page that was once seen to be there is taken to be there until
-/// `forget()`; any other is looked up each time. Thread-safe.
+/// `forget()`, be it by a look at its neighbours; any other is looked up each time. Thread-safe.
 class PageMap {
  public:
   enum class State : std::uint8_t {

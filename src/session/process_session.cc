@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <functional>
 #include <set>
 
 #include "session/capture_walk.h"
@@ -11,6 +10,7 @@
 #include "session/fault_registers.h"
 #include "session/freed_code.h"
 #include "session/launch.h"
+#include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
 #include "symbolize/symbolizer.h"
 #include "target/core/core_target.h"
@@ -70,32 +70,6 @@ constexpr std::size_t kMostCompleted = 64;  // threads whose stacks are asked fo
 constexpr std::array<std::size_t, 3> kLargerCopies{1 << 20, 16 << 20, 64 << 20};
 constexpr std::size_t kManyThreads = 1000;
 constexpr std::size_t kMostExplicitFrames = 1 << 19;  // twice as many as one thread may have
-
-/// Code of files as loaders map it; code generators map shared memory.
-std::vector<Region> image_mappings(const std::vector<Region>& regions) {
-  std::vector<Region> all;
-  for (const Region& r : regions)
-    if (r.executable && r.inode != 0 && !r.shared) all.push_back(r);
-  return all;
-}
-
-bool is_same_mapping(const Region& a, const Region& b) {
-  return a.range == b.range && a.file_offset == b.file_offset && a.inode == b.inode &&
-         a.device_major == b.device_major && a.device_minor == b.device_minor;
-}
-
-bool are_same(const std::vector<Region>& a, const std::vector<Region>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_same_mapping);
-}
-
-/// A frame in such code and all that were found through it.
-void doubt_frames(ThreadDump& thread, const std::function<bool(Address)>& is_doubtful) {
-  bool is_behind = false;
-  for (Frame& f : thread.trace.frames) {
-    is_behind = is_behind || (f.kind == FrameKind::native && is_doubtful(f.pc.lookup()));
-    if (is_behind) f.trust = std::max(f.trust, Trust::inferred);
-  }
-}
 
 void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {
   for (ExceptionInFlight& exception : facts.exceptions) {
@@ -174,7 +148,7 @@ object::PathOpener ProcessSession::path_opener() const {
 
 /// Libraries come and go between the captures of one session.
 void ProcessSession::follow_modules(const std::vector<Region>& regions) {
-  if (are_same(image_mappings(regions), image_mappings_)) return;
+  if (are_same_mappings(image_mappings(regions), image_mappings_)) return;
   build_modules(regions);
   const auto is_loaded = [this](const std::unique_ptr<ClrRuntime>& runtime) {
     const auto all = modules_.modules();
@@ -249,21 +223,11 @@ void ProcessSession::walk_late(Capture& capture, const DumpOptions& options, sym
     const std::size_t before = dump.threads.size();
     if (const std::size_t cut = walk_threads(walk, late.threads, options, dump.threads); cut != 0)
       dump.diagnoses.push_back(frames_cut(options.frame_budget, cut));
-    for (std::size_t i = before; i < dump.threads.size(); i++) doubt_other_code(dump.threads[i], *late.regions);
+    const auto code = image_mappings(*late.regions);
+    for (std::size_t i = before; i < dump.threads.size(); i++)
+      doubt_code_of_another_time(dump.threads[i], image_mappings_, code);
     for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   }
-}
-
-/// Modules are those of the common instant: a library that came or went until this thread's own is not known by them.
-void ProcessSession::doubt_other_code(ThreadDump& thread, const std::vector<Region>& captured) const {
-  const auto are = image_mappings(captured);
-  if (are_same(are, image_mappings_)) return;
-  doubt_frames(thread, [&](Address pc) {
-    const Region* then = target::find_region(are, pc);
-    const Region* known = target::find_region(image_mappings_, pc);
-    if (then == nullptr && known == nullptr) return false;
-    return then == nullptr || known == nullptr || !is_same_mapping(*then, *known);
-  });
 }
 
 /// A second stop of one thread, with more of its stack.
@@ -282,7 +246,7 @@ bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& opt
   again->threads.front().late = thread.late + (begin - captured_at_);
   CaptureWalk walk(*again, *target_, memory_, modules_, runtimes_, *again->regions, elf, steppers_, options.walk);
   thread = walk.walk(again->threads.front());
-  doubt_other_code(thread, *again->regions);
+  doubt_code_of_another_time(thread, image_mappings_, image_mappings(*again->regions));
   capture.late.push_back(std::move(*again));
   return true;
 }
@@ -345,7 +309,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   for (const auto& runtime : runtimes_)
     if (runtime->has_code() && capture->frozen == nullptr) mark_freed_code(dump, *capture, *runtime, target_->memory());
-  if (capture->frozen == nullptr) doubt_unloaded_code(dump, regions);
+  if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);
   add_target_diagnoses(dump, regions);
   return dump;
 }
@@ -364,21 +328,6 @@ void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) 
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes_) runtime->explain_abort(dump.symbols, t);
-}
-
-/// Code whose image could be read from the process alone, and that is no longer there: what was read may have been
-/// another library's.
-void ProcessSession::doubt_unloaded_code(ProcessDump& dump, const std::vector<Region>& captured) const {
-  const auto now = target_->regions();
-  if (!now) return;
-  const auto were = image_mappings(captured), are = image_mappings(*now);
-  if (are_same(were, are)) return;
-  const auto is_doubtful = [&](Address pc) {
-    const Region* r = target::find_region(were, pc);
-    if (r == nullptr || target_->open_file(*r)) return false;
-    return std::none_of(are.begin(), are.end(), [&](const Region& other) { return is_same_mapping(*r, other); });
-  };
-  for (ThreadDump& t : dump.threads) doubt_frames(t, is_doubtful);
 }
 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted

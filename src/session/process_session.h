@@ -43,8 +43,6 @@ class ProcessSession final : public Session {
   [[nodiscard]] bool complete_cut_stack(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
                                         ThreadDump& thread, std::size_t stack_bytes);
   void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
-  void doubt_other_code(ThreadDump& thread, const std::vector<Region>& captured) const;
-  void doubt_unloaded_code(ProcessDump& dump, const std::vector<Region>& captured) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] object::PathOpener path_opener() const;
   void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;

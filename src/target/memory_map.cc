@@ -136,7 +136,7 @@ Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits) {
   }
 }
 
-const Region* find_region(const std::vector<Region>& regions, Address address) {
+const Region* find_region(std::span<const Region> regions, Address address) {
   auto it =
       std::partition_point(regions.begin(), regions.end(), [&](const Region& r) { return r.range.end <= address; });
   return it != regions.end() && it->range.contains(address) ? &*it : nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <span>
 #include <vector>
 
 #include "mixstack/target.h"
@@ -28,6 +29,6 @@ struct MapLimits {
 [[nodiscard]] Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits = {});
 
 /// The region that holds an address in a list ascending by address, or null.
-[[nodiscard]] const Region* find_region(const std::vector<Region>& regions, Address address);
+[[nodiscard]] const Region* find_region(std::span<const Region> regions, Address address);
 
 }  // namespace mixstack::target

@@ -240,8 +240,10 @@ class Fifos(Native):
         os.mkfifo(self.fifo)
 
     def start(self):
+        # A test run in a shell's background inherits an ignored SIGINT.
         return subprocess.Popen([str(mixstack_dump.binary()), "dump", "--core", str(self.fifo)], text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def test_a_writer_that_comes_later(self):
         with self.start() as process:

@@ -259,7 +259,11 @@ class DamagedDescriptor(DacCase):
             process = mixstack_dump.dump_core(core)
             runtime = pathlib.Path(process["process"]["runtimes"][0]["module_path"])
             thread = process["threads"][0]["tid"]
-            for way in ("questions", "frames", "threads", "slow"):
+            # More frames than were asked for are nonsense at once; whether a second walk is asked for, and uses up what
+            # is left, depends on the threads that the runtime has started by then.
+            ends = {"questions": ("it may use for a dump",), "threads": ("it may use for a dump",),
+                    "frames": ("it may use for a dump", "talks nonsense and was ended"), "slow": ()}
+            for way, words in ends.items():
                 dac = pathlib.Path(folder) / "libmscordaccore.so"
                 dac.write_bytes(hostile.read_bytes() + VERSION_MARK.search(runtime.read_bytes()).group(0)
                                 + f"\n@hostile {way} {thread} -\n".encode())
@@ -269,8 +273,8 @@ class DamagedDescriptor(DacCase):
                 self.assertTrue(all(t["frames"] for t in dump["threads"]), way)
                 said = dump["diagnoses"] + dump["process"]["runtimes"][0]["missing"]
                 self.assertTrue(any("is there, but damaged" in d["text"] for d in said), way)
-                if way != "slow":
-                    self.assertTrue(any("it may use for a dump" in d["text"] for d in said), (way, said))
+                if words:
+                    self.assertTrue(any(w in d["text"] for d in said for w in words), (way, said))
 
 
 class AnswersOfAuto(DacCase):

@@ -28,7 +28,7 @@ _CALLERS = {"NewArray": "Allocate", "StoreOnce": "Store", "Look": "Dispatch", "F
 _BOTTOM = ["System.Threading.Thread.StartCallback", r"Program\+<>c__DisplayClass.*.<Begin>b__0", "Links.Start", "Links.Next"]
 _OURS = re.compile(r"\*?(Links|Leaves|Program|DynamicClass|Made)\b")
 # What the runtime and the framework put above a link that is about to call the next one.
-_HELPERS = re.compile(r"\*?(<>z__|System\.|Microsoft\.|Interop|Internal\.|ILStubClass\.|Making\.|Native\.|Walk\.)")
+_HELPERS = re.compile(r"\*?(<>z__|<PrivateImplementationDetails>\.|System\.|Microsoft\.|Interop|Internal\.|ILStubClass\.|Making\.|Native\.|Walk\.)")
 _MAKING = "GKMXT"
 
 

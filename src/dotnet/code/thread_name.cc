@@ -2,6 +2,9 @@
 #include "dotnet/code/threads.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 
 namespace mixstack::dotnet {
 namespace {
@@ -52,28 +55,74 @@ struct NameFound {
   bool operator==(const NameFound&) const = default;
 };
 
-Result<NameFound> find_name(const RuntimeMemory& memory, const ManagedThread& thread) {
+/// A few neighbouring fields, had with one read: the process runs, and each read is a system call.
+class Fields {
+ public:
+  Fields(const RuntimeMemory& memory, Address begin, std::size_t size) : word_(memory.pointer_size()) {
+    size_ = memory.reader().read_some(begin, std::span(bytes_).first(size)).value_or(0);
+  }
+  [[nodiscard]] std::optional<Address> pointer(std::size_t offset) const {
+    if (word_ == 8) return value<std::uint64_t>(offset);
+    const auto narrow = value<std::uint32_t>(offset);
+    return narrow ? std::optional<Address>(*narrow) : std::nullopt;
+  }
+  template <class T>
+  [[nodiscard]] std::optional<T> value(std::size_t offset) const {
+    const auto bytes = range(offset, sizeof(T));
+    if (bytes.empty()) return std::nullopt;
+    T out;
+    std::memcpy(&out, bytes.data(), sizeof out);
+    return out;
+  }
+  [[nodiscard]] std::span<const std::byte> range(std::size_t offset, std::size_t size) const {
+    if (offset > size_ || size > size_ - offset) return {};
+    return std::span(bytes_).subspan(offset, size);
+  }
+  static constexpr std::size_t kMost = 256;
+
+ private:
+  std::array<std::byte, kMost> bytes_;
+  std::size_t size_ = 0;
+  unsigned word_;
+};
+
+/// Of a string that is short enough to lie in `fields` whole.
+std::optional<std::string> short_string(const RuntimeMemory& memory, const Fields& fields) {
+  const auto& l = memory.layouts().string;
+  if (!l.length || !l.first_char) return std::nullopt;
+  const auto length = fields.value<std::uint32_t>(l.length.offset);
+  if (!length || *length > Fields::kMost) return std::nullopt;
+  const auto bytes = fields.range(l.first_char.offset, *length * sizeof(char16_t));
+  if (bytes.size() != *length * sizeof(char16_t)) return std::nullopt;
+  std::vector<char16_t> text(*length);
+  if (!bytes.empty()) std::memcpy(text.data(), bytes.data(), bytes.size());
+  return utf8_of(text);
+}
+
+Result<NameFound> find_name(const RuntimeMemory& memory, const ManagedThread& thread, Address string_table) {
   auto object = memory.pointer_at(thread.thread_object_handle);
   if (!object) return fail(object.error());
   if (*object == 0) return fail(ErrorCode::not_found, thread.thread_object_handle);
-  const unsigned word = memory.pointer_size();
-  auto native = memory.pointer_at(*object + Address{kNativeThreadSlot} * word);
-  auto id = memory.reader().read<std::uint32_t>(*object + Address{kManagedIdAfterSlots} * word + kManagedIdExtra);
-  if (!native || !id) return fail(ErrorCode::unreadable_memory, *object);
+  const std::size_t word = memory.pointer_size();
+  const std::size_t id_offset = kManagedIdAfterSlots * word + kManagedIdExtra;
+  const Fields fields(memory, *object, id_offset + sizeof(std::uint32_t));
+  const auto native = fields.pointer(kNativeThreadSlot * word), string = fields.pointer(kNameSlot * word);
+  const auto id = fields.value<std::uint32_t>(id_offset);
+  if (!native || !id || !string) return fail(ErrorCode::unreadable_memory, *object);
   if (*native != thread.address || *id != thread.id) return fail(ErrorCode::mismatch, *object);
-  auto name = memory.pointer_at(*object + Address{kNameSlot} * word);
-  if (!name) return fail(name.error());
-  if (*name == 0) return NameFound{*object, 0, {}};
+  if (*string == 0) return NameFound{*object, 0, {}};
   // A name is a System.String: checked by its type, since the GC may have moved it meanwhile.
   const auto& g = memory.layouts().globals;
-  auto table = memory.pointer(*name, memory.layouts().object.method_table);
-  auto string_table = memory.through(g.string_method_table);
+  const auto& at = memory.layouts().object.method_table;
   const Address mark = g.object_to_method_table_unmask.known ? g.object_to_method_table_unmask.value : 7;
-  if (!table || !string_table) return fail(ErrorCode::unreadable_memory, *name);
-  if ((*table & ~mark) != *string_table) return fail(ErrorCode::mismatch, *name);
-  auto text = managed_string(memory, *name);
+  const Fields start(memory, *string, Fields::kMost);
+  const auto table = at ? start.pointer(at.offset) : std::nullopt;
+  if (!table) return fail(ErrorCode::unreadable_memory, *string);
+  if ((*table & ~mark) != string_table) return fail(ErrorCode::mismatch, *string);
+  if (auto text = short_string(memory, start)) return NameFound{*object, *string, std::move(*text)};
+  auto text = managed_string(memory, *string);
   if (!text) return fail(text.error());
-  return NameFound{*object, *name, std::move(*text)};
+  return NameFound{*object, *string, std::move(*text)};
 }
 
 /// A thread may end and the next one get all that it had: the place of its Thread, its managed id and its handle.
@@ -98,16 +147,18 @@ Result<std::string> managed_string(const RuntimeMemory& memory, Address string, 
 
 Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
   if (thread.thread_object_handle == 0) return fail(ErrorCode::not_found);
+  const auto string_table = memory.through(memory.layouts().globals.string_method_table);
+  if (!string_table) return fail(string_table.error());
   Error error{ErrorCode::mismatch, 0, thread.address};
   for (unsigned i = 0; i < kTries; i++) {
-    auto name = find_name(memory, thread);
+    auto name = find_name(memory, thread, *string_table);
     if (!name) {
       error = name.error();
       if (error.code != ErrorCode::mismatch) break;
       continue;
     }
     // What a collection moved between two reads is found elsewhere the second time.
-    const auto again = find_name(memory, thread);
+    const auto again = find_name(memory, thread, *string_table);
     if (again && *again == *name && is_still_there(memory, thread)) return std::move(name->text);
     error = {ErrorCode::mismatch, 0, thread.address};
   }

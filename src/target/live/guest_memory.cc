@@ -68,9 +68,15 @@ GuestMemory::GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<
     : proc_(proc),
       memory_(proc.memory_tid(), std::move(mem)),
       pages_(open_pagemap(proc), static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
-      load_(std::move(load)),
-      swap_budget_(kSwapBudget),
-      touch_budget_(kTouchBudget) {}
+      load_(std::move(load)) {
+  begin_capture();
+}
+
+void GuestMemory::begin_capture() {
+  pages_.forget();
+  swap_budget_ = kSwapBudget;
+  touch_budget_ = kTouchBudget;
+}
 
 void GuestMemory::use(RegionList regions) {
   const std::lock_guard lock(mutex_);
@@ -91,19 +97,15 @@ Result<std::size_t> GuestMemory::read_some(Address address, std::span<std::byte>
   if (out.empty()) return std::size_t{0};
   if (out.size() > ~Address{0} - address) out = out.first(static_cast<std::size_t>(~Address{0} - address));
   if (out.empty()) return fail(ErrorCode::unreadable_memory, address);
-  std::size_t done = read_code(address, out);
+  const auto regions = this->regions();
+  std::size_t done = 0;
   while (done < out.size()) {
     const Address at = address + done;
-    const auto run = pages_.run({at, address + out.size()});
-    const auto piece = out.subspan(done, static_cast<std::size_t>(run.end - at));
-    Result<std::size_t> n = fail(ErrorCode::unreadable_memory, at);
-    if (run.state == State::present || run.state == State::unknown) {
-      n = memory_.read_some(at, piece);
-    } else if (run.state == State::swapped && take_from_budget(swap_budget_, piece.size())) {
-      n = memory_.read_some(at, piece);
-    } else if (run.state == State::absent) {
-      n = read_past(at, piece);
-    }
+    const Region* region = regions ? find_region(*regions, at) : nullptr;
+    auto piece = out.subspan(done);
+    if (region != nullptr)
+      piece = piece.first(static_cast<std::size_t>(std::min<Address>(piece.size(), region->range.end - at)));
+    const auto n = region != nullptr ? read_in(*region, at, piece) : read_if_there(at, piece);
     if (!n) return done > 0 ? Result<std::size_t>(done) : n;
     done += *n;
     if (*n < piece.size()) break;
@@ -111,27 +113,46 @@ Result<std::size_t> GuestMemory::read_some(Address address, std::span<std::byte>
   return done;
 }
 
-/// How many bytes from the front are code of an image whose file could be opened.
-std::size_t GuestMemory::read_code(Address address, std::span<std::byte> out) const {
-  const auto regions = this->regions();
-  const Region* region = regions ? find_region(*regions, address) : nullptr;
-  if (region == nullptr || !is_code_of_image(*region) || file_of(*region) == nullptr) return 0;
-  return read_file(*region, address, out.first(std::min<std::size_t>(out.size(), region->range.end - address)))
-      .value_or(0);
+Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, std::span<std::byte> out) const {
+  // Guard pages, which every walk to the end of a stack asks for.
+  if (!region.readable) return fail(ErrorCode::unreadable_memory, address);
+  if (is_code_of_image(region) && file_of(region) != nullptr)
+    if (const auto n = read_file(region, address, out)) return n;
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const auto run = pages_.run({address + done, address + out.size()});
+    const auto piece = out.subspan(done, static_cast<std::size_t>(run.end - address) - done);
+    const auto n =
+        run.state == State::absent ? read_past(region, address + done, piece) : read_page(run, address + done, piece);
+    if (!n) return done > 0 ? Result<std::size_t>(done) : n;
+    done += *n;
+    if (*n < piece.size()) break;
+  }
+  return done;
+}
+
+/// What was mapped since the list was made.
+Result<std::size_t> GuestMemory::read_if_there(Address address, std::span<std::byte> out) const {
+  const auto run = pages_.run({address, address + out.size()});
+  return read_page(run, address, out.first(static_cast<std::size_t>(run.end - address)));
+}
+
+Result<std::size_t> GuestMemory::read_page(const memory::PageMap::Run& run, Address address,
+                                           std::span<std::byte> out) const {
+  const bool is_there = run.state == State::present || run.state == State::unknown;
+  if (is_there || (run.state == State::swapped && take_from_budget(swap_budget_, out.size())))
+    return memory_.read_some(address, out);
+  return fail(ErrorCode::unreadable_memory, address);
 }
 
 /// What the process would see at pages that are not there.
-Result<std::size_t> GuestMemory::read_past(Address address, std::span<std::byte> out) const {
-  const auto regions = this->regions();
-  const Region* region = regions ? find_region(*regions, address) : nullptr;
-  if (region == nullptr || !region->readable) return fail(ErrorCode::unreadable_memory, address);
-  out = out.first(static_cast<std::size_t>(std::min<Address>(out.size(), region->range.end - address)));
-  if (is_anonymous(*region)) {
+Result<std::size_t> GuestMemory::read_past(const Region& region, Address address, std::span<std::byte> out) const {
+  if (is_anonymous(region)) {
     std::memset(out.data(), 0, out.size());
     return out.size();
   }
-  if (region->inode != 0) return read_file(*region, address, out);
-  if (region->path == "[vdso]") return read_own_vdso(address - region->range.begin, out);
+  if (region.inode != 0) return read_file(region, address, out);
+  if (region.path == "[vdso]") return read_own_vdso(address - region.range.begin, out);
   return fail(ErrorCode::unreadable_memory, address);
 }
 
@@ -160,10 +181,14 @@ Result<std::size_t> GuestMemory::read_file(const Region& region, Address address
 
 std::shared_ptr<const FileBytes> GuestMemory::file_of(const Region& region) const {
   const FileKey key{region.device_major, region.device_minor, region.inode};
-  const std::lock_guard lock(mutex_);
-  if (const auto known = files_.find(key); known != files_.end()) return known->second;
-  if (files_.size() >= kMostFiles) files_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = files_.find(key); known != files_.end()) return known->second;
+  }
+  // A file system that is slow to open one holds nobody else up.
   auto opened = open_mapped_file(proc_, region);
+  const std::lock_guard lock(mutex_);
+  if (files_.size() >= kMostFiles) files_.clear();
   return files_.emplace(key, opened ? *opened : nullptr).first->second;
 }
 

@@ -40,13 +40,15 @@ class GuestMemory final : public memory::BulkMemory {
   void read_present(std::span<memory::RangeRead> ranges) const { memory_.read_ranges(ranges); }
   /// A view for the time in which the process stands still: only pages that are there, and never a file.
   [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
-  /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB in all).
+  /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB a capture).
   void bring_back(AddressRange range) const;
 
   /// The mappings that reads refer to from now on, sorted by address.
   void use(RegionList regions);
-  /// Pages seen to be there may have gone.
-  void forget_pages() { pages_.forget(); }
+  /// Another capture begins: pages seen to be there may have gone, and it has budgets of its own.
+  void begin_capture();
+  /// The mapped file itself, opened once and kept; null when it cannot be had.
+  [[nodiscard]] std::shared_ptr<const FileBytes> file_of(const Region& region) const;
   [[nodiscard]] const memory::PageMap& pages() const { return pages_; }
 
  private:
@@ -62,10 +64,12 @@ class GuestMemory final : public memory::BulkMemory {
   using FileKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
 
   [[nodiscard]] RegionList regions() const;
-  [[nodiscard]] std::size_t read_code(Address address, std::span<std::byte> out) const;
-  [[nodiscard]] Result<std::size_t> read_past(Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_in(const Region& region, Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_if_there(Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_page(const memory::PageMap::Run& run, Address address,
+                                              std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_past(const Region& region, Address address, std::span<std::byte> out) const;
   [[nodiscard]] Result<std::size_t> read_file(const Region& region, Address address, std::span<std::byte> out) const;
-  [[nodiscard]] std::shared_ptr<const FileBytes> file_of(const Region& region) const;
   [[nodiscard]] bool take_from_budget(std::atomic<std::int64_t>& budget, std::size_t size) const;
 
   const ProcDir& proc_;
@@ -76,8 +80,8 @@ class GuestMemory final : public memory::BulkMemory {
   std::function<RegionList()> load_;
   mutable RegionList regions_;
   mutable std::map<FileKey, std::shared_ptr<const FileBytes>> files_;  // null: cannot be opened
-  mutable std::atomic<std::int64_t> swap_budget_;
-  mutable std::atomic<std::int64_t> touch_budget_;
+  mutable std::atomic<std::int64_t> swap_budget_{0};
+  mutable std::atomic<std::int64_t> touch_budget_{0};
 };
 
 }  // namespace mixstack::target

@@ -15,7 +15,7 @@ constexpr std::size_t kAsked = 32;         // threads whose use of stack is look
 constexpr std::size_t kLeastUse = 8 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kUsualInitial = 64 << 10;
+constexpr Address kUsualInitial = 64 << 10;
 constexpr std::size_t kShortList = 400;  // mappings whose text the kernel makes in some 100 us
 constexpr auto kLateLook = 20ms;         // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
@@ -92,6 +92,20 @@ Result<void> LiveCapture::make_room() {
   return common.room.prepare(threads * initial + request_.stack_byte_budget, slots_.size() * usual_stack(*regions_));
 }
 
+/// Which pages of stacks are there is known before the stop, so far as stacks are told by the guard page below them;
+/// of what a thread has used since, the stop asks.
+void LiveCapture::look_at_stacks() const {
+  std::size_t looks = 2 * slots_.size();
+  const auto& regions = *regions_;
+  for (std::size_t i = 1; i < regions.size() && looks > 0; i++) {
+    const Region& r = regions[i];
+    const bool has_guard = !regions[i - 1].readable && regions[i - 1].range.end == r.range.begin;
+    if (!has_guard || !r.writable || r.shared || r.inode != 0 || r.range.size() < kUsualInitial) continue;
+    looks--;
+    (void)memory_.pages().run({r.range.end - kUsualInitial, r.range.end});
+  }
+}
+
 /// Pages in swap are no part of a stop, which must be short. Where more than usual is asked for, because a stack had
 /// holes, they are fetched before it.
 void LiveCapture::bring_back_stacks() const {
@@ -113,6 +127,7 @@ Result<void> LiveCapture::prepare() {
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
   if (auto room = make_room(); !room) return fail(room.error());
   bring_back_stacks();
+  look_at_stacks();
   if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
   return {};
 }

@@ -49,7 +49,8 @@ class LiveTarget final : public Target {
     return all;
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
-    return open_mapped_file(proc_, region);
+    if (auto opened = memory_.file_of(region)) return opened;
+    return open_mapped_file(proc_, region);  // says why not
   }
   [[nodiscard]] bool proves_files() const override { return true; }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
@@ -110,7 +111,7 @@ class LiveTarget final : public Target {
   }
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
     if (auto same = check_same_program(); !same) return fail(same.error());
-    memory_.forget_pages();
+    memory_.begin_capture();
     bool is_refused = false;
     auto taken = capture_as(Tracer::Kind::process, request, is_refused);
     // With Yama a process may trace its own children, and ours are not the tracer's.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/cached_memory.h"
+
 namespace mixstack::target {
 namespace {
 
@@ -67,7 +69,9 @@ std::vector<memory::RangeRead> RootReads::make_reads(std::vector<AddressRange> r
 
 void RootReads::rehearse(RootSource& source) {
   std::vector<AddressRange> ranges;
-  const NotingMemory noting(running_, ranges);
+  // Some thousand reads of a few bytes, close to each other; that they are a moment old does not matter here.
+  const memory::CachedMemory cached(running_);
+  const NotingMemory noting(cached, ranges);
   source.collect(noting, answer_);
   ranges.insert(ranges.end(), answer_.begin(), answer_.end());
   expected_ = make_reads(std::move(ranges));
