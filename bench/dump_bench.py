@@ -75,6 +75,21 @@ def measure(pid, tid, command, rounds):
     return walls, helds, rss, output
 
 
+def arena():
+    """Threads on fibers of one large mapping, whose stacks' ends nobody knows, against as many ordinary threads."""
+    guest, medians = ROOT / "build/debuggees/native/guest", {}
+    for name, arguments in {"16 ordinary threads": ("threads", "16", "0"), "16 fibers in 250 MB": ("arena", "250", "16")}.items():
+        with subprocess.Popen([guest, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
+            target.stdout.readline()
+            pauses = [json.loads(subprocess.run([MIXSTACK, "dump", str(target.pid), "--json"], capture_output=True,
+                                                text=True, check=False).stdout)["process"]["pause_ns"] for _ in range(3 * ROUNDS)]
+            medians[name] = statistics.median(pauses) / 1e6
+            print(f"pause, {name:22} min {min(pauses) / 1e6:.3f} median {medians[name]:.3f} ms")
+            target.kill()
+    ordinary, fibers = medians.values()
+    print(f"fibers / ordinary threads: {fibers / ordinary:.2f}")
+
+
 def main():
     counts = [int(a) for a in sys.argv[1:]] or [100, 500]
     for threads in counts:
@@ -110,6 +125,7 @@ def main():
         finally:
             process.kill()
             process.wait()
+    arena()
 
 
 if __name__ == "__main__":

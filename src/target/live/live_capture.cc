@@ -1,5 +1,7 @@
 #include "target/live/live_capture.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -256,6 +258,15 @@ void LiveCapture::note_missing() {
   }
 }
 
+/// A thread that waits for our turn on its CPU to end cannot stop: with two CPUs one stop in ten took 3 ms longer.
+void LiveCapture::leave_their_cpus() const {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (const Slot& s : slots_)
+    if (s.stat.state == 'R' && s.stat.cpu >= 0) CPU_CLR(static_cast<unsigned>(s.stat.cpu), &allowed);
+  if (CPU_COUNT(&allowed) > 0) (void)::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 void LiveCapture::stop(Tracer& tracer) {
   tracer_ = &tracer;
   stopper_.emplace(proc_, tracer);
@@ -265,6 +276,7 @@ void LiveCapture::stop(Tracer& tracer) {
     error_ = seized.error();
     return;
   }
+  leave_their_cpus();
   const auto begin = Clock::now();
   stopper_->interrupt_all();
   const bool all = stopper_->wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());

@@ -63,6 +63,7 @@ class LiveCapture {
   // before the stop
   [[nodiscard]] Result<void> list_threads();
   void look_at_stacks() const;
+  void leave_their_cpus() const;
   void bring_back_stacks() const;
   [[nodiscard]] std::size_t usual_stack(const std::vector<Region>& regions) const;
   [[nodiscard]] Result<void> make_room();

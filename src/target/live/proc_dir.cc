@@ -51,7 +51,12 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view line) {
   const std::size_t close = line.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   if (close + 2 >= line.size()) return std::nullopt;
-  return ThreadStat{std::string(line.substr(open + 1, close - open - 1)), line[close + 2]};
+  ThreadStat stat{std::string(line.substr(open + 1, close - open - 1)), line[close + 2]};
+  // The state is the third field, the processor the 39th (proc(5)).
+  std::size_t at = close + 2;
+  for (int field = 3; field < 39 && at != std::string_view::npos; field++) at = line.find(' ', at + 1);
+  if (at != std::string_view::npos) (void)std::from_chars(line.data() + at + 1, line.data() + line.size(), stat.cpu);
+  return stat;
 }
 
 std::optional<std::string_view> status_field(std::string_view status, std::string_view key) {

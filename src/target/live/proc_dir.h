@@ -17,6 +17,7 @@ namespace mixstack::target {
 struct ThreadStat {
   std::string comm;
   char state = '?';
+  int cpu = -1;  ///< where it ran last
 };
 /// Parses a stat line; the name may hold anything, parentheses and newlines included.
 [[nodiscard]] std::optional<ThreadStat> parse_thread_stat(std::string_view line);
