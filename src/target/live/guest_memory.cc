@@ -23,6 +23,8 @@ constexpr std::int64_t kSwapBudget = 4 << 20;
 // Pages of a file that cannot be opened (deleted, and no right to /proc/PID/map_files).
 constexpr std::int64_t kTouchBudget = 1 << 20;
 constexpr std::size_t kMostFiles = 1024;
+constexpr std::size_t kMostGuards = 1 << 16;
+constexpr Address kPage = 4096;
 
 [[nodiscard]] base::ScopedFd open_pagemap(const ProcDir& proc) {
   auto fd = proc.open_memory_file("pagemap", O_RDONLY);
@@ -76,10 +78,13 @@ void GuestMemory::begin_capture() {
   pages_.forget();
   swap_budget_ = kSwapBudget;
   touch_budget_ = kTouchBudget;
+  const std::lock_guard lock(mutex_);
+  guards_.clear();
 }
 
 void GuestMemory::use(RegionList regions) {
   const std::lock_guard lock(mutex_);
+  guards_.clear();
   regions_ = std::move(regions);
 }
 
@@ -114,8 +119,7 @@ Result<std::size_t> GuestMemory::read_some(Address address, std::span<std::byte>
 }
 
 Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, std::span<std::byte> out) const {
-  // Guard pages, which every walk to the end of a stack asks for.
-  if (!region.readable) return fail(ErrorCode::unreadable_memory, address);
+  if (!region.readable) return read_unreadable(address, out);
   if (is_code_of_image(region) && file_of(region) != nullptr)
     if (const auto n = read_file(region, address, out)) return n;
   std::size_t done = 0;
@@ -129,6 +133,20 @@ Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, 
     if (*n < piece.size()) break;
   }
   return done;
+}
+
+/// Usually a guard page, which every walk to the end of a stack asks for; or memory that was only reserved when the
+/// list was made, and that the process has begun to use since.
+Result<std::size_t> GuestMemory::read_unreadable(Address address, std::span<std::byte> out) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (guards_.contains(address / kPage)) return fail(ErrorCode::unreadable_memory, address);
+  }
+  const auto n = read_if_there(address, out);
+  if (n) return n;
+  const std::lock_guard lock(mutex_);
+  if (guards_.size() < kMostGuards) guards_.insert(address / kPage);
+  return n;
 }
 
 /// What was mapped since the list was made.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "memory/page_map.h"
@@ -65,6 +66,7 @@ class GuestMemory final : public memory::BulkMemory {
 
   [[nodiscard]] RegionList regions() const;
   [[nodiscard]] Result<std::size_t> read_in(const Region& region, Address address, std::span<std::byte> out) const;
+  [[nodiscard]] Result<std::size_t> read_unreadable(Address address, std::span<std::byte> out) const;
   [[nodiscard]] Result<std::size_t> read_if_there(Address address, std::span<std::byte> out) const;
   [[nodiscard]] Result<std::size_t> read_page(const memory::PageMap::Run& run, Address address,
                                               std::span<std::byte> out) const;
@@ -79,6 +81,7 @@ class GuestMemory final : public memory::BulkMemory {
   mutable std::mutex mutex_;
   std::function<RegionList()> load_;
   mutable RegionList regions_;
+  mutable std::unordered_set<Address> guards_;  // numbers of pages that cannot be read, as long as the list is the same
   mutable std::map<FileKey, std::shared_ptr<const FileBytes>> files_;  // null: cannot be opened
   mutable std::atomic<std::int64_t> swap_budget_{0};
   mutable std::atomic<std::int64_t> touch_budget_{0};
