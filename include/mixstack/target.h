@@ -105,6 +105,7 @@ struct CaptureRequest {
   /// coroutines, whose stacks lie in a mapping with other things) the initial bytes are copied.
   std::size_t stack_byte_budget = 64 << 20;
   RootSource* roots = nullptr;  ///< borrowed; may be null
+  bool goes_on = false;         ///< more of what the last capture was taken for: its budgets are not renewed
 };
 
 /// What ended the process, as its core tells.

@@ -238,6 +238,7 @@ bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& opt
   request.initial_stack_bytes = stack_bytes;
   request.stack_byte_budget = stack_bytes;
   request.stop_timeout = request.late_timeout = options.late_timeout;
+  request.goes_on = true;
   request.roots = prepare_roots();
   const auto begin = std::chrono::steady_clock::now();
   auto again = target_->capture(request);

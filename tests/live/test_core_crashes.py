@@ -119,7 +119,7 @@ class Crashes(LiveCase):
     def test_killed_from_outside(self):
         """.NET takes the first SIGABRT for itself; the second one ends it."""
         with cores.folder() as folder, cores.scenario("funclets", where=folder) as debuggee:
-            live = mixstack_dump.dump(debuggee.pid)
+            live = mixstack_dump.dump_at_rest(debuggee.pid)
             cores.allow(debuggee.pid)
             with cores.kernel_writes_files():
                 for _ in range(200):
@@ -143,7 +143,7 @@ class Crashes(LiveCase):
         for name in ("signal_handler", "signal_handler_altstack", "signal_handler_own_altstack"):
             with self.subTest(name), cores.folder() as folder:
                 with cores.scenario(name, where=folder) as debuggee:
-                    live = mixstack_dump.dump(debuggee.pid)
+                    live = mixstack_dump.dump_at_rest(debuggee.pid)
                     core = cores.kernel_core(debuggee, folder)
                 dump = mixstack_dump.dump_core(core)
                 self.assertEqual(core_compare.compare_running(live, dump)[:5], [])

@@ -49,7 +49,7 @@ class Kind:
             debuggee.stop()
             self.is_end = is_end
             self.compare = core_compare.compare_running if is_end else core_compare.compare
-            self.live = mixstack_dump.dump(debuggee.pid)
+            self.live = mixstack_dump.dump_at_rest(debuggee.pid)
             self.files = cores.mapped_files(debuggee.pid)
             self.core = make(debuggee, folder)
         for name in ("tree", "flat", "empty"):

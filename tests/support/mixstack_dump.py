@@ -37,6 +37,22 @@ def dump(pid, *options, timeout=60.0, stop_timeout=5000):
     return _parsed(run("dump", pid, "--json", "--stop-timeout", stop_timeout, *options, timeout=timeout))
 
 
+def dump_at_rest(pid, *options, tries=100):
+    """The same once no waiting thread moves any more: two dumps in a row with equal stacks. A scenario is ready when
+    its last thread is in place, and others may still be on their way then."""
+    def stacks(of):
+        return {t["tid"]: [f["ip"] for f in t["frames"]] for t in of["threads"] if t["syscall"] is not None}
+
+    before = dump(pid, *options)
+    for _ in range(tries):
+        time.sleep(0.05)
+        now = dump(pid, *options)
+        if stacks(now) == stacks(before):
+            return now
+        before = now
+    raise DumpError(f"the waiting threads of {pid} do not come to rest")
+
+
 def dump_core(core, *options, timeout=60.0):
     """The parsed JSON of `mixstack dump --core FILE --json`."""
     return _parsed(run("dump", "--core", core, "--json", *options, timeout=timeout))

@@ -74,10 +74,12 @@ GuestMemory::GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<
   begin_capture();
 }
 
-void GuestMemory::begin_capture() {
+void GuestMemory::begin_capture(bool goes_on) {
   pages_.forget();
-  swap_budget_ = kSwapBudget;
-  touch_budget_ = kTouchBudget;
+  if (!goes_on) {
+    swap_budget_ = kSwapBudget;
+    touch_budget_ = kTouchBudget;
+  }
   const std::lock_guard lock(mutex_);
   guards_.clear();
 }

@@ -41,13 +41,13 @@ class GuestMemory final : public memory::BulkMemory {
   void read_present(std::span<memory::RangeRead> ranges) const { memory_.read_ranges(ranges); }
   /// A view for the time in which the process stands still: only pages that are there, and never a file.
   [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
-  /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB a capture).
+  /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB a dump).
   void bring_back(AddressRange range) const;
 
   /// The mappings that reads refer to from now on, sorted by address.
   void use(RegionList regions);
-  /// Another capture begins: pages seen to be there may have gone, and it has budgets of its own.
-  void begin_capture();
+  /// Another capture begins: pages seen to be there may have gone. It has budgets of its own, unless it `goes_on`.
+  void begin_capture(bool goes_on = false);
   /// The mapped file itself, opened once and kept; null when it cannot be had.
   [[nodiscard]] std::shared_ptr<const FileBytes> file_of(const Region& region) const;
   [[nodiscard]] const memory::PageMap& pages() const { return pages_; }

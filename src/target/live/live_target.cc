@@ -111,7 +111,7 @@ class LiveTarget final : public Target {
   }
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
     if (auto same = check_same_program(); !same) return fail(same.error());
-    memory_.begin_capture();
+    memory_.begin_capture(request.goes_on);
     bool is_refused = false;
     auto taken = capture_as(Tracer::Kind::process, request, is_refused);
     // With Yama a process may trace its own children, and ours are not the tracer's.
