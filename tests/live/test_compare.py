@@ -99,8 +99,12 @@ class ManagedRules(unittest.TestCase):
             [difference] = self.neighbours(seen("managed", 0x40, sp), mappings=mappings)
             self.assertEqual((difference.rule, difference.known), ("foreign", compare.NEIGHBOURS_FRAME))
 
+    def test_a_frame_without_a_method_elsewhere_is_known(self):
+        """The native end of a stack that ClrMD did not print: no method, not on this stack, and alone."""
+        self.assertEqual([d.known for d in self.neighbours(seen("managed", 0x41, 0x260))], [compare.NEIGHBOURS_FRAME])
+
     def test_another_frame_elsewhere_is_a_fault(self):
-        self.assertEqual([d.known for d in self.neighbours(seen("managed", 0x41, 0x260))], [""])
+        self.assertEqual([d.known for d in self.neighbours(seen("managed", 0x41, 0x260, "A.B()"))], [""])
         two = (seen("managed", 0x40, 0x260), seen("managed", 0x41, 0x270))
         self.assertEqual([d.known for d in self.neighbours(*two)], ["", ""])
 

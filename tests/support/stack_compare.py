@@ -84,8 +84,10 @@ def _is_a_neighbours(witness_frames, last_of_others):
     """Whether ClrMD's answer for a thread is what it said last of one it looked at before. Of a thread that has no
     Frame (it is being born, or was in managed code once) it prints the register context it used last: one entry, with
     the instruction pointer where an earlier thread's stack ended, on that one's stack, and without a method if that
-    was native code."""
-    return len(witness_frames) == 1 and number(witness_frames[0]["ip"]) in last_of_others
+    was native code (which is then none of the entries that ClrMD printed for that thread)."""
+    if len(witness_frames) != 1:
+        return False
+    return number(witness_frames[0]["ip"]) in last_of_others or not witness_frames[0].get("method")
 
 
 def _address_rule(tid, previous, witness, ours):

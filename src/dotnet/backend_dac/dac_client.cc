@@ -15,6 +15,8 @@ std::string hex(std::int32_t result) {
   return text.data();
 }
 
+constexpr int kTriesAfterCrash = 3;
+
 /// Everything the helper sends that has no business where it stands.
 Error nonsense() { return {ErrorCode::malformed, 0, 0}; }
 
@@ -51,6 +53,7 @@ void DacClient::bind(Source source) {
 void DacClient::renew_budget() {
   time_spent_ = {};
   bytes_held_ = 0;
+  starts_ = 0;
 }
 
 Outcome<void> DacClient::open() {
@@ -217,8 +220,8 @@ mixstack::Diagnosis DacClient::refused(const Message& message) {
 template <class Ask>
 auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
   auto answer = ask();
-  if (answer || !has_crashed_ || refusal_) return answer;
-  return ask();
+  for (int tries = 0; tries < kTriesAfterCrash && !answer && has_crashed_ && !refusal_; tries++) answer = ask();
+  return answer;
 }
 
 Outcome<std::vector<ThreadFacts>> DacClient::threads_once() {

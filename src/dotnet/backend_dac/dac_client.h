@@ -17,7 +17,7 @@ struct ClientLimits {
   std::uint64_t storage = 256u << 20;        ///< bytes that all answers of one dump may make us hold
   std::uint32_t max_frames = 1u << 18;
   std::uint32_t max_threads = 1u << 16;
-  unsigned restarts = 2;  ///< after crashes and hangs
+  unsigned restarts = 8;  ///< after crashes and hangs; the time in all is bounded beside
 };
 
 /// Where the helper's questions are answered from. Borrowed; bound for the length of a capture.
