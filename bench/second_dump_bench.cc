@@ -18,7 +18,9 @@ using namespace mixstack;
 double cpu_ms(int who) {
   rusage usage{};
   ::getrusage(who, &usage);
-  const auto ms = [](const timeval& t) { return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3; };
+  const auto ms = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+  };
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
@@ -62,10 +64,10 @@ int run(std::uint32_t pid, int rounds) {
     (void)floor.stop_once();
     bare.push_back(process_ms() - before);
   }
-  std::printf("%zu threads, %zu frames: first %.2f ms of CPU with opening; later: outside the stop %.2f (%.0f ns a frame), "
-              "the tracer %.2f\n",
-              threads, frames, first, median(outside), median(outside) * 1e6 / static_cast<double>(frames),
-              median(inside));
+  std::printf(
+      "%zu threads, %zu frames: first %.2f ms of CPU with opening; later: outside the stop %.2f (%.0f ns a frame), "
+      "the tracer %.2f\n",
+      threads, frames, first, median(outside), median(outside) * 1e6 / static_cast<double>(frames), median(inside));
   std::printf("bare stop and copy %.2f ms of CPU; all of a later dump / bare: %.2f\n", median(bare),
               (median(outside) + median(inside)) / median(bare));
   return 0;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +83,14 @@ std::string user_namespace(const std::string& process) {
   return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
+/// user_namespaces(7): only there do all ids map to themselves.
+bool is_in_first_user_namespace() {
+  const std::string map = read_small_file("/proc/self/uid_map");
+  unsigned inside = 1, outside = 1, count = 0;
+  return std::sscanf(map.c_str(), "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 &&
+         count == 0xffffffffu;
+}
+
 void read_ourselves(report::ProcessFacts& facts) {
   const std::string status = read_small_file("/proc/self/status");
   facts.own_uid = static_cast<std::uint32_t>(geteuid());
@@ -125,7 +134,8 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   const std::string theirs = user_namespace(std::to_string(pid));
   facts.not_dumpable = !target::is_dumpable(pid, facts.uid);
   facts.more_rights = target::has_more_rights(pid);
-  facts.other_user_namespace = !theirs.empty() && theirs != user_namespace("self");
+  // From inside a namespace that is not the machine's own, those outside of it may not even be asked.
+  facts.other_user_namespace = theirs.empty() ? !is_in_first_user_namespace() : theirs != user_namespace("self");
   return facts;
 }
 

@@ -11,28 +11,39 @@ namespace {
 
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kSwapped = std::uint64_t{1} << 62;
-constexpr std::uint64_t kLeastLookUp = 32;  // pages
-constexpr std::size_t kMostChunks = 16'384;  // 1.5 MB of bits
+constexpr std::uint64_t kShared = std::uint64_t{1} << 61;
+constexpr std::uint64_t kLeastLookUp = 32;   // pages
+constexpr std::size_t kMostChunks = 16'384;  // 3 MB of bits
 
 [[nodiscard]] PageMap::State state_of(std::uint64_t entry) {
-  if ((entry & kPresent) != 0) return PageMap::State::present;
+  if ((entry & kPresent) != 0) return (entry & kShared) != 0 ? PageMap::State::shared : PageMap::State::present;
   return (entry & kSwapped) != 0 ? PageMap::State::swapped : PageMap::State::absent;
+}
+
+[[nodiscard]] bool has_bit(std::span<const std::uint64_t> bits, std::uint64_t index) {
+  return (bits[index / 64] >> (index % 64) & 1) != 0;
 }
 
 }  // namespace
 
-std::uint64_t PageMap::seen_pages(std::uint64_t first, std::uint64_t limit) const {
+/// Pages that were seen before, in one state; none: the run is empty.
+PageMap::Run PageMap::seen_pages(std::uint64_t first, std::uint64_t limit) const {
   const std::lock_guard lock(mutex_);
-  std::uint64_t page = first;
-  while (page < limit) {
-    const auto chunk = seen_.find(page / kChunkPages);
+  Run run{State::absent, first};
+  for (bool same = true; same && run.end < limit;) {
+    const auto chunk = seen_.find(run.end / kChunkPages);
     if (chunk == seen_.end()) break;
-    const std::uint64_t end = std::min(limit, (page / kChunkPages + 1) * kChunkPages);
-    const std::uint64_t before = page;
-    while (page < end && (chunk->second[page % kChunkPages / 64] >> (page % 64) & 1) != 0) page++;
-    if (page < end || page == before) break;
+    const std::uint64_t end = std::min(limit, (run.end / kChunkPages + 1) * kChunkPages);
+    while (run.end < end) {
+      const std::uint64_t index = run.end % kChunkPages;
+      const State state = has_bit(chunk->second.shared, index) ? State::shared : State::present;
+      same = has_bit(chunk->second.seen, index) && (run.end == first || state == run.state);
+      if (!same) break;
+      run.state = state;
+      run.end++;
+    }
   }
-  return page;
+  return run;
 }
 
 PageMap::Run PageMap::look_up(std::uint64_t first, std::uint64_t limit) const {
@@ -60,9 +71,12 @@ void PageMap::remember(std::uint64_t first, std::span<const std::uint64_t> entri
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < entries.size(); i++) {
     const std::uint64_t page = first + i;
-    if (state_of(entries[i]) != State::present) continue;
+    const State state = state_of(entries[i]);
+    if (state != State::present && state != State::shared) continue;
     if (chunk == nullptr || number != page / kChunkPages) chunk = &seen_[number = page / kChunkPages];
-    (*chunk)[page % kChunkPages / 64] |= std::uint64_t{1} << (page % 64);
+    const std::uint64_t index = page % kChunkPages, bit = std::uint64_t{1} << (page % 64);
+    chunk->seen[index / 64] |= bit;
+    if (state == State::shared) chunk->shared[index / 64] |= bit;
   }
 }
 
@@ -70,8 +84,8 @@ PageMap::Run PageMap::run(AddressRange range) const {
   if (!file_) return {State::unknown, range.end};
   const std::uint64_t first = range.begin / page_size_;
   const std::uint64_t limit = (range.end - 1) / page_size_ + 1;
-  if (const std::uint64_t seen = seen_pages(first, limit); seen > first)
-    return {State::present, std::min(range.end, seen * page_size_)};
+  if (const Run seen = seen_pages(first, limit); seen.end > first)
+    return {seen.state, std::min(range.end, seen.end * page_size_)};
   Run found = look_up(first, limit);
   found.end = std::min(found.end, range.end);
   return found;

@@ -13,12 +13,14 @@
 namespace mixstack::memory {
 
 /// Reads /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): one word a page, bit 63 says that it is in
-/// memory and mapped, bit 62 that it is in swap. A page that was once seen to be there is taken to be there until
-/// `forget()`, be it by a look at its neighbours; any other is looked up each time. Thread-safe.
+/// memory and mapped, bit 62 that it is in swap, bit 61 that it is a file's or shared. A page that was once seen to be
+/// there is taken to be there until `forget()`, be it by a look at its neighbours; any other is looked up each time.
+/// Thread-safe.
 class PageMap {
  public:
   enum class State : std::uint8_t {
-    present,
+    present,  ///< memory of the process alone
+    shared,   ///< there, but a file's page or shared: it may go at any moment, and be waited for when it is read then
     swapped,
     absent,   ///< reading it would make the kernel make it, or read it from a file
     unknown,  ///< the kernel does not say: no pagemap, or no right to it
@@ -41,8 +43,11 @@ class PageMap {
 
  private:
   static constexpr std::uint64_t kChunkPages = 512;
-  using Chunk = std::array<std::uint64_t, kChunkPages / 64>;  // a bit for each page seen
-  [[nodiscard]] std::uint64_t seen_pages(std::uint64_t first, std::uint64_t limit) const;
+  using Bits = std::array<std::uint64_t, kChunkPages / 64>;  // a bit for each page
+  struct Chunk {
+    Bits seen{}, shared{};
+  };
+  [[nodiscard]] Run seen_pages(std::uint64_t first, std::uint64_t limit) const;
   void remember(std::uint64_t first, std::span<const std::uint64_t> entries) const;
   [[nodiscard]] Run look_up(std::uint64_t first, std::uint64_t limit) const;
 

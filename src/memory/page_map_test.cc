@@ -67,6 +67,25 @@ TEST_F(PageMapTest, LongRunsEndWhereALookUpDoesAndGoOnFromThere) {
   EXPECT_EQ(map_.run(pages(0, kPages)).end, base_ + kPages * kPage) << "remembered whole";
 }
 
+TEST(PageMap, PagesOfFilesAndSharedOnesAreTold) {
+  constexpr std::size_t kSize = 2 * 4096;
+  const base::ScopedFd exe(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  void* mapped = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, exe.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* bytes = static_cast<volatile char*>(mapped);
+  (void)bytes[0];
+  const auto at = reinterpret_cast<Address>(mapped);
+  const PageMap map(base::ScopedFd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)));
+  bytes[4096] = 1;  // now a page of the process alone
+  for (int round = 0; round < 2; round++) {
+    const auto file = map.run({at, at + kSize});
+    EXPECT_EQ(file.state, PageMap::State::shared) << "round " << round;
+    EXPECT_EQ(file.end, at + 4096);
+    EXPECT_EQ(map.run({at + 4096, at + kSize}).state, PageMap::State::present);
+  }
+  ::munmap(mapped, kSize);
+}
+
 TEST(PageMap, WithoutAPagemapNothingIsKnown) {
   const auto run = PageMap().run({0x1000, 0x9000});
   EXPECT_EQ(run.state, State::unknown);

@@ -1,4 +1,5 @@
-// Images that are loaded and unloaded while mixstack looks: a frame may be in one that the list of modules does not know.
+// Images that are loaded and unloaded while mixstack looks: a frame may be in one that the list of modules does not
+// know.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 """The target is a guest's house: nothing in it changes because we look, it is never held for long, and no thread of it
 is missing."""
+import contextlib
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import random
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import LiveCase
@@ -89,6 +91,40 @@ class Memory(Guest):
                 for _ in range(15):
                     self.dump(target.pid)
                 self.assertTrue(target.is_alive())
+
+
+class Swap(Guest):
+    """With MIXSTACK_TEST_SWAP=1, as root: adds a swap file of 512 MB to the machine while it runs."""
+
+    def setUp(self):
+        super().setUp()
+        if not os.environ.get("MIXSTACK_TEST_SWAP"):
+            self.skipTest("MIXSTACK_TEST_SWAP is not set: the machine's swap is not touched")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file = pathlib.Path(folder.name) / "swap"
+        for command in (["fallocate", "-l", "512M", file], ["chmod", "600", file], ["mkswap", file], ["swapon", file]):
+            done = subprocess.run(command, capture_output=True)
+            if done.returncode != 0:
+                self.skipTest(f"{command[0]}: {done.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["swapoff", file], check=True)
+
+    def test_little_is_brought_back_and_that_is_said(self):
+        """Sixteen deep stacks of 8 MB, all in swap, in a cgroup that has room for half of them."""
+        guest = debuggee_build.NATIVE / "guest"
+        with CgroupV1(self, "memory") as group, processes.Debuggee(
+                ["sh", "-c", f"echo $$ > {group.path}/cgroup.procs; exec {guest} deep_threads 16 8"]) as target:
+            for limit in (1 << 20, 64 << 20):
+                with contextlib.suppress(OSError):  # all that can be is in swap then
+                    group.write("memory.limit_in_bytes", limit)
+            swapped = memory_of(target.pid)
+            if int(swapped["VmSwap"]) < 64 << 10:
+                self.skipTest(f"the kernel did not swap: {swapped}")
+            dump = self.dump(target.pid)
+            self.assertEqual(self.status, 7)
+            self.assertIn("in swap", " ".join(d["text"] for d in dump["diagnoses"]))
+            self.assertLess(int(swapped["VmSwap"]) - int(memory_of(target.pid)["VmSwap"]), (4 << 10) + 256)
+            self.assertTrue(target.is_alive())
 
 
 class DotnetMemory(LiveCase):

@@ -23,15 +23,43 @@ def become_nobody():
         os.setuid(NOBODY)
 
 
-def deny_ptrace():
-    """A filter as the default profiles of containers have it: EPERM."""
+def deny_ptrace(request=None):
+    """A filter as the default profiles of containers have it: EPERM. Of one request alone, or of all."""
+    one = () if request is None else ((0x20, 0, 0, 16), (0x15, 0, 1, request))  # the first argument, its lower half
     code = b"".join(struct.pack("HBBI", *step) for step in (
-        (0x20, 0, 0, 0), (0x15, 0, 1, SYS_PTRACE), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+        (0x20, 0, 0, 0), (0x15, 0, 1 + len(one), SYS_PTRACE), *one, (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
     kept = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(kept))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0) != 0:
         os._exit(99)
+
+
+class Rights(LiveCase):
+    needs_dotnet = False
+    timeout = 60
+
+    def test_from_inside_a_user_namespace(self):
+        """There we have every capability, and none that counts outside."""
+        with processes.native("guest", "threads", 1, 0) as target:
+            done = subprocess.run(["unshare", "-U", "-r", mixstack_dump.binary(), "dump", str(target.pid)],
+                                  capture_output=True, timeout=30)
+        text = done.stderr.decode()
+        if "unshare" in text:
+            self.skipTest(f"no right to make a user namespace: {text.strip()}")
+        self.assertEqual(done.returncode, 4, text)
+        self.assertIn("It lives in another user namespace", text)
+
+    def test_a_filter_that_lets_us_stop_but_not_read(self):
+        if SYS_PTRACE is None:
+            self.skipTest("the number of ptrace on this CPU is not known here")
+        with processes.native("guest", "threads", 1, 0) as target:
+            done = subprocess.run([mixstack_dump.binary(), "dump", str(target.pid)], capture_output=True, timeout=30,
+                                  preexec_fn=lambda: deny_ptrace(0x4204))  # PTRACE_GETREGSET
+            self.assertTrue(target.is_alive())
+        self.assertEqual(done.returncode, 7, done.stderr.decode())
+        self.assertIn("2 of 2 threads could not be captured", done.stdout.decode() + done.stderr.decode())
+        self.assertNotIn("exited", done.stdout.decode())
 
 
 class SameUser(LiveCase):

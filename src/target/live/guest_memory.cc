@@ -19,7 +19,6 @@ namespace mixstack::target {
 namespace {
 
 using State = memory::PageMap::State;
-constexpr std::int64_t kSwapBudget = 4 << 20;
 // Pages of a file that cannot be opened (deleted, and no right to /proc/PID/map_files).
 constexpr std::int64_t kTouchBudget = 1 << 20;
 constexpr std::size_t kMostFiles = 1024;
@@ -79,6 +78,7 @@ void GuestMemory::begin_capture(bool goes_on) {
   if (!goes_on) {
     swap_budget_ = kSwapBudget;
     touch_budget_ = kTouchBudget;
+    is_swap_spent_ = false;
   }
   const std::lock_guard lock(mutex_);
   guards_.clear();
@@ -159,10 +159,15 @@ Result<std::size_t> GuestMemory::read_if_there(Address address, std::span<std::b
 
 Result<std::size_t> GuestMemory::read_page(const memory::PageMap::Run& run, Address address,
                                            std::span<std::byte> out) const {
-  const bool is_there = run.state == State::present || run.state == State::unknown;
-  if (is_there || (run.state == State::swapped && take_from_budget(swap_budget_, out.size())))
-    return memory_.read_some(address, out);
-  return fail(ErrorCode::unreadable_memory, address);
+  if (run.state == State::absent) return fail(ErrorCode::unreadable_memory, address);
+  if (run.state == State::swapped) {
+    const Address pages = (address + out.size() - 1) / kPage - address / kPage + 1;
+    if (!take_from_budget(swap_budget_, pages * kPage)) {
+      is_swap_spent_ = true;
+      return fail(ErrorCode::limit_exceeded, address);
+    }
+  }
+  return memory_.read_some(address, out);
 }
 
 /// What the process would see at pages that are not there.
@@ -212,14 +217,24 @@ std::shared_ptr<const FileBytes> GuestMemory::file_of(const Region& region) cons
   return files_.emplace(key, opened ? *opened : nullptr).first->second;
 }
 
+bool GuestMemory::answers_at_once(State state, const Region* region) {
+  if (state == State::present || state == State::unknown) return true;
+  if (state != State::shared || region == nullptr) return false;
+  const std::string& path = region->path;
+  return region->inode == 0 || path.starts_with("/memfd:") || path.starts_with("/dev/shm/") ||
+         path.starts_with("/dev/zero") || path.starts_with("/SYSV");
+}
+
 void GuestMemory::read_ranges(std::span<memory::RangeRead> ranges) const {
+  const auto regions = this->regions();
   // Ranges are made shorter for the time of the read, so that one system call can do all of them.
   for (auto& r : ranges) {
     r.done = 0;
     r.limit = 0;
     while (r.limit < r.out.size()) {
       const auto run = pages_.run({r.address + r.limit, r.address + r.out.size()});
-      if (run.state != State::present && run.state != State::unknown) break;
+      const bool is_shared = run.state == State::shared && regions != nullptr;
+      if (!answers_at_once(run.state, is_shared ? find_region(*regions, r.address + r.limit) : nullptr)) break;
       r.limit = static_cast<std::size_t>(run.end - r.address);
     }
   }
@@ -232,7 +247,7 @@ void GuestMemory::bring_back(AddressRange range) const {
     const auto run = pages_.run(range);
     if (run.state == State::swapped)
       for (Address at = range.begin; at < run.end; at = (at | 4095) + 1)
-        if (!take_from_budget(swap_budget_, 4096) || !memory_.read_some(at, {&byte, 1})) return;
+        if (!read_page({State::swapped, at + 1}, at, {&byte, 1})) return;
     range.begin = run.end;
   }
 }

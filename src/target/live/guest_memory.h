@@ -30,6 +30,7 @@ namespace mixstack::target {
 class GuestMemory final : public memory::BulkMemory {
  public:
   using RegionList = std::shared_ptr<const std::vector<Region>>;
+  static constexpr std::int64_t kSwapBudget = 4 << 20;
 
   /// Borrows `proc`. `load` reads the list of mappings when it is first needed; it may answer null.
   GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<RegionList()> load);
@@ -41,8 +42,14 @@ class GuestMemory final : public memory::BulkMemory {
   void read_present(std::span<memory::RangeRead> ranges) const { memory_.read_ranges(ranges); }
   /// A view for the time in which the process stands still: only pages that are there, and never a file.
   [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
+  /// Whether the stop may wait for a read of such a page: a page of a file's that goes between the look and the read is
+  /// read from the file system again, and one that does not answer cannot even be killed out of (FUSE). Memory that is
+  /// shared without a file system (memfd, /dev/shm) always answers.
+  [[nodiscard]] static bool answers_at_once(memory::PageMap::State state, const Region* region);
   /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB a dump).
   void bring_back(AddressRange range) const;
+  /// Something was left in swap because the budget was used up.
+  [[nodiscard]] bool is_swap_spent() const { return is_swap_spent_; }
 
   /// The mappings that reads refer to from now on, sorted by address.
   void use(RegionList regions);
@@ -83,6 +90,7 @@ class GuestMemory final : public memory::BulkMemory {
   mutable RegionList regions_;
   mutable std::unordered_set<Address> guards_;  // numbers of pages that cannot be read, as long as the list is the same
   mutable std::map<FileKey, std::shared_ptr<const FileBytes>> files_;  // null: cannot be opened
+  mutable std::atomic<bool> is_swap_spent_{false};
   mutable std::atomic<std::int64_t> swap_budget_{0};
   mutable std::atomic<std::int64_t> touch_budget_{0};
 };

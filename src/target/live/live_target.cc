@@ -57,11 +57,19 @@ class LiveTarget final : public Target {
     return open_target_path(proc_, path);
   }
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
-    if (unserved_reads_ == 0) return {};
-    return {{{ErrorCode::io_error, ETIMEDOUT, info_.pid},
-             "process " + std::to_string(info_.pid),
-             "a page of its memory was not served within 100 ms while it stood still (userfaultfd, FUSE or a dead "
-             "network file system?); it was released at once, and some stacks are incomplete"}};
+    std::vector<Diagnosis> list;
+    const std::string who = "process " + std::to_string(info_.pid);
+    if (unserved_reads_ != 0)
+      list.push_back({{ErrorCode::io_error, ETIMEDOUT, info_.pid},
+                      who,
+                      "a page of its memory was not served within 100 ms while it stood still (userfaultfd, FUSE or a "
+                      "dead network file system?); it was released at once, and some stacks are incomplete"});
+    if (memory_.is_swap_spent())
+      list.push_back({{ErrorCode::limit_exceeded, 0, GuestMemory::kSwapBudget},
+                      who,
+                      "more of its memory is in swap than a dump brings back (4 MiB): some stacks are cut and some "
+                      "names missing. Look at single threads (-t), or when it is back"});
+    return list;
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
     // In the middle of an exec, which takes long when many threads have to end first, threads and files vanish and the

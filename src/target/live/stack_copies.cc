@@ -27,8 +27,6 @@ void touch(std::byte* begin, std::size_t size) {
   for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
 }
 
-[[nodiscard]] bool is_there(State state) { return state == State::present || state == State::unknown; }
-
 }  // namespace
 
 Result<void> StackRoom::prepare(std::size_t most, std::size_t likely) {
@@ -80,12 +78,16 @@ void StackCopies::plan(const std::vector<Region>& regions) {
   plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
 }
 
+bool StackCopies::is_readable(State state, Address at, Regions regions) {
+  return GuestMemory::answers_at_once(state, state == State::shared ? find_region(regions, at) : nullptr);
+}
+
 /// A run may end where the look-up did.
-std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Address at) const {
+std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Address at, Regions regions) const {
   const Address end = copy.begin + copy.size;
   while (at < end) {
     const auto run = memory_.pages().run({at, end});
-    if (!is_there(run.state)) break;
+    if (!is_readable(run.state, at, regions)) break;
     at = run.end;
   }
   return static_cast<std::size_t>(at - copy.begin);
@@ -93,10 +95,10 @@ std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Addr
 
 /// The red zone may begin on a page never touched, and so may the frame itself. Answers how many bytes from there on
 /// are on pages that are.
-std::size_t StackCopies::begin_at_a_page_that_is_there(StackCopy& copy) const {
+std::size_t StackCopies::begin_at_a_page_that_is_there(StackCopy& copy, Regions regions) const {
   for (std::size_t tries = 0; copy.size > 0 && tries < kMostHoles; tries++) {
     const auto run = memory_.pages().run({copy.begin, copy.begin + copy.size});
-    if (is_there(run.state)) return end_of_pages_that_are_there(copy, run.end);
+    if (is_readable(run.state, copy.begin, regions)) return end_of_pages_that_are_there(copy, run.end, regions);
     copy.size -= static_cast<std::size_t>(run.end - copy.begin);
     copy.begin = run.end;
   }
@@ -105,7 +107,7 @@ std::size_t StackCopies::begin_at_a_page_that_is_there(StackCopy& copy) const {
 
 void StackCopies::copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions) {
   for (std::size_t i = begin; i < end; i++) {
-    const std::size_t limit = begin_at_a_page_that_is_there(copies_[i]);
+    const std::size_t limit = begin_at_a_page_that_is_there(copies_[i], regions);
     reads_.push_back({copies_[i].begin, room_.take(copies_[i].size), 0, limit});
   }
   memory_.read_present(std::span(reads_).subspan(begin, end - begin));
@@ -133,7 +135,7 @@ void StackCopies::list_behind_holes(std::size_t index, const std::vector<Region>
     copy.truncated |= run.state == State::swapped || i >= kMostHoles;
     if (i >= kMostHoles) return;
     const auto offset = static_cast<std::size_t>(at - copy.begin);
-    if (run.state == State::present)
+    if (is_readable(run.state, at, regions))
       more_reads_.push_back({at, read.out.subspan(offset, static_cast<std::size_t>(run.end - at))});
     at = run.end;
   }
@@ -153,7 +155,7 @@ void StackCopies::list_left_stack(std::size_t index, const std::vector<Region>& 
   for (std::size_t i = 0; !room.empty() && !left.empty() && i < kMostHoles; i++) {
     const auto run = memory_.pages().run(left);
     const auto offset = room.size() - static_cast<std::size_t>(left.size());
-    if (is_there(run.state))
+    if (is_readable(run.state, left.begin, regions))
       more_reads_.push_back({left.begin, room.subspan(offset, static_cast<std::size_t>(run.end - left.begin))});
     left.begin = run.end;
   }

@@ -53,8 +53,10 @@ class StackCopies {
     ThreadId tid = 0;
     Registers registers;
   };
-  [[nodiscard]] std::size_t end_of_pages_that_are_there(const StackCopy& copy, Address at) const;
-  [[nodiscard]] std::size_t begin_at_a_page_that_is_there(StackCopy& copy) const;
+  using Regions = std::span<const Region>;
+  [[nodiscard]] static bool is_readable(memory::PageMap::State state, Address at, Regions regions);
+  [[nodiscard]] std::size_t end_of_pages_that_are_there(const StackCopy& copy, Address at, Regions regions) const;
+  [[nodiscard]] std::size_t begin_at_a_page_that_is_there(StackCopy& copy, Regions regions) const;
   void list_behind_holes(std::size_t index, const std::vector<Region>& regions);
   void list_left_stack(std::size_t index, const std::vector<Region>& regions);
 

@@ -68,11 +68,11 @@ void* run_fiber(void* argument) {
   return nullptr;
 }
 
-void start(void* (*body)(void*), void* argument) {
+void start(void* (*body)(void*), void* argument, std::size_t stack = 256 << 10) {
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_attr_setstacksize(&attributes, stack);
   if (pthread_create(&thread, &attributes, body, argument) != 0) fail("pthread_create");
 }
 
@@ -154,6 +154,26 @@ void* spin_for_ever(void*) {
   return nullptr;
 }
 
+extern "C" void guest_recurse(std::size_t bytes);
+void (*volatile recurse_again)(std::size_t) = guest_recurse;  // the compiler would find that it never returns
+extern "C" __attribute__((noinline)) void guest_recurse(std::size_t bytes) {
+  volatile char frame[1000];
+  std::memset(const_cast<char*>(frame), 1, sizeof frame);
+  if (bytes < sizeof frame) guest_innermost();
+  recurse_again(bytes - sizeof frame);
+  frame[0] = 0;  // no tail call
+}
+void* recurse(void* bytes) {
+  guest_recurse(reinterpret_cast<std::size_t>(bytes));
+  return nullptr;
+}
+
+/// Ordinary threads that have used so much of their stacks.
+void deep_threads(int count, std::size_t megabytes) {
+  wanted = count;
+  for (int i = 0; i < count; i++) start(recurse, reinterpret_cast<void*>(megabytes << 20), (megabytes << 20) * 2);
+}
+
 void threads(int sleeping, int spinning) {
   wanted = sleeping + spinning;
   for (int i = 0; i < sleeping; i++) start(sleep_for_ever, nullptr);
@@ -192,6 +212,8 @@ int main(int argc, char** argv) {
     served_stack();
   } else if (mode == "threads") {
     threads(number(2), number(3));
+  } else if (mode == "deep_threads") {
+    deep_threads(number(2), static_cast<std::size_t>(number(3)));
   } else if (mode == "leader_ends") {
     threads(2, 0);
     ::pthread_exit(nullptr);

@@ -9,12 +9,21 @@
 
 namespace mixstack::target {
 
+namespace {
+
+/// A thread that was stopped a moment ago and is not any more has been killed; anything else is a refusal (seccomp).
+Error no_registers(int error) {
+  return {error == ESRCH ? ErrorCode::no_such_thread : ErrorCode::permission_denied, error, 0};
+}
+
+}  // namespace
+
 Arch traceable_arch() { return Arch::x86_64; }
 
 Result<RegisterSet> read_thread_registers(pid_t tid) {
   std::array<std::byte, kRegisterSetBytes> bytes;
   iovec v{bytes.data(), bytes.size()};
-  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) != 0) return fail(ErrorCode::no_such_thread, 0, errno);
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) != 0) return fail(no_registers(errno));
   return x86_64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));
 }
 
