@@ -1,8 +1,8 @@
 // The list of a process's mappings as the kernel prints it.
 #pragma once
 
-#include <string_view>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "mixstack/target.h"
