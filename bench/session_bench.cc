@@ -65,7 +65,8 @@ int run(unsigned pid) {
   auto capture = (*target)->capture(request);
   if (!capture || runtimes.empty()) return 1;
   symbolize::ElfSymbols elf(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  session::CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, elf, {}, {});
+  walk::NativeStepper native(modules, capture->arch, 0, std::make_shared<unwind::UnwindTables>());
+  session::CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, elf, {}, {}, native);
   const std::vector<NameProvider*> providers{&runtimes.front()->symbols(), &elf};
   print("cold", walk_and_name(walk, *capture, providers));
   Round best;

@@ -35,15 +35,15 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
 CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live,
                          const object::ModuleMap& modules, std::span<const std::unique_ptr<ClrRuntime>> runtimes,
                          std::span<const Region> regions, symbolize::ElfSymbols& symbols, const StepperChain& users,
-                         const WalkOptions& options)
+                         const WalkOptions& options, walk::NativeStepper& native)
     : capture_(capture),
       entry_point_(target.info().entry_point),
       overlay_(capture, &live),
       only_copied_(capture, capture.frozen == &target.memory() ? &live : capture.frozen),
       runtimes_(runtimes),
       regions_(regions),
-      native_(modules, capture.arch, capture.pac_mask),
-      copied_(modules, runtime_modules(modules, runtimes), regions, overlay_),
+      native_(native),
+      copied_(modules, runtime_modules(modules, runtimes), regions, overlay_, native.tables()),
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules),
       newborn_(overlay_, native_),
@@ -52,6 +52,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
           overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
+  native_.set_pac_mask(capture.pac_mask);
   for (const auto& runtime : runtimes_) {
     runtime->begin_capture(capture, overlay_);
     if (runtime->thread_list_error().code != ErrorCode::none)

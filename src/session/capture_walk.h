@@ -27,10 +27,11 @@ namespace mixstack::session {
 class CaptureWalk {
  public:
   /// `live` is the running target's memory: code and runtime structures that the capture does not hold come from it,
-  /// stacks never do, since they have changed since.
+  /// stacks never do, since they have changed since. `native` knows the modules; its rules outlive the capture.
   CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live, const object::ModuleMap& modules,
               std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
+              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options,
+              walk::NativeStepper& native);
 
   /// With at most `most_frames` frames, if that is less than the options allow.
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu);
@@ -69,7 +70,7 @@ class CaptureWalk {
   memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
   std::span<const Region> regions_;
-  walk::NativeStepper native_;
+  walk::NativeStepper& native_;
   walk::CopiedCodeStepper copied_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;

@@ -52,7 +52,7 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
                        dotnet::names::FileOpener opener, const object::ModuleMap* modules,
                        const RuntimeOptions& options)
-    : target_(target), live_(live) {
+    : target_(target), live_(live), first_look_(target.memory()), second_look_(target.memory()) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
@@ -122,6 +122,8 @@ RootSource* ClrRuntime::prepare_roots() {
 }
 
 void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay) {
+  first_look_.clear();
+  second_look_.clear();
   threads_ = {};
   by_os_id_.clear();
   if (summary_.by_dac) {
@@ -162,7 +164,8 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
 }
 
 std::string ClrRuntime::thread_name(const dotnet::ManagedThread& thread) const {
-  const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
+  const auto name = dotnet::thread_name(runtime_->memory(first_look_), runtime_->memory(second_look_),
+                                        runtime_->memory(target_.memory()), thread);
   return name ? symbolize::printable(*name) : std::string();
 }
 

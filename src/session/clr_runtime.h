@@ -12,6 +12,7 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/managed_symbols.h"
+#include "memory/cached_memory.h"
 #include "mixstack/dump.h"
 #include "mixstack/session.h"
 
@@ -92,6 +93,7 @@ class ClrRuntime {
 
   const Target& target_;
   const MemoryReader& live_;
+  memory::CachedMemory first_look_, second_look_;  ///< of the running target since the capture: see thread_name
   RuntimeSummary summary_;
   std::unique_ptr<dotnet::dac::DacRuntime> dac_;         ///< null unless the DAC is wanted; used when summary_.by_dac
   std::size_t missing_of_descriptor_ = 0;                ///< what is behind them in summary_.missing, the DAC lacks

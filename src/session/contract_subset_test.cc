@@ -75,7 +75,8 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture);
   symbolize::ElfSymbols symbols(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {}, {});
+  walk::NativeStepper native(modules, capture->arch, 0, std::make_shared<unwind::UnwindTables>());
+  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {}, {}, native);
 
   std::size_t managed_frames = 0;
   for (const ThreadCapture& thread : capture->threads) {

@@ -135,6 +135,7 @@ void ProcessSession::build_modules(const std::vector<Region>& regions) {
   modules_ = object::ModuleMap::build(
       regions, memory_, [this](const Region& r) { return budgeted(target_->open_file(r)); }, images_,
       target_->proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
+  native_.emplace(modules_, target_->info().arch, 0, unwind_tables_);
 }
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
@@ -210,7 +211,7 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_, path_opener()};
+  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_, unwind_tables_, path_opener()};
 }
 
 /// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
@@ -218,7 +219,8 @@ void ProcessSession::walk_late(Capture& capture, const DumpOptions& options, sym
                                ProcessDump& dump) {
   for (Capture& late : capture.late) {
     late.frozen = capture.frozen;
-    CaptureWalk walk(late, *target_, memory_, modules_, runtimes_, *late.regions, elf, steppers_, options.walk);
+    CaptureWalk walk(late, *target_, memory_, modules_, runtimes_, *late.regions, elf, steppers_, options.walk,
+                     *native_);
     walk.bound_explicit_frames(kMostExplicitFrames);
     const std::size_t before = dump.threads.size();
     if (const std::size_t cut = walk_threads(walk, late.threads, options, dump.threads); cut != 0)
@@ -245,7 +247,8 @@ bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& opt
   if (!again || again->threads.size() != 1 || !again->threads.front().captured || !again->regions) return false;
   memory_.clear();
   again->threads.front().late = thread.late + (begin - captured_at_);
-  CaptureWalk walk(*again, *target_, memory_, modules_, runtimes_, *again->regions, elf, steppers_, options.walk);
+  CaptureWalk walk(*again, *target_, memory_, modules_, runtimes_, *again->regions, elf, steppers_, options.walk,
+                   *native_);
   thread = walk.walk(again->threads.front());
   doubt_code_of_another_time(thread, image_mappings_, image_mappings(*again->regions));
   capture.late.push_back(std::move(*again));
@@ -289,7 +292,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   dump.threads_not_stopped = capture->threads_not_stopped;
   symbolize::ElfSymbols elf(modules_, path_opener(), symbol_tables_);
   walk_late(*capture, options, elf, dump);
-  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk);
+  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk, *native_);
   dump.threads.reserve(capture->threads.size());
   walk.bound_explicit_frames(kMostExplicitFrames);
   const std::size_t late = dump.threads.size();
@@ -334,6 +337,13 @@ void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
 /// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
 void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const {
+  if (file_budget_->is_spent())
+    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
+                              "files of the target",
+                              "their tables are larger than what is read of all files together: names and unwind "
+                              "information of some are missing"});
+  std::vector<Diagnosis> of_target = target_->diagnoses();
+  if (of_target.empty()) return;
   std::set<std::string> mapped, wanted, vouched_for;
   for (const Region& r : regions) mapped.insert(r.path);
   for (const ThreadDump& t : dump.threads) {
@@ -345,14 +355,9 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
     for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
     for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
   }
-  if (file_budget_->is_spent())
-    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
-                              "files of the target",
-                              "their tables are larger than what is read of all files together: names and unwind "
-                              "information of some are missing"});
   // A single-file program has its runtime inside.
   if (runtimes_.empty()) wanted.insert(target_->info().executable);
-  for (Diagnosis& d : target_->diagnoses()) {
+  for (Diagnosis& d : of_target) {
     const bool is_of_a_file = mapped.contains(d.subject);
     if (!is_of_a_file || (wanted.contains(d.subject) && !vouched_for.contains(d.subject)))
       dump.diagnoses.push_back(std::move(d));

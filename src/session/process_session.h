@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "memory/cached_memory.h"
@@ -52,8 +53,10 @@ class ProcessSession final : public Session {
   memory::CachedMemory memory_;  ///< of the running target; cleared at every capture
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
+  walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   object::ModuleMap modules_;
-  std::vector<Region> image_mappings_;  ///< of which modules_ was built
+  std::optional<walk::NativeStepper> native_;  ///< of modules_, for all captures that are walked here
+  std::vector<Region> image_mappings_;         ///< of which modules_ was built
   std::chrono::steady_clock::time_point captured_at_;
   RuntimeOptions runtime_options_;
   std::vector<std::unique_ptr<ClrRuntime>> runtimes_;

@@ -24,7 +24,9 @@ Walker::Implementation::Implementation(const Parts& parts, Capture captured, std
       regions(std::move(mapped)),
       runtimes(parts.runtimes),
       elf(parts.modules, parts.open_path, parts.tables),
-      walk(capture, parts.target, parts.live, parts.modules, parts.runtimes, regions, elf, parts.users, options),
+      native(parts.modules, capture.arch, capture.pac_mask, parts.unwind_tables),
+      walk(capture, parts.target, parts.live, parts.modules, parts.runtimes, regions, elf, parts.users, options,
+           native),
       symbolizer(name_providers(parts.providers, parts.runtimes, elf)) {}
 
 class FrameRange::Implementation {

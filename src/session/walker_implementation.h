@@ -23,6 +23,7 @@ class Walker::Implementation {
     const StepperChain& users;
     std::span<const std::shared_ptr<NameProvider>> providers;
     std::shared_ptr<symbolize::SymbolTables> tables;
+    walk::Tables unwind_tables;
     object::PathOpener open_path;
   };
   Implementation(const Parts& parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
@@ -31,6 +32,7 @@ class Walker::Implementation {
   std::vector<Region> regions;
   std::span<const std::unique_ptr<session::ClrRuntime>> runtimes;
   symbolize::ElfSymbols elf;
+  walk::NativeStepper native;  ///< its own: walkers may be used by several threads
   session::CaptureWalk walk;
   Symbolizer symbolizer;
   std::vector<Diagnosis> diagnoses;

@@ -34,8 +34,9 @@ bool equal_up_to_immediates(std::span<const std::byte> original, std::span<const
 }
 
 CopiedCodeStepper::CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
-                                     std::span<const Region> regions, const MemoryReader& code)
-    : modules_(modules), candidates_(std::move(originals)), code_(code) {
+                                     std::span<const Region> regions, const MemoryReader& code,
+                                     std::shared_ptr<unwind::UnwindTables> tables)
+    : modules_(modules), candidates_(std::move(originals)), code_(code), tables_(std::move(tables)) {
   if (candidates_.empty()) return;
   for (const Region& r : regions)
     if (r.executable && r.range.size() <= kMaxMapping) regions_.push_back(r);
@@ -53,7 +54,7 @@ void CopiedCodeStepper::load_originals() {
   for (const ModuleIndex m : candidates_) {
     auto image = modules_.image(m);
     if (!image) continue;
-    Original o{m, *image, unwind::UnwindTable::create(*image), {}};
+    Original o{m, *image, tables_->of(*image), {}};
     for (const std::uint64_t start : o.table->function_starts())
       if (const auto head = base::load_at<std::uint64_t>(o.image->bytes_at(start, 8), 0))
         o.by_head.emplace(*head, start);

@@ -8,7 +8,7 @@
 
 #include "mixstack/target.h"
 #include "object/module_map.h"
-#include "unwind/unwind_table.h"
+#include "unwind/unwind_tables.h"
 #include "walk/stepper.h"
 
 namespace mixstack::walk {
@@ -20,7 +20,8 @@ class CopiedCodeStepper final : public FrameStepper {
  public:
   /// `originals`: modules that code may have been copied from. Borrows map and memory; regions ascending.
   CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
-                    std::span<const Region> regions, const MemoryReader& code);
+                    std::span<const Region> regions, const MemoryReader& code,
+                    std::shared_ptr<unwind::UnwindTables> tables);
 
   [[nodiscard]] std::string_view name() const override { return "copied code"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -49,6 +50,7 @@ class CopiedCodeStepper final : public FrameStepper {
   std::vector<ModuleIndex> candidates_;
   std::vector<Region> regions_;  ///< executable, of no ELF image, small
   const MemoryReader& code_;
+  std::shared_ptr<unwind::UnwindTables> tables_;
   std::vector<Original> originals_;
   std::unordered_map<Address, std::vector<Copy>> copies_;  ///< by start of the mapping
 };

@@ -4,7 +4,7 @@
 
 namespace mixstack::walk {
 
-unwind::NativeModules native_modules(const object::ModuleMap& modules) {
+unwind::NativeModules native_modules(const object::ModuleMap& modules, Tables tables) {
   std::vector<unwind::NativeModule> list;
   for (ModuleIndex i = 0; i < modules.modules().size(); i++) {
     const object::Module& m = modules.modules()[i];
@@ -12,16 +12,16 @@ unwind::NativeModules native_modules(const object::ModuleMap& modules) {
     // One entry per executable mapping: images may lie in each other's gaps (single-file programs).
     for (const AddressRange& range : m.executable) list.push_back({range, m.load_bias, i, nullptr});
   }
-  auto loader = [&modules](ModuleIndex i) -> std::shared_ptr<const unwind::UnwindTable> {
+  auto loader = [&modules, tables = std::move(tables)](ModuleIndex i) -> std::shared_ptr<const unwind::UnwindTable> {
     auto image = modules.image(i);
-    return image ? unwind::UnwindTable::create(*image) : nullptr;
+    return image ? tables->of(*image) : nullptr;
   };
   return unwind::NativeModules(std::move(list), std::move(loader));
 }
 
-NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask)
-    : engine_(arch, pac_mask) {
-  engine_.set_modules(native_modules(modules));
+NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask, Tables tables)
+    : tables_(std::move(tables)), engine_(arch, pac_mask) {
+  engine_.set_modules(native_modules(modules, tables_));
 }
 
 bool NativeStepper::claim(Frame& frame) {

@@ -5,27 +5,34 @@
 
 #include "object/module_map.h"
 #include "unwind/native_step.h"
+#include "unwind/unwind_tables.h"
 #include "walk/stepper.h"
 
 namespace mixstack::walk {
 
-/// The ELF images of a target in the form the native step wants. Tables are opened when first needed. Borrows the map.
-[[nodiscard]] unwind::NativeModules native_modules(const object::ModuleMap& modules);
+using Tables = std::shared_ptr<unwind::UnwindTables>;
+
+/// The ELF images of a target in the form the native step wants. Tables are made when first needed. Borrows the map.
+[[nodiscard]] unwind::NativeModules native_modules(const object::ModuleMap& modules, Tables tables);
 
 /// Claims code of ELF images and unwinds it by .eh_frame or .debug_frame, all callee-saved registers included. Signal
 /// frames are recognised by their augmentation. Not thread-safe: owns the rule cache.
 class NativeStepper final : public FrameStepper {
  public:
-  /// `pac_mask`: bits of a pointer that authentication uses (AArch64), else 0. Borrows the map.
-  NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask);
+  /// `pac_mask`: bits of a pointer that authentication uses (AArch64), else 0. Borrows the map. May serve any number of
+  /// captures, one after the other, as long as the map is true.
+  NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask, Tables tables);
 
   [[nodiscard]] std::string_view name() const override { return "cfi"; }
   [[nodiscard]] bool claim(Frame& frame) override;
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
+  [[nodiscard]] const Tables& tables() const { return tables_; }
+  void set_pac_mask(std::uint64_t mask) { engine_.set_pac_mask(mask); }
   /// What a step from there executes; errors as unwind::NativeStepper::rule_at.
   [[nodiscard]] Result<unwind::UnwindRule> rule_at(CodeAddress pc) const { return engine_.rule_at(pc); }
 
  private:
+  Tables tables_;
   unwind::NativeStepper engine_;
 };
 

@@ -25,7 +25,7 @@ class DacWalk {
       : overlay_(capture, &live),
         only_copied_(capture, nullptr),
         runtime_(runtime),
-        native_(modules, capture.arch, 0),
+        native_(modules, capture.arch, 0, std::make_shared<unwind::UnwindTables>()),
         undescribed_(executable(regions), overlay_,
                      [this](Frame& f) {
                        return native_.claim(f) || (runtime_.stepper().claim(f) && f.kind == FrameKind::managed);

@@ -145,24 +145,29 @@ Result<std::string> managed_string(const RuntimeMemory& memory, Address string, 
   return utf8_of(text);
 }
 
-Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
+Result<std::string> thread_name(const RuntimeMemory& first, const RuntimeMemory& second, const RuntimeMemory& memory,
+                                const ManagedThread& thread) {
   if (thread.thread_object_handle == 0) return fail(ErrorCode::not_found);
-  const auto string_table = memory.through(memory.layouts().globals.string_method_table);
+  const auto string_table = first.through(first.layouts().globals.string_method_table);
   if (!string_table) return fail(string_table.error());
   Error error{ErrorCode::mismatch, 0, thread.address};
   for (unsigned i = 0; i < kTries; i++) {
-    auto name = find_name(memory, thread, *string_table);
+    auto name = find_name(i == 0 ? first : memory, thread, *string_table);
     if (!name) {
       error = name.error();
       if (error.code != ErrorCode::mismatch) break;
       continue;
     }
     // What a collection moved between two reads is found elsewhere the second time.
-    const auto again = find_name(memory, thread, *string_table);
+    const auto again = find_name(i == 0 ? second : memory, thread, *string_table);
     if (again && *again == *name && is_still_there(memory, thread)) return std::move(name->text);
     error = {ErrorCode::mismatch, 0, thread.address};
   }
   return fail(error);
+}
+
+Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
+  return thread_name(memory, memory, memory, thread);
 }
 
 }  // namespace mixstack::dotnet

@@ -51,6 +51,10 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 /// agree that it is this thread's. Of a running process `memory` must read past caches: pages of different moments
 /// agree by chance.
 [[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
+/// The same for many threads with fewer reads. `first` and `second` may be caches of `memory` that hold nothing older
+/// than the capture: the two readings that must agree are made of one each, so no page serves both.
+[[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& first, const RuntimeMemory& second,
+                                              const RuntimeMemory& memory, const ManagedThread& thread);
 
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);

@@ -79,7 +79,10 @@ TEST_F(MappedFile, IsFoundAfterItWasDeletedAndReplaced) {
   if (::geteuid() == 0) {
     EXPECT_EQ(text_of(target_->open_file(mapping())), "first");
   }
-  auto wrong = target_->open_file(by_path_only());
+  // Who has not opened the file before finds another one at its path.
+  const auto other = open_live(process_->id());
+  ASSERT_TRUE(other.has_value());
+  auto wrong = (*other)->open_file(by_path_only());
   ASSERT_FALSE(wrong.has_value());
   EXPECT_TRUE(wrong.error().code == ErrorCode::mismatch || wrong.error().code == ErrorCode::not_found);
 }

@@ -37,12 +37,14 @@ struct LiveCapture::Instant {
 };
 
 LiveCapture::LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info,
-                         const CaptureRequest& request, bool hold_all, ReadRegions read_regions)
+                         const CaptureRequest& request, bool hold_all, ReadRegions read_regions,
+                         std::size_t& usual_stack)
     : proc_(proc),
       memory_(memory),
       info_(info),
       request_(request),
       hold_all_(hold_all),
+      usual_stack_(usual_stack),
       read_regions_(std::move(read_regions)),
       code_query_(proc),
       roots_(memory, memory.in_stop()) {}
@@ -58,10 +60,8 @@ Result<void> LiveCapture::list_threads() {
   }
   if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
   // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
-  const ThreadId first = tids.front();
-  std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
-  if (tids.empty())
-    return fail(request_.threads.empty() ? ErrorCode::no_such_process : ErrorCode::no_such_thread, first);
+  if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
+  if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
   slots_.reserve(tids.size() + kSpareThreads);
   for (const ThreadId tid : tids) {
     slots_.push_back({});
@@ -72,12 +72,12 @@ Result<void> LiveCapture::list_threads() {
 }
 
 /// What the stacks of waiting threads take, on average: how much of the buffer is worth touching beforehand.
-std::size_t LiveCapture::usual_stack(const std::vector<Region>& regions) const {
+std::size_t LiveCapture::estimate_usual_stack() const {
   std::size_t total = 0, asked = 0;
   const std::size_t step = slots_.size() / kAsked + 1;
   for (std::size_t i = 0; i < slots_.size(); i += step) {
     const Address sp = proc_.thread_stack_pointer(slots_[i].tid);
-    const AddressRange extent = stack_extent(regions, sp, 0);
+    const AddressRange extent = stack_extent(*regions_, sp, 0);
     if (sp == 0 || extent.empty()) continue;
     total += static_cast<std::size_t>(std::clamp<Address>(extent.end - sp, kLeastUse, kMostUse));
     asked++;
@@ -90,8 +90,9 @@ Result<void> LiveCapture::make_room() {
   const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + kRedZone;
   Instant& common = *instants_.front();
   common.copies.reserve(threads);
+  if (usual_stack_ == 0) usual_stack_ = estimate_usual_stack();
   // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
-  return common.room.prepare(threads * initial + request_.stack_byte_budget, slots_.size() * usual_stack(*regions_));
+  return common.room.prepare(threads * initial + request_.stack_byte_budget, slots_.size() * usual_stack_);
 }
 
 /// Which pages of stacks are there is known before the stop, so far as stacks are told by the guard page below them;
@@ -324,6 +325,8 @@ Result<Capture> LiveCapture::finish() {
   if (error_.code != ErrorCode::none) return fail(error_);
   if (!stopper_) return fail(ErrorCode::internal);
   std::vector<Capture> captures(instants_.size());
+  if (request_.threads.empty() && instants_.front()->copies.size() > 0)
+    usual_stack_ = instants_.front()->room.used() / instants_.front()->copies.size() + kPage;
   const auto threads = stopper_->threads();
   const bool whole_process = request_.threads.empty();
   bool any = false;

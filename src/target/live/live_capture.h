@@ -33,9 +33,9 @@ class LiveCapture {
   /// Reads the list of mappings as it is now.
   using ReadRegions = std::function<Result<std::vector<Region>>()>;
 
-  /// Borrows all.
+  /// Borrows all. `usual_stack`: what a stack took at the last capture of the process, 0 before the first.
   LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request,
-              bool hold_all, ReadRegions read_regions);
+              bool hold_all, ReadRegions read_regions, std::size_t& usual_stack);
   ~LiveCapture();
   LiveCapture(const LiveCapture&) = delete;
   LiveCapture& operator=(const LiveCapture&) = delete;
@@ -65,7 +65,7 @@ class LiveCapture {
   void look_at_stacks() const;
   void leave_their_cpus() const;
   void bring_back_stacks() const;
-  [[nodiscard]] std::size_t usual_stack(const std::vector<Region>& regions) const;
+  [[nodiscard]] std::size_t estimate_usual_stack() const;
   [[nodiscard]] Result<void> make_room();
   // in the stop
   [[nodiscard]] Result<void> seize_all();
@@ -86,6 +86,7 @@ class LiveCapture {
   const TargetInfo& info_;
   const CaptureRequest& request_;
   const bool hold_all_;
+  std::size_t& usual_stack_;
   const ReadRegions read_regions_;
   MappedCodeQuery code_query_;
   RegionList regions_;             ///< read before the stop

@@ -21,6 +21,7 @@ class StackRoom {
   /// Empty when there is no memory.
   [[nodiscard]] std::span<std::byte> take(std::size_t size);
   /// Gives back what was touched and not used, and hands the rest over.
+  [[nodiscard]] std::size_t used() const { return used_; }
   void hand_over(Capture& capture);
 
  private:
