@@ -169,7 +169,7 @@ class FaultCounter {
   std::uint64_t frames_ = 0;
 };
 
-void storm(const SelfWalker& walker, unsigned seed, int walks) {
+void expect_no_fault(const SelfWalker& walker, unsigned seed, int walks) {
   const auto maker = std::make_unique<Storm>(seed);
   FaultCounter counter;
   for (int i = 0; i < walks; i++) {
@@ -182,15 +182,15 @@ void storm(const SelfWalker& walker, unsigned seed, int walks) {
 
 constexpr int kWalks = 250'000;  // of each of four kinds: a million
 
-TEST(RandomContexts, OfTheMainThreadNeverFault) { storm(**SelfWalker::create(), 1, kWalks); }
+TEST(RandomContexts, OfTheMainThreadNeverFault) { expect_no_fault(**SelfWalker::create(), 1, kWalks); }
 
 TEST(RandomContexts, OfAThreadThatIsKnownNeverFault) {
-  std::thread([] { storm(**SelfWalker::create(), 2, kWalks); }).join();
+  std::thread([] { expect_no_fault(**SelfWalker::create(), 2, kWalks); }).join();
 }
 
 TEST(RandomContexts, OfAThreadThatIsNotKnownNeverFault) {
   const auto walker = std::move(*SelfWalker::create());
-  std::thread([&] { storm(*walker, 3, kWalks); }).join();
+  std::thread([&] { expect_no_fault(*walker, 3, kWalks); }).join();
 }
 
 const std::function<void()>* g_work = nullptr;
@@ -217,7 +217,7 @@ void on_alternate_stack(const std::function<void()>& work) {
 
 TEST(RandomContexts, OnAnAlternateStackNeverFault) {
   const auto walker = std::move(*SelfWalker::create());
-  on_alternate_stack([&] { storm(*walker, 4, kWalks); });
+  on_alternate_stack([&] { expect_no_fault(*walker, 4, kWalks); });
 }
 
 /// The stack's lowest pages may be closed off by a runtime; a bogus sp below them leads through.
