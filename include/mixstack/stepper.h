@@ -54,19 +54,23 @@ struct StepOutcome {
   bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
   Address stub_target = 0;          ///< of the frame that was left: see Frame::stub_target
   Address sp_at_least = 0;          ///< where the caller's sp is not known: a lower bound
+  bool elsewhere = false;  ///< the stepper answers for it that the caller's stack may lie anywhere (a coroutine led to
+                           ///< its resumer): its sp need not be above this frame's. A walk follows 1,024 of these down
+  bool ends_walk = false;  ///< `end_of_stack` and `failed` are the last word: nobody else is asked, no record resumes
 };
 
 /// Finds the caller of a frame. Implementations: native CFI, prologue, frame pointer, the .NET code manager, users'.
 ///
 /// A user's stepper must not throw: an exception that leaves one counts as `failed` with `internal`. It answers from
 /// `thread.stack` and memory of its own; it may be called any number of times for one frame. The engine checks every
-/// answer: a caller's sp that does not advance, or a return address that is no code, is not believed. Used by one
-/// walking thread at a time.
+/// answer: a caller's sp that does not advance (but see `StepOutcome::elsewhere`), or a return address that is no code,
+/// is not believed. Used by one walking thread at a time.
 class FrameStepper {
  public:
   virtual ~FrameStepper() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Is the code at the frame's pc this stepper's? If so it completes kind, module, method. Must not touch registers.
+  /// A frame that a user's stepper claims, but then answers `not_mine` for, goes to the next that claims it.
   [[nodiscard]] virtual bool claim(Frame& frame) = 0;
   /// From the frame in `cursor` to its caller. Leaves `cursor.registers` unspecified unless the status is `caller`.
   [[nodiscard]] virtual StepOutcome step(Cursor& cursor, const ThreadInput& thread) = 0;

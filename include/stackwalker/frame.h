@@ -33,7 +33,9 @@ class Frame {
   void setRA(Dyninst::MachRegisterVal value);
   [[nodiscard]] Dyninst::MachRegisterVal getSP() const;
   void setSP(Dyninst::MachRegisterVal value);
-  /// The frame pointer register while the frame's code runs; 0 where it is not known.
+  /// Top of the stack, and where the function keeps a frame pointer: that register. Else the beginning of the frame,
+  /// two words below the caller's SP, where a frame record would lie. While a walk is under way a stepper is given the
+  /// register. 0 where neither is known.
   [[nodiscard]] Dyninst::MachRegisterVal getFP() const;
   void setFP(Dyninst::MachRegisterVal value);
   void setThread(THR_ID thread);

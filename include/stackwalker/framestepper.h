@@ -15,8 +15,10 @@ class WalkerAccess;
 
 typedef enum { gcf_success, gcf_stackbottom, gcf_not_me, gcf_error } gcframe_ret_t;
 
-/// Users may derive their own. What one answers is checked: a caller whose stack pointer does not advance is not
-/// believed. An exception that leaves it counts as gcf_error.
+/// Users may derive their own. One that answers gcf_not_me changes nothing. Its gcf_success is believed when RA, SP and
+/// FP are set and RA leads to code: executable memory, or a range (not the whole address space) that a user's stepper
+/// is registered for. The caller's stack may lie anywhere, a coroutine's resumer's below its own; a walk goes back to
+/// equal or lower stack pointers 1,024 times. An exception that leaves it counts as gcf_error.
 class FrameStepper {
  public:
   explicit FrameStepper(Walker* w);
@@ -33,16 +35,16 @@ class FrameStepper {
   virtual ProcessState* getProcessState();
   virtual Walker* getWalker();
   virtual void newLibraryNotification(LibAddrPair* libaddr, lib_change_t change);
-  /// As it stands, adds the stepper to the group for all addresses.
+  /// As it stands, adds the stepper to the group for all addresses, unless the group has it already.
   virtual void registerStepperGroup(StepperGroup* steppergroup);
 
-  // The manual's numbers are between 0x1000 and 0x2000, the original's are these.
-  static constexpr unsigned stackbottom_priority = 0x10000;
-  static constexpr unsigned sighandler_priority = 0x10020;
-  static constexpr unsigned debugstepper_priority = 0x10040;
-  static constexpr unsigned frame_priority = 0x10050;
-  static constexpr unsigned analysis_priority = 0x10058;
-  static constexpr unsigned wanderer_priority = 0x10060;
+  // Between 0x1000 and 0x2000, as the manual says.
+  static constexpr unsigned stackbottom_priority = 0x1000;
+  static constexpr unsigned sighandler_priority = 0x1200;
+  static constexpr unsigned debugstepper_priority = 0x1400;
+  static constexpr unsigned analysis_priority = 0x1600;
+  static constexpr unsigned frame_priority = 0x1a00;  ///< a frame pointer is believed only when analysis knows nothing
+  static constexpr unsigned wanderer_priority = 0x2000;
 
  protected:
   Walker* walker;

@@ -22,7 +22,7 @@ class StepperGroup {
 
   /// Registers a stepper that is not the group's to free. False with err_badparam for null.
   virtual bool addStepper(FrameStepper* stepper);
-  /// For frames whose code lies in [start, end).
+  /// For frames whose code lies in [start, end). The default group tells a stepper that it did not know.
   virtual bool addStepper(FrameStepper* stepper, Address start, Address end) = 0;
   /// Makes it known and tells it (`FrameStepper::registerStepperGroup`).
   virtual void registerStepper(FrameStepper* stepper);
@@ -49,7 +49,7 @@ class AddrRangeGroup : public StepperGroup {
   ~AddrRangeGroup() override;
   using StepperGroup::addStepper;
   bool addStepper(FrameStepper* stepper, Address start, Address end) override;
-  /// A stepper that registered no range of its own is used for all addresses.
+  /// A stepper that adds no range when it is told is used for all addresses.
   void registerStepper(FrameStepper* stepper) override;
   bool findStepperForAddr(Dyninst::Address addr, FrameStepper*& out, const FrameStepper* last_tried = nullptr) override;
 

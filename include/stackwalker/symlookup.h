@@ -18,8 +18,9 @@ class SymbolLookup {
   SymbolLookup(const SymbolLookup&) = delete;
   SymbolLookup& operator=(const SymbolLookup&) = delete;
 
-  /// The name of the function around `addr`, which for a frame that called is the last byte of its call. An exception
-  /// that leaves it counts as false.
+  /// The name of the function around `addr`. For a frame's name and object it is the frame's RA, which for a frame that
+  /// called lies behind its call: the default lookup takes that into account. An exception that leaves it counts as
+  /// false.
   virtual bool lookupAtAddr(Dyninst::Address addr, std::string& out_name, void*& out_value) = 0;
   virtual Walker* getWalker();
   virtual ProcessState* getProcessState();

@@ -64,8 +64,8 @@ class Walker {
   [[nodiscard]] SymbolLookup* getSymbolLookup() const;
   bool addStepper(FrameStepper* stepper);
 
-  /// For all Walkers. Users' factories stay theirs; null brings the default back. The default lookup of Walkers made
-  /// after a factory was set names native functions by its readers.
+  /// For Walkers that are made from now on: their default lookup names native functions by the factory's readers. Those
+  /// that are there keep theirs, which must outlive them. Users' factories stay theirs; null brings the default back.
   static SymbolReaderFactory* getSymbolReader();
   static void setSymbolReader(SymbolReaderFactory* factory);
 

@@ -38,6 +38,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
                          const WalkOptions& options, walk::NativeStepper& native)
     : capture_(capture),
       entry_point_(target.info().entry_point),
+      modules_(modules),
       overlay_(capture, &live),
       only_copied_(capture, capture.frozen == &target.memory() ? &live : capture.frozen),
       runtimes_(runtimes),
@@ -75,15 +76,16 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   add(chain.fallbacks, prologue_);
   add(chain.fallbacks, undescribed_);
   add(chain.fallbacks, frame_pointer_);
-  walk::add_users(chain, users.additions(), [this](const StepperChain::Addition& a) -> walk::FrameStepper* {
+  walk::Steppers steppers;
+  walk::add_users(chain, users.additions(), [&](const StepperChain::Addition& a) -> walk::FrameStepper* {
     users_.push_back(std::make_unique<walk::UserStepper>(a.stepper, a.range));
+    steppers.users.push_back(users_.back().get());
     return users_.back().get();
   });
-  std::vector<walk::FrameStepper*> owners, fallbacks;
-  for (const auto& [name, stepper] : chain.owners) owners.push_back(stepper);
-  for (const auto& [name, stepper] : chain.fallbacks) fallbacks.push_back(stepper);
+  for (const auto& [name, stepper] : chain.owners) steppers.owners.push_back(stepper);
+  for (const auto& [name, stepper] : chain.fallbacks) steppers.fallbacks.push_back(stepper);
   const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
-  walker_ = std::make_unique<walk::Walker>(std::move(owners), std::move(fallbacks), limits);
+  walker_ = std::make_unique<walk::Walker>(std::move(steppers), limits);
 }
 
 walk::FrameStepper* CaptureWalk::stepper(std::string_view name) {
@@ -132,13 +134,14 @@ walk::ThreadInput CaptureWalk::input_for(const ThreadCapture& thread) const {
   walk::ThreadInput input;
   input.tid = thread.tid;
   input.registers = thread.registers;
-  input.stack = {thread.stack.base, thread.stack.bytes.data(), thread.stack.bytes.size(), &only_copied_};
+  input.stack = {thread.stack.base, thread.stack.bytes.data(), thread.stack.bytes.size(),
+                 stands_still_ ? &overlay_ : &only_copied_};
   input.stack_range = thread.stack.range();
   input.stack_truncated = thread.stack_truncated;
   return input;
 }
 
-ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_frames) {
+ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_frames, walk::Advisor* advisor) {
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
@@ -158,21 +161,30 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
   }
   if (const Owner owner = owner_of(thread); owner.thread != nullptr) {
     dump.managed = owner.runtime->facts(*owner.thread);
-    dump.trace = walk_managed(thread, most_frames, *owner.runtime, *owner.thread);
+    dump.trace = walk_managed(thread, most_frames, owner, advisor);
     judge_stop(dump.trace);
     return dump;
   }
   walk::ThreadInput input = input_for(thread);
   input.max_frames = most_frames;
-  dump.trace = walker_->walk(input);
+  dump.trace = walker_->walk(input, advisor);
   judge_stop(dump.trace);
   return dump;
 }
 
+/// The first instructions of the program, or of the dynamic linker that is to start it.
+bool CaptureWalk::is_entry_code(const Frame& frame) const {
+  const Address pc = frame.pc.lookup();
+  if (entry_point_ != 0 && pc - entry_point_ < kEntryCode) return true;
+  const auto image = modules_.image(frame.module);
+  if (!image || (*image)->entry() == 0) return false;
+  return frame.module_offset - (*image)->entry() < kEntryCode;
+}
+
 void CaptureWalk::judge_stop(Trace& trace) const {
-  // The program's first instructions have no caller, and on AArch64 no unwind information that says so.
-  const bool has_end = trace.stop == StopReason::no_unwind_info && entry_point_ != 0 && !trace.frames.empty();
-  if (has_end && trace.frames.back().pc.lookup() - entry_point_ < kEntryCode) {
+  // They have no caller, and not everywhere unwind information that says so.
+  const bool is_stuck = trace.stop == StopReason::no_unwind_info && !trace.frames.empty();
+  if (is_stuck && is_entry_code(trace.frames.back())) {
     trace.stop = StopReason::end_of_stack;
     trace.stop_error = {};
   }
@@ -184,18 +196,19 @@ void CaptureWalk::judge_stop(Trace& trace) const {
   if (exists) trace.stop = StopReason::stack_truncated;
 }
 
-Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
-                                const dotnet::ManagedThread& managed) {
+Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                walk::Advisor* advisor) {
+  const dotnet::ManagedThread& managed = *owner.thread;
   const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
   dotnet::CheckpointList list =
-      runtime.checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
+      owner.runtime->checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
   if (explicit_left_ && list.checkpoints.size() > kUsualExplicitFrames)
     *explicit_left_ -= std::min(*explicit_left_, list.checkpoints.size() - kUsualExplicitFrames);
   dotnet::forget_dead_places(list, managed, thread.registers.sp());
   walk::ThreadInput input = input_for(thread);
   input.checkpoints = list.checkpoints;
   input.max_frames = most_frames;
-  Trace trace = walker_->walk(input);
+  Trace trace = walker_->walk(input, advisor);
   if (list.error.code != ErrorCode::none) {
     diagnoses_.push_back({list.error, "explicit Frames of thread " + std::to_string(thread.tid), {}});
     if (trace.stop == StopReason::end_of_stack) return trace;

@@ -34,7 +34,10 @@ class CaptureWalk {
               walk::NativeStepper& native);
 
   /// With at most `most_frames` frames, if that is less than the options allow.
-  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu);
+  [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu,
+                                walk::Advisor* advisor = nullptr);
+  /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
+  void stands_still(bool still) { stands_still_ = still; }
   /// From now on all walks together read at most so many explicit Frames, and as many more as are usual in any case.
   void bound_explicit_frames(std::size_t all) { explicit_left_ = all; }
   /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
@@ -51,21 +54,23 @@ class CaptureWalk {
   [[nodiscard]] walk::FrameStepper* stepper(std::string_view name);
   [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
-  /// Words like "the entry point has no caller" that only the end of a walk can say.
+  /// Words like "an entry point has no caller" that only the end of a walk can say.
   void judge_stop(Trace& trace) const;
   [[nodiscard]] const MemoryReader& memory() const { return overlay_; }
   /// What went wrong beside the traces themselves: lists of the runtime that are not whole.
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
-  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, ClrRuntime& runtime,
-                                   const dotnet::ManagedThread& managed);
+  [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                   walk::Advisor* advisor);
+  [[nodiscard]] bool is_entry_code(const Frame& frame) const;
   void mend_hijacked_stacks();
   [[nodiscard]] bool is_described(Frame& frame);
   void assemble(const StepperChain& users, const WalkOptions& options);
 
   Capture& capture_;
   Address entry_point_;
+  const object::ModuleMap& modules_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
   memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
   std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
@@ -78,6 +83,7 @@ class CaptureWalk {
   walk::PrologueStepper prologue_;
   walk::FramePointerStepper frame_pointer_;
   WalkOptions options_;
+  bool stands_still_ = false;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;
   std::unique_ptr<walk::Walker> walker_;
   std::optional<std::size_t> explicit_left_;  ///< none: each thread's own limit

@@ -219,6 +219,44 @@ TEST(UsersSteppers, AJitOfTheUsersOwnIsWalkedThroughAndNamed) {
   EXPECT_EQ(jitted[1].trust, Trust::certain);
 }
 
+/// A claim over everything whose stepper knows nothing takes no frame from its owner.
+TEST(UsersSteppers, AClaimThatDeclinesChangesNothing) {
+  struct Idle final : FrameStepper {
+    std::string_view name() const override { return "idle"; }
+    bool claim(Frame& frame) override {
+      frame.kind = FrameKind::undescribed;
+      return true;
+    }
+    StepOutcome step(Cursor&, const ThreadInput&) override { return {}; }
+  };
+  const test::DotnetProcess scenario("reverse_pinvoke");
+  const JitProcess native;
+  for (const std::uint32_t pid : {native.pid(), scenario.ready() ? scenario.pid() : native.pid()}) {
+    if (scenario.ready()) scenario.stop();
+    auto session = Session::open_process(pid);
+    ASSERT_TRUE(session);
+    ProcessDump first;
+    ASSERT_TRUE(main_thread(**session, first));  // stands still from here on
+    const auto before = (*session)->dump(patient());
+    (*session)->steppers().claim({0x1000, ~Address{0}}, std::make_shared<Idle>());
+    const auto now = (*session)->dump(patient());
+    ASSERT_TRUE(before && now);
+    ASSERT_EQ(before->threads.size(), now->threads.size());
+    for (std::size_t t = 0; t < now->threads.size(); t++) {
+      const Trace &a = before->threads[t].trace, &b = now->threads[t].trace;
+      EXPECT_EQ(a.stop, b.stop) << t;
+      ASSERT_EQ(a.frames.size(), b.frames.size()) << t;
+      for (std::size_t i = 0; i < a.frames.size(); i++) {
+        EXPECT_EQ(a.frames[i].pc, b.frames[i].pc);
+        EXPECT_EQ(a.frames[i].sp, b.frames[i].sp);
+        EXPECT_EQ(a.frames[i].kind, b.frames[i].kind) << t << " " << i;
+        EXPECT_EQ(a.frames[i].found_by, b.frames[i].found_by) << t << " " << i;
+        EXPECT_EQ(a.frames[i].trust, b.frames[i].trust) << t << " " << i;
+      }
+    }
+  }
+}
+
 TEST(UsersSteppers, OneThatThrowsOrLoopsEndsNothing) {
   for (const auto manner : {JitStepper::Manner::throws, JitStepper::Manner::loops}) {
     const JitProcess process;

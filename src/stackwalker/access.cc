@@ -66,15 +66,22 @@ THR_ID WalkerAccess::actual_thread(Walker& walker, THR_ID thread) {
 std::shared_ptr<Engine> WalkerAccess::capture(Walker& walker, THR_ID thread) {
   const THR_ID tid = actual_thread(walker, thread);
   if (tid == NULL_THR_ID) return nullptr;
+  const auto id = engine_thread(tid);
+  if (!id) {
+    setLastError(err_nothrd);
+    return nullptr;
+  }
   ProcessState& proc = *walker.getProcessState();
+  // A walk inside a walk (of a user's stepper) has a capture of its own.
+  if (proc.engine_ && proc.engine_->is_walking()) forget_engine(proc);
   for (const bool again : {false, true}) {
     auto engine = WalkerAccess::engine(&proc);
     if (!engine) return nullptr;
-    const auto before = loaded_libraries(*engine);
-    const auto captured = engine->capture(static_cast<mixstack::ThreadId>(tid));
+    const auto captured = engine->capture(*id);
     if (captured) {
       if (parts(walker).depth != 0) parts(walker).scope_capture = engine->capture_id();
-      tell_changes(walker, before, loaded_libraries(*engine));
+      engine->target_stands(parts(walker).depth != 0);
+      tell_changes(walker, *engine);
       return engine;
     }
     // Another program runs in the process now: a new engine for it.

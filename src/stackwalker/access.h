@@ -1,8 +1,13 @@
 // What the API's classes hide from their users and share with each other.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "stackwalker/engine.h"
@@ -10,6 +15,7 @@
 #include "stackwalker/framestepper.h"
 #include "stackwalker/procstate.h"
 #include "stackwalker/steppergroup.h"
+#include "stackwalker/swk_errors.h"
 #include "stackwalker/symlookup.h"
 #include "stackwalker/walker.h"
 
@@ -22,11 +28,25 @@ namespace Dyninst::Stackwalker {
 using mixstack::stackwalker::Engine;
 using mixstack::stackwalker::Place;
 
+struct FoundFrames;
+
 /// Behind a Frame that a walk made.
 struct FrameOrigin {
+  Place place;
+  FrameStepper* stepper = nullptr;
+  THR_ID thread = NULL_THR_ID;
+  const FoundFrames* found = nullptr;  ///< of which it is one
+};
+
+/// What a walk or a step found, shared by its Frames: from each of them the same walk can be told again.
+struct FoundFrames {
   std::weak_ptr<Engine> engine;
   std::uint64_t capture_id = 0;
-  Place place;
+  std::vector<FrameOrigin> frames;  ///< innermost first
+  bool is_walk = false;             ///< to its end, which is told by the error: err_stackbottom, or why it is cut
+  err_t error = 0;
+  std::string error_text;
+  std::set<FrameStepper*> steppers;  ///< of the group then
 };
 
 /// The default steppers of a Walker.
@@ -48,10 +68,14 @@ struct Walker::Parts {
   std::shared_ptr<SymtabAPI::SymtabStore> symtabs;
   std::unique_ptr<StepperGroup> group;
   std::unique_ptr<SymbolLookup> lookup;
-  std::unique_ptr<DefaultSteppers> defaults;  ///< null: the user wanted none
-  bool own_group = false;                     ///< made by us
-  unsigned depth = 0;                         ///< of walks inside walks
-  std::uint64_t scope_capture = 0;            ///< the capture taken in the outermost of them
+  std::unique_ptr<DefaultSteppers> defaults;             ///< null: the user wanted none
+  bool own_group = false;                                ///< made by us
+  SymbolReaderFactory* symbol_reader = nullptr;          ///< a user's, set when the Walker was made
+  std::optional<std::pair<Address, Address>> looked_up;  ///< RA of the frame being named, and where its call is
+  std::map<Address, std::string> libraries;              ///< that the group knows of, by load address
+  std::mutex libraries_mutex;
+  unsigned depth = 0;               ///< of walks inside walks
+  std::uint64_t scope_capture = 0;  ///< the capture taken in the outermost of them
 };
 
 class WalkerAccess {
@@ -67,6 +91,8 @@ class WalkerAccess {
   /// The engine over a process, opened when first asked for. Null with the error set. Opened anew after an exec.
   [[nodiscard]] static std::shared_ptr<Engine> engine(ProcessState* proc);
   [[nodiscard]] static std::shared_ptr<Engine> engine(const Walker* walker);
+  /// The one that is open, or null.
+  [[nodiscard]] static std::shared_ptr<Engine> open_engine(const ProcessState& proc) { return proc.engine_; }
   static void forget_engine(ProcessState& proc) { proc.engine_.reset(); }
   /// Captures a thread and tells the group which libraries came and went. Null with the error set.
   [[nodiscard]] static std::shared_ptr<Engine> capture(Walker& walker, THR_ID thread);
@@ -84,6 +110,9 @@ class WalkerAccess {
 
 class FrameAccess {
  public:
+  /// One of the frames found.
+  [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<const FoundFrames>& found, std::size_t index);
+  /// A frame found alone.
   [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
                                   FrameStepper* stepper);
   static void mark_top(Frame& frame) { frame.flags_ |= Frame::kTop; }
@@ -109,5 +138,8 @@ class FrameAccess {
 /// The DWARF number, or nothing for registers of another CPU.
 [[nodiscard]] std::optional<unsigned> engine_register(mixstack::Arch arch, MachRegister reg);
 [[nodiscard]] location_t public_location(mixstack::Arch arch, const mixstack::stackwalker::Location& location);
+[[nodiscard]] mixstack::stackwalker::Location engine_location(mixstack::Arch arch, const location_t& location);
+/// Nothing for what is no thread's number on this system.
+[[nodiscard]] std::optional<mixstack::ThreadId> engine_thread(THR_ID thread);
 
 }  // namespace Dyninst::Stackwalker

@@ -13,7 +13,10 @@ ProcessState* FrameStepper::getProcessState() { return walker != nullptr ? walke
 Walker* FrameStepper::getWalker() { return walker; }
 void FrameStepper::newLibraryNotification(LibAddrPair*, lib_change_t) {}
 void FrameStepper::registerStepperGroup(StepperGroup* steppergroup) {
-  if (steppergroup != nullptr) (void)steppergroup->addStepper(this, 0, ~Address{0});
+  if (steppergroup == nullptr) return;
+  std::set<FrameStepper*> known;
+  steppergroup->getSteppers(known);
+  if (!known.contains(this)) (void)steppergroup->addStepper(this, 0, ~Address{0});
 }
 
 namespace {

@@ -29,15 +29,6 @@ std::vector<Frame> stack_with(Walker& walker, const std::string& name) {
   return {};
 }
 
-/// Does nothing: its presence makes the walk go stepper by stepper.
-class IdleStepper : public FrameStepper {
- public:
-  using FrameStepper::FrameStepper;
-  gcframe_ret_t getCallerFrame(const Frame&, Frame&) override { return gcf_not_me; }
-  unsigned getPriority() const override { return 1; }
-  const char* getName() const override { return "IdleStepper"; }
-};
-
 class StackwalkerDotnet : public testing::Test {
  protected:
   void SetUp() override {
@@ -75,21 +66,6 @@ TEST_F(StackwalkerDotnet, ManagedFramesHaveNames) {
   EXPECT_EQ(symtab, nullptr);
   EXPECT_FALSE(stack[inner].getLibOffset(library, offset, symtab)) << "the JIT's code is in no library";
   EXPECT_EQ(getLastError(), err_nofile);
-}
-
-TEST_F(StackwalkerDotnet, StepByStepIsTheSame) {
-  const std::vector<Frame> whole = stack_with(*walker_, "scen_call_string");
-  ASSERT_FALSE(whole.empty());
-  IdleStepper idle(walker_.get());
-  ASSERT_TRUE(walker_->addStepper(&idle));
-  std::vector<Frame> stepped;
-  EXPECT_TRUE(walker_->walkStack(stepped, whole[0].getThread())) << getLastErrorMsg();
-  ASSERT_EQ(stepped.size(), whole.size());
-  for (std::size_t i = 0; i < whole.size(); i++) {
-    EXPECT_EQ(stepped[i].getRA(), whole[i].getRA()) << i;
-    EXPECT_EQ(stepped[i].getSP(), whole[i].getSP()) << i;
-  }
-  walker_.reset();  // before the stepper
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 #include "stackwalker/engine.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "arch/call_site.h"
 
 namespace mixstack::stackwalker {
 namespace {
 
+constexpr Address kFrameRecord = 16;  // the caller's frame pointer and the return address
 constexpr auto kStopTimeout = std::chrono::milliseconds(1000);
 
 Location in_register(unsigned reg) { return {Location::Kind::in_register, 0, reg}; }
@@ -20,6 +23,20 @@ void locate_innermost(Place& place) {
 }
 
 }  // namespace
+
+Address frame_pointer_of(const Place& place) {
+  const Address fp = place.registers.value_or_zero(arch_registers(place.registers.arch()).fp);
+  const Address sp = place.frame.sp, cfa = place.frame.cfa;
+  const bool is_its_own = fp >= sp && fp < cfa;
+  const bool is_told = place.frame.found_by == StepperId::initial || place.frame.found_by == StepperId::user;
+  if (is_its_own || is_told || cfa <= sp) return fp;
+  return std::max(cfa - kFrameRecord, sp);
+}
+
+const Registers* registers_of(const Trace& trace, const Frame& frame) {
+  const bool kept = frame.registers != 0 && frame.registers <= trace.registers.size();
+  return kept ? &trace.registers[frame.registers - 1] : nullptr;
+}
 
 Result<std::shared_ptr<Engine>> Engine::open(std::unique_ptr<Target> target) {
   auto session = session::ProcessSession::open(std::move(target));
@@ -51,6 +68,7 @@ Result<bool> Engine::refresh(const std::vector<Region>& regions) {
 }
 
 Result<bool> Engine::refresh() {
+  if (is_walking_) return false;
   auto regions = target().regions();
   if (!regions) return fail(regions.error());
   return refresh(*regions);
@@ -64,6 +82,7 @@ Result<void> Engine::begin(Capture capture, std::vector<Region> regions) {
 }
 
 Result<void> Engine::capture(ThreadId tid) {
+  if (is_walking_) return fail(ErrorCode::invalid_argument);
   // The walk borrows what the session knows of its runtimes, which belongs to one capture.
   walk_.reset();
   capture_id_ = 0;
@@ -103,26 +122,35 @@ ThreadId Engine::captured_thread() const {
   return captured != nullptr ? captured->tid : 0;
 }
 
-WalkedStack Engine::walk() {
+void Engine::target_stands(bool still) {
+  if (walk_) walk_->walk.stands_still(still);
+}
+
+Place Engine::place_of(const Frame& frame, const Registers& registers, const Place* callee) {
+  Place place{registers, frame, {}, {}, {}};
+  place.frame.registers = place.frame.evidence = 0;
+  if (callee == nullptr) {
+    locate_innermost(place);
+  } else {
+    locate(*callee, place);
+  }
+  return place;
+}
+
+WalkedStack Engine::walk(walk::Advisor* advisor) {
   WalkedStack stack;
   const ThreadCapture* captured = thread();
   if (captured == nullptr) return stack;
-  Trace trace = std::move(walk_->walk.walk(*captured).trace);
+  const bool is_nested = std::exchange(is_walking_, true);
+  Trace trace = std::move(walk_->walk.walk(*captured, kMaxFrames, advisor).trace);
+  is_walking_ = is_nested;
   stack.stop = trace.stop;
   stack.error = trace.stop_error;
   stack.places.reserve(trace.frames.size());
   for (const Frame& frame : trace.frames) {
-    Place place;
-    place.frame = frame;
-    if (frame.registers != 0 && frame.registers <= trace.registers.size())
-      place.registers = trace.registers[frame.registers - 1];
-    place.frame.registers = place.frame.evidence = 0;
-    if (stack.places.empty()) {
-      locate_innermost(place);
-    } else {
-      locate(stack.places.back(), place);
-    }
-    stack.places.push_back(std::move(place));
+    const Registers* registers = registers_of(trace, frame);
+    const Place* callee = stack.places.empty() ? nullptr : &stack.places.back();
+    stack.places.push_back(place_of(frame, registers != nullptr ? *registers : Registers(), callee));
   }
   return stack;
 }
@@ -156,11 +184,22 @@ Place Engine::place_at(const Registers& registers, bool interrupted) {
   return place;
 }
 
-Engine::Step Engine::step(const Place& from) {
+Place Engine::place_at(const Registers& registers, bool interrupted, Address fp) {
+  Place place = place_at(registers, interrupted);
+  place.registers.forget(arch_registers(registers.arch()).fp);
+  const Step without = step(place);
+  const bool is_base = without.status == StepStatus::caller && without.caller.frame.sp - kFrameRecord == fp;
+  if (!is_base) place.registers.set_fp(fp);
+  return place;
+}
+
+Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {
   const ThreadCapture* captured = thread();
   if (captured == nullptr) return {StepStatus::failed, {ErrorCode::no_such_thread, 0, 0}, {}};
   Cursor cursor{from.registers, from.frame};
-  const StepOutcome outcome = walk_->walk.walker().step(cursor, walk_->walk.input_for(*captured));
+  const bool is_nested = std::exchange(is_walking_, true);
+  const StepOutcome outcome = walk_->walk.walker().step(cursor, walk_->walk.input_for(*captured), advisor);
+  is_walking_ = is_nested;
   Step step{outcome.status, outcome.error, {}};
   if (outcome.status == StepStatus::caller) {
     step.caller.registers = cursor.registers;

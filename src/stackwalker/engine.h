@@ -25,11 +25,20 @@ struct Place {
   Location ra, sp, fp;
 };
 
+/// What the manual calls a frame's FP: the frame pointer register where it points into the frame, as it does at the
+/// top; else the beginning of the frame, where a frame record is or would be. 0 where neither is known.
+[[nodiscard]] Address frame_pointer_of(const Place& place);
+
 struct WalkedStack {
   std::vector<Place> places;  ///< innermost first
   StopReason stop = StopReason::not_captured;
   Error error;
 };
+
+inline constexpr std::uint32_t kMaxFrames = 65536;
+
+/// What a trace keeps of a frame's registers, or null.
+[[nodiscard]] const Registers* registers_of(const Trace& trace, const Frame& frame);
 
 /// The ways to find a caller that have a stepper of their own in the StackwalkerAPI.
 enum class Method : std::uint8_t { unwind_info, signal, frame_pointer, prologue, scan };
@@ -43,7 +52,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Target& target() { return session_->target(); }
   [[nodiscard]] const object::ModuleMap& modules() { return session_->parts().modules; }
   [[nodiscard]] symbolize::SymbolTables& tables() { return *session_->parts().tables; }
-  /// Reads the modules again if the mappings of files have changed; true if so. Ends the capture then.
+  /// Reads the modules again if the mappings of files have changed; true if so. Ends the capture then. Does nothing
+  /// during a walk.
   [[nodiscard]] Result<bool> refresh();
 
   /// Replaces the capture. Errors: those of the target; the thread's own, if it could not be captured.
@@ -52,12 +62,21 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] std::uint64_t capture_id() const { return capture_id_; }
   [[nodiscard]] ThreadId captured_thread() const;
 
+  /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
+  void target_stands(bool still);
+  /// A walk is under way: the capture stays, whatever an advisor asks for.
+  [[nodiscard]] bool is_walking() const { return is_walking_; }
+
   /// The whole captured thread by the whole engine: both witnesses of each transition between native and managed code.
-  [[nodiscard]] WalkedStack walk();
+  [[nodiscard]] WalkedStack walk(walk::Advisor* advisor = nullptr);
+  /// A walked frame with its places; without `callee` it is the innermost.
+  [[nodiscard]] Place place_of(const Frame& frame, const Registers& registers, const Place* callee);
   /// The innermost frame of the captured thread.
   [[nodiscard]] std::optional<Place> initial();
   /// A frame that was not walked to. `interrupted`: it did not call.
   [[nodiscard]] Place place_at(const Registers& registers, bool interrupted);
+  /// The same with an FP, which is the register's value unless it is the beginning of a frame that keeps none.
+  [[nodiscard]] Place place_at(const Registers& registers, bool interrupted, Address fp);
 
   struct Step {
     StepStatus status = StepStatus::failed;
@@ -65,7 +84,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     Place caller;
   };
   /// By the chain of steppers, as `Walker::step`.
-  [[nodiscard]] Step step(const Place& from);
+  [[nodiscard]] Step step(const Place& from, walk::Advisor* advisor = nullptr);
   /// By one mechanism alone. Not mine: it does not apply.
   [[nodiscard]] Step step_by(Method method, const Place& from);
   /// No caller: the unwind information says so, or it is a program's or thread's first function.
@@ -105,6 +124,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<Walker::Implementation> walk_;  ///< over the capture
   std::uint64_t capture_id_ = 0;
   std::uint64_t last_id_ = 0;
+  bool is_walking_ = false;
 };
 
 }  // namespace mixstack::stackwalker

@@ -68,14 +68,16 @@ bool Frame::lookUp(std::string& name, void*& value) const {
   if (lookup == nullptr) return failed(err_nosymlookup, nullptr);
   std::string found;
   void* object = nullptr;
+  auto& looked_up = WalkerAccess::parts(*walker).looked_up;
+  looked_up = {ra_, FrameAccess::lookup_address(*this)};
+  bool is_known = false;
   try {
-    if (!lookup->lookupAtAddr(FrameAccess::lookup_address(*this), found, object)) {
-      if (getLastError() == 0) setLastError(err_nosymbol);
-      return false;
-    }
+    is_known = lookup->lookupAtAddr(ra_, found, object);
   } catch (...) {
-    return failed(err_internal, "the SymbolLookup threw an exception");
+    setLastError(err_internal, "the SymbolLookup threw an exception");
   }
+  looked_up.reset();
+  if (!is_known) return getLastError() != 0 ? false : failed(err_nosymbol, nullptr);
   name = std::move(found);
   value = object;
   return true;
@@ -111,23 +113,36 @@ void FrameAccess::adopt(Frame& frame, Walker* walker) {
   if (walker != nullptr) frame.walker_life_ = WalkerAccess::parts(*walker).life;
 }
 
-Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
-                        FrameStepper* stepper) {
+Frame FrameAccess::make(Walker* walker, const std::shared_ptr<const FoundFrames>& found, std::size_t index) {
   Frame frame(walker);
+  const FrameOrigin& origin = found->frames[index];
+  const Place& place = origin.place;
   const mixstack::Arch arch = place.registers.arch();
   frame.setRA(place.frame.pc.raw());
   frame.setSP(place.frame.sp);
-  frame.setFP(place.registers.value_or_zero(mixstack::arch_registers(arch).fp));
+  frame.setFP(frame_pointer_of(place));
   frame.ra_location_ = public_location(arch, place.ra);
   frame.sp_location_ = public_location(arch, place.sp);
   frame.fp_location_ = public_location(arch, place.fp);
   if (place.frame.pc.is_exact()) frame.flags_ |= Frame::kExact;
   if (place.frame.is_interrupted && place.frame.found_by != mixstack::StepperId::initial)
     frame.flags_ |= Frame::kNonCall;
-  frame.thread_ = tid;
-  frame.stepper_ = stepper;
-  frame.origin_ = std::make_shared<const FrameOrigin>(FrameOrigin{engine, engine->capture_id(), place});
+  if (found->is_walk && index == 0) frame.flags_ |= Frame::kTop;
+  if (found->is_walk && index + 1 == found->frames.size() && found->error == err_stackbottom)
+    frame.flags_ |= Frame::kBottom;
+  frame.thread_ = origin.thread;
+  frame.stepper_ = origin.stepper;
+  frame.origin_ = {found, &origin};
   return frame;
+}
+
+Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
+                        FrameStepper* stepper) {
+  auto found = std::make_shared<FoundFrames>();
+  found->engine = engine;
+  found->capture_id = engine->capture_id();
+  found->frames.push_back({place, stepper, tid, found.get()});
+  return make(walker, std::move(found), 0);
 }
 
 Address FrameAccess::lookup_address(const Frame& frame) {
@@ -138,9 +153,7 @@ Address FrameAccess::lookup_address(const Frame& frame) {
 bool FrameAccess::is_as_found(const Frame& frame) {
   if (!frame.origin_) return false;
   const Place& place = frame.origin_->place;
-  const unsigned fp = mixstack::arch_registers(place.registers.arch()).fp;
-  return frame.ra_ == place.frame.pc.raw() && frame.sp_ == place.frame.sp &&
-         frame.fp_ == place.registers.value_or_zero(fp);
+  return frame.ra_ == place.frame.pc.raw() && frame.sp_ == place.frame.sp && frame.fp_ == frame_pointer_of(place);
 }
 
 std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame) {
@@ -154,21 +167,23 @@ std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame) {
   }
   auto engine = WalkerAccess::engine(&walker);
   if (!engine) return std::nullopt;
-  const bool is_own = frame.origin_ && frame.origin_->engine.lock() == engine;
+  const FoundFrames* found = frame.origin_ ? frame.origin_->found : nullptr;
+  const bool is_own = found != nullptr && found->engine.lock() == engine;
   const std::uint64_t held = engine->capture_id();
   const Walker::Parts& parts = WalkerAccess::parts(walker);
   const THR_ID tid = frame.thread_;
   const bool is_of_thread = tid == NULL_THR_ID || tid == static_cast<THR_ID>(engine->captured_thread());
   const bool is_of_walk = parts.depth != 0 && parts.scope_capture == held && is_of_thread;
-  const bool is_held = held != 0 && ((is_own && frame.origin_->capture_id == held) || is_of_walk);
+  const bool is_held = held != 0 && ((is_own && found->capture_id == held) || is_of_walk);
   if (!is_held) engine = WalkerAccess::capture(walker, frame.thread_);
   if (!engine) return std::nullopt;
   if (is_own && is_as_found(frame)) return frame.origin_->place;
   mixstack::Registers registers(engine->target().info().arch);
   registers.set_pc(frame.ra_);
   registers.set_sp(frame.sp_);
-  if ((frame.flags_ & Frame::kHasFP) != 0) registers.set_fp(frame.fp_);
-  return engine->place_at(registers, (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0);
+  const bool is_exact = (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0;
+  if ((frame.flags_ & Frame::kHasFP) == 0) return engine->place_at(registers, is_exact);
+  return engine->place_at(registers, is_exact, frame.fp_);
 }
 
 }  // namespace Dyninst::Stackwalker

@@ -135,7 +135,7 @@ class FixedLookup : public SymbolLookup {
     if (throws) throw 1;
     out_name = "code at " + std::to_string(addr);
     out_value = this;
-    return addr != 0x41;
+    return addr != 0x42;
   }
   bool throws = false;
 };
@@ -149,7 +149,7 @@ TEST(StackwalkerFrame, AsksAUsersSymbolLookup) {
   ASSERT_TRUE(walker->walkStack(stack));
   std::string name;
   ASSERT_TRUE(stack[1].getName(name));
-  EXPECT_EQ(name, "code at " + std::to_string(stack[1].getRA() - 1)) << "inside the call";
+  EXPECT_EQ(name, "code at " + std::to_string(stack[1].getRA())) << "the RA, as the manual says";
   void* object = nullptr;
   ASSERT_TRUE(stack[1].getObject(object));
   EXPECT_EQ(object, lookup);

@@ -1,16 +1,18 @@
-// Libraries that came and went between two captures, told to whoever the manual says is told.
+// Libraries that came and went, told to whoever the manual says is told.
 #pragma once
-
-#include <set>
 
 #include "stackwalker/engine.h"
 #include "stackwalker/procstate.h"
 
 namespace Dyninst::Stackwalker {
 
-/// ELF and PE images with their load addresses.
-[[nodiscard]] std::set<LibAddrPair> loaded_libraries(mixstack::stackwalker::Engine& engine);
-/// LibraryState::notifyOfUpdate, and newLibraryNotification of the group and so of its steppers.
-void tell_changes(Walker& walker, const std::set<LibAddrPair>& before, const std::set<LibAddrPair>& now);
+/// From now on only changes of what is loaded now are told.
+void know_libraries(Walker& walker, mixstack::stackwalker::Engine& engine);
+/// LibraryState::notifyOfUpdate, and newLibraryNotification of the group and so of its steppers, for what came and went
+/// since the last time.
+void tell_changes(Walker& walker, mixstack::stackwalker::Engine& engine);
+/// The same for one library, if it is news: with the debugger's event, before any walk. Touches nothing that a walk in
+/// another thread uses.
+void tell_change(Walker& walker, const LibAddrPair& library, lib_change_t change);
 
 }  // namespace Dyninst::Stackwalker

@@ -78,9 +78,14 @@ MappedLibraries::~MappedLibraries() = default;
 bool MappedLibraries::getLibraryAtAddr(Address addr, LibAddrPair& lib) {
   const auto engine = WalkerAccess::engine(procstate);
   if (!engine) return false;
-  const mixstack::ModuleIndex index = engine->modules().find(addr);
-  if (index == mixstack::kNoModule || !is_library(engine->modules().modules()[index]))
-    return failed(err_nofile, "no library at this address");
+  const auto find = [&] {
+    const mixstack::ModuleIndex at = engine->modules().find(addr);
+    return at != mixstack::kNoModule && is_library(engine->modules().modules()[at]) ? at : mixstack::kNoModule;
+  };
+  mixstack::ModuleIndex index = find();
+  // It may have been loaded since.
+  if (index == mixstack::kNoModule && engine->refresh()) index = find();
+  if (index == mixstack::kNoModule) return failed(err_nofile, "no library at this address");
   lib = pair_of(engine->modules().modules()[index]);
   return true;
 }
@@ -122,29 +127,68 @@ bool MappedLibraries::getAOut(LibAddrPair& ao) {
   return true;
 }
 
-std::set<LibAddrPair> loaded_libraries(Engine& engine) {
-  std::set<LibAddrPair> all;
+namespace {
+
+using Libraries = std::map<Address, std::string>;
+
+Libraries loaded_libraries(Engine& engine) {
+  Libraries all;
   for (const auto& module : engine.modules().modules())
-    if (is_library(module)) all.insert(pair_of(module));
+    if (is_library(module)) all.emplace(module.load_bias, module.path);
   return all;
 }
 
-void tell_changes(Walker& walker, const std::set<LibAddrPair>& before, const std::set<LibAddrPair>& now) {
-  if (before == now) return;
-  const auto tell = [&](LibAddrPair library, lib_change_t change) {
-    trace_line("[stackwalker] %s %s\n", change == library_load ? "loaded" : "unloaded", library.first.c_str());
-    if (StepperGroup* group = walker.getStepperGroup()) group->newLibraryNotification(&library, change);
-  };
+void tell(Walker& walker, const std::vector<std::pair<LibAddrPair, lib_change_t>>& changes) {
+  if (changes.empty()) return;
   try {
     LibraryState* tracker = walker.getProcessState()->getLibraryTracker();
+    // The default one looks for itself.
     if (tracker != nullptr && dynamic_cast<MappedLibraries*>(tracker) == nullptr) tracker->notifyOfUpdate();
-    for (const LibAddrPair& library : before)
-      if (!now.contains(library)) tell(library, library_unload);
-    for (const LibAddrPair& library : now)
-      if (!before.contains(library)) tell(library, library_load);
+    for (auto [library, change] : changes) {
+      trace_line("[stackwalker] %s %s\n", change == library_load ? "loaded" : "unloaded", library.first.c_str());
+      if (StepperGroup* group = walker.getStepperGroup()) group->newLibraryNotification(&library, change);
+    }
   } catch (...) {
     trace_line("[stackwalker] a library notification threw an exception\n");
   }
+}
+
+}  // namespace
+
+void know_libraries(Walker& walker, Engine& engine) {
+  Walker::Parts& parts = WalkerAccess::parts(walker);
+  const std::lock_guard lock(parts.libraries_mutex);
+  parts.libraries = loaded_libraries(engine);
+}
+
+void tell_changes(Walker& walker, Engine& engine) {
+  Libraries now = loaded_libraries(engine);
+  std::vector<std::pair<LibAddrPair, lib_change_t>> changes;
+  {
+    Walker::Parts& parts = WalkerAccess::parts(walker);
+    const std::lock_guard lock(parts.libraries_mutex);
+    const auto missing = [](const Libraries& in, Address base) { return !in.contains(base); };
+    for (const auto& [base, path] : parts.libraries)
+      if (missing(now, base)) changes.push_back({{path, base}, library_unload});
+    for (const auto& [base, path] : now)
+      if (missing(parts.libraries, base)) changes.push_back({{path, base}, library_load});
+    parts.libraries = std::move(now);
+  }
+  tell(walker, changes);
+}
+
+void tell_change(Walker& walker, const LibAddrPair& library, lib_change_t change) {
+  std::string path = library.first;
+  {
+    Walker::Parts& parts = WalkerAccess::parts(walker);
+    const std::lock_guard lock(parts.libraries_mutex);
+    const auto known = parts.libraries.find(library.second);
+    if ((known != parts.libraries.end()) == (change == library_load)) return;
+    if (change == library_load) parts.libraries.emplace(library.second, path);
+    if (change == library_unload) path = known->second;
+    if (change == library_unload) parts.libraries.erase(known);
+  }
+  tell(walker, {{{path, library.second}, change}});
 }
 
 }  // namespace Dyninst::Stackwalker

@@ -36,7 +36,7 @@ int failed_with(int code, err_t error, const char* text) {
 
 mixstack::Registers registers_of(const Frame& frame, const Engine& engine, mixstack::Arch arch) {
   const auto origin = FrameAccess::origin(frame);
-  if (origin && FrameAccess::is_as_found(frame) && origin->engine.lock().get() == &engine)
+  if (origin && FrameAccess::is_as_found(frame) && origin->found->engine.lock().get() == &engine)
     return origin->place.registers;
   mixstack::Registers registers(arch);
   registers.set_pc(frame.getRA());

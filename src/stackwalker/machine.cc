@@ -1,4 +1,5 @@
 // Registers, architectures and locations in the API's terms.
+#include <limits>
 #include <sstream>
 
 #include "stackwalker/access.h"
@@ -87,6 +88,19 @@ location_t public_location(mixstack::Arch arch, const mixstack::stackwalker::Loc
     result.location = result.val.reg.isValid() ? loc_register : loc_unknown;
   }
   return result;
+}
+
+mixstack::stackwalker::Location engine_location(mixstack::Arch arch, const location_t& location) {
+  using Kind = mixstack::stackwalker::Location::Kind;
+  if (location.location == loc_address) return {Kind::memory, location.val.addr, 0};
+  const auto number = engine_register(arch, location.val.reg);
+  if (location.location == loc_register && number) return {Kind::in_register, 0, *number};
+  return {};
+}
+
+std::optional<mixstack::ThreadId> engine_thread(THR_ID thread) {
+  if (thread < 0 || thread > std::numeric_limits<mixstack::ThreadId>::max()) return std::nullopt;
+  return static_cast<mixstack::ThreadId>(thread);
 }
 
 std::string location_t::format() const {

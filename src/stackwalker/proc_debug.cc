@@ -50,7 +50,8 @@ bool check(const mixstack::Result<void>& result, const char* doing) {
   return false;
 }
 
-mixstack::ThreadId tid_of(THR_ID thread) { return static_cast<mixstack::ThreadId>(thread); }
+/// 0, which no thread has, for what is no thread's number.
+mixstack::ThreadId tid_of(THR_ID thread) { return engine_thread(thread).value_or(0); }
 
 }  // namespace
 

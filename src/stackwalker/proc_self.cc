@@ -23,6 +23,9 @@ __attribute__((noinline)) bool ProcSelf::getRegValue(MachRegister reg, THR_ID th
   const auto boundary = reinterpret_cast<Address>(__builtin_dwarf_cfa());
   if (thread != NULL_THR_ID && thread != own_tid())
     return failed(err_unsupported, "a first party walk is of the calling thread");
+  // A walk under way keeps its capture.
+  if (const auto open = WalkerAccess::open_engine(*this); open && open->is_walking())
+    WalkerAccess::forget_engine(*this);
   const auto engine = WalkerAccess::engine(this);
   if (!engine) return false;
   const auto number = engine_register(engine->target().info().arch, reg);

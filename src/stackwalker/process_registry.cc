@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "stackwalker/error_map.h"
+#include "stackwalker/library_changes.h"
 
 namespace Dyninst::Stackwalker {
 
@@ -30,6 +31,22 @@ ProcessState* ProcessRegistry::find(PID pid) {
   return at == states_.rend() ? nullptr : at->state;
 }
 
+/// Libraries' comings and goings reach the steppers with their event, in the thread that handles it.
+void ProcessRegistry::tell_walkers(const mixstack::target::DebugEvent& event) {
+  using Kind = mixstack::target::DebugEventKind;
+  if (event.kind != Kind::library_loaded && event.kind != Kind::library_unloaded) return;
+  std::vector<Walker*> walkers;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Entry& e : states_)
+      if (e.pid == static_cast<PID>(event.pid) && e.state->getWalker() != nullptr)
+        walkers.push_back(e.state->getWalker());
+  }
+  const LibAddrPair library(event.library.path, event.library.load_bias);
+  for (Walker* walker : walkers)
+    tell_change(*walker, library, event.kind == Kind::library_loaded ? library_load : library_unload);
+}
+
 mixstack::target::DebugSession* ProcessRegistry::debugger() {
   const std::lock_guard lock(mutex_);
   if (debugger_ && owner_ == ::getpid()) return debugger_.get();
@@ -42,6 +59,7 @@ mixstack::target::DebugSession* ProcessRegistry::debugger() {
   }
   debugger_ = std::move(*opened);
   owner_ = ::getpid();
+  (void)debugger_->add_handler([this](const mixstack::target::DebugEvent& event) { tell_walkers(event); });
   return debugger_.get();
 }
 

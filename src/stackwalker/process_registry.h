@@ -29,6 +29,7 @@ class ProcessRegistry {
     PID pid = 0;
     ProcessState* state = nullptr;
   };
+  void tell_walkers(const mixstack::target::DebugEvent& event);
   std::mutex mutex_;
   std::vector<Entry> states_;
   std::unique_ptr<mixstack::target::DebugSession> debugger_;

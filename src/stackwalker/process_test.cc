@@ -1,9 +1,11 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include <cstring>
 
 #include "stackwalker/frame.h"
+#include "stackwalker/framestepper.h"
 #include "stackwalker/procstate.h"
 #include "stackwalker/swk_errors.h"
 #include "stackwalker/test_stacks.h"
@@ -137,7 +139,10 @@ TEST(StackwalkerProcDebug, NotifiesOfEvents) {
   EXPECT_EQ(::poll(&ready, 1, 0), 0);
   ::kill(child->pid(), SIGKILL);
   ASSERT_EQ(::poll(&ready, 1, 10000), 1);
-  EXPECT_TRUE(ProcDebug::handleDebugEvent(true));
+  // "StackwalkerAPI will write a single byte to this file descriptor"; who reads it loses no event.
+  char byte = 0;
+  EXPECT_EQ(::read(fd, &byte, 1), 1);
+  EXPECT_TRUE(ProcDebug::handleDebugEvent());
   EXPECT_TRUE(eventually([&] { return debugger->isTerminated(); }));
   while (ProcDebug::handleDebugEvent()) {
   }
@@ -150,6 +155,74 @@ TEST(StackwalkerProcDebug, NotifiesOfEvents) {
   EXPECT_EQ(getLastError(), err_procexit);
   EXPECT_FALSE(debugger->pause());
   EXPECT_FALSE(debugger->detach());
+}
+
+/// Waits for its order and loads a library.
+void load_library(mixstack::target::test::Shared& shared) {
+  shared.ready = 1;
+  while (shared.go == 0) mixstack::target::test::nap(std::chrono::milliseconds(1));
+  if (void* library = ::dlopen("libthread_db.so.1", RTLD_LAZY))
+    shared.values[0] = reinterpret_cast<long>(::dlsym(library, "td_init"));
+  // Nothing tells a debugger that plants no trap; it looks when a thread stops.
+  ::signal(SIGUSR1, [](int) {});
+  ::raise(SIGUSR1);
+  shared.ready = 2;
+  for (;;) ::pause();
+}
+
+class ListeningStepper : public FrameStepper {
+ public:
+  using FrameStepper::FrameStepper;
+  gcframe_ret_t getCallerFrame(const Frame&, Frame&) override { return gcf_not_me; }
+  unsigned getPriority() const override { return 0x3000; }
+  const char* getName() const override { return "ListeningStepper"; }
+  void newLibraryNotification(LibAddrPair* library, lib_change_t change) override {
+    if (change == library_load) loaded.push_back(*library);
+  }
+  std::vector<LibAddrPair> loaded;
+};
+
+/// The steppers learn of a library when its event is handled, before any walk, and not again at the next one.
+TEST(StackwalkerProcDebug, TellsOfLibrariesWithTheirEvent) {
+  const TestProcess child(load_library);
+  const Owned walker(Walker::newWalker(child.pid()));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  ListeningStepper listener(walker.get());
+  ASSERT_TRUE(walker->addStepper(&listener));
+  while (ProcDebug::handleDebugEvent()) {
+  }
+  EXPECT_TRUE(listener.loaded.empty()) << "what was there before is no news";
+  child.shared().go = 1;
+  EXPECT_TRUE(eventually([&] {
+    (void)ProcDebug::handleDebugEvent();
+    return !listener.loaded.empty();
+  }));
+  ASSERT_EQ(listener.loaded.size(), 1U);
+  EXPECT_NE(listener.loaded[0].first.find("libthread_db"), std::string::npos);
+  LibAddrPair at;
+  ASSERT_TRUE(eventually([&] { return child.shared().ready == 2; }));
+  ASSERT_TRUE(walker->getProcessState()->getLibraryTracker()->getLibraryAtAddr(
+      static_cast<Address>(child.shared().values[0]), at));
+  EXPECT_EQ(at.second, listener.loaded[0].second);
+  std::vector<Frame> stack;
+  EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+  EXPECT_EQ(listener.loaded.size(), 1U);
+}
+
+TEST(StackwalkerLibraries, ALibraryThatCameAfterTheLastWalk) {
+  const TestProcess child(load_library);
+  const Owned walker(Walker::newWalker(child.pid()));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  std::vector<Frame> stack;
+  ASSERT_TRUE(walker->walkStack(stack));
+  child.shared().go = 1;
+  ASSERT_TRUE(eventually([&] { return child.shared().ready == 2; }));
+  ASSERT_NE(child.shared().values[0], 0);
+  LibAddrPair at;
+  ASSERT_TRUE(walker->getProcessState()->getLibraryTracker()->getLibraryAtAddr(
+      static_cast<Address>(child.shared().values[0]), at))
+      << getLastErrorMsg();
+  EXPECT_NE(at.first.find("libthread_db"), std::string::npos);
 }
 
 /// Another program in the same process: the Walker follows, old frames only lose their names.

@@ -7,7 +7,10 @@
 
 namespace Dyninst::Stackwalker {
 
-/// Replaces `name` where a user's reader knows the frame. Does nothing while the default factory is set.
-void ask_users_reader(mixstack::stackwalker::Engine& engine, const mixstack::Frame& frame, std::string& name);
+/// The factory that a user has set, or null.
+[[nodiscard]] SymbolReaderFactory* users_symbol_reader();
+/// Replaces `name` where a user's reader knows the frame. Does nothing without a factory.
+void ask_users_reader(SymbolReaderFactory* factory, mixstack::stackwalker::Engine& engine, const mixstack::Frame& frame,
+                      std::string& name);
 
 }  // namespace Dyninst::Stackwalker

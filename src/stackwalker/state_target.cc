@@ -103,7 +103,7 @@ Result<std::vector<ThreadId>> StateTarget::threads() const {
   std::vector<ThreadId> list;
   for (const Dyninst::THR_ID id : ids) {
     if (list.size() == kMaxThreads) break;
-    list.push_back(static_cast<ThreadId>(id));
+    if (const auto tid = api::engine_thread(id)) list.push_back(*tid);
   }
   return list;
 }

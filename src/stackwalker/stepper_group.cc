@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "stackwalker/access.h"
 #include "stackwalker/error_map.h"
@@ -19,9 +20,9 @@ bool StepperGroup::addStepper(FrameStepper* stepper) {
 
 void StepperGroup::registerStepper(FrameStepper* stepper) {
   if (stepper == nullptr) return;
-  steppers.insert(stepper);
   WalkerAccess::adopt(*stepper, walker);
   stepper->registerStepperGroup(this);
+  steppers.insert(stepper);
 }
 
 void StepperGroup::newLibraryNotification(LibAddrPair* libaddr, lib_change_t change) {
@@ -36,10 +37,11 @@ struct AddrRangeGroup::Ranges {
     unsigned priority = 0;
     std::size_t number = 0;  ///< of its addition
   };
-  std::vector<Range> list;  ///< as they are asked
+  std::vector<Range> list;                    ///< as they are asked
+  const FrameStepper* registering = nullptr;  ///< whom registerStepper is telling
 
-  [[nodiscard]] bool holds(const FrameStepper* stepper) const {
-    return std::any_of(list.begin(), list.end(), [&](const Range& r) { return r.stepper == stepper; });
+  [[nodiscard]] auto count(const FrameStepper* stepper) const {
+    return std::count_if(list.begin(), list.end(), [&](const Range& r) { return r.stepper == stepper; });
   }
 };
 
@@ -48,19 +50,23 @@ AddrRangeGroup::~AddrRangeGroup() = default;
 
 bool AddrRangeGroup::addStepper(FrameStepper* stepper, Address start, Address end) {
   if (stepper == nullptr || start >= end) return failed(err_badparam, "addStepper: no stepper, or an empty range");
-  steppers.insert(stepper);
+  const bool is_new = steppers.insert(stepper).second && ranges_->registering != stepper;
   WalkerAccess::adopt(*stepper, walker);
   ranges_->list.push_back({start, end, stepper, stepper->getPriority(), ranges_->list.size()});
   std::sort(ranges_->list.begin(), ranges_->list.end(), [](const Ranges::Range& a, const Ranges::Range& b) {
     return std::tie(a.priority, a.number) < std::tie(b.priority, b.number);
   });
+  if (is_new) stepper->registerStepperGroup(this);
   return true;
 }
 
 void AddrRangeGroup::registerStepper(FrameStepper* stepper) {
   if (stepper == nullptr) return;
+  const auto before = ranges_->count(stepper);
+  const FrameStepper* outer = std::exchange(ranges_->registering, stepper);
   StepperGroup::registerStepper(stepper);
-  if (!ranges_->holds(stepper)) (void)addStepper(stepper, 0, ~Address{0});
+  ranges_->registering = outer;
+  if (ranges_->count(stepper) == before) (void)addStepper(stepper, 0, ~Address{0});
 }
 
 bool AddrRangeGroup::findStepperForAddr(Address addr, FrameStepper*& out, const FrameStepper* last_tried) {

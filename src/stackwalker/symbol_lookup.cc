@@ -16,10 +16,13 @@ SymDefaultLookup::~SymDefaultLookup() = default;
 bool SymDefaultLookup::lookupAtAddr(Address addr, std::string& out_name, void*& out_value) {
   const auto engine = WalkerAccess::engine(walker);
   if (!engine) return false;
-  const mixstack::Frame frame = engine->classify(addr);
+  // A frame's RA lies behind its call, which may be the last thing in its function.
+  const Walker::Parts& parts = WalkerAccess::parts(*walker);
+  const bool is_of_frame = parts.looked_up && parts.looked_up->first == addr;
+  const mixstack::Frame frame = engine->classify(is_of_frame ? parts.looked_up->second : addr);
   const mixstack::SymbolInfo info = engine->name(frame);
   std::string name = info.name;
-  if (frame.kind != mixstack::FrameKind::managed) ask_users_reader(*engine, frame, name);
+  if (frame.kind != mixstack::FrameKind::managed) ask_users_reader(parts.symbol_reader, *engine, frame, name);
   if (name.empty()) return failed(err_nosymbol, nullptr);
   out_name = std::move(name);
   const auto store = WalkerAccess::symtabs(walker);

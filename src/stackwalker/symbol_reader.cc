@@ -122,8 +122,9 @@ void Walker::setSymbolReader(SymbolReaderFactory* factory) {
   users_factory() = factory == &default_factory() ? nullptr : factory;
 }
 
-void ask_users_reader(Engine& engine, const mixstack::Frame& frame, std::string& name) {
-  SymbolReaderFactory* factory = users_factory();
+SymbolReaderFactory* users_symbol_reader() { return users_factory(); }
+
+void ask_users_reader(SymbolReaderFactory* factory, Engine& engine, const mixstack::Frame& frame, std::string& name) {
   const auto modules = engine.modules().modules();
   if (factory == nullptr || frame.module == mixstack::kNoModule || frame.module >= modules.size()) return;
   try {

@@ -94,6 +94,7 @@ class OneNameFactory : public SymbolReaderFactory {
 TEST(StackwalkerSymbolReader, AUsersFactoryNamesFrames) {
   OneNameFactory factory;
   SymbolReaderFactory* before = Walker::getSymbolReader();
+  const Owned older(Walker::newWalker());
   Walker::setSymbolReader(&factory);
   EXPECT_EQ(Walker::getSymbolReader(), &factory);
   const Owned walker(Walker::newWalker());
@@ -103,6 +104,14 @@ TEST(StackwalkerSymbolReader, AUsersFactoryNamesFrames) {
   ASSERT_TRUE(stack[0].getName(name));
   EXPECT_EQ(name, "users name");
   EXPECT_EQ(factory.opened, 0) << "closed again";
+  // It is used "when creating Walker objects": those that were there keep theirs, and new ones are not asked again.
+  std::vector<Frame> old_stack;
+  ASSERT_TRUE(older->walkStack(old_stack));
+  ASSERT_TRUE(old_stack[0].getName(name));
+  EXPECT_NE(name, "users name");
+  Walker::setSymbolReader(nullptr);
+  ASSERT_TRUE(stack[0].getName(name));
+  EXPECT_EQ(name, "users name");
   factory.throws = true;
   ASSERT_TRUE(stack[0].getName(name));
   EXPECT_NE(name, "users name");

@@ -1,4 +1,5 @@
-// The documented loop: the group names steppers until one knows the frame.
+// The documented loop, for groups with none of our default steppers: the group names steppers until one knows the
+// frame.
 #include <algorithm>
 
 #include "stackwalker/error_map.h"
@@ -7,17 +8,7 @@
 namespace Dyninst::Stackwalker {
 namespace {
 
-constexpr std::size_t kMaxTried = 1024;
-constexpr unsigned kMaxNonCalls = 64;  // only there may the stack pointer go back (alternate signal stacks)
-
-gcframe_ret_t ask(FrameStepper& stepper, const Frame& in, Frame& out) {
-  try {
-    return stepper.getCallerFrame(in, out);
-  } catch (...) {
-    setLastError(err_internal, "a FrameStepper threw an exception");
-    return gcf_error;
-  }
-}
+constexpr unsigned kMaxBack = 1024;  // so often may the stack pointer go back (signal stacks, coroutines)
 
 bool find(StepperGroup& group, Address address, FrameStepper*& out, const FrameStepper* last) {
   try {
@@ -27,17 +18,18 @@ bool find(StepperGroup& group, Address address, FrameStepper*& out, const FrameS
   }
 }
 
-/// Something that can be a caller: nothing else is known of a user's frame.
-bool is_valid(Walker& walker, const Frame& in, const Frame& out) {
-  if (!out.isFrameComplete() || out.getRA() == 0) return false;
-  if (out.getSP() > in.getSP() || out.nonCall()) return true;
-  if (out.getSP() < in.getSP() || !in.isTopFrame()) return false;
-  // A leaf function of a CPU with a link register has no stack of its own.
-  const auto engine = WalkerAccess::engine(&walker);
-  return engine && engine->target().info().arch == mixstack::Arch::aarch64;
-}
-
 }  // namespace
+
+gcframe_ret_t ask_stepper(FrameStepper& stepper, const Frame& in, Frame& out) {
+  gcframe_ret_t answer = gcf_error;
+  try {
+    answer = stepper.getCallerFrame(in, out);
+  } catch (...) {
+    setLastError(err_internal, "a FrameStepper threw an exception");
+  }
+  trace_line("[stackwalker] %s at %lx: %d\n", stepper.getName(), in.getRA(), static_cast<int>(answer));
+  return answer;
+}
 
 bool step_by_group(Walker& walker, const Frame& in, Frame& out) {
   StepperGroup* group = walker.getStepperGroup();
@@ -54,12 +46,10 @@ bool step_by_group(Walker& walker, const Frame& in, Frame& out) {
     clearLastError();
     Frame caller(&walker);
     caller.setThread(in.getThread());
-    const gcframe_ret_t answer = ask(*stepper, in, caller);
-    trace_line("[stackwalker] %s at %lx: %d\n", stepper->getName(), in.getRA(), static_cast<int>(answer));
-    switch (answer) {
+    switch (ask_stepper(*stepper, in, caller)) {
       case gcf_success:
         proposed = true;
-        if (!is_valid(walker, in, caller)) continue;
+        if (!caller.isFrameComplete() || caller.getRA() == 0) continue;
         if (caller.getThread() == NULL_THR_ID) caller.setThread(in.getThread());
         FrameAccess::adopt(caller, &walker);
         FrameAccess::set_stepper(caller, stepper);
@@ -79,8 +69,8 @@ bool step_by_group(Walker& walker, const Frame& in, Frame& out) {
 }
 
 bool walk_by_group(Walker& walker, std::vector<Frame>& stack) {
-  unsigned non_calls = 0;
-  while (stack.size() < kMaxFrames) {
+  unsigned back = 0;
+  while (stack.size() < mixstack::stackwalker::kMaxFrames) {
     Frame caller;
     if (!step_by_group(walker, stack.back(), caller)) {
       if (getLastError() != err_stackbottom) return false;
@@ -88,7 +78,7 @@ bool walk_by_group(Walker& walker, std::vector<Frame>& stack) {
       FrameAccess::mark_bottom(stack.back());
       return true;
     }
-    if (caller.nonCall() && ++non_calls > kMaxNonCalls) break;
+    if (caller.getSP() <= stack.back().getSP() && ++back > kMaxBack) break;
     stack.push_back(std::move(caller));
   }
   return failed(err_internal, "stack cut: more frames than are walked");
@@ -105,12 +95,14 @@ StopScope::StopScope(Walker& walker, THR_ID thread) : walker_(walker), thread_(t
     setLastError(err_internal, "preStackwalk threw an exception");
   }
   if (!ok_ && getLastError() == 0) setLastError(err_proccontrol, "preStackwalk failed");
+  if (const auto engine = WalkerAccess::open_engine(*parts.proc); engine && ok_) engine->target_stands(true);
 }
 
 StopScope::~StopScope() {
   Walker::Parts& parts = WalkerAccess::parts(walker_);
   parts.depth--;
   if (!called_) return;
+  if (const auto engine = WalkerAccess::open_engine(*parts.proc)) engine->target_stands(false);
   try {
     (void)parts.proc->postStackwalk(thread_);
   } catch (...) {

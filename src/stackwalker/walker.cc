@@ -1,6 +1,8 @@
 #include "stackwalker/walker.h"
 
 #include "stackwalker/error_map.h"
+#include "stackwalker/library_changes.h"
+#include "stackwalker/reader_lookup.h"
 #include "stackwalker/symtab_store.h"
 #include "stackwalker/walk.h"
 
@@ -30,7 +32,8 @@ Walker* WalkerAccess::make(std::unique_ptr<ProcessState> proc, std::unique_ptr<S
   std::unique_ptr<Walker> walker(new Walker(std::move(parts)));
   Walker::Parts& made = *walker->parts_;
   made.group = group ? std::move(group) : std::make_unique<AddrRangeGroup>(walker.get());
-  made.lookup = lookup ? std::move(lookup) : std::make_unique<SymDefaultLookup>(made.proc->getExecutablePath());
+  made.lookup = lookup ? std::move(lookup) : std::make_unique<SwkSymtab>(made.proc->getExecutablePath());
+  made.symbol_reader = users_symbol_reader();
   adopt(*made.proc, walker.get());
   adopt(*made.group, walker.get());
   adopt(*made.lookup, walker.get());
@@ -38,6 +41,7 @@ Walker* WalkerAccess::make(std::unique_ptr<ProcessState> proc, std::unique_ptr<S
     made.defaults = std::make_unique<DefaultSteppers>(walker.get());
     for (FrameStepper* stepper : made.defaults->all()) (void)made.group->addStepper(stepper);
   }
+  know_libraries(*walker, *made.proc->engine_);
   return walker.release();
 }
 
@@ -115,23 +119,24 @@ __attribute__((noinline)) bool Walker::walkStack(std::vector<Frame>& stackwalk, 
   const Address boundary = parts_->proc->isFirstParty() ? MIXSTACK_CALLERS_SP() : 0;
   const THR_ID tid = WalkerAccess::actual_thread(*this, thread);
   if (tid == NULL_THR_ID) return false;
-  if (is_default_group(*this)) {
-    std::shared_ptr<Engine> engine;
-    {
-      StopScope scope(*this, tid);
-      if (!scope) return false;
-      engine = WalkerAccess::capture(*this, tid);
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const FoundFrames> walk;
+  {
+    StopScope scope(*this, tid);
+    if (!scope) return false;
+    engine = WalkerAccess::capture(*this, tid);
+    if (!engine) return false;
+    if (!is_engines(*this)) {
+      Frame top;
+      if (!find_top(*this, engine, tid, boundary, top)) return false;
+      stackwalk.push_back(std::move(top));
+      return walk_by_group(*this, stackwalk);
     }
-    return engine && walk_whole(*this, engine, tid, boundary, stackwalk);
+    // Users' steppers read the target itself: it stands still until they are done.
+    if (has_users_steppers(*this)) walk = walk_whole(*this, engine, tid, boundary);
   }
-  // Users' steppers read the target itself: it stands still until they are done.
-  StopScope scope(*this, tid);
-  if (!scope) return false;
-  const auto engine = WalkerAccess::capture(*this, tid);
-  Frame top;
-  if (!engine || !find_top(*this, engine, tid, boundary, top)) return false;
-  stackwalk.push_back(std::move(top));
-  return walk_by_group(*this, stackwalk);
+  if (!walk) walk = walk_whole(*this, engine, tid, boundary);
+  return deliver(*this, walk, 0, stackwalk);
 }
 
 bool Walker::walkStackFromFrame(std::vector<Frame>& stackwalk, const Frame& frame) {
@@ -141,7 +146,7 @@ bool Walker::walkStackFromFrame(std::vector<Frame>& stackwalk, const Frame& fram
   if (first.getWalker() != this) return failed(err_badparam, "the frame belongs to another Walker, or to none");
   StopScope scope(*this, first.getThread());
   if (!scope) return false;
-  if (is_default_group(*this)) return walk_on(*this, first, stackwalk);
+  if (is_engines(*this)) return walk_on(*this, first, stackwalk);
   if (!FrameAccess::place(*this, first)) return false;
   stackwalk.push_back(first);
   return walk_by_group(*this, stackwalk);
@@ -153,7 +158,19 @@ bool Walker::walkSingleFrame(const Frame& in, Frame& out) {
   const Frame from = in;  // it may be `out`
   StopScope scope(*this, from.getThread());
   if (!scope) return false;
-  return is_default_group(*this) ? step_on(*this, from, out) : step_by_group(*this, from, out);
+  std::size_t index = 0;
+  if (const auto walk = walk_around(*this, from, index)) {
+    if (index + 1 == walk->frames.size()) return failed(walk->error, walk->error_text.c_str());
+    out = FrameAccess::make(this, walk, index + 1);
+    clearLastError();
+    return true;
+  }
+  if (is_engines(*this)) return step_on(*this, from, out);
+  if (!step_by_group(*this, from, out)) return false;
+  Frame beyond;
+  if (!step_by_group(*this, out, beyond) && getLastError() == err_stackbottom) FrameAccess::mark_bottom(out);
+  clearLastError();
+  return true;
 }
 
 __attribute__((noinline)) bool Walker::getInitialFrame(Frame& frame, Dyninst::THR_ID thread) {

@@ -105,6 +105,13 @@ TEST(StackwalkerWalker, StartsPrograms) {
   // It stands in the dynamic linker or at its entry until it is resumed.
   Frame top;
   EXPECT_TRUE(walker->getInitialFrame(top)) << getLastErrorMsg();
+  std::vector<Frame> first;
+  EXPECT_TRUE(walker->walkStack(first)) << getLastErrorMsg() << ": the linker's first instructions are a bottom, too";
+  ASSERT_FALSE(first.empty());
+  EXPECT_TRUE(first.back().isBottomFrame());
+  std::string name;
+  EXPECT_TRUE(first.back().getName(name));
+  EXPECT_EQ(name, "_start");
   EXPECT_TRUE(debugger->resume()) << getLastErrorMsg();
   std::vector<Frame> stack;
   EXPECT_TRUE(mixstack::target::test::eventually([&] {
@@ -165,6 +172,42 @@ TEST(StackwalkerWalker, StepsAgreeWithTheWholeWalk) {
   }
 }
 
+/// "FP points to the beginning of its stack frame": where a function keeps no frame pointer, the register may hold
+/// anything, here what is no address at all.
+TEST(StackwalkerWalker, FramePointersPointToTheirFrames) {
+#if defined(__x86_64__)
+  const mixstack::stackwalker::test::TestProcess child([](auto& shared) {
+    static auto* page = &shared;
+    outer_function([] {
+      page->ready = 1;
+      // pause() with rubbish in rbp, which no function between here and the test saves.
+      asm volatile("mov %%rbp, %%r15; mov $7, %%ebp; mov $34, %%eax; syscall; mov %%r15, %%rbp" ::
+                       : "rax", "rcx", "r11", "r15", "memory");
+    });
+  });
+  const Owned walker(Walker::newWalker(child.pid()));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  ASSERT_TRUE(mixstack::target::test::eventually([&] { return mixstack::target::test::state_of(child.pid()) == 'S'; }));
+  std::vector<Frame> stack;
+  ASSERT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+  EXPECT_EQ(stack[0].getFP(), 7U);
+#else
+  const auto child = standing_child();
+  const Owned walker(Walker::newWalker(child->pid()));
+  std::vector<Frame> stack;
+  ASSERT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+#endif
+  ASSERT_GT(stack.size(), 4U);
+  MachRegisterVal fp = 0;
+  ASSERT_TRUE(walker->getProcessState()->getRegValue(
+      MachRegister::getFramePointer(walker->getProcessState()->getArchitecture()), stack[0].getThread(), fp));
+  EXPECT_EQ(stack[0].getFP(), fp) << "the top's is the register";
+  for (std::size_t i = 1; i + 1 < stack.size(); i++) {
+    EXPECT_GE(stack[i].getFP(), stack[i].getSP()) << i;
+    EXPECT_LT(stack[i].getFP(), stack[i + 1].getSP()) << i;
+  }
+}
+
 /// Three registers are enough to start with, if the code needs no others.
 TEST(StackwalkerWalker, WalksFromFramesMadeByHand) {
   const auto child = standing_child();
@@ -213,7 +256,8 @@ TEST(StackwalkerWalker, ThreadsByNumber) {
   EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
   EXPECT_FALSE(has_known_stack(stack));
   // A thread that is not there, and one of another process.
-  for (const THR_ID wrong : {THR_ID{0x7ffffff0}, THR_ID{1}}) {
+  const THR_ID cut = THR_ID{child.pid()} + (THR_ID{1} << 32);
+  for (const THR_ID wrong : {THR_ID{0x7ffffff0}, THR_ID{1}, cut, -cut}) {
     EXPECT_FALSE(walker->walkStack(stack, wrong));
     EXPECT_EQ(getLastError(), err_nothrd) << wrong << getLastErrorMsg();
     EXPECT_TRUE(stack.empty());
@@ -271,6 +315,7 @@ TEST(StackwalkerWalker, HandsOutItsParts) {
   EXPECT_EQ(walker->getProcessState()->getWalker(), walker.get());
   EXPECT_EQ(walker->getStepperGroup()->getWalker(), walker.get());
   EXPECT_EQ(walker->getSymbolLookup()->getWalker(), walker.get());
+  EXPECT_NE(dynamic_cast<SwkSymtab*>(walker->getSymbolLookup()), nullptr) << "the default of the manual's table";
   EXPECT_EQ(walker->getSymbolLookup()->getProcessState(), walker->getProcessState());
   EXPECT_EQ(walker->getSymbolLookup()->getProcessSate(), walker->getProcessState());
   std::set<FrameStepper*> steppers;

@@ -5,13 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "walk/advisor.h"
 #include "walk/walker.h"
 #include "walk/witness.h"
 
 namespace mixstack::walk {
 
-// Nested signal frames are the only frames whose caller may lie at a lower sp; hostile CFI could loop through them.
+// Of the engine's own frames only nested signal frames may have a caller at a lower sp; hostile CFI could loop there.
 inline constexpr unsigned kMaxSignalFrames = 64;
+// Users' steppers may lead down, too (from a coroutine's stack to its resumer's), and could lead in a circle.
+inline constexpr unsigned kMaxStackSwitches = 1024;
 
 inline StopReason stop_reason_for(const Error& e) {
   switch (e.code) {
@@ -35,20 +38,25 @@ inline StopReason stop_reason_for(const Error& e) {
 
 inline bool is_uncertain(Trust t) { return t >= Trust::frame_pointer; }
 
+/// With users' steppers among the owners: one that claims the frame but cannot step from it leaves it to the next;
+/// when there is none, it has it.
+[[nodiscard]] FrameStepper* claim_among_users(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread);
+
 /// The stepper whose code lies at the frame's pc, or null; it completes the frame.
-inline FrameStepper* claim_frame(const std::vector<FrameStepper*>& owners, Frame& frame) {
-  for (FrameStepper* s : owners)
-    if (s->claim(frame)) return s;
-  frame.kind = FrameKind::undescribed;
+inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread) {
+  if (!steppers.users.empty()) return claim_among_users(steppers, cursor, thread);
+  for (FrameStepper* s : steppers.owners)
+    if (s->claim(cursor.frame)) return s;
+  cursor.frame.kind = FrameKind::undescribed;
   return nullptr;
 }
 
 /// One walk of one thread.
 class WalkInProgress {
  public:
-  WalkInProgress(const std::vector<FrameStepper*>& owners, const std::vector<FrameStepper*>& fallbacks,
-                 const WalkLimits& limits, const ThreadInput& thread)
-      : owners_(owners), fallbacks_(fallbacks), limits_(limits), thread_(thread), witness_(thread.checkpoints) {
+  WalkInProgress(const Steppers& steppers, const WalkLimits& limits, const ThreadInput& thread,
+                 Advisor* advisor = nullptr)
+      : steppers_(steppers), limits_(limits), thread_(thread), advisor_(advisor), witness_(thread.checkpoints) {
     trace_.tid = thread.tid;
     trace_.frames.reserve(48);
   }
@@ -71,7 +79,7 @@ class WalkInProgress {
       return false;
     }
     record();
-    ended_ = !advance() && !resume_if_stuck();
+    ended_ = !advance() && (is_final_ || !resume_if_stuck());
     return !ended_;
   }
   [[nodiscard]] const Trace& trace() const { return trace_; }
@@ -80,7 +88,7 @@ class WalkInProgress {
     started_ = true;
     cursor_ = cursor;
     trust_ = cursor.frame.trust;
-    owner_ = claim(cursor_.frame);
+    owner_ = claim(cursor_);
     record();
     StepOutcome outcome;
     if (advance()) {
@@ -110,10 +118,10 @@ class WalkInProgress {
     const auto sp = cursor_.registers.sp();
     cursor_.frame = Frame{.pc = CodeAddress::exact(cursor_.registers.pc()), .sp = sp, .found_by = StepperId::initial};
     cursor_.frame.is_interrupted = true;
-    owner_ = claim(cursor_.frame);
+    owner_ = claim(cursor_);
   }
 
-  FrameStepper* claim(Frame& frame) const { return claim_frame(owners_, frame); }
+  FrameStepper* claim(Cursor& cursor) const { return claim_frame(steppers_, cursor, thread_); }
 
   void stop(StopReason reason, const Error& error) {
     trace_.stop = reason;
@@ -148,43 +156,61 @@ class WalkInProgress {
     trace_.evidence.push_back({stepper, error, static_cast<std::uint32_t>(trace_.frames.size() - 1)});
   }
 
-  /// Asks the owner of the last frame, then the fallbacks, until one gives a caller that makes sense.
+  enum class Heard : unsigned char { nothing, caller, end };
+
+  /// Asks the owner of the last frame, then the fallbacks, and the advisor in between, until one gives a caller that
+  /// makes sense.
   bool advance() {
-    Error first{};
-    bool asked = false;
-    auto remember = [&](const StepOutcome& o, const Error& e) {
-      explain(o.stepper, e);
-      if (!asked || first.code == ErrorCode::none) first = e;
-      asked = true;
-    };
-    const std::size_t n = fallbacks_.size() + 1;
-    for (std::size_t i = 0; i < n; i++) {
-      FrameStepper* stepper = i == 0 ? owner_ : fallbacks_[i - 1];
-      if (stepper == nullptr || (i > 0 && stepper == owner_)) continue;
-      Cursor next = cursor_;
-      StepOutcome outcome = stepper->step(next, thread_);
-      if (outcome.status == StepStatus::not_mine) continue;
-      if (outcome.status == StepStatus::failed) {
-        remember(outcome, outcome.error);
-        continue;
-      }
-      if (outcome.status == StepStatus::end_of_stack || (next.registers.pc() == 0 && !outcome.caller_interrupted)) {
-        explain(outcome.stepper, {});
-        stop(StopReason::end_of_stack, {});
-        if (outcome.status == StepStatus::end_of_stack && outcome.trust == Trust::certain) confirm();
-        return false;
-      }
-      const Error objection = check(next, outcome);
-      if (objection.code != ErrorCode::none) {
-        remember(outcome, objection);
-        continue;
-      }
+    first_error_ = {};
+    Heard heard = advised(Advisor::Turn::first);
+    if (heard == Heard::nothing && owner_ != nullptr) heard = asked(*owner_);
+    if (heard == Heard::nothing) heard = advised(Advisor::Turn::middle);
+    for (std::size_t i = 0; heard == Heard::nothing && i < steppers_.fallbacks.size(); i++)
+      if (steppers_.fallbacks[i] != owner_) heard = asked(*steppers_.fallbacks[i]);
+    if (heard == Heard::nothing) heard = advised(Advisor::Turn::last);
+    if (heard == Heard::nothing) stop_stuck(first_error_);
+    return heard == Heard::caller;
+  }
+
+  Heard asked(FrameStepper& stepper) {
+    Cursor next = cursor_;
+    const StepOutcome outcome = stepper.step(next, thread_);
+    return hear(outcome, next);
+  }
+
+  Heard advised(Advisor::Turn turn) {
+    if (advisor_ == nullptr) return Heard::nothing;
+    Cursor next = cursor_;
+    const StepOutcome outcome = advisor_->step(turn, next, trace_);
+    return hear(outcome, next);
+  }
+
+  /// What one of them answered; nothing: the next is asked.
+  Heard hear(const StepOutcome& outcome, Cursor& next) {
+    if (outcome.status == StepStatus::not_mine) return Heard::nothing;
+    if (outcome.status == StepStatus::failed) return refuse(outcome, outcome.error, outcome.ends_walk);
+    if (outcome.status == StepStatus::end_of_stack || (next.registers.pc() == 0 && !outcome.caller_interrupted)) {
       explain(outcome.stepper, {});
-      commit(next, outcome);
-      return true;
+      stop(StopReason::end_of_stack, {});
+      is_final_ = outcome.ends_walk;
+      if (outcome.status == StepStatus::end_of_stack && outcome.trust == Trust::certain) confirm();
+      return Heard::end;
     }
-    stop_stuck(first);
-    return false;
+    const Error objection = check(next, outcome);
+    if (objection.code != ErrorCode::none)
+      return refuse(outcome, objection, outcome.elsewhere && objection.code == ErrorCode::limit_exceeded);
+    explain(outcome.stepper, {});
+    commit(next, outcome);
+    return Heard::caller;
+  }
+
+  Heard refuse(const StepOutcome& outcome, const Error& error, bool finally) {
+    explain(outcome.stepper, error);
+    if (first_error_.code == ErrorCode::none) first_error_ = error;
+    if (!finally) return Heard::nothing;
+    is_final_ = true;
+    stop(error.code == ErrorCode::limit_exceeded ? StopReason::max_frames : stop_reason_for(error), error);
+    return Heard::end;
   }
 
   void stop_stuck(const Error& first) {
@@ -209,15 +235,18 @@ class WalkInProgress {
     } else {
       // A leaf function of a link-register CPU has no stack of its own.
       const bool may_stay = cursor_.frame.is_interrupted && next.registers.arch() == Arch::aarch64;
-      if (sp < from || (sp == from && !may_stay)) return {ErrorCode::stack_not_advancing, 0, sp};
+      const bool advances = sp > from || (sp == from && may_stay);
+      if (!advances && !outcome.elsewhere) return {ErrorCode::stack_not_advancing, 0, sp};
+      if (!advances && stack_switches_ >= kMaxStackSwitches) return {ErrorCode::limit_exceeded, 0, kMaxStackSwitches};
     }
     next.frame = Frame{.pc = outcome.caller_interrupted ? CodeAddress::exact(pc) : CodeAddress::after_call(pc),
                        .sp = sp,
                        .found_by = outcome.stepper};
     next.frame.is_interrupted = outcome.caller_interrupted;
-    next_owner_ = claim(next.frame);
+    next_owner_ = claim(next);
     // An interrupted pc is where the CPU was, be it code or not; a return address must be code.
-    if (next_owner_ == nullptr && !outcome.caller_interrupted) return {ErrorCode::bad_return_address, 0, pc};
+    const bool is_code = next_owner_ != nullptr || (advisor_ != nullptr && advisor_->knows(next.frame.pc.lookup()));
+    if (!is_code && !outcome.caller_interrupted) return {ErrorCode::bad_return_address, 0, pc};
     return {};
   }
 
@@ -226,6 +255,7 @@ class WalkInProgress {
       signal_frames_++;
       if (cursor_.frame.kind == FrameKind::native) trace_.frames.back().kind = FrameKind::signal_trampoline;
     }
+    if (outcome.elsewhere && next.frame.sp <= cursor_.frame.sp) stack_switches_++;
     if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
     trace_.frames.back().cfa = next.frame.sp;
     trace_.frames.back().stub_target = outcome.stub_target;
@@ -284,7 +314,7 @@ class WalkInProgress {
     cursor_.frame.pc = CodeAddress::exact(c.context.pc());
     cursor_.frame.is_interrupted = true;
     cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_.frame);
+    owner_ = claim(cursor_);
   }
 
   bool resume_if_stuck() {
@@ -312,7 +342,7 @@ class WalkInProgress {
                           .found_by = StepperId::explicit_frame};
     cursor_.frame.is_interrupted = c.interrupted;
     cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_.frame);
+    owner_ = claim(cursor_);
     trust_ = std::max(trust_before_run_, Trust::checkpoint);
     cursor_.frame.trust = trust_;
     step_trust_ = Trust::checkpoint;
@@ -326,10 +356,10 @@ class WalkInProgress {
     if (!trace_.frames.empty()) trace_.frames.back().cfa = 0;
   }
 
-  const std::vector<FrameStepper*>& owners_;
-  const std::vector<FrameStepper*>& fallbacks_;
+  const Steppers& steppers_;
   const WalkLimits& limits_;
   const ThreadInput& thread_;
+  Advisor* advisor_;
   Witness witness_;
   Trace trace_;
   Cursor cursor_;
@@ -341,10 +371,13 @@ class WalkInProgress {
   std::size_t confirmed_ = 0;          ///< frames whose trust is settled
   Trust trust_before_run_ = Trust::certain;
   bool started_ = false, ended_ = false;
+  bool is_final_ = false;  ///< the stop is a stepper's last word
+  Error first_error_;      ///< why the first that was asked for this caller could not tell
   bool in_native_run_ = false;
   std::size_t run_start_ = 0;
   Address run_sp_ = 0;
   unsigned signal_frames_ = 0;
+  unsigned stack_switches_ = 0;
 };
 
 }  // namespace mixstack::walk

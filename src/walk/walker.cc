@@ -68,8 +68,26 @@ void merge_checkpoints(Trace& trace, std::span<const Checkpoint> checkpoints) {
 
 }  // namespace
 
+FrameStepper* claim_among_users(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread) {
+  const Frame before = cursor.frame;
+  Frame declined = before;
+  declined.kind = FrameKind::undescribed;
+  FrameStepper* decliner = nullptr;
+  for (FrameStepper* s : steppers.owners) {
+    if (!s->claim(cursor.frame)) continue;
+    if (std::find(steppers.users.begin(), steppers.users.end(), s) == steppers.users.end()) return s;
+    Cursor probe = cursor;
+    if (s->step(probe, thread).status != StepStatus::not_mine) return s;
+    if (decliner == nullptr) declined = cursor.frame;
+    if (decliner == nullptr) decliner = s;
+    cursor.frame = before;
+  }
+  cursor.frame = declined;
+  return decliner;
+}
+
 std::unique_ptr<WalkInProgress> Walker::begin(const ThreadInput& thread) const {
-  return std::make_unique<WalkInProgress>(owners_, fallbacks_, limits_, thread);
+  return std::make_unique<WalkInProgress>(steppers_, limits_, thread);
 }
 
 Cursor Walker::initial(const ThreadInput& thread) const {
@@ -78,18 +96,18 @@ Cursor Walker::initial(const ThreadInput& thread) const {
   cursor.frame = Frame{
       .pc = CodeAddress::exact(thread.registers.pc()), .sp = thread.registers.sp(), .found_by = StepperId::initial};
   cursor.frame.is_interrupted = true;
-  (void)claim_frame(owners_, cursor.frame);
+  (void)claim_frame(steppers_, cursor, thread);
   return cursor;
 }
 
-StepOutcome Walker::step(Cursor& cursor, const ThreadInput& thread) const {
+StepOutcome Walker::step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor) const {
   const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated,
                           {},         thread.max_frames};
-  return WalkInProgress(owners_, fallbacks_, limits_, alone).step_from(cursor);
+  return WalkInProgress(steppers_, limits_, alone, advisor).step_from(cursor);
 }
 
-Trace Walker::walk(const ThreadInput& thread) const {
-  Trace trace = WalkInProgress(owners_, fallbacks_, limits_, thread).run();
+Trace Walker::walk(const ThreadInput& thread, Advisor* advisor) const {
+  Trace trace = WalkInProgress(steppers_, limits_, thread, advisor).run();
   if (limits_.explicit_frames) merge_checkpoints(trace, thread.checkpoints);
   return trace;
 }

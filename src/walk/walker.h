@@ -10,7 +10,15 @@
 
 namespace mixstack::walk {
 
+class Advisor;
 class WalkInProgress;
+
+/// The chain of a walk, asked in order. Borrows the steppers.
+struct Steppers {
+  std::vector<FrameStepper*> owners;     ///< claim frames by their pc
+  std::vector<FrameStepper*> fallbacks;  ///< asked when the owner cannot find the caller
+  std::vector<FrameStepper*> users;      ///< those of the owners that may claim a frame and not know its caller
+};
 
 struct WalkLimits {
   std::uint32_t max_frames = 65536;
@@ -19,25 +27,22 @@ struct WalkLimits {
   bool explain = false;
 };
 
-/// Walks threads with a chain of steppers, asked in order. `owners` claim frames by their pc; `fallbacks` are asked
-/// when the owner cannot find the caller. Borrows the steppers. One walker per OS thread (steppers keep caches).
+/// Walks threads with a chain of steppers. One walker per OS thread (steppers keep caches).
 class Walker {
  public:
-  Walker(std::vector<FrameStepper*> owners, std::vector<FrameStepper*> fallbacks, WalkLimits limits)
-      : owners_(std::move(owners)), fallbacks_(std::move(fallbacks)), limits_(limits) {}
+  Walker(Steppers steppers, WalkLimits limits) : steppers_(std::move(steppers)), limits_(limits) {}
 
   /// Never fails: whatever goes wrong is the trace's stop reason.
-  [[nodiscard]] Trace walk(const ThreadInput& thread) const;
+  [[nodiscard]] Trace walk(const ThreadInput& thread, Advisor* advisor = nullptr) const;
   /// The same frame by frame, explicit Frames left out. `thread` and this walker are borrowed by the answer.
   [[nodiscard]] std::unique_ptr<WalkInProgress> begin(const ThreadInput& thread) const;
   /// The innermost frame of a thread.
   [[nodiscard]] Cursor initial(const ThreadInput& thread) const;
   /// One step by the chain of steppers alone; the caller is checked as in a walk, no checkpoint is heard.
-  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) const;
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor = nullptr) const;
 
  private:
-  std::vector<FrameStepper*> owners_;
-  std::vector<FrameStepper*> fallbacks_;
+  Steppers steppers_;
   WalkLimits limits_;
 };
 

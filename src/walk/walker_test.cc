@@ -67,7 +67,7 @@ Trace walk(std::map<Address, Place> places, std::vector<Checkpoint> checkpoints,
   ThreadInput thread;
   thread.registers = at(1, 100);
   thread.checkpoints = checkpoints;
-  return Walker({&owner}, {&other}, limits).walk(thread);
+  return Walker({{&owner}, {&other}, {}}, limits).walk(thread);
 }
 
 std::vector<Address> pcs(const Trace& t) {

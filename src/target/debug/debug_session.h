@@ -157,7 +157,8 @@ class DebugSession {
   /// All that are debugged now, by ascending pid.
   [[nodiscard]] std::vector<std::shared_ptr<DebuggedProcess>> processes() const;
 
-  /// Readable exactly while events wait. For select, poll, epoll; never read it, never close it.
+  /// Readable exactly while events wait: it holds one byte then, which need not be read, and may be by those who handle
+  /// the events next. For select, poll, epoll; never close it.
   [[nodiscard]] int event_fd() const;
   using EventHandler = std::function<void(const DebugEvent&)>;
   /// Adds a receiver of events; `remove_handler` with the number it answers ends that. Handlers run inside

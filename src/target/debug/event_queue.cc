@@ -1,6 +1,9 @@
 #include "target/debug/event_queue.h"
 
-#include <sys/eventfd.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 
 namespace mixstack::target {
 namespace {
@@ -14,7 +17,23 @@ constexpr std::size_t kMost = 65'536;
 
 }  // namespace
 
-EventQueue::EventQueue() : ready_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+EventQueue::EventQueue() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  ready_ = base::ScopedFd(ends[0]);
+  signal_ = base::ScopedFd(ends[1]);
+}
+
+void EventQueue::tell() const {
+  constexpr std::byte kEvent{1};
+  (void)!::write(signal_.get(), &kEvent, sizeof kEvent);
+}
+
+void EventQueue::hush() const {
+  // Whoever waits may have read the byte himself.
+  std::array<std::byte, 16> bytes;
+  (void)!::read(ready_.get(), bytes.data(), bytes.size());
+}
 
 void EventQueue::push(DebugEvent event) {
   const std::lock_guard lock(mutex_);
@@ -23,7 +42,7 @@ void EventQueue::push(DebugEvent event) {
     return;
   }
   events_.push_back(std::move(event));
-  if (events_.size() == 1) (void)::eventfd_write(ready_.get(), 1);
+  if (events_.size() == 1) tell();
   changed_.notify_all();
 }
 
@@ -32,8 +51,7 @@ std::optional<DebugEvent> EventQueue::pop() {
   if (events_.empty()) return std::nullopt;
   std::optional<DebugEvent> event(std::move(events_.front()));
   events_.pop_front();
-  eventfd_t count = 0;
-  if (events_.empty()) (void)::eventfd_read(ready_.get(), &count);
+  if (events_.empty()) hush();
   return event;
 }
 
@@ -62,8 +80,7 @@ void EventQueue::clear() {
   std::deque<DebugEvent> dropped;  // outlives the lock: what events refer to may be destroyed with them
   const std::lock_guard lock(mutex_);
   std::swap(dropped, events_);
-  eventfd_t count = 0;
-  (void)::eventfd_read(ready_.get(), &count);
+  hush();
 }
 
 }  // namespace mixstack::target

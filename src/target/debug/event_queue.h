@@ -34,7 +34,9 @@ class EventQueue {
   std::deque<DebugEvent> events_;
   std::uint64_t lost_ = 0;
   std::size_t sources_ = 0;
-  base::ScopedFd ready_;
+  void tell() const;
+  void hush() const;
+  base::ScopedFd ready_, signal_;  ///< of a pipe that holds one byte while events wait
 };
 
 }  // namespace mixstack::target

@@ -1,0 +1,27 @@
+// Who takes part in a walk beside the chain of steppers, and where nobody else knows the code.
+#pragma once
+
+#include <cstdint>
+
+#include "walk/stepper.h"
+
+namespace mixstack::walk {
+
+/// Unlike an owner it does not describe frames: one that answers `not_mine` to everything changes nothing. Must not
+/// throw.
+class Advisor {
+ public:
+  /// When it is asked for a frame's caller.
+  enum class Turn : std::uint8_t {
+    first,   ///< before the frame's owner
+    middle,  ///< between the owner and the fallbacks
+    last,    ///< after all others
+  };
+  virtual ~Advisor() = default;
+  /// As `FrameStepper::step`, from the last frame of `so_far`. Asked in the order of the turns.
+  [[nodiscard]] virtual StepOutcome step(Turn turn, Cursor& cursor, const Trace& so_far) = 0;
+  /// Whether an address is code although no owner claims it: a return address may lead there.
+  [[nodiscard]] virtual bool knows(Address code) = 0;
+};
+
+}  // namespace mixstack::walk
