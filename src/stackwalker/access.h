@@ -125,7 +125,8 @@ class FrameAccess {
   [[nodiscard]] static Address lookup_address(const Frame& frame);
   /// The frame in the engine's terms, over a capture of its thread: the one it comes from if that is still held, else a
   /// new one. Nothing, with the error set, for frames of another Walker and threads that are gone.
-  [[nodiscard]] static std::optional<Place> place(Walker& walker, const Frame& frame);
+  /// `follows_fp`: the FP of a frame made by hand counts as the register even where it is but the frame's beginning.
+  [[nodiscard]] static std::optional<Place> place(Walker& walker, const Frame& frame, bool follows_fp = false);
   /// The same as far as it can be told without a capture.
   [[nodiscard]] static std::shared_ptr<const FrameOrigin> origin(const Frame& frame) { return frame.origin_; }
   /// What the walk found, unless the user has changed it since.

@@ -30,7 +30,7 @@ gcframe_ret_t error(err_t code, const char* text) {
 gcframe_ret_t step_by(Method method, FrameStepper& stepper, const Frame& in, Frame& out) {
   Walker* walker = stepper.getWalker();
   if (walker == nullptr) return error(err_badparam, "the stepper has no Walker");
-  const auto place = FrameAccess::place(*walker, in);
+  const auto place = FrameAccess::place(*walker, in, method == Method::frame_pointer);
   if (!place) return gcf_error;
   const auto engine = WalkerAccess::engine(walker);
   if (!engine) return gcf_error;

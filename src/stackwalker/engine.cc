@@ -184,13 +184,12 @@ Place Engine::place_at(const Registers& registers, bool interrupted) {
   return place;
 }
 
-Place Engine::place_at(const Registers& registers, bool interrupted, Address fp) {
-  Place place = place_at(registers, interrupted);
-  place.registers.forget(arch_registers(registers.arch()).fp);
-  const Step without = step(place);
-  const bool is_base = without.status == StepStatus::caller && without.caller.frame.sp - kFrameRecord == fp;
-  if (!is_base) place.registers.set_fp(fp);
-  return place;
+void Engine::forget_frame_base(Place& place) {
+  Place without = place;
+  without.registers.forget(arch_registers(place.registers.arch()).fp);
+  const Step step = this->step(without);
+  const bool knows_caller = step.status == StepStatus::caller;
+  if (knows_caller && step.caller.frame.sp - kFrameRecord == place.registers.fp()) place = without;
 }
 
 Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {

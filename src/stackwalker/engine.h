@@ -75,8 +75,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] std::optional<Place> initial();
   /// A frame that was not walked to. `interrupted`: it did not call.
   [[nodiscard]] Place place_at(const Registers& registers, bool interrupted);
-  /// The same with an FP, which is the register's value unless it is the beginning of a frame that keeps none.
-  [[nodiscard]] Place place_at(const Registers& registers, bool interrupted, Address fp);
+  /// Forgets a frame pointer register that was made of a frame's FP, where that was but the beginning of the frame.
+  void forget_frame_base(Place& place);
 
   struct Step {
     StepStatus status = StepStatus::failed;

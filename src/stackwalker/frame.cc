@@ -156,7 +156,7 @@ bool FrameAccess::is_as_found(const Frame& frame) {
   return frame.ra_ == place.frame.pc.raw() && frame.sp_ == place.frame.sp && frame.fp_ == frame_pointer_of(place);
 }
 
-std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame) {
+std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame, bool follows_fp) {
   if (frame.getWalker() != &walker) {
     setLastError(err_badparam, "the frame belongs to another Walker, or to none");
     return std::nullopt;
@@ -182,8 +182,10 @@ std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame) {
   registers.set_pc(frame.ra_);
   registers.set_sp(frame.sp_);
   const bool is_exact = (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0;
-  if ((frame.flags_ & Frame::kHasFP) == 0) return engine->place_at(registers, is_exact);
-  return engine->place_at(registers, is_exact, frame.fp_);
+  if ((frame.flags_ & Frame::kHasFP) != 0) registers.set_fp(frame.fp_);
+  Place place = engine->place_at(registers, is_exact);
+  if (!follows_fp) engine->forget_frame_base(place);
+  return place;
 }
 
 }  // namespace Dyninst::Stackwalker
