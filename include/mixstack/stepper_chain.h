@@ -29,7 +29,7 @@ class StepperChain {
   /// Asked before the first stepper of that name, the engine's or an added one. False: there is none, nothing changed.
   [[nodiscard]] bool insert_before(std::string_view name, std::shared_ptr<FrameStepper> stepper);
   /// For code inside `range` (a JIT's), asked before all others; for other code never. Of two ranges that overlap the
-  /// one claimed last is asked first.
+  /// one claimed last is asked first. A frame for which the stepper answers `not_mine` is its real owner's.
   void claim(AddressRange range, std::shared_ptr<FrameStepper> stepper);
   /// Forgets every addition of this stepper; false when there is none.
   bool remove(const FrameStepper& stepper);

@@ -123,10 +123,12 @@ class ProcDebug : public ProcessState {
   virtual bool detach(bool leave_stopped = false);
   [[nodiscard]] Dyninst::ProcControlAPI::Process::ptr getProc();
 
-  /// Readable exactly while debug events wait to be handled; for select, poll, epoll. -1 with err_proccontrol when the
+  /// Holds one byte exactly while debug events wait to be handled; for select, poll, epoll. Who reads the byte handles
+  /// the events next. -1 with err_proccontrol when the
   /// debugger cannot be started.
   static int getNotificationFD();
-  /// Handles all events that wait; with `block` waits for one. False when there was none (or nothing is debugged).
+  /// Handles all events that wait, and tells steppers of libraries among them; with `block` waits for one. False when
+  /// there was none (or nothing is debugged).
   static bool handleDebugEvent(bool block = false);
 
  protected:

@@ -54,7 +54,8 @@ class Walker {
   /// getLastError says why. First party: index 0 is the function that calls this.
   bool walkStack(std::vector<Frame>& stackwalk, Dyninst::THR_ID thread = NULL_THR_ID);
   bool walkStackFromFrame(std::vector<Frame>& stackwalk, const Frame& frame);
-  /// False with err_stackbottom when `in` has no caller.
+  /// The next frame of the walk that found `in`, or a step from there if nothing did. False with err_stackbottom when
+  /// `in` has no caller.
   bool walkSingleFrame(const Frame& in, Frame& out);
   bool getInitialFrame(Frame& frame, Dyninst::THR_ID thread = NULL_THR_ID);
   bool getAvailableThreads(std::vector<Dyninst::THR_ID>& threads) const;
