@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "stackwalker/error_map.h"
 #include "stackwalker/library_changes.h"
@@ -21,6 +22,7 @@ void ProcessRegistry::add(PID pid, ProcessState* state) {
 }
 
 void ProcessRegistry::remove(const ProcessState* state) {
+  const std::lock_guard telling(telling_);
   const std::lock_guard lock(mutex_);
   std::erase_if(states_, [state](const Entry& e) { return e.state == state; });
 }
@@ -35,16 +37,23 @@ ProcessState* ProcessRegistry::find(PID pid) {
 void ProcessRegistry::tell_walkers(const mixstack::target::DebugEvent& event) {
   using Kind = mixstack::target::DebugEventKind;
   if (event.kind != Kind::library_loaded && event.kind != Kind::library_unloaded) return;
-  std::vector<Walker*> walkers;
+  const LibAddrPair library(event.library.path, event.library.load_bias);
+  const lib_change_t change = event.kind == Kind::library_loaded ? library_load : library_unload;
+  const std::lock_guard telling(telling_);
+  std::vector<Entry> of_process;
   {
     const std::lock_guard lock(mutex_);
-    for (const Entry& e : states_)
-      if (e.pid == static_cast<PID>(event.pid) && e.state->getWalker() != nullptr)
-        walkers.push_back(e.state->getWalker());
+    std::copy_if(states_.begin(), states_.end(), std::back_inserter(of_process),
+                 [&](const Entry& e) { return e.pid == static_cast<PID>(event.pid); });
   }
-  const LibAddrPair library(event.library.path, event.library.load_bias);
-  for (Walker* walker : walkers)
-    tell_change(*walker, library, event.kind == Kind::library_loaded ? library_load : library_unload);
+  for (const Entry& e : of_process) {
+    // One that was told may have destroyed others.
+    const auto is_it = [&](const Entry& other) { return other.state == e.state; };
+    std::unique_lock lock(mutex_);
+    const bool is_there = std::any_of(states_.begin(), states_.end(), is_it);
+    lock.unlock();
+    if (is_there && e.state->getWalker() != nullptr) tell_change(*e.state->getWalker(), library, change);
+  }
 }
 
 mixstack::target::DebugSession* ProcessRegistry::debugger() {

@@ -30,6 +30,7 @@ class ProcessRegistry {
     ProcessState* state = nullptr;
   };
   void tell_walkers(const mixstack::target::DebugEvent& event);
+  std::recursive_mutex telling_;  ///< taken before the other: a Walker that is being told is not destroyed meanwhile
   std::mutex mutex_;
   std::vector<Entry> states_;
   std::unique_ptr<mixstack::target::DebugSession> debugger_;

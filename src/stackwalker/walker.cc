@@ -2,6 +2,7 @@
 
 #include "stackwalker/error_map.h"
 #include "stackwalker/library_changes.h"
+#include "stackwalker/process_registry.h"
 #include "stackwalker/reader_lookup.h"
 #include "stackwalker/symtab_store.h"
 #include "stackwalker/walk.h"
@@ -14,6 +15,8 @@ namespace Dyninst::Stackwalker {
 Walker::Walker(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Walker::~Walker() {
+  // Before anything goes: no event is told any more.
+  ProcessRegistry::get().remove(parts_->proc.get());
   parts_->life.reset();
   if (parts_->proc) WalkerAccess::adopt(*parts_->proc, nullptr);
 }
