@@ -40,10 +40,10 @@ bool GroupAdvisor::knows(Address code) {
 }
 
 /// Whom to ask for the caller of the last frame, and when.
-void GroupAdvisor::plan(const mixstack::Cursor& cursor, const mixstack::Trace& so_far) {
+void GroupAdvisor::begin(const mixstack::Cursor& cursor, const mixstack::Trace& so_far) {
   follow(so_far);
   for (auto& turn : turns_) turn.clear();
-  users_decide_ = false;
+  users_decide_ = was_refused_ = false;
   if (cursor.frame.sp < boundary_) return;
   std::vector<FrameStepper*> all;
   if (!list(cursor.frame.pc.lookup(), all)) {
@@ -91,22 +91,20 @@ Frame GroupAdvisor::present(const mixstack::Cursor& cursor) {
   return frame;
 }
 
-StepOutcome GroupAdvisor::step(Turn turn, mixstack::Cursor& cursor, const mixstack::Trace& so_far) {
-  if (turn == Turn::first) plan(cursor, so_far);
-  StepOutcome answer;
-  StepOutcome refused;
+StepOutcome GroupAdvisor::step(Turn turn, mixstack::Cursor& cursor) {
   if (error_ != 0) return {.status = StepStatus::failed, .error = {ErrorCode::internal, 0, 0}, .ends_walk = true};
-  for (FrameStepper* stepper : turns_[static_cast<std::size_t>(turn)]) {
+  auto& left = turns_[static_cast<std::size_t>(turn)];
+  while (!left.empty()) {
     if (!in_) in_ = present(cursor);
-    answer = ask(*stepper, cursor);
-    if (answer.status == StepStatus::failed && !answer.ends_walk) refused = answer;
-    if (answer.status != StepStatus::not_mine && answer.status != StepStatus::failed) return answer;
-    if (answer.ends_walk) return answer;
+    FrameStepper* stepper = left.front();
+    left.pop_front();
+    const StepOutcome answer = ask(*stepper, cursor);
+    if (answer.status == StepStatus::not_mine) continue;
+    was_refused_ = true;  // if it is asked again
+    return answer;
   }
-  if (turn == Turn::first && users_decide_)
-    return give_up(err_nostepper,
-                   refused.status == StepStatus::failed ? "stack cut: no stepper's caller makes sense" : nullptr);
-  return refused;
+  if (turn != Turn::first || !users_decide_) return {};
+  return give_up(err_nostepper, was_refused_ ? "stack cut: no stepper's caller makes sense" : nullptr);
 }
 
 StepOutcome GroupAdvisor::ask(FrameStepper& stepper, mixstack::Cursor& cursor) {

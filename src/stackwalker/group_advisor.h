@@ -1,6 +1,7 @@
 // Users' steppers in the engine's walk.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -26,7 +27,8 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   /// Before a single step from a frame that was found elsewhere.
   void begin_at(const Frame& frame) { in_ = frame; }
 
-  [[nodiscard]] mixstack::StepOutcome step(Turn turn, mixstack::Cursor& cursor, const mixstack::Trace& so_far) override;
+  void begin(const mixstack::Cursor& cursor, const mixstack::Trace& so_far) override;
+  [[nodiscard]] mixstack::StepOutcome step(Turn turn, mixstack::Cursor& cursor) override;
   /// A user's stepper is registered for it, and not just for everything.
   [[nodiscard]] bool knows(Address code) override;
 
@@ -40,7 +42,6 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   using Step = std::tuple<Address, Address, Address, Address>;  ///< pc and sp, from and to
   [[nodiscard]] static Step step_between(const mixstack::Frame& from, const mixstack::Frame& to);
   [[nodiscard]] bool list(Address address, std::vector<FrameStepper*>& out);
-  void plan(const mixstack::Cursor& cursor, const mixstack::Trace& so_far);
   void follow(const mixstack::Trace& so_far);
   [[nodiscard]] Frame present(const mixstack::Cursor& cursor);
   [[nodiscard]] mixstack::StepOutcome ask(FrameStepper& stepper, mixstack::Cursor& cursor);
@@ -52,10 +53,11 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   THR_ID tid_;
   Address boundary_;
   std::set<FrameStepper*> ours_;
-  std::optional<Frame> in_;              ///< the frame whose caller is sought, in the API's terms
-  std::vector<Place> places_;            ///< of the frames walked so far
-  std::vector<FrameStepper*> turns_[3];  ///< whom to ask for it
-  bool users_decide_ = false;            ///< the group names none of ours for it
+  std::optional<Frame> in_;             ///< the frame whose caller is sought, in the API's terms
+  std::vector<Place> places_;           ///< of the frames walked so far
+  std::deque<FrameStepper*> turns_[3];  ///< whom to ask for it, who was asked taken out
+  bool users_decide_ = false;           ///< the group names none of ours for it
+  bool was_refused_ = false;
   std::map<Step, std::pair<Frame, FrameStepper*>> found_;
   err_t error_ = 0;
   std::string error_text_;

@@ -288,6 +288,42 @@ TEST(StackwalkerUsersFrames, AFrameOfAnotherThread) {
   for (std::size_t i = 0; i < rest.size(); i++) EXPECT_EQ(rest[i].getRA(), whole[i + 1].getRA()) << i;
 }
 
+/// An answer that cannot be right is not believed, and the next stepper is asked.
+TEST(StackwalkerUsersFrames, AFalseAnswerIsNotTheLastOne) {
+  const auto child = mixstack::stackwalker::test::standing_child();
+  for (const bool default_steppers : {true, false}) {
+    const Owned walker(Walker::newWalker(ProcDebug::newProcDebug(child->pid()), new AddrRangeGroup(nullptr), nullptr,
+                                         default_steppers));
+    ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+    unsigned asked = 0;
+    LambdaStepper incomplete(walker.get(), 0x10, [](ProcessState&, const Frame&, Frame& out) {
+      out.setRA(8);
+      return gcf_success;
+    });
+    LambdaStepper ends(walker.get(), 0x20, [&](ProcessState&, const Frame&, Frame&) {
+      asked++;
+      return gcf_stackbottom;
+    });
+    ASSERT_TRUE(walker->addStepper(&incomplete) && walker->addStepper(&ends));
+    if (default_steppers) {
+      // Nor is one that leads to where no code is.
+      LambdaStepper nowhere(walker.get(), 0x11, [](ProcessState&, const Frame& in, Frame& out) {
+        return lead_to(out, 8, in.getSP() + 8, in.getFP());
+      });
+      ASSERT_TRUE(walker->addStepper(&nowhere));
+      std::vector<Frame> stack;
+      EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+      EXPECT_EQ(stack.size(), 1U);
+      EXPECT_EQ(asked, 1U);
+      continue;
+    }
+    std::vector<Frame> stack;
+    EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+    EXPECT_EQ(stack.size(), 1U);
+    EXPECT_EQ(asked, 1U);
+  }
+}
+
 /// A stack that a user's stepper cuts is not whole, and its word is the last one.
 TEST(StackwalkerUsersFrames, AnErrorInTheMiddleCutsTheStack) {
   const auto child = mixstack::stackwalker::test::standing_child();

@@ -18,8 +18,11 @@ class Advisor {
     last,    ///< after all others
   };
   virtual ~Advisor() = default;
-  /// As `FrameStepper::step`, from the last frame of `so_far`. Asked in the order of the turns.
-  [[nodiscard]] virtual StepOutcome step(Turn turn, Cursor& cursor, const Trace& so_far) = 0;
+  /// The caller of the last frame of `so_far` is sought from now on.
+  virtual void begin(const Cursor& cursor, const Trace& so_far) = 0;
+  /// As `FrameStepper::step`. Asked in the order of the turns; in each again and again, as long as what it answers is
+  /// refused, until it answers `not_mine`.
+  [[nodiscard]] virtual StepOutcome step(Turn turn, Cursor& cursor) = 0;
   /// Whether an address is code although no owner claims it: a return address may lead there.
   [[nodiscard]] virtual bool knows(Address code) = 0;
 };

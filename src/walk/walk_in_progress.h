@@ -162,6 +162,7 @@ class WalkInProgress {
   /// makes sense.
   bool advance() {
     first_error_ = {};
+    if (advisor_ != nullptr) advisor_->begin(cursor_, trace_);
     Heard heard = advised(Advisor::Turn::first);
     if (heard == Heard::nothing && owner_ != nullptr) heard = asked(*owner_);
     if (heard == Heard::nothing) heard = advised(Advisor::Turn::middle);
@@ -180,9 +181,12 @@ class WalkInProgress {
 
   Heard advised(Advisor::Turn turn) {
     if (advisor_ == nullptr) return Heard::nothing;
-    Cursor next = cursor_;
-    const StepOutcome outcome = advisor_->step(turn, next, trace_);
-    return hear(outcome, next);
+    for (;;) {
+      Cursor next = cursor_;
+      const StepOutcome outcome = advisor_->step(turn, next);
+      const Heard heard = hear(outcome, next);
+      if (heard != Heard::nothing || outcome.status == StepStatus::not_mine) return heard;
+    }
   }
 
   /// What one of them answered; nothing: the next is asked.

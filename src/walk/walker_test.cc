@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
+
+#include "walk/advisor.h"
 
 namespace mixstack::walk {
 namespace {
@@ -243,6 +246,97 @@ TEST(Walker, ACallThroughNullIsAnInterruptedFrameWithACaller) {
   auto stuck = walk({{1, {kNative, StepStatus::caller, 0, 200, Trust::certain, true}}}, {});
   EXPECT_EQ(pcs(stuck), (Pcs{1, 0}));
   EXPECT_NE(stuck.stop, StopReason::end_of_stack);
+}
+
+/// Answers by pc in one turn, and notes when it was asked.
+class TableAdvisor final : public Advisor {
+ public:
+  TableAdvisor(Turn turn, Address pc, StepOutcome outcome, Registers caller = Registers(Arch::x86_64))
+      : turn_(turn), pc_(pc), outcome_(outcome), caller_(caller) {}
+  void begin(const Cursor& cursor, const Trace& so_far) override {
+    EXPECT_EQ(so_far.frames.back().pc, cursor.frame.pc);
+    turns.clear();
+    has_answered_ = false;
+  }
+  StepOutcome step(Turn turn, Cursor& cursor) override {
+    turns.push_back(turn);
+    if (turn != turn_ || cursor.frame.pc.raw() != pc_ || has_answered_) return {};
+    has_answered_ = true;
+    cursor.registers = caller_;
+    return outcome_;
+  }
+  bool knows(Address code) override { return code == known; }
+  std::vector<Turn> turns;  ///< of the last frame
+  Address known = 0;
+
+ private:
+  Turn turn_;
+  Address pc_;
+  StepOutcome outcome_;
+  Registers caller_;
+  bool has_answered_ = false;
+};
+
+Trace walk_with(TableAdvisor& advisor, std::map<Address, Place> places, std::vector<Checkpoint> checkpoints = {}) {
+  TableStepper owner(std::move(places));
+  ThreadInput thread;
+  thread.registers = at(1, 100);
+  thread.checkpoints = checkpoints;
+  return Walker({{&owner}, {}, {}}, {}).walk(thread, &advisor);
+}
+
+TEST(Walker, AnAdvisorThatDeclinesChangesNothing) {
+  const std::map<Address, Place> places{{1, {kNative, StepStatus::caller, 2, 200}},
+                                        {2, {kManaged, StepStatus::caller, 3, 300}},
+                                        {3, {kNative, kFailed}},
+                                        {4, {kManaged, kEnd}}};
+  const std::vector<Checkpoint> frames{checkpoint(350, 4, 400)};
+  TableAdvisor idle(Advisor::Turn::first, 0, {});
+  EXPECT_EQ(pcs(walk_with(idle, places, frames)), pcs(walk(places, frames)));
+  EXPECT_EQ(pcs(walk_with(idle, {{1, {kNative, kFailed}}})), Pcs{1});
+  using Turn = Advisor::Turn;
+  EXPECT_EQ(idle.turns, (std::vector{Turn::first, Turn::middle, Turn::last}));
+}
+
+TEST(Walker, AnAdvisorsLastWordIsNotOverruled) {
+  const std::map<Address, Place> places{{1, {kNative, StepStatus::caller, 2, 200}}, {4, {kManaged, kEnd}}, {2, {}}};
+  const std::vector<Checkpoint> frames{checkpoint(350, 4, 400)};
+  for (const StepStatus status : {kEnd, kFailed}) {
+    TableAdvisor weak(Advisor::Turn::first, 2, {.status = status});
+    EXPECT_EQ(pcs(walk_with(weak, places, frames)), (Pcs{1, 2, 4})) << "the record resumes";
+    TableAdvisor strong(Advisor::Turn::first, 2, {.status = status, .ends_walk = true});
+    const Trace trace = walk_with(strong, places, frames);
+    EXPECT_EQ(pcs(trace), (Pcs{1, 2}));
+    EXPECT_EQ(trace.stop == StopReason::end_of_stack, status == kEnd);
+  }
+}
+
+TEST(Walker, AnAdvisorMayLeadDownAndToCodeOfItsOwn) {
+  const std::map<Address, Place> places{{1, {kNative, kFailed}}, {2, {kNative, kEnd}}};
+  TableAdvisor down(Advisor::Turn::last, 1, {.status = StepStatus::caller, .elsewhere = true}, at(2, 50));
+  EXPECT_EQ(pcs(walk_with(down, places)), (Pcs{1, 2}));
+  TableAdvisor unassured(Advisor::Turn::last, 1, {.status = StepStatus::caller}, at(2, 50));
+  EXPECT_EQ(walk_with(unassured, places).stop, StopReason::stack_not_advancing);
+  TableAdvisor own(Advisor::Turn::first, 1, {.status = StepStatus::caller}, at(7, 200));
+  EXPECT_EQ(walk_with(own, places).stop, StopReason::bad_return_address);
+  own.known = 6;  // where the call is
+  EXPECT_EQ(pcs(walk_with(own, places)), (Pcs{1, 7}));
+  TableAdvisor circle(Advisor::Turn::first, 1, {.status = StepStatus::caller, .elsewhere = true}, at(1, 100));
+  const Trace trace = walk_with(circle, places);
+  EXPECT_EQ(trace.stop, StopReason::max_frames);
+  EXPECT_EQ(trace.frames.size(), 1025U);
+}
+
+/// A user's owner that claims a frame it cannot step from leaves it, with its kind, to the real one.
+TEST(Walker, AUsersOwnerThatDeclinesIsPassedBy) {
+  TableStepper users({{1, {kNative, StepStatus::not_mine}}, {2, {kNative, StepStatus::not_mine}}});
+  TableStepper real({{1, {kManaged, StepStatus::caller, 2, 200}}});
+  ThreadInput thread;
+  thread.registers = at(1, 100);
+  const Trace trace = Walker({{&users, &real}, {}, {&users}}, {}).walk(thread);
+  EXPECT_EQ(pcs(trace), (Pcs{1, 2})) << "where there is no other owner it keeps the frame";
+  EXPECT_EQ(trace.frames[0].kind, kManaged);
+  EXPECT_EQ(trace.frames[1].kind, kNative);
 }
 
 TEST(Walker, LimitIsAStopReason) {
