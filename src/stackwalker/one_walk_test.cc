@@ -11,9 +11,19 @@
 #include "support/dotnet_process.h"
 
 #if defined(__x86_64__)
-// Code without unwind information in whose body rbp is still the caller's: who believes it drops the caller.
+// Code without unwind information. Only the outermost keeps a frame pointer; in the others rbp is still its: who
+// follows it from there drops their callers.
 asm(R"(
   .text
+  .type undescribed_framed, @function
+undescribed_framed:
+  push %rbp
+  mov %rsp, %rbp
+  sub $0x10, %rsp
+  call undescribed_outer
+  leave
+  ret
+  .size undescribed_framed, . - undescribed_framed
   .type undescribed_outer, @function
 undescribed_outer:
   sub $0x28, %rsp
@@ -32,12 +42,13 @@ undescribed_inner:
   ret
   .size undescribed_inner, . - undescribed_inner
 )");
-extern "C" void undescribed_outer(void (*)());
+extern "C" void undescribed_framed(void (*)());
 #endif
 
 namespace Dyninst::Stackwalker {
 namespace {
 
+using mixstack::stackwalker::test::find_name;
 using mixstack::stackwalker::test::names_of;
 using mixstack::stackwalker::test::outer_function;
 using mixstack::stackwalker::test::TestProcess;
@@ -173,7 +184,7 @@ TEST(StackwalkerOneWalk, NativeThreads) {
         mixstack::target::test::start_thread(described, nullptr);
 #if defined(__x86_64__)
         const auto undescribed = [](void*) -> void* {
-          outer_function([] { undescribed_outer([] { stand(); }); });
+          outer_function([] { undescribed_framed([] { stand(); }); });
           return nullptr;
         };
         for (int i = 0; i < 4; i++) mixstack::target::test::start_thread(undescribed, nullptr);
@@ -184,6 +195,19 @@ TEST(StackwalkerOneWalk, NativeThreads) {
       },
       6);
   ASSERT_TRUE(child.is_ready());
+#if defined(__x86_64__)
+  {
+    const Owned walker(Walker::newWalker(child.pid()));
+    std::vector<THR_ID> threads;
+    ASSERT_TRUE(walker != nullptr && walker->getAvailableThreads(threads)) << getLastErrorMsg();
+    const Walked walked = walk(*walker, threads.back());
+    EXPECT_TRUE(walked.whole);
+    const std::size_t at = find_name(walked.names, "undescribed_inner");
+    ASSERT_LT(at + 2, walked.names.size()) << testing::PrintToString(walked.names);
+    EXPECT_EQ(walked.names[at + 1], "undescribed_outer");
+    EXPECT_EQ(walked.names[at + 2], "undescribed_framed");
+  }
+#endif
   EXPECT_GT(expect_that_idle_steppers_change_nothing(child.pid()), 100U);
 }
 
