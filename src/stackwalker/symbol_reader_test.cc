@@ -10,6 +10,27 @@
 #include "stackwalker/test_stacks.h"
 #include "support/elf_builder.h"
 
+#if defined(__x86_64__)
+asm(R"(
+  .text
+  .globl ends_in_a_call, begins_after_it
+  .type ends_in_a_call, @function
+ends_in_a_call:
+  .cfi_startproc
+  sub $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call *%rdi
+  .cfi_endproc
+  .size ends_in_a_call, . - ends_in_a_call
+  .type begins_after_it, @function
+begins_after_it:
+  ret
+  .size begins_after_it, . - begins_after_it
+)");
+extern "C" void ends_in_a_call(void (*)());
+extern "C" void begins_after_it();
+#endif
+
 namespace Dyninst::Stackwalker {
 namespace {
 
@@ -118,6 +139,43 @@ TEST(StackwalkerSymbolReader, AUsersFactoryNamesFrames) {
   Walker::setSymbolReader(nullptr);
   EXPECT_EQ(Walker::getSymbolReader(), before);
 }
+
+#if defined(__x86_64__)
+/// A lookup is given the frame's RA, which behind a call that never returns is another function's. The default knows,
+/// also when it is asked by a class derived from it.
+TEST(StackwalkerSymbolLookup, IsGivenTheReturnAddress) {
+  class Listening : public SwkSymtab {
+   public:
+    bool lookupAtAddr(Address addr, std::string& name, void*& value) override {
+      asked = addr;
+      return SwkSymtab::lookupAtAddr(addr, name, value);
+    }
+    Address asked = 0;
+  };
+  const mixstack::target::test::TestProcess child([](auto& shared) {
+    static auto* page = &shared;
+    ends_in_a_call([] {
+      page->ready = 1;
+      for (;;) ::pause();
+    });
+  });
+  auto* lookup = new Listening;
+  const Owned walker(Walker::newWalker(ProcDebug::newProcDebug(child.pid()), nullptr, lookup));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  std::vector<Frame> stack;
+  EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+  std::string name;
+  for (const Frame& frame : stack) {
+    if (frame.getRA() != reinterpret_cast<Address>(&begins_after_it)) continue;
+    ASSERT_TRUE(frame.getName(name));
+    EXPECT_EQ(lookup->asked, frame.getRA());
+  }
+  EXPECT_EQ(name, "ends_in_a_call");
+  void* value = nullptr;
+  ASSERT_TRUE(lookup->lookupAtAddr(reinterpret_cast<Address>(&begins_after_it), name, value));
+  EXPECT_EQ(name, "begins_after_it") << "an address alone is what it is";
+}
+#endif
 
 TEST(StackwalkerSymbolLookup, BothDefaultsByName) {
   for (SymbolLookup* lookup : std::initializer_list<SymbolLookup*>{new SymDefaultLookup(""), new SwkSymtab("")}) {
