@@ -33,8 +33,10 @@ class DacWalk {
         newborn_(overlay_, native_),
         trampoline_(overlay_),
         frame_pointer_(overlay_, 0),
-        walker_({&native_, &runtime.stepper(), &undescribed_},
-                {&newborn_, &trampoline_, &undescribed_, &frame_pointer_}, limits) {
+        walker_({{&native_, &runtime.stepper(), &undescribed_},
+                 {&newborn_, &trampoline_, &undescribed_, &frame_pointer_},
+                 {}},
+                limits) {
     runtime_.begin_capture(capture, overlay_);
   }
 

@@ -97,7 +97,7 @@ Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   auto process = TracerProcess::start(
       [&] {
         (void)::setpgid(0, 0);
-
+        (void)::setpriority(PRIO_PROCESS, 0, kHighest);
         (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps are meant as short as they say
         is_out_of_memory = !run_work(work, tracer);
         has_returned = true;
