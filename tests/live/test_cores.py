@@ -44,7 +44,7 @@ class LiveAndCore(LiveCase):
         """(the dump of the process, the dump of its full core)."""
         with cores.folder() as folder:
             debuggee.stop()
-            live = mixstack_dump.dump(debuggee.pid, *EVERYTHING, *options)
+            live = mixstack_dump.dump_at_rest(debuggee.pid, *EVERYTHING, *options)
             core = cores.createdump(debuggee.pid, folder / "core")
             return live, mixstack_dump.dump_core(core, *EVERYTHING, *options)
 
@@ -80,7 +80,7 @@ class LiveAndCore(LiveCase):
             debuggee.stop()
             tids = sorted(processes.thread_states(debuggee.pid))[-3:]
             wanted = ("-t", ",".join(map(str, tids)))
-            live = mixstack_dump.dump(debuggee.pid, *wanted)
+            live = mixstack_dump.dump_at_rest(debuggee.pid, *wanted)
             core = mixstack_dump.dump_core(cores.createdump(debuggee.pid, folder / "core"), *wanted)
         self.assertEqual(sorted(t["tid"] for t in core["threads"]), tids)
         self.assert_identical(live, core)
