@@ -117,7 +117,7 @@ internal static class Spinning
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     private static int StoreFields(Node a, Node b, object payload)
     {
-        int turns = 0;
+        long turns = 0;  // 32 bits are counted through in a minute
         for (; ; )
         {
             a.Next = b;
@@ -125,9 +125,9 @@ internal static class Spinning
             a.Payload = payload;
             b.Payload = payload;
             turns++;
-            if (turns == -1)
+            if (turns < 0)
             {
-                return turns;
+                return (int)turns;
             }
         }
     }
