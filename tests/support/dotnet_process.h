@@ -52,6 +52,8 @@ class DotnetProcess {
         break;
       }
     std::fclose(lines);
+    // The thread that dies prints the line itself, and is on its way from there to where it is held.
+    if (ready_ && scenario.starts_with("crash_")) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   ~DotnetProcess() {
     if (pid_ <= 0) return;
