@@ -78,8 +78,8 @@ class LiveTarget final : public Target {
       auto taken = capture_once(request);
       if (taken || !may_be_exec(taken.error().code) || has_ended()) return taken;
       if (nap > kLastNap) {
-        // The thread whose files were there at the beginning has been replaced.
-        const bool replaced = taken.error().code == ErrorCode::not_found;
+        // The process is there, and what was there at the beginning is not: an exec, which a busy machine makes long.
+        const bool replaced = taken.error().code != ErrorCode::permission_denied;
         return replaced ? fail(ErrorCode::process_changed, info_.pid) : std::move(taken);
       }
       ::usleep(nap);
