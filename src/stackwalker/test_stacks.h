@@ -41,6 +41,22 @@ inline std::unique_ptr<TestProcess> standing_child() {
   });
 }
 
+/// The same in a second thread, whose id is the first of the shared values; the main thread does nothing.
+inline std::unique_ptr<TestProcess> child_with_standing_thread() {
+  return std::make_unique<TestProcess>([](Shared& shared) {
+    static Shared* where = &shared;
+    const auto body = [](void*) -> void* {
+      outer_function([] {
+        where->values[0] = target::test::gettid_now();
+        where->ready++;
+        for (;;) ::pause();
+      });
+      return nullptr;
+    };
+    target::test::start_thread(body, nullptr);
+  });
+}
+
 inline std::vector<std::string> names_of(const std::vector<Dyninst::Stackwalker::Frame>& stack) {
   std::vector<std::string> names;
   for (const auto& frame : stack) {

@@ -266,22 +266,11 @@ TEST_F(StackwalkerCoroutines, AFrameMadeFromSavedRegisters) {
 
 /// Made from another thread's values, without saying whose.
 TEST(StackwalkerUsersFrames, AFrameOfAnotherThread) {
-  const TestProcess child([](auto& shared) {
-    static auto* where = &shared;
-    const auto body = [](void*) -> void* {
-      outer_function([] {
-        where->values[0] = mixstack::target::test::gettid_now();
-        where->ready++;
-        for (;;) ::pause();
-      });
-      return nullptr;
-    };
-    mixstack::target::test::start_thread(body, nullptr);
-  });
-  const Owned walker(Walker::newWalker(child.pid()));
+  const auto child = mixstack::stackwalker::test::child_with_standing_thread();
+  const Owned walker(Walker::newWalker(child->pid()));
   ASSERT_NE(walker, nullptr) << getLastErrorMsg();
   std::vector<Frame> whole, rest;
-  ASSERT_TRUE(walker->walkStack(whole, child.shared().values[0])) << getLastErrorMsg();
+  ASSERT_TRUE(walker->walkStack(whole, child->shared().values[0])) << getLastErrorMsg();
   std::unique_ptr<Frame> made(Frame::newFrame(whole[1].getRA(), whole[1].getSP(), whole[1].getFP(), walker.get()));
   EXPECT_TRUE(walker->walkStackFromFrame(rest, *made)) << getLastErrorMsg();
   ASSERT_EQ(rest.size(), whole.size() - 1);

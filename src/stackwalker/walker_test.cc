@@ -230,25 +230,14 @@ TEST(StackwalkerWalker, WalksFromFramesMadeByHand) {
 }
 
 TEST(StackwalkerWalker, ThreadsByNumber) {
-  const mixstack::stackwalker::test::TestProcess child([](auto& shared) {
-    static auto* page = &shared;
-    const auto body = [](void*) -> void* {
-      outer_function([] {
-        page->values[0] = mixstack::target::test::gettid_now();
-        page->ready++;
-        for (;;) ::pause();
-      });
-      return nullptr;
-    };
-    mixstack::target::test::start_thread(body, nullptr);
-  });
-  const Owned walker(Walker::newWalker(child.pid()));
+  const auto child = mixstack::stackwalker::test::child_with_standing_thread();
+  const Owned walker(Walker::newWalker(child->pid()));
   ASSERT_NE(walker, nullptr) << getLastErrorMsg();
   std::vector<THR_ID> threads;
   ASSERT_TRUE(walker->getAvailableThreads(threads));
   ASSERT_EQ(threads.size(), 2U);
-  EXPECT_EQ(threads[0], child.pid()) << "the initial thread first";
-  const THR_ID other = child.shared().values[0];
+  EXPECT_EQ(threads[0], child->pid()) << "the initial thread first";
+  const THR_ID other = child->shared().values[0];
   std::vector<Frame> stack;
   EXPECT_TRUE(walker->walkStack(stack, other)) << getLastErrorMsg();
   EXPECT_TRUE(has_known_stack(stack));
@@ -256,7 +245,7 @@ TEST(StackwalkerWalker, ThreadsByNumber) {
   EXPECT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
   EXPECT_FALSE(has_known_stack(stack));
   // A thread that is not there, and one of another process.
-  const THR_ID cut = THR_ID{child.pid()} + (THR_ID{1} << 32);
+  const THR_ID cut = THR_ID{child->pid()} + (THR_ID{1} << 32);
   for (const THR_ID wrong : {THR_ID{0x7ffffff0}, THR_ID{1}, cut, -cut}) {
     EXPECT_FALSE(walker->walkStack(stack, wrong));
     EXPECT_EQ(getLastError(), err_nothrd) << wrong << getLastErrorMsg();

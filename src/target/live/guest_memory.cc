@@ -22,7 +22,6 @@ using State = memory::PageMap::State;
 // Pages of a file that cannot be opened (deleted, and no right to /proc/PID/map_files).
 constexpr std::int64_t kTouchBudget = 1 << 20;
 constexpr std::size_t kMostFiles = 1024;
-constexpr std::size_t kMostGuards = 1 << 16;
 constexpr Address kPage = 4096;
 
 [[nodiscard]] base::ScopedFd open_pagemap(const ProcDir& proc) {
@@ -80,13 +79,10 @@ void GuestMemory::begin_capture(bool goes_on) {
     touch_budget_ = kTouchBudget;
     is_swap_spent_ = false;
   }
-  const std::lock_guard lock(mutex_);
-  guards_.clear();
 }
 
 void GuestMemory::use(RegionList regions) {
   const std::lock_guard lock(mutex_);
-  guards_.clear();
   regions_ = std::move(regions);
 }
 
@@ -121,7 +117,8 @@ Result<std::size_t> GuestMemory::read_some(Address address, std::span<std::byte>
 }
 
 Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, std::span<std::byte> out) const {
-  if (!region.readable) return read_unreadable(address, out);
+  // A guard page; or memory only reserved when the list was made, that the process has begun to use since.
+  if (!region.readable) return read_if_there(address, out);
   if (is_code_of_image(region) && file_of(region) != nullptr)
     if (const auto n = read_file(region, address, out)) return n;
   std::size_t done = 0;
@@ -137,21 +134,7 @@ Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, 
   return done;
 }
 
-/// Usually a guard page, which every walk to the end of a stack asks for; or memory that was only reserved when the
-/// list was made, and that the process has begun to use since.
-Result<std::size_t> GuestMemory::read_unreadable(Address address, std::span<std::byte> out) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (guards_.contains(address / kPage)) return fail(ErrorCode::unreadable_memory, address);
-  }
-  const auto n = read_if_there(address, out);
-  if (n) return n;
-  const std::lock_guard lock(mutex_);
-  if (guards_.size() < kMostGuards) guards_.insert(address / kPage);
-  return n;
-}
-
-/// What was mapped since the list was made.
+/// What the list of mappings does not know, or knows no better.
 Result<std::size_t> GuestMemory::read_if_there(Address address, std::span<std::byte> out) const {
   const auto run = pages_.run({address, address + out.size()});
   return read_page(run, address, out.first(static_cast<std::size_t>(run.end - address)));

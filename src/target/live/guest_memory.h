@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include "memory/page_map.h"
@@ -73,7 +72,6 @@ class GuestMemory final : public memory::BulkMemory {
 
   [[nodiscard]] RegionList regions() const;
   [[nodiscard]] Result<std::size_t> read_in(const Region& region, Address address, std::span<std::byte> out) const;
-  [[nodiscard]] Result<std::size_t> read_unreadable(Address address, std::span<std::byte> out) const;
   [[nodiscard]] Result<std::size_t> read_if_there(Address address, std::span<std::byte> out) const;
   [[nodiscard]] Result<std::size_t> read_page(const memory::PageMap::Run& run, Address address,
                                               std::span<std::byte> out) const;
@@ -88,7 +86,6 @@ class GuestMemory final : public memory::BulkMemory {
   mutable std::mutex mutex_;
   std::function<RegionList()> load_;
   mutable RegionList regions_;
-  mutable std::unordered_set<Address> guards_;  // numbers of pages that cannot be read, as long as the list is the same
   mutable std::map<FileKey, std::shared_ptr<const FileBytes>> files_;  // null: cannot be opened
   mutable std::atomic<bool> is_swap_spent_{false};
   mutable std::atomic<std::int64_t> swap_budget_{0};

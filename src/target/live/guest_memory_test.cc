@@ -67,6 +67,7 @@ TEST_F(GuestMemoryTest, MemoryReservedWhenTheListWasMadeIsReadOnceItIsUsed) {
   const auto at = reinterpret_cast<Address>(mapped);
   std::array<std::byte, 4> bytes{};
   memory_.use(list());
+  EXPECT_FALSE(memory_.read_some(at + kPage, bytes).has_value()) << "and that it was refused is not remembered";
   ASSERT_EQ(::mprotect(mapped, 2 * kPage, PROT_READ | PROT_WRITE), 0);
   write_second(at);
   EXPECT_EQ(memory_.read_some(at + kPage, bytes).value_or(0), bytes.size());
