@@ -50,7 +50,13 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
       newborn_(overlay_, native_),
       trampoline_(overlay_),
       prologue_(
-          overlay_, [&symbols](const Frame& f) { return symbols.function_start(f); }, capture.pac_mask),
+          overlay_,
+          [this, &symbols](const Frame& f) {
+            // An FDE that leads nowhere still says where its function begins, in stripped files too.
+            const auto start = native_.function_start(f);
+            return start ? start : symbols.function_start(f);
+          },
+          capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
   native_.set_pac_mask(capture.pac_mask);

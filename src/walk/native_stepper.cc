@@ -33,6 +33,15 @@ bool NativeStepper::claim(Frame& frame) {
   return true;
 }
 
+std::optional<Address> NativeStepper::function_start(const Frame& frame) const {
+  const unwind::NativeModule* module = engine_.module_at(frame.pc);
+  const unwind::UnwindTable* table = module != nullptr ? engine_.modules().table(*module) : nullptr;
+  if (table == nullptr) return std::nullopt;
+  const auto function = table->function_at(frame.pc.lookup() - module->load_bias);
+  if (!function) return std::nullopt;
+  return function->begin + module->load_bias;
+}
+
 StepOutcome NativeStepper::step(Cursor& cursor, const ThreadInput& thread) {
   const Frame& frame = cursor.frame;
   if (frame.kind != FrameKind::native || frame.module == kNoModule) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "object/module_map.h"
 #include "unwind/native_step.h"
@@ -27,6 +28,8 @@ class NativeStepper final : public FrameStepper {
   [[nodiscard]] bool claim(Frame& frame) override;
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
   [[nodiscard]] const Tables& tables() const { return tables_; }
+  /// Where the function around the frame's pc begins, by its FDE.
+  [[nodiscard]] std::optional<Address> function_start(const Frame& frame) const;
   void set_pac_mask(std::uint64_t mask) { engine_.set_pac_mask(mask); }
   /// What a step from there executes; errors as unwind::NativeStepper::rule_at.
   [[nodiscard]] Result<unwind::UnwindRule> rule_at(CodeAddress pc) const { return engine_.rule_at(pc); }

@@ -1,5 +1,8 @@
 """Exceptions in flight and dying processes against ClrMD's exception objects and what the scenarios threw."""
 import re
+import shutil
+import subprocess
+import unittest
 
 from harness import LiveCase
 import cores
@@ -242,3 +245,58 @@ class Exceptions(LiveCase):
         self.assertGreater(len(managed), 10_000)
         self.assertEqual([(f["ip"], f["sp"]) for f in seen.thread("crash")["frames"] if f["kind"] == "managed"],
                          managed)
+
+
+# ClrRestoreNonvolatileContextWorker (src/coreclr/vm/amd64/Context.S, .NET 10): the registers of the catching method are
+# back, the frame pointer among them, and sp is not: mov 0xf0(%r10),%r15 comes last, then a jump with the new sp.
+LAST_REGISTER = bytes.fromhex("4d8bbaf0000000")
+NEW_STACK = bytes.fromhex("498ba298000000ffe0")
+
+
+def _resuming(pid):
+    """Address of the instruction that restores the last register, or None where this runtime has no such code."""
+    for line in open(f"/proc/{pid}/maps"):
+        fields = line.split()
+        if not line.rstrip().endswith("/libcoreclr.so") or "x" not in fields[1]:
+            continue
+        begin, end = (int(part, 16) for part in fields[0].split("-"))
+        with open(f"/proc/{pid}/mem", "rb") as memory:
+            memory.seek(begin)
+            code = memory.read(end - begin)
+        stack = code.find(NEW_STACK)
+        found = code.rfind(LAST_REGISTER, max(0, stack - 128), stack) if stack >= 0 else -1
+        if found >= 0:
+            return begin + found
+    return None
+
+
+@unittest.skipUnless(shutil.which("gdb"), "no gdb")
+class Resuming(LiveCase):
+    @staticmethod
+    def leave_at(debuggee, address):
+        """The stop signal is taken by the thread before it executes anything more."""
+        subprocess.run(["gdb", "-batch", "-nx", "-p", str(debuggee.pid), "-ex", "handle all nostop noprint pass",
+                        "-ex", f"break *{address:#x}", "-ex", "continue", "-ex", "delete",
+                        "-ex", f"shell kill -STOP {debuggee.pid}", "-ex", "detach"],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+
+    def test_the_catching_method_is_there_while_its_registers_are_restored(self):
+        """The CFI of that code is based on the frame pointer, which is the catching method's by then."""
+        with processes.scenario("exception_storm") as debuggee:
+            address = _resuming(debuggee.pid)
+            if address is None:
+                self.skipTest("this runtime resumes with other code")
+            there = []
+            for _ in range(20):  # sometimes gdb steps the other thrower over its breakpoint and lets this one run
+                self.leave_at(debuggee, address)
+                seen = self.observe(debuggee, with_oracle=False, with_gdb=False)
+                there = [t for t in seen.dump["threads"] if t["frames"] and int(t["frames"][0]["ip"], 16) == address]
+                if there:
+                    break
+                debuggee.resume()
+            self.assertTrue(there, "gdb left no thread where its breakpoint was")
+            for thread in there:
+                names = [frame["name"] for frame in thread["frames"]]
+                self.assert_order(names, "ThrowAndCatch", "Storm().lambda()", "StartCallback")
+                self.assertNotEqual(thread["frames"][1]["trust"], "certain", names)
+                self.assertEqual(thread["stop_reason"], "end_of_stack", names)
