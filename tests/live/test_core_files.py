@@ -108,6 +108,8 @@ class WrongFiles(LiveCase):
             shutil.copytree(debuggee_build.NATIVE, own)
             environment = {"SCEN_NATIVE": str(own)}
             with cores.scenario("reverse_pinvoke", where=folder, environment=environment) as debuggee:
+                time.sleep(0.2)  # threads of the runtime are still being born
+                debuggee.stop()
                 live = mixstack_dump.dump_at_rest(debuggee.pid)
                 core = cores.kernel_core(debuggee, folder)
             library = own / "libscen.so"

@@ -116,6 +116,18 @@ def _tgkill(pid, number):
         raise CoreError(f"tgkill of {pid}: {os.strerror(ctypes.get_errno())}")
 
 
+def _let_run_first(pid):
+    """All threads on one processor, and the main thread before all others: on a busy machine a thread whose wait is over
+    would go on before the main thread takes its signal. Takes root; without it the tests are as good as the machine."""
+    cpu = min(os.sched_getaffinity(pid))
+    try:
+        for tid in processes.thread_states(pid):
+            os.sched_setaffinity(tid, {cpu})
+        os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        pass
+
+
 def kernel_core(debuggee, where, coredump_filter=0x33):
     """Ends the process with a signal for which neither .NET nor the program has a handler; the kernel writes a core,
     which ends up in `where`; that must be the working directory of the process.
@@ -123,6 +135,7 @@ def kernel_core(debuggee, where, coredump_filter=0x33):
     A stopped process must be continued to die, and .NET handles SIGCONT. Both signals go to the main thread, and the
     kernel delivers SIGSYS, as one of the synchronous ones, first: nothing but system calls that wait goes on."""
     allow(debuggee.pid, coredump_filter)
+    _let_run_first(debuggee.pid)
     with kernel_writes_files():
         _tgkill(debuggee.pid, signal.SIGSYS)
         if any(state in processes.STOPPED for state in processes.thread_states(debuggee.pid).values()):
