@@ -1,9 +1,10 @@
 /* mixstack for C and for everything that calls C: the stacks of a .NET or native process, or of its core.
  *
  * Objects are opaque and freed by their owner. Texts belong to the object they came from and are UTF-8. Structures
- * begin with their size, which the caller sets: later versions add members at the end. No function throws or exits. A
- * session is used by one thread at a time, different sessions by different threads; a dump is read by any number of
- * threads. */
+ * begin with their size, which the caller sets: later versions add members at the end. Of a smaller structure only what
+ * it has is read or written; of a larger one what this version does not know must be 0 where it is read, and is not
+ * touched where it is written. Numbers of enumerators never change. No function throws or exits. A session is used by
+ * one thread at a time, different sessions by different threads; a dump is read by any number of threads. */
 #ifndef MIXSTACK_H
 #define MIXSTACK_H
 
@@ -23,10 +24,39 @@ extern "C" {
 typedef struct mixstack_session mixstack_session;
 typedef struct mixstack_dump mixstack_dump;
 
-/* What failed. `code` is a value of mixstack::ErrorCode (mixstack/result.h), 0: nothing. */
+/* What each means: mixstack/result.h. */
+enum mixstack_error_code {
+  MIXSTACK_OK = 0,
+  MIXSTACK_UNREADABLE_MEMORY = 1,
+  MIXSTACK_TRUNCATED = 2,
+  MIXSTACK_MALFORMED = 3,
+  MIXSTACK_LIMIT_EXCEEDED = 4,
+  MIXSTACK_NOT_FOUND = 5,
+  MIXSTACK_UNSUPPORTED = 6,
+  MIXSTACK_MISMATCH = 7,
+  MIXSTACK_IO_ERROR = 8,
+  MIXSTACK_NO_SUCH_PROCESS = 9,
+  MIXSTACK_NO_SUCH_THREAD = 10,
+  MIXSTACK_PERMISSION_DENIED = 11,
+  MIXSTACK_ALREADY_TRACED = 12,
+  MIXSTACK_THREAD_NOT_STOPPED = 13,
+  MIXSTACK_UNSUPPORTED_CPU = 14,
+  MIXSTACK_PROCESS_CHANGED = 15,
+  MIXSTACK_NO_UNWIND_INFO = 16,
+  MIXSTACK_REGISTER_UNKNOWN = 17,
+  MIXSTACK_STACK_NOT_ADVANCING = 18,
+  MIXSTACK_BAD_RETURN_ADDRESS = 19,
+  MIXSTACK_RUNTIME_NOT_FOUND = 20,
+  MIXSTACK_CONTRACT_UNSUPPORTED = 21,
+  MIXSTACK_FIELD_UNAVAILABLE = 22,
+  MIXSTACK_INVALID_ARGUMENT = 23,
+  MIXSTACK_INTERNAL = 24
+};
+
+/* What failed. */
 typedef struct mixstack_error {
   size_t size;
-  int32_t code;
+  int32_t code;     /* mixstack_error_code */
   int32_t os_error; /* errno, or 0 */
   uint64_t value;   /* what the code documents: an address, a number */
 } mixstack_error;
@@ -37,7 +67,23 @@ typedef struct mixstack_core_options {
   size_t sysroot_count;
   const char* executable; /* the program's own file; NULL: by the path in the core */
   int32_t only_sysroot;   /* not 0: never look at this machine's own files */
+  int32_t reserved;       /* 0 */
 } mixstack_core_options;
+
+/* How the threads of our own process other than the calling one are captured. */
+enum mixstack_own_threads {
+  MIXSTACK_CALLING_ONLY = 0,
+  MIXSTACK_BY_SIGNAL = 1, /* each runs a handler, installed for the time of a capture */
+  MIXSTACK_BY_HELPER = 2  /* a child process captures us */
+};
+
+typedef struct mixstack_self_options {
+  size_t size;
+  int32_t other_threads;      /* mixstack_own_threads */
+  int32_t signal;             /* for MIXSTACK_BY_SIGNAL: one that nobody else uses */
+  uint32_t helper_timeout_ms; /* for MIXSTACK_BY_HELPER; 0: 5000 */
+  int32_t reserved;           /* 0 */
+} mixstack_self_options;
 
 typedef struct mixstack_options {
   size_t size;
@@ -46,6 +92,7 @@ typedef struct mixstack_options {
   uint32_t max_frames;      /* 0: 65536 */
   uint32_t stop_timeout_ms; /* 0: 20 */
   int32_t explicit_frames;  /* not 0: the runtime's explicit Frames, too */
+  uint32_t late_timeout_ms; /* 0: 2000; for threads that a busy machine did not let stop in time */
 } mixstack_options;
 
 typedef struct mixstack_thread {
@@ -69,13 +116,22 @@ enum mixstack_frame_kind {
   MIXSTACK_UNDESCRIBED = 5
 };
 
+/* How sure a frame is, surest first. */
+enum mixstack_trust {
+  MIXSTACK_CERTAIN = 0,
+  MIXSTACK_CHECKPOINT = 1,
+  MIXSTACK_FRAME_POINTER = 2,
+  MIXSTACK_PROLOGUE = 3,
+  MIXSTACK_INFERRED = 4
+};
+
 typedef struct mixstack_frame {
   size_t size;
   uint64_t pc;
   uint64_t sp;
   uint64_t cfa;     /* 0 where the walk ended */
   int32_t kind;     /* mixstack_frame_kind */
-  int32_t trust;    /* 0: certain; larger is less (mixstack/frame.h, Trust) */
+  int32_t trust;    /* mixstack_trust */
   const char* name; /* "" when nothing is known but module and offset */
   const char* raw_name;
   const char* module;
@@ -91,6 +147,8 @@ MIXSTACK_API uint32_t mixstack_version(void);
 MIXSTACK_API mixstack_session* mixstack_open_process(uint32_t pid, mixstack_error* error);
 MIXSTACK_API mixstack_session* mixstack_open_core(const char* path, const mixstack_core_options* options,
                                                   mixstack_error* error);
+/* Our own process; `options` may be NULL: the calling thread alone. A child made by fork opens its own. */
+MIXSTACK_API mixstack_session* mixstack_open_self(const mixstack_self_options* options, mixstack_error* error);
 MIXSTACK_API void mixstack_close(mixstack_session* session);
 
 /* Stops the process for the time of a copy, then walks and names. `options` may be NULL. The dump outlives the session.
@@ -100,14 +158,24 @@ MIXSTACK_API mixstack_dump* mixstack_take_dump(mixstack_session* session, const 
 MIXSTACK_API void mixstack_free_dump(mixstack_dump* dump);
 
 MIXSTACK_API size_t mixstack_thread_count(const mixstack_dump* dump);
-/* 0, or -1 for an index beyond the end, a NULL or a `size` that is too small; nothing is written then. */
+/* 0, or -1 for an index beyond the end, a NULL or a `size` without room for a member; nothing is written then. */
 MIXSTACK_API int mixstack_get_thread(const mixstack_dump* dump, size_t thread, mixstack_thread* out);
 /* Frames are innermost first. */
 MIXSTACK_API int mixstack_get_frame(const mixstack_dump* dump, size_t thread, size_t frame, mixstack_frame* out);
 /* The whole dump as one JSON document (docs/formats/dump.schema.json). */
 MIXSTACK_API const char* mixstack_json(mixstack_dump* dump);
 
-/* A word for an error code, never NULL. */
+/* What `mixstack dump` prints. */
+MIXSTACK_API const char* mixstack_text(mixstack_dump* dump);
+
+/* Both write at most `capacity` bytes with the 0 at the end, and answer the length of the whole text without it. */
+/* One frame as a line of a report, never empty: "Queue.Take(int)  (orders)", "libc.so.6+0x91f16". */
+MIXSTACK_API size_t mixstack_frame_text(const mixstack_dump* dump, size_t thread, size_t frame, char* out,
+                                        size_t capacity);
+/* What happened: "not found: No such file or directory". */
+MIXSTACK_API size_t mixstack_describe_error(const mixstack_error* error, char* out, size_t capacity);
+
+/* A stable word for an error code, "no_such_process"; never NULL. */
 MIXSTACK_API const char* mixstack_error_name(int32_t code);
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "mixstack/report.h"
 #include "mixstack/session.h"
 
 namespace {
@@ -124,8 +125,8 @@ int main(int argc, char** argv) {
   }
   auto session = Session::open_process(arguments.pid);
   if (!session) {
-    std::fprintf(stderr, "mixed_walker: process %u cannot be opened (error %d)\n", arguments.pid,
-                 static_cast<int>(session.error().code));
+    std::fprintf(stderr, "mixed_walker: process %u cannot be opened: %s\n", arguments.pid,
+                 mixstack::describe(session.error()).c_str());
     return 1;
   }
   return arguments.every_ms > 0 ? sample(**session, arguments) : look_once(**session, arguments, nullptr);

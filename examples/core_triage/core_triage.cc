@@ -25,8 +25,10 @@ struct Group {
 /// Equal names in equal order: the same place, whatever the addresses.
 std::string stack_text(const ProcessDump& dump, const ThreadDump& thread) {
   std::string text;
-  for (std::size_t i = 0; i < thread.trace.frames.size(); i++)
-    text += examples::text_of(examples::symbol_of(dump, thread, i)) + '\n';
+  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
+    const std::string& name = dump.symbols[thread.symbols[i]].name;
+    text += (name.empty() ? mixstack::frame_text(dump, thread, i) : name) + '\n';
+  }
   return text;
 }
 
@@ -68,7 +70,7 @@ int main(int count, char** arguments) {
   options.sysroots.assign(arguments + 2, arguments + count);
   auto session = mixstack::Session::open_core(options);
   if (!session) {
-    std::fprintf(stderr, "%s: error %d\n", arguments[1], static_cast<int>(session.error().code));
+    std::fprintf(stderr, "%s: %s\n", arguments[1], mixstack::describe(session.error()).c_str());
     return 2;
   }
   const auto dump = (*session)->dump({});

@@ -79,7 +79,7 @@ void install_crash_handler() {
 int report(unsigned pid, unsigned crashed) {
   auto session = mixstack::Session::open_process(pid);
   if (!session) {
-    std::printf("cannot look at %u: error %d\n", pid, static_cast<int>(session.error().code));
+    std::printf("cannot look at %u: %s\n", pid, mixstack::describe(session.error()).c_str());
     return 1;
   }
   mixstack::DumpOptions options;

@@ -59,6 +59,7 @@ static partial class Mixstack
         public nuint ThreadCount;
         public uint MaxFrames, StopTimeoutMs;
         public int ExplicitFrames;
+        public uint LateTimeoutMs;
     }
 
     public struct Thread

@@ -17,20 +17,13 @@ class Error(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.POINTER(ctypes.c_uint32)), ("thread_count", ctypes.c_size_t),
                 ("max_frames", ctypes.c_uint32), ("stop_timeout_ms", ctypes.c_uint32),
-                ("explicit_frames", ctypes.c_int32)]
+                ("explicit_frames", ctypes.c_int32), ("late_timeout_ms", ctypes.c_uint32)]
 
 
 class Thread(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("tid", ctypes.c_uint32), ("managed_id", ctypes.c_uint32),
                 ("name", ctypes.c_char_p), ("exception", ctypes.c_char_p), ("frame_count", ctypes.c_size_t),
                 ("captured", ctypes.c_int32), ("is_complete", ctypes.c_int32), ("stop_reason", ctypes.c_char_p)]
-
-
-class Frame(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("pc", ctypes.c_uint64), ("sp", ctypes.c_uint64), ("cfa", ctypes.c_uint64),
-                ("kind", ctypes.c_int32), ("trust", ctypes.c_int32), ("name", ctypes.c_char_p),
-                ("raw_name", ctypes.c_char_p), ("module", ctypes.c_char_p), ("module_path", ctypes.c_char_p),
-                ("offset", ctypes.c_uint64), ("method", ctypes.c_uint64)]
 
 
 def library():
@@ -43,10 +36,10 @@ def library():
             ("mixstack_free_dump", None, [ctypes.c_void_p]),
             ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
             ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
-            ("mixstack_get_frame", ctypes.c_int,
-             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Frame)]),
             ("mixstack_json", ctypes.c_char_p, [ctypes.c_void_p]),
-            ("mixstack_error_name", ctypes.c_char_p, [ctypes.c_int32])):
+            ("mixstack_frame_text", ctypes.c_size_t,
+             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]),
+            ("mixstack_describe_error", ctypes.c_size_t, [ctypes.POINTER(Error), ctypes.c_char_p, ctypes.c_size_t])):
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments
     return lib
@@ -59,9 +52,9 @@ def stacks(lib, dump):
         lib.mixstack_get_thread(dump, i, thread)
         names = []
         for j in range(thread.frame_count):
-            frame = Frame(size=ctypes.sizeof(Frame))
-            lib.mixstack_get_frame(dump, i, j, frame)
-            names.append(frame.name.decode() or f"{frame.module.decode()}+{frame.offset:#x}")
+            text = ctypes.create_string_buffer(1024)
+            lib.mixstack_frame_text(dump, i, j, text, len(text))
+            names.append(text.value.decode(errors="replace"))
         yield f"{thread.tid} {thread.name.decode()}", names
 
 
@@ -75,7 +68,9 @@ def main():
     dump = lib.mixstack_take_dump(session, options, error) if session else None
     lib.mixstack_close(session)
     if not dump:
-        sys.exit(f"{sys.argv[1]}: {lib.mixstack_error_name(error.code).decode()}")
+        words = ctypes.create_string_buffer(256)
+        lib.mixstack_describe_error(error, words, len(words))
+        sys.exit(f"{sys.argv[1]}: {words.value.decode()}")
     for thread, names in stacks(lib, dump):
         print(f"thread {thread}")
         for number, name in enumerate(names):

@@ -82,7 +82,7 @@ int main(int count, char** arguments) {
   }
   auto session = mixstack::Session::open_process(static_cast<std::uint32_t>(pid));
   if (!session) {
-    std::fprintf(stderr, "cannot watch %d: error %d\n", pid, static_cast<int>(session.error().code));
+    std::fprintf(stderr, "cannot watch %d: %s\n", pid, mixstack::describe(session.error()).c_str());
     return 2;
   }
   return watch(**session, static_cast<std::uint32_t>(pid), std::chrono::seconds(seconds));

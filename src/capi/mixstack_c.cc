@@ -6,11 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "mixstack/report.h"
 #include "mixstack/session.h"
-#include "report/json.h"
-#include "report/options.h"
-#include "report/words.h"
 
 struct mixstack_session {
   std::unique_ptr<mixstack::Session> session;
@@ -18,7 +17,7 @@ struct mixstack_session {
 
 struct mixstack_dump {
   mixstack::ProcessDump dump;
-  std::string json;
+  std::string json, text;
 };
 
 namespace {
@@ -26,12 +25,69 @@ namespace {
 using mixstack::Error;
 using mixstack::ErrorCode;
 
-/// Callers of an older version have a smaller structure: only what they know is written.
+// Their numbers are part of the interface.
+template <class C, class Cpp>
+constexpr bool same(C c, Cpp cpp) {
+  return static_cast<int>(c) == static_cast<int>(cpp);
+}
+static_assert(same(MIXSTACK_OK, ErrorCode::none) && same(MIXSTACK_IO_ERROR, ErrorCode::io_error) &&
+              same(MIXSTACK_PROCESS_CHANGED, ErrorCode::process_changed) &&
+              same(MIXSTACK_BAD_RETURN_ADDRESS, ErrorCode::bad_return_address) &&
+              same(MIXSTACK_RUNTIME_NOT_FOUND, ErrorCode::runtime_not_found) &&
+              same(MIXSTACK_INTERNAL, ErrorCode::internal));
+static_assert(same(MIXSTACK_NATIVE, mixstack::FrameKind::native) &&
+              same(MIXSTACK_RUNTIME_STUB, mixstack::FrameKind::runtime_stub) &&
+              same(MIXSTACK_UNDESCRIBED, mixstack::FrameKind::undescribed));
+static_assert(same(MIXSTACK_CERTAIN, mixstack::Trust::certain) && same(MIXSTACK_INFERRED, mixstack::Trust::inferred));
+static_assert(same(MIXSTACK_CALLING_ONLY, mixstack::OwnThreads::calling_only) &&
+              same(MIXSTACK_BY_SIGNAL, mixstack::OwnThreads::by_signal) &&
+              same(MIXSTACK_BY_HELPER, mixstack::OwnThreads::by_helper));
+// Padding would become a member of the next version, with anything in it.
+static_assert(std::has_unique_object_representations_v<mixstack_error> &&
+              std::has_unique_object_representations_v<mixstack_core_options> &&
+              std::has_unique_object_representations_v<mixstack_self_options> &&
+              std::has_unique_object_representations_v<mixstack_options> &&
+              std::has_unique_object_representations_v<mixstack_thread> &&
+              std::has_unique_object_representations_v<mixstack_frame>);
+
+constexpr std::size_t kMostOptionBytes = 4096;  // a size beyond is none
+
+/// Of an older caller's smaller structure what it has, the rest 0.
+template <class T>
+bool read_options(const T* from, T& to) {
+  to = {};
+  if (from == nullptr) return true;
+  if (from->size <= sizeof from->size || from->size > kMostOptionBytes) return false;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
+  for (std::size_t i = sizeof(T); i < from->size; i++)
+    if (bytes[i] != 0) return false;  // a newer caller asks for what we do not know
+  std::memcpy(&to, from, std::min(from->size, sizeof(T)));
+  return true;
+}
+
+/// Into an older caller's smaller structure what it has room for.
+template <class T>
+bool write_answer(T from, T* to) {
+  if (to == nullptr || to->size <= sizeof to->size) return false;
+  from.size = to->size;
+  std::memcpy(to, &from, std::min(to->size, sizeof(T)));
+  return true;
+}
+
 void set(mixstack_error* out, const Error& error) {
-  if (out == nullptr || out->size < sizeof(mixstack_error)) return;
-  out->code = static_cast<int32_t>(error.code);
-  out->os_error = error.os_error;
-  out->value = error.value;
+  mixstack_error answer{};
+  answer.code = static_cast<int32_t>(error.code);
+  answer.os_error = error.os_error;
+  answer.value = error.value;
+  (void)write_answer(answer, out);
+}
+
+std::size_t copy_text(std::string_view text, char* out, std::size_t capacity) {
+  if (out == nullptr || capacity == 0) return text.size();
+  const std::size_t n = std::min(text.size(), capacity - 1);
+  std::memcpy(out, text.data(), n);
+  out[n] = 0;
+  return text.size();
 }
 
 /// What C++ may throw (memory, above all) ends here.
@@ -46,11 +102,6 @@ auto guarded(mixstack_error* error, Work work) -> decltype(work()) {
   }
 }
 
-template <class T>
-bool is_valid(const T* options) {
-  return options == nullptr || options->size >= sizeof(T);
-}
-
 mixstack_session* adopt(mixstack::Result<std::unique_ptr<mixstack::Session>> opened, mixstack_error* error) {
   if (!opened) {
     set(error, opened.error());
@@ -59,29 +110,48 @@ mixstack_session* adopt(mixstack::Result<std::unique_ptr<mixstack::Session>> ope
   return new mixstack_session{std::move(*opened)};
 }
 
-mixstack::CoreOptions core_options(const char* path, const mixstack_core_options* options) {
+mixstack::CoreOptions core_options(const char* path, const mixstack_core_options& options) {
   mixstack::CoreOptions core;
   core.path = path;
-  if (options == nullptr) return core;
-  for (size_t i = 0; options->sysroots != nullptr && i < options->sysroot_count; i++)
-    if (options->sysroots[i] != nullptr) core.sysroots.emplace_back(options->sysroots[i]);
-  if (options->executable != nullptr) core.executable = options->executable;
-  core.use_own_files = options->only_sysroot == 0;
+  for (size_t i = 0; options.sysroots != nullptr && i < options.sysroot_count; i++)
+    if (options.sysroots[i] != nullptr) core.sysroots.emplace_back(options.sysroots[i]);
+  if (options.executable != nullptr) core.executable = options.executable;
+  core.use_own_files = options.only_sysroot == 0;
   return core;
 }
 
-mixstack::DumpOptions dump_options(const mixstack_options* options) {
+mixstack::SelfOptions self_options(const mixstack_self_options& options) {
+  mixstack::SelfOptions out;
+  out.others = static_cast<mixstack::OwnThreads>(options.other_threads);
+  out.signal = options.signal;
+  if (options.helper_timeout_ms != 0) out.helper_timeout = std::chrono::milliseconds(options.helper_timeout_ms);
+  return out;
+}
+
+mixstack::DumpOptions dump_options(const mixstack_options& options) {
   mixstack::DumpOptions out;
-  if (options == nullptr) return out;
-  if (options->threads != nullptr) out.threads.assign(options->threads, options->threads + options->thread_count);
-  if (options->max_frames != 0) out.walk.max_frames = options->max_frames;
-  if (options->stop_timeout_ms != 0) out.stop_timeout = std::chrono::milliseconds(options->stop_timeout_ms);
-  out.walk.explicit_frames = options->explicit_frames != 0;
+  if (options.threads != nullptr) out.threads.assign(options.threads, options.threads + options.thread_count);
+  if (options.max_frames != 0) out.walk.max_frames = options.max_frames;
+  if (options.stop_timeout_ms != 0) out.stop_timeout = std::chrono::milliseconds(options.stop_timeout_ms);
+  if (options.late_timeout_ms != 0) out.late_timeout = std::chrono::milliseconds(options.late_timeout_ms);
+  out.walk.explicit_frames = options.explicit_frames != 0;
   return out;
 }
 
 const mixstack::ThreadDump* thread_at(const mixstack_dump* dump, size_t index) {
   return dump != nullptr && index < dump->dump.threads.size() ? &dump->dump.threads[index] : nullptr;
+}
+
+/// A text that is made once and kept with the dump.
+template <class Write>
+const char* kept(std::string& text, Write write) {
+  if (!text.empty()) return text.c_str();
+  try {
+    write([&text](std::string_view piece) { text += piece; });
+  } catch (const std::exception&) {
+    text.clear();
+  }
+  return text.c_str();
 }
 
 }  // namespace
@@ -97,23 +167,34 @@ mixstack_session* mixstack_open_process(uint32_t pid, mixstack_error* error) {
 }
 
 mixstack_session* mixstack_open_core(const char* path, const mixstack_core_options* options, mixstack_error* error) {
-  if (path == nullptr || !is_valid(options)) {
+  mixstack_core_options wanted;
+  if (path == nullptr || !read_options(options, wanted)) {
     set(error, {ErrorCode::invalid_argument, 0, 0});
     return nullptr;
   }
-  return guarded(error, [&] { return adopt(mixstack::Session::open_core(core_options(path, options)), error); });
+  return guarded(error, [&] { return adopt(mixstack::Session::open_core(core_options(path, wanted)), error); });
+}
+
+mixstack_session* mixstack_open_self(const mixstack_self_options* options, mixstack_error* error) {
+  mixstack_self_options wanted;
+  if (!read_options(options, wanted) || wanted.other_threads < 0 || wanted.other_threads > MIXSTACK_BY_HELPER) {
+    set(error, {ErrorCode::invalid_argument, 0, 0});
+    return nullptr;
+  }
+  return guarded(error, [&] { return adopt(mixstack::Session::open_self(self_options(wanted)), error); });
 }
 
 void mixstack_close(mixstack_session* session) { delete session; }
 
 mixstack_dump* mixstack_take_dump(mixstack_session* session, const mixstack_options* options, mixstack_error* error) {
-  if (session == nullptr || !is_valid(options)) {
+  mixstack_options wanted;
+  if (session == nullptr || !read_options(options, wanted)) {
     set(error, {ErrorCode::invalid_argument, 0, 0});
     return nullptr;
   }
   return guarded(error, [&]() -> mixstack_dump* {
-    auto dump = session->session->dump(dump_options(options));
-    if (dump) return new mixstack_dump{std::move(*dump), {}};
+    auto dump = session->session->dump(dump_options(wanted));
+    if (dump) return new mixstack_dump{std::move(*dump), {}, {}};
     set(error, dump.error());
     return nullptr;
   });
@@ -125,57 +206,75 @@ size_t mixstack_thread_count(const mixstack_dump* dump) { return dump == nullptr
 
 int mixstack_get_thread(const mixstack_dump* dump, size_t thread, mixstack_thread* out) {
   const mixstack::ThreadDump* t = thread_at(dump, thread);
-  if (t == nullptr || out == nullptr || out->size < sizeof(mixstack_thread)) return -1;
+  if (t == nullptr) return -1;
   const bool is_managed = t->managed.has_value();
   const auto stop = t->captured ? t->trace.stop : mixstack::StopReason::not_captured;
-  out->tid = t->tid;
-  out->managed_id = is_managed ? t->managed->managed_id : 0;
-  out->name = is_managed && !t->managed->name.empty() ? t->managed->name.c_str() : t->comm.c_str();
-  out->exception = is_managed ? t->managed->exception_type().data() : nullptr;
-  if (out->exception == nullptr) out->exception = "";
-  out->frame_count = t->trace.frames.size();
-  out->captured = t->captured ? 1 : 0;
-  out->is_complete = stop == mixstack::StopReason::end_of_stack ? 1 : 0;
-  out->stop_reason = mixstack::to_string(stop).data();  // a literal
-  return 0;
+  mixstack_thread answer{};
+  answer.tid = t->tid;
+  answer.managed_id = is_managed ? t->managed->managed_id : 0;
+  answer.name = is_managed && !t->managed->name.empty() ? t->managed->name.c_str() : t->comm.c_str();
+  answer.exception = is_managed ? t->managed->exception_type().data() : nullptr;
+  if (answer.exception == nullptr) answer.exception = "";
+  answer.frame_count = t->trace.frames.size();
+  answer.captured = t->captured ? 1 : 0;
+  answer.is_complete = stop == mixstack::StopReason::end_of_stack ? 1 : 0;
+  answer.stop_reason = mixstack::to_string(stop).data();  // a literal
+  return write_answer(answer, out) ? 0 : -1;
 }
 
 int mixstack_get_frame(const mixstack_dump* dump, size_t thread, size_t frame, mixstack_frame* out) {
   const mixstack::ThreadDump* t = thread_at(dump, thread);
-  if (t == nullptr || frame >= t->trace.frames.size() || out == nullptr || out->size < sizeof(mixstack_frame))
-    return -1;
+  if (t == nullptr || frame >= t->trace.frames.size()) return -1;
   const mixstack::Frame& f = t->trace.frames[frame];
   const std::size_t index = frame < t->symbols.size() ? t->symbols[frame] : 0;
   const mixstack::SymbolInfo& symbol = dump->dump.symbols[std::min(index, dump->dump.symbols.size() - 1)];
-  out->pc = f.pc.raw();
-  out->sp = f.sp;
-  out->cfa = f.cfa;
-  out->kind = static_cast<int32_t>(f.kind);
-  out->trust = static_cast<int32_t>(f.trust);
-  out->name = symbol.name.c_str();
-  out->raw_name = symbol.raw_name.c_str();
-  out->module = symbol.module.c_str();
-  out->module_path = symbol.module_path.c_str();
-  out->offset = symbol.offset;
-  out->method = f.method;
-  return 0;
+  mixstack_frame answer{};
+  answer.pc = f.pc.raw();
+  answer.sp = f.sp;
+  answer.cfa = f.cfa;
+  answer.kind = static_cast<int32_t>(f.kind);
+  answer.trust = static_cast<int32_t>(f.trust);
+  answer.name = symbol.name.c_str();
+  answer.raw_name = symbol.raw_name.c_str();
+  answer.module = symbol.module.c_str();
+  answer.module_path = symbol.module_path.c_str();
+  answer.offset = symbol.offset;
+  answer.method = f.method;
+  return write_answer(answer, out) ? 0 : -1;
 }
 
 const char* mixstack_json(mixstack_dump* dump) {
   if (dump == nullptr) return "";
-  if (!dump->json.empty()) return dump->json.c_str();
+  return kept(dump->json, [dump](const mixstack::ReportSink& sink) { mixstack::write_json(dump->dump, sink); });
+}
+
+const char* mixstack_text(mixstack_dump* dump) {
+  if (dump == nullptr) return "";
+  return kept(dump->text, [dump](const mixstack::ReportSink& sink) { mixstack::write_text(dump->dump, sink); });
+}
+
+size_t mixstack_frame_text(const mixstack_dump* dump, size_t thread, size_t frame, char* out, size_t capacity) {
+  const mixstack::ThreadDump* t = thread_at(dump, thread);
   try {
-    mixstack::report::Writer writer([dump](std::string_view piece) { dump->json += piece; });
-    mixstack::report::write_json(writer, dump->dump, {});
-    writer.flush();
+    return copy_text(t == nullptr ? std::string() : mixstack::frame_text(dump->dump, *t, frame), out, capacity);
   } catch (const std::exception&) {
-    dump->json.clear();
+    return copy_text({}, out, capacity);
   }
-  return dump->json.c_str();
+}
+
+size_t mixstack_describe_error(const mixstack_error* error, char* out, size_t capacity) {
+  mixstack_error e;
+  try {
+    if (!read_options(error, e)) return copy_text({}, out, capacity);
+    const Error known{static_cast<ErrorCode>(e.code), e.os_error, e.value};
+    return copy_text(mixstack::describe(known), out, capacity);
+  } catch (const std::exception&) {
+    return copy_text({}, out, capacity);
+  }
 }
 
 const char* mixstack_error_name(int32_t code) {
-  return mixstack::report::error_name(static_cast<ErrorCode>(code)).data();  // a literal
+  return mixstack::to_string(static_cast<ErrorCode>(code)).data();  // a literal
 }
 
 }  // extern "C"

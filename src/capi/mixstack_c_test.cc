@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -254,11 +256,128 @@ TEST(CInterface, WrongSizesAndIndexesWriteNothing) {
   EXPECT_EQ(mixstack_get_frame(dump, 0, SIZE_MAX, &frame), -1);
   EXPECT_EQ(thread.tid, 0xa5a5a5a5u);
   EXPECT_EQ(frame.pc, 0xa5a5a5a5a5a5a5a5u);
-  // A caller of a later version has a larger structure.
-  thread.size = sizeof thread + 64;
-  EXPECT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
-  EXPECT_EQ(thread.size, sizeof thread + 64);
   mixstack_free_dump(dump);
+}
+
+/// The structure of an older version ends earlier, that of a newer one later.
+TEST(CInterface, StructuresOfOtherVersionsGetWhatTheyHave) {
+  const Sleeper sleeper;
+  mixstack_dump* dump = dump_of(sleeper.pid());
+  ASSERT_NE(dump, nullptr);
+  mixstack_thread older;
+  std::memset(&older, 0xa5, sizeof older);
+  older.size = offsetof(mixstack_thread, exception);
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &older), 0);
+  EXPECT_EQ(older.size, offsetof(mixstack_thread, exception));
+  EXPECT_EQ(older.tid, sleeper.pid());
+  EXPECT_STREQ(older.name, "sleep");
+  EXPECT_EQ(older.frame_count, 0xa5a5a5a5a5a5a5a5u) << "beyond its end";
+  struct {
+    mixstack_frame known;
+    std::uint64_t more[4];
+  } newer;
+  std::memset(&newer, 0xa5, sizeof newer);
+  newer.known.size = sizeof newer;
+  ASSERT_EQ(mixstack_get_frame(dump, 0, 0, &newer.known), 0);
+  EXPECT_EQ(newer.known.size, sizeof newer);
+  EXPECT_STREQ(newer.known.module, "libc.so.6");
+  EXPECT_EQ(newer.more[0], 0xa5a5a5a5a5a5a5a5u);
+  mixstack_free_dump(dump);
+  mixstack_error error{};
+  error.size = offsetof(mixstack_error, value);
+  error.value = 77;
+  EXPECT_EQ(mixstack_open_process(0, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_NO_SUCH_PROCESS);
+  EXPECT_EQ(error.value, 77u);
+}
+
+TEST(CInterface, OptionsOfOtherVersionsAreHeard) {
+  const Sleeper sleeper;
+  mixstack_session* session = mixstack_open_process(sleeper.pid(), nullptr);
+  ASSERT_NE(session, nullptr);
+  mixstack_options older;
+  std::memset(&older, 0xa5, sizeof older);
+  older.size = offsetof(mixstack_options, max_frames);
+  older.threads = nullptr;
+  mixstack_dump* dump = mixstack_take_dump(session, &older, nullptr);
+  ASSERT_NE(dump, nullptr);
+  mixstack_thread thread = sized<mixstack_thread>();
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_GT(thread.frame_count, 1u);
+  mixstack_free_dump(dump);
+  struct {
+    mixstack_options known;
+    std::uint64_t more;
+  } newer{};
+  newer.known.size = sizeof newer;
+  newer.known.max_frames = 1;
+  dump = mixstack_take_dump(session, &newer.known, nullptr);
+  ASSERT_NE(dump, nullptr) << "what it asks for beyond ours is nothing";
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_EQ(thread.frame_count, 1u);
+  mixstack_free_dump(dump);
+  newer.more = 1;
+  mixstack_error error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_take_dump(session, &newer.known, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
+  mixstack_close(session);
+}
+
+TEST(CInterface, OurOwnProcess) {
+  EXPECT_EQ(mixstack_open_process(static_cast<uint32_t>(::getpid()), nullptr), nullptr);
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_self_options options = sized<mixstack_self_options>();
+  std::atomic<bool> is_there = false, may_end = false;
+  std::thread other([&] {
+    is_there = true;
+    while (!may_end) ::usleep(1000);
+  });
+  while (!is_there) ::usleep(1000);
+  for (const int32_t how : {MIXSTACK_CALLING_ONLY, MIXSTACK_BY_SIGNAL, MIXSTACK_BY_HELPER}) {
+    options.other_threads = how;
+    options.signal = how == MIXSTACK_BY_SIGNAL ? SIGRTMIN + 3 : 0;
+    mixstack_session* session = mixstack_open_self(&options, &error);
+    ASSERT_NE(session, nullptr) << how << " " << error.code;
+    mixstack_dump* dump = mixstack_take_dump(session, nullptr, &error);
+    ASSERT_NE(dump, nullptr) << how << " " << error.code;
+    EXPECT_EQ(mixstack_thread_count(dump), 2u);
+    EXPECT_NE(std::strstr(mixstack_text(dump), "mixstack_take_dump"), nullptr) << how << mixstack_text(dump);
+    mixstack_thread second = sized<mixstack_thread>();
+    ASSERT_EQ(mixstack_get_thread(dump, 1, &second), 0);
+    EXPECT_EQ(second.captured, how == MIXSTACK_CALLING_ONLY ? 0 : 1);
+    mixstack_free_dump(dump);
+    mixstack_close(session);
+  }
+  options.other_threads = 3;
+  EXPECT_EQ(mixstack_open_self(&options, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
+  may_end = true;
+  other.join();
+}
+
+TEST(CInterface, TextsForPeople) {
+  const Sleeper sleeper;
+  mixstack_dump* dump = dump_of(sleeper.pid());
+  ASSERT_NE(dump, nullptr);
+  for (size_t i = 0; i < names_of(dump, 0).size(); i++) {
+    char text[256];
+    const size_t length = mixstack_frame_text(dump, 0, i, text, sizeof text);
+    EXPECT_GT(length, 0u) << "also where no name is known";
+    EXPECT_EQ(length, std::strlen(text));
+    char cut[4];
+    EXPECT_EQ(mixstack_frame_text(dump, 0, i, cut, sizeof cut), length);
+    EXPECT_EQ(std::string(cut), std::string(text).substr(0, 3));
+    EXPECT_NE(std::strstr(mixstack_text(dump), text), nullptr);
+  }
+  EXPECT_EQ(mixstack_frame_text(dump, 0, SIZE_MAX, nullptr, 0), 0u);
+  EXPECT_EQ(mixstack_frame_text(dump, 9, 0, nullptr, 0), 0u);
+  mixstack_free_dump(dump);
+  mixstack_error error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_open_core("/nonexistent", nullptr, &error), nullptr);
+  char text[128];
+  const size_t length = mixstack_describe_error(&error, text, sizeof text);
+  EXPECT_EQ(length, std::strlen(text));
+  EXPECT_STREQ(text, "not found: No such file or directory");
 }
 
 TEST(CInterface, OptionsOfAnotherSizeAreRefused) {

@@ -42,8 +42,7 @@ std::string place(const Frame& frame, const SymbolInfo& symbol) {
   return fmt::format("{}+0x{:x}", symbol.module, module_offset_of_ip(frame));
 }
 
-void write_notes(const StackText& stack, const Frame& frame, const SymbolInfo& symbol) {
-  Painter& out = stack.out;
+void write_notes(Painter& out, const Frame& frame, const SymbolInfo& symbol) {
   if (!symbol.note.empty()) out.paint(Ink::runtime, fmt::format(" [{}]", escape_for_terminal(symbol.note)));
   if (frame.is_funclet && symbol.note.empty()) out.paint(Ink::runtime, " [funclet]");
   if (frame.is_interrupted && frame.found_by != StepperId::initial) out.paint(Ink::runtime, " [interrupted]");
@@ -89,21 +88,23 @@ void write_first_columns(const StackText& stack, std::size_t index, const Frame&
 
 }  // namespace
 
-void write_frame(const StackText& stack, std::size_t index) {
-  const Frame& frame = stack.thread.trace.frames[index];
-  const SymbolInfo& symbol = symbol_of(stack.dump, stack.thread, index);
-  Painter& out = stack.out;
-  write_first_columns(stack, index, frame);
-  std::string name = escape_for_terminal(shown_name(frame, symbol, stack.options.raw_names));
+void write_called(Painter& out, const Frame& frame, const SymbolInfo& symbol, bool raw_name) {
+  std::string name = escape_for_terminal(shown_name(frame, symbol, raw_name));
   const bool named = !symbol.name.empty();
   if (named && frame.kind == FrameKind::native && symbol.offset != 0) name += fmt::format("+0x{:x}", symbol.offset);
   out.paint(ink(frame.kind), name);
-  write_notes(stack, frame, symbol);
+  write_notes(out, frame, symbol);
   if (named && !symbol.module.empty())
     out.paint(Ink::faint, fmt::format("  ({})", escape_for_terminal(place(frame, symbol))));
   if (!symbol.file.empty())
     out.paint(Ink::faint, fmt::format("  at {}:{}", escape_for_terminal(symbol.file), symbol.line));
-  out.plain() << '\n';
+}
+
+void write_frame(const StackText& stack, std::size_t index) {
+  const Frame& frame = stack.thread.trace.frames[index];
+  write_first_columns(stack, index, frame);
+  write_called(stack.out, frame, symbol_of(stack.dump, stack.thread, index), stack.options.raw_names);
+  stack.out.plain() << '\n';
   if (stack.options.registers) write_registers(stack, frame);
   if (stack.options.explain) {
     write_how_found(stack, frame);

@@ -21,6 +21,9 @@ struct StackText {
 /// "#3   7f12ab34cd56 M Namespace.Type.Method(Int32)  (module)" and the lines that belong to it.
 void write_frame(const StackText& stack, std::size_t index);
 
+/// What of it stands behind the mark: name, remarks, place. No line end.
+void write_called(Painter& out, const Frame& frame, const SymbolInfo& symbol, bool raw_name);
+
 /// What was tried to find the caller of this frame, one line each.
 void write_evidence(const StackText& stack, std::size_t index);
 
