@@ -32,9 +32,13 @@ release: bootstrap ## the command as it is shipped: optimised, one static file (
 demo: release ## start a small .NET program, print its mixed stacks, stop it
 	@MIXSTACK=$(CURDIR)/build/release/bin/mixstack demos/run
 
+.PHONY: unit
+unit: build ## unit tests only (ONLY=Text for those with it in their name)
+	@ONLY="$(ONLY)" MIXSTACK_NO_LIVE=1 scripts/run_tests -L unit
+
 .PHONY: test
-test: build ## unit tests, house checks and live tests, with totals
-	@scripts/run_tests
+test: build ## unit tests, house checks and live tests, with totals (ONLY=Exceptions for some)
+	@ONLY="$(ONLY)" scripts/run_tests
 
 .PHONY: bench
 bench: release ## benchmarks, each against a peer in the same run
