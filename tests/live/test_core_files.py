@@ -139,6 +139,7 @@ class SingleFile(LiveCase):
         for coredump_filter in (0x33, 0x7f):
             with self.subTest(hex(coredump_filter)), cores.folder() as folder:
                 with processes.Debuggee([program, "r2r_generics"], environment, cwd=folder) as debuggee:
+                    debuggee.stop()
                     live = mixstack_dump.dump_at_rest(debuggee.pid)
                     core = cores.kernel_core(debuggee, folder, coredump_filter)
                 dump = mixstack_dump.dump_core(core)
@@ -203,6 +204,7 @@ class WithoutDotnet(LiveCase):
         for name in ("plain", "handler"):
             with self.subTest(name), cores.folder() as folder:
                 with processes.Debuggee([debuggee_build.NATIVE / name], cwd=folder) as debuggee:
+                    debuggee.stop()
                     live = mixstack_dump.dump_at_rest(debuggee.pid)
                     core = cores.kernel_core(debuggee, folder)
                 status, out, _, _ = mixstack_dump.run("dump", "--core", core, "--json")
