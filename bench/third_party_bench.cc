@@ -27,7 +27,7 @@
 #include "object/file_bytes.h"
 #include "object/module_map.h"
 #include "target/memory_map.h"
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 namespace {
 
@@ -129,7 +129,7 @@ class Ours {
     const StackView view{regs.rsp, stack_.data(), n > 0 ? static_cast<std::size_t>(n) : 0, nullptr};
     auto frame = unwind::LightFrame::innermost(registers);
     int frames = 1;
-    while (stepper_.light<Arch::x86_64, true>(frame, view).status == unwind::StepStatus::caller && frames < 200)
+    while (stepper_.light<Arch::x86_64, true>(frame, view).status == unwind::RuleStatus::caller && frames < 200)
       frames++;
     return frames;
   }
@@ -138,7 +138,7 @@ class Ours {
   pid_t pid_;
   Result<std::unique_ptr<Session>> session_ = fail(ErrorCode::internal);
   object::ModuleMap modules_;
-  unwind::NativeStepper stepper_{Arch::x86_64};
+  unwind::RuleStepper stepper_{Arch::x86_64};
   std::vector<std::byte> stack_ = std::vector<std::byte>(kStackBytes);
 };
 

@@ -1,8 +1,8 @@
-// Our walkers: NativeStepper in its modes.
+// Our walkers: RuleStepper in its modes.
 #pragma once
 
 #include "object/file_bytes.h"
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 #include "unwind_snapshots.h"
 
 namespace bench {
@@ -37,7 +37,7 @@ class OurWalker final : public Walker {
 
   Frames walk(const Snapshot& snapshot) override {
     using mixstack::Arch;
-    using mixstack::unwind::StepStatus;
+    using mixstack::unwind::RuleStatus;
     Frames frames;
     const mixstack::StackView stack = snapshot.stack;
     if constexpr (kFull) {
@@ -45,19 +45,19 @@ class OurWalker final : public Walker {
       auto pc = mixstack::CodeAddress::exact(registers.pc());
       while (frames.add(pc.raw())) {
         const auto step = stepper_.step_full<Arch::x86_64, kCached>(pc, registers, stack);
-        if (step.status != StepStatus::caller) break;
+        if (step.status != RuleStatus::caller) break;
         pc = step.pc;
       }
     } else {
       auto frame = mixstack::unwind::LightFrame::innermost(snapshot.registers);
       while (frames.add(frame.pc.raw()))
-        if (stepper_.light<Arch::x86_64, kCached>(frame, stack).status != StepStatus::caller) break;
+        if (stepper_.light<Arch::x86_64, kCached>(frame, stack).status != RuleStatus::caller) break;
     }
     return frames;
   }
 
  private:
-  mixstack::unwind::NativeStepper stepper_{mixstack::Arch::x86_64};
+  mixstack::unwind::RuleStepper stepper_{mixstack::Arch::x86_64};
 };
 
 }  // namespace bench

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ bool same(const UnwindRule& a, const UnwindRule& b, Arch arch) {
   return a.ra_is_signed == b.ra_is_signed && a.plt_step == b.plt_step && meaningful(a, arch) == meaningful(b, arch);
 }
 
-void look_at(const std::shared_ptr<const UnwindTable>& table, NativeStepper& stepper, std::uint64_t pc) {
+void look_at(const std::shared_ptr<const UnwindTable>& table, RuleStepper& stepper, std::uint64_t pc) {
   const auto rule = table->rule(pc);
   const auto interpreted = table->interpret(pc);
   if (rule.has_value() != interpreted.has_value()) std::abort();
@@ -48,7 +48,7 @@ void look_at(const std::shared_ptr<const UnwindTable>& table, NativeStepper& ste
   Registers applied = registers;
   const auto step = stepper.step(CodeAddress::exact(pc), registers, stack);
   (void)stepper.step_light(light, stack);
-  if (!rule || step.status != StepStatus::caller) return;
+  if (!rule || step.status != RuleStatus::caller) return;
   const auto caller = apply(*rule, applied, CodeAddress::exact(pc), stack);
   if (!caller || caller->cfa != step.cfa || !(applied == registers)) std::abort();
 }
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   section.size = section.bytes.size();
 
   const auto table = UnwindTable::create(sections, UnwindTable::Options());
-  NativeStepper stepper(sections.arch);
+  RuleStepper stepper(sections.arch);
   stepper.set_modules(NativeModules({{{0, ~Address{0}}, 0, 0, table}}));
   unsigned left = 12;
   for (const std::uint64_t start : table->function_starts()) {

@@ -93,8 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (unsigned i = 0; i < 4; i++) {
     const Address pc = bytes.read<std::uint64_t>(4 * i).value_or(0);
     look_up_parts(memory, pc);
-    (void)code.rule(CodeAddress::exact(pc));
-    (void)code.rule(CodeAddress::after_call(pc & 0xffffffffffff));
+    (void)code.general(CodeAddress::exact(pc));
+    (void)code.general(CodeAddress::after_call(pc & 0xffffffffffff));
   }
   dotnet::StackWalkContract walk(code, memory);
   dotnet::ManagedThread thread;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "mixstack/registers.h"
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 namespace mixstack::self_walk {
 

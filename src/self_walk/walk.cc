@@ -26,7 +26,7 @@ constexpr Address kLastUserAddress = ~Address{0} >> 1;
 
 }  // namespace
 
-// What one step waits for of the one before is short, as in unwind::NativeStepper: return address -> slot -> CFA ->
+// What one step waits for of the one before is short, as in unwind::RuleStepper: return address -> slot -> CFA ->
 // return address. So everything the loop carries is in variables of its own, and what is rarely so costs one branch.
 template <Arch A>
 void Walk::steps(LightFrame frame) {

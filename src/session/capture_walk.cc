@@ -60,8 +60,9 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
   native_.set_pac_mask(capture.pac_mask);
+  native_.engine().unbind();
   for (const auto& runtime : runtimes_) {
-    runtime->begin_capture(capture, overlay_);
+    runtime->begin_capture(capture, overlay_, &native_.engine());
     if (runtime->thread_list_error().code != ErrorCode::none)
       diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
   }

@@ -105,7 +105,7 @@ void ClrRuntime::open_descriptor(const dotnet::RuntimeImage& image, const dotnet
   names_ = std::make_unique<dotnet::names::MethodNames>(memory, options, opener);
   if (!summary_.walkable) return;
   code_ = std::make_unique<dotnet::CodeManager>(memory, runtime_->contracts());
-  stepper_ = std::make_unique<dotnet::ManagedStepper>(*code_, 0);
+  stepper_ = std::make_unique<dotnet::ManagedStepper>(*code_);
   symbols_ = std::make_unique<dotnet::names::ManagedSymbols>(*names_, runtime_->layouts());
 }
 
@@ -121,7 +121,7 @@ RootSource* ClrRuntime::prepare_roots() {
   return roots_.get();
 }
 
-void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay) {
+void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper* engine) {
   first_look_.clear();
   second_look_.clear();
   threads_ = {};
@@ -132,6 +132,7 @@ void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overl
   }
   if (names_) names_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
+  if (stepper_ && engine != nullptr) stepper_->use(*engine);
   if (roots_) threads_ = dotnet::read_threads(runtime_->memory(overlay));
   for (std::size_t i = 0; i < threads_.threads.size(); i++) {
     const auto& t = threads_.threads[i];

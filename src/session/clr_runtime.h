@@ -35,9 +35,9 @@ class ClrRuntime {
 
   /// The Thread objects, to be read in the stop. Null when the contract is missing.
   [[nodiscard]] RootSource* prepare_roots();
-  /// Forgets the facts of the last capture and reads the threads of this one. `overlay` is borrowed until the next
-  /// call.
-  void begin_capture(const Capture& capture, const MemoryReader& overlay);
+  /// Forgets the facts of the last capture and reads the threads of this one. `overlay`, and the engine that is to
+  /// execute rules where one walks, are borrowed until the next call.
+  void begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper* engine = nullptr);
 
   /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
   [[nodiscard]] const dotnet::ManagedThread* thread(std::uint64_t os_id) const;

@@ -14,7 +14,7 @@
 #include "base/scoped_fd.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 namespace mixstack::unwind {
 namespace {
@@ -282,7 +282,7 @@ class Comparison {
     for (int round = 0; round < 2; round++) {  // the second one from the cache
       Registers stepped = registers_;
       const auto step = stepper_->step(CodeAddress::exact(pc), stepped, stack);
-      if (step.status != StepStatus::caller) {
+      if (step.status != RuleStatus::caller) {
         EXPECT_EQ(stepper_->error().code, ErrorCode::stack_not_advancing) << std::hex << pc;
         return;
       }
@@ -292,7 +292,7 @@ class Comparison {
       EXPECT_EQ(step.cfa, applied.cfa);
       LightFrame light = LightFrame::innermost(registers_);
       const auto light_step = stepper_->step_light(light, stack);
-      if (light_step.status != StepStatus::caller) continue;  // based on a register it does not have
+      if (light_step.status != RuleStatus::caller) continue;  // based on a register it does not have
       EXPECT_EQ(light.pc, applied.pc) << std::hex << pc;
       EXPECT_EQ(light.sp, caller.sp()) << std::hex << pc;
       if (light.fp == LightFrame::kUnknownFp) continue;
@@ -302,7 +302,7 @@ class Comparison {
 
   LibdwFile libdw_;
   std::shared_ptr<const UnwindTable> table_;
-  std::optional<NativeStepper> stepper_;
+  std::optional<RuleStepper> stepper_;
   std::vector<std::byte> stack_bytes_;
   Registers registers_;
   PatternMemory memory_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace mixstack::unwind {
 namespace {
@@ -31,6 +32,39 @@ void derive(CompactRule& rule, Arch arch) {
     rule.saved |= std::uint64_t{1} << reg;
     rule.depth = std::max<std::uint32_t>(rule.depth, slot);
   });
+}
+
+std::uint64_t hash_of(const CompactRule& rule) {
+  std::array<std::uint64_t, 4> words{};
+  static_assert(offsetof(CompactRule, saved) == sizeof(words), "the identity of a rule is its first 32 bytes");
+  std::memcpy(words.data(), &rule, sizeof(words));
+  std::uint64_t h = static_cast<std::uint64_t>(rule.origin);
+  for (const std::uint64_t w : words) h = (h ^ w) * 0x9e3779b97f4a7c15u ^ h >> 29;
+  return h ^ h >> 32;
+}
+
+std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch) {
+  const bool is_x86 = arch == Arch::x86_64;
+  if (!is_x86 && arch != Arch::aarch64) return std::nullopt;
+  const unsigned ra_column = is_x86 ? CompactLayout<Arch::x86_64>::kRaColumn : CompactLayout<Arch::aarch64>::kRaColumn;
+  const bool is_plain = rule.cfa_kind == CfaKind::register_offset && rule.ra_register == ra_column &&
+                        rule.trust == Trust::certain && !rule.is_signal_frame && !rule.is_end_of_stack;
+  if (!is_plain || rule.count > UnwindRule::kMaxRules) return std::nullopt;
+  CompactRule out;
+  out.kind = CompactKind::register_offset;
+  out.cfa_register = rule.cfa_register;
+  out.cfa_offset = rule.cfa_offset;
+  out.origin = rule.origin;
+  if (rule.ra_is_signed) out.flags |= CompactRule::kRaSigned;
+  for (const RegisterRule& r : std::span(rule.rules).first(rule.count)) {
+    const int slot = compact_slot(arch, r.reg);
+    const bool fits = r.kind == RegisterRuleKind::at_cfa_offset && r.value < 0 && r.value >= -0xffff;
+    if (slot < 0 || !fits) return std::nullopt;
+    out.slots[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(-r.value);
+  }
+  if (is_x86 && out.slots[CompactLayout<Arch::x86_64>::kRa] != 8) return std::nullopt;
+  derive(out, arch);
+  return out;
 }
 
 UnwindRule expand(const CompactRule& rule, Arch arch) {

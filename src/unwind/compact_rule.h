@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "mixstack/registers.h"
 #include "unwind/rule.h"
@@ -43,6 +44,7 @@ struct CompactRule {
 };
 
 inline constexpr CompactRule kNoCompactRule{};
+inline constexpr CompactRule kInterpretedRule{.kind = CompactKind::interpret};
 
 /// Which register each slot belongs to. The last slot used is the return address.
 template <Arch>
@@ -79,6 +81,13 @@ struct CompactLayout<Arch::aarch64> {
 
 /// Fills in the derived fields.
 void derive(CompactRule& rule, Arch arch);
+
+/// Of what `same_rule` compares.
+[[nodiscard]] std::uint64_t hash_of(const CompactRule& rule);
+
+/// The compact form of a rule that has one, derived fields included: nothing where it needs more, is less than certain
+/// or leads out of a signal handler.
+[[nodiscard]] std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch);
 
 /// The same rule in the general form (of a kind that is a rule: not `none`, not `interpret`).
 [[nodiscard]] UnwindRule expand(const CompactRule& rule, Arch arch);

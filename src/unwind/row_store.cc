@@ -6,18 +6,6 @@
 #include <type_traits>
 
 namespace mixstack::unwind {
-namespace {
-
-std::uint64_t hash(const CompactRule& rule) {
-  std::array<std::uint64_t, 4> words{};
-  static_assert(offsetof(CompactRule, saved) == sizeof(words), "the identity of a rule is its first 32 bytes");
-  std::memcpy(words.data(), &rule, sizeof(words));
-  std::uint64_t h = static_cast<std::uint64_t>(rule.origin);
-  for (const std::uint64_t w : words) h = (h ^ w) * 0x9e3779b97f4a7c15u ^ h >> 29;
-  return h ^ h >> 32;
-}
-
-}  // namespace
 
 RowStore::RowStore(Arch arch, std::size_t section_bytes)
     : arch_(arch),
@@ -50,7 +38,7 @@ void RowStore::rehash() {
   const std::size_t mask = larger.size() - 1;
   for (const std::uint16_t number : numbers_) {
     if (number == 0) continue;
-    std::size_t slot = hash(rule(number)) & mask;
+    std::size_t slot = hash_of(rule(number)) & mask;
     while (larger[slot] != 0) slot = (slot + 1) & mask;
     larger[slot] = number;
   }
@@ -61,7 +49,7 @@ void RowStore::rehash() {
 std::uint32_t RowStore::intern(const CompactRule& wanted) {
   if (wanted.kind == CompactKind::interpret) return kInterpret;
   const std::size_t mask = numbers_.size() - 1;
-  std::size_t slot = hash(wanted) & mask;
+  std::size_t slot = hash_of(wanted) & mask;
   for (; numbers_[slot] != 0; slot = (slot + 1) & mask)
     if (rule(numbers_[slot]).same_rule(wanted)) return numbers_[slot];
   if (rule_count_ == kRulesPerChunk * kRuleChunks) return kInterpret;

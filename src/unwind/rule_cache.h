@@ -78,6 +78,11 @@ class RuleCache {
     if (++misses_ <= size_ || size_ == kMostSlots) return;
     resize(std::min(size_ * 8, kMostSlots));
   }
+  /// Forgets what is known of code outside of modules.
+  void forget_outside() {
+    for (std::size_t i = 0; i < size_; i++)
+      if (slots_[i].module == kNoModule) slots_[i] = {};
+  }
   void clear() {
     if (misses_ != 0) std::fill_n(slots_.get(), size_, RuleSlot{});
     misses_ = 0;

@@ -45,21 +45,21 @@ std::optional<Address> NativeStepper::function_start(const Frame& frame) const {
 StepOutcome NativeStepper::step(Cursor& cursor, const ThreadInput& thread) {
   const Frame& frame = cursor.frame;
   if (frame.kind != FrameKind::native || frame.module == kNoModule) return {};
-  const unwind::NativeStep step = engine_.step(frame.pc, cursor.registers, thread.stack);
+  const unwind::RuleStep step = engine_.step(frame.pc, cursor.registers, thread.stack);
   StepOutcome outcome;
   outcome.stepper = step.found_by != StepperId::none ? step.found_by : StepperId::eh_frame;
   switch (step.status) {
-    case unwind::StepStatus::caller:
+    case unwind::RuleStatus::caller:
       outcome.status = StepStatus::caller;
       outcome.caller_interrupted = step.pc.is_exact();
       break;
-    case unwind::StepStatus::end_of_stack:
+    case unwind::RuleStatus::end_of_stack:
       outcome.status = StepStatus::end_of_stack;
       break;
-    case unwind::StepStatus::not_native:
+    case unwind::RuleStatus::no_code:
       outcome.status = StepStatus::not_mine;
       break;
-    case unwind::StepStatus::failed:
+    case unwind::RuleStatus::failed:
       outcome.status = StepStatus::failed;
       outcome.error = engine_.error();
       break;

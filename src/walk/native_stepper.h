@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "object/module_map.h"
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 #include "unwind/unwind_tables.h"
 #include "walk/stepper.h"
 
@@ -30,13 +30,15 @@ class NativeStepper final : public FrameStepper {
   [[nodiscard]] const Tables& tables() const { return tables_; }
   /// Where the function around the frame's pc begins, by its FDE.
   [[nodiscard]] std::optional<Address> function_start(const Frame& frame) const;
+  /// Executes the rules: shared with steppers of code that other sources describe, which bind theirs.
+  [[nodiscard]] unwind::RuleStepper& engine() { return engine_; }
   void set_pac_mask(std::uint64_t mask) { engine_.set_pac_mask(mask); }
-  /// What a step from there executes; errors as unwind::NativeStepper::rule_at.
+  /// What a step from there executes; errors as unwind::RuleStepper::rule_at.
   [[nodiscard]] Result<unwind::UnwindRule> rule_at(CodeAddress pc) const { return engine_.rule_at(pc); }
 
  private:
   Tables tables_;
-  unwind::NativeStepper engine_;
+  unwind::RuleStepper engine_;
 };
 
 }  // namespace mixstack::walk

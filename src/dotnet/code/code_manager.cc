@@ -17,6 +17,9 @@ void CodeManager::clear() {
   images_.clear();
   found_.clear();
   rules_.clear();
+  interned_.clear();
+  by_hash_.clear();
+  begin_generation();
 }
 
 void CodeManager::rebind(const RuntimeMemory& memory) {
@@ -132,44 +135,48 @@ void CodeManager::describe_stub(const RangeSection& section, Address address, Co
   }
 }
 
-CodeManager::CachedRule CodeManager::make_rule(const CodeInfo& info, CodeAddress pc) const {
-  CachedRule made;
-  if (!info.is_managed()) {
-    made.error = info.error.code != ErrorCode::none ? info.error : Error{ErrorCode::not_found, 0, pc.raw()};
-    return made;
-  }
+Result<unwind::UnwindRule> CodeManager::general(CodeAddress pc) {
+  const CodeInfo& info = find(pc);
+  if (!info.is_managed())
+    return fail(info.error.code != ErrorCode::none ? info.error : Error{ErrorCode::not_found, 0, pc.raw()});
   const RuntimeMemory memory = info.kind == CodeKind::r2r ? memory_.constants() : memory_;
   const unwind::windows::MemoryUnwindData data(memory.reader(), info.image_base);
   const auto rva = static_cast<std::uint32_t>(pc.raw() - info.image_base);
-  Result<unwind::UnwindRule> rule = fail(ErrorCode::unsupported_cpu);
   switch (memory_.layouts().arch) {
     case Arch::x86_64:
-      rule = unwind::windows::amd64_rule(data, {info.row, rva, !pc.is_exact()});
-      break;
+      return unwind::windows::amd64_rule(data, {info.row, rva, !pc.is_exact()});
     case Arch::aarch64:
-      rule = unwind::windows::arm64_rule(data, {info.row, rva, !pc.is_exact()});
-      break;
+      return unwind::windows::arm64_rule(data, {info.row, rva, !pc.is_exact()});
     case Arch::x86:  // by GCInfo, not by unwind codes
     case Arch::arm:
     case Arch::unknown:
       break;
   }
-  if (rule) {
-    made.rule = *rule;
-  } else {
-    made.error = rule.error();
-  }
-  return made;
+  return fail(ErrorCode::unsupported_cpu);
 }
 
-Result<const unwind::UnwindRule*> CodeManager::rule(CodeAddress pc) {
+const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
   // Code addresses never use the top bit of a 64-bit address space's lower half.
   const Address key = pc.raw() << 1 | (pc.is_exact() ? 1u : 0u);
-  const CachedRule* known = rules_.find(key);
-  if (known == nullptr) [[unlikely]]
-    known = &rules_.insert(key, make_rule(find(pc), pc));
-  if (known->error.code != ErrorCode::none) return fail(known->error);
-  return &known->rule;
+  if (const unwind::CompactRule* const* known = rules_.find(key)) [[likely]]
+    return **known;
+  const unwind::CompactRule* made = &unwind::kNoCompactRule;
+  if (const auto rule = general(pc)) {
+    const auto small = unwind::compact(*rule, memory_.layouts().arch);
+    made = small ? intern(*small) : &unwind::kInterpretedRule;
+  }
+  return *rules_.insert(key, made);
+}
+
+const unwind::CompactRule* CodeManager::intern(const unwind::CompactRule& rule) {
+  const std::uint64_t hash = unwind::hash_of(rule);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (it->second->same_rule(rule)) return it->second;
+  if (interned_.size() >= kMaxCached) return &unwind::kInterpretedRule;
+  interned_.push_back(rule);
+  by_hash_.emplace(hash, &interned_.back());
+  return &interned_.back();
 }
 
 }  // namespace mixstack::dotnet

@@ -1,6 +1,7 @@
 // The runtime's code as a whole: what lies at an address and how it unwinds.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "dotnet/code/ready_to_run.h"
 #include "dotnet/code/stubs.h"
 #include "unwind/rule.h"
+#include "unwind/rule_source.h"
 
 namespace mixstack::dotnet {
 
@@ -43,7 +45,7 @@ struct CodeInfo {
 /// Answers what code is at an address, with caches that live as long as one capture. Not thread-safe: one per walking
 /// thread; it borrows the reader inside `memory`. Everything read is bounded and checked; a torn or hostile heap gives
 /// `none` with an error.
-class CodeManager {
+class CodeManager final : public unwind::RuleSource {
  public:
   /// `contracts` must admit ExecutionManager, else nothing is ever found.
   CodeManager(const RuntimeMemory& memory, const Contracts& contracts);
@@ -56,9 +58,10 @@ class CodeManager {
   /// Whether the address lies in any range of the runtime, without looking for the method: cheaper than find().
   [[nodiscard]] RangeSection::Kind range_kind(Address address);
 
-  /// How to get from the frame at `pc` to its caller. `not_found`: no method there. The reference holds until the next
-  /// call of any member; a hit in the cache takes some 10 ns.
-  [[nodiscard]] Result<const unwind::UnwindRule*> rule(CodeAddress pc);
+  /// How to get from the frame at `pc` to its caller, kept as long as the capture.
+  [[nodiscard]] const unwind::CompactRule& compact(CodeAddress pc) override;
+  /// The same, made anew. `not_found`: no method there.
+  [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc) override;
 
   /// Forgets everything read: after each capture, methods may have been freed or replaced.
   void clear();
@@ -70,25 +73,24 @@ class CodeManager {
   static constexpr std::size_t kMaxCached = 1u << 16;  ///< addresses; then the cache starts anew
 
  private:
-  struct CachedRule {
-    Error error;
-    unwind::UnwindRule rule;
-  };
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);
   void describe_stub(const RangeSection& section, Address address, CodeInfo& info);
   static void take_row(const FunctionRow& row, Address image_base, CodeInfo& info);
-  [[nodiscard]] CachedRule make_rule(const CodeInfo& info, CodeAddress pc) const;
+  [[nodiscard]] const unwind::CompactRule* intern(const unwind::CompactRule& rule);
 
   RuntimeMemory memory_;
   bool usable_ = false;
   NibbleMap::Version nibbles_ = NibbleMap::Version::constant_time;
   RangeSections ranges_;
   PrecodeStubs precode_;
-  std::unordered_map<Address, ReadyToRunImage> images_;  // by RangeSection address
-  AddressCache<CodeInfo> found_{kMaxCached};             // by looked-up address
-  AddressCache<CachedRule> rules_{kMaxCached};           // by raw address and how it was obtained
+  std::unordered_map<Address, ReadyToRunImage> images_;         // by RangeSection address
+  AddressCache<CodeInfo> found_{kMaxCached};                    // by looked-up address
+  AddressCache<const unwind::CompactRule*> rules_{kMaxCached};  // by raw address and how it was obtained
+  // Few are different. They stay where they are until clear(): steppers keep pointers to them.
+  std::deque<unwind::CompactRule> interned_;
+  std::unordered_multimap<std::uint64_t, const unwind::CompactRule*> by_hash_;
 };
 
 }  // namespace mixstack::dotnet

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "support/dotnet_memory.h"
+#include "unwind/rule_step.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -45,10 +48,53 @@ TEST(CodeManager, FindsJittedMethodsTheirFuncletsAndStubs) {
   EXPECT_EQ(manager.range_kind(kHeap + 5), RangeSection::Kind::code_heap);
   EXPECT_EQ(manager.range_kind(kHeapEnd), RangeSection::Kind::none);
 
-  auto rule = manager.rule(CodeAddress::exact(kHeap + 0x150));
+  auto rule = manager.general(CodeAddress::exact(kHeap + 0x150));
   ASSERT_TRUE(rule);
-  EXPECT_EQ((*rule)->origin, StepperId::managed);
-  EXPECT_EQ(manager.rule(CodeAddress::exact(kHeap + 0x810)).error().code, ErrorCode::not_found);
+  EXPECT_EQ(rule->origin, StepperId::managed);
+  EXPECT_EQ(manager.general(CodeAddress::exact(kHeap + 0x810)).error().code, ErrorCode::not_found);
+}
+
+/// The rule at a place, as the walk's engine executes it, is the general one.
+TEST(CodeManager, RulesAreCompactAndOfOneGeneration) {
+  DotnetMemory t;
+  DotnetCode code(t);
+  code.add_heap(kHeap, kHeapEnd);
+  code.add_method(kHeap + 0x100, 0x300, 0xabc0, {{0, 0x300, DotnetCode::push_rbp()}});
+  CodeManager manager(t.runtime(), t.contracts);
+  const auto at = CodeAddress::after_call(kHeap + 0x180), other = CodeAddress::after_call(kHeap + 0x190);
+  const unwind::CompactRule& rule = manager.compact(at);
+  EXPECT_EQ(&rule, &manager.compact(at));
+  EXPECT_EQ(&rule, &manager.compact(other)) << "equal rules are one";
+  ASSERT_EQ(rule.kind, unwind::CompactKind::register_offset);
+  EXPECT_EQ(manager.compact(CodeAddress::exact(kHeap + 0x810)).kind, unwind::CompactKind::none);
+
+  const std::array<std::uint64_t, 4> words{0x1111, 0x2222, 0x401234, 0x3333};
+  const StackView stack{0x7000, reinterpret_cast<const std::byte*>(words.data()), sizeof words, nullptr};
+  Registers registers(Arch::x86_64), expected(Arch::x86_64);
+  for (Registers* r : {&registers, &expected}) {
+    r->set_pc(at.raw());
+    r->set_sp(0x7000);
+    r->set_fp(0x7008);
+  }
+  ASSERT_TRUE(unwind::apply(*manager.general(at), expected, at, stack));
+  unwind::RuleStepper engine(Arch::x86_64);
+  EXPECT_EQ(engine.step(at, registers, stack).status, unwind::RuleStatus::no_code) << "no source is bound";
+  engine.unbind();
+  engine.bind(&manager);
+  const auto step = engine.step(at, registers, stack);
+  ASSERT_EQ(step.status, unwind::RuleStatus::caller);
+  EXPECT_EQ(step.found_by, StepperId::managed);
+  EXPECT_EQ(registers, expected);
+
+  // The method was freed, and something else lies there: nothing of it is remembered.
+  const std::uint64_t before = manager.generation();
+  manager.clear();
+  EXPECT_NE(manager.generation(), before);
+  DotnetMemory nothing;
+  CodeManager empty(nothing.runtime(), nothing.contracts);
+  engine.bind(&empty);
+  registers.set_sp(0x7000);
+  EXPECT_EQ(engine.step(at, registers, stack).status, unwind::RuleStatus::no_code);
 }
 
 TEST(CodeManager, PassesOverSectionsThatAreBeingDeleted) {
@@ -169,7 +215,7 @@ TEST(CodeManager, FindsPrecompiledMethodsAndProvesFunclets) {
   EXPECT_EQ(at(0x9010).stub, StubKind::method_call_thunk);
   EXPECT_EQ(at(0x8510).kind, CodeKind::none);
   EXPECT_EQ(at(0x100).kind, CodeKind::none);
-  EXPECT_TRUE(manager.rule(CodeAddress::exact(ReadyToRun::kBase + 0x8110)));
+  EXPECT_TRUE(manager.general(CodeAddress::exact(ReadyToRun::kBase + 0x8110)));
 }
 
 TEST(CodeManager, MapsColdPartsToTheirMethods) {

@@ -1,7 +1,6 @@
 #include "dotnet/code/managed_stepper.h"
 
 #include "dotnet/code/stub_target.h"
-#include "unwind/apply.h"
 
 namespace mixstack::dotnet {
 
@@ -20,23 +19,29 @@ bool ManagedStepper::claim(Frame& frame) {
 }
 
 StepOutcome ManagedStepper::step(walk::Cursor& cursor, const walk::ThreadInput& thread) {
-  if (cursor.frame.kind != FrameKind::managed) return {};
+  if (cursor.frame.kind != FrameKind::managed || engine_ == nullptr) return {};
   StepOutcome outcome{.status = StepStatus::failed, .stepper = StepperId::managed};
-  auto rule = code_.rule(cursor.frame.pc);
-  if (!rule) {
-    outcome.error = rule.error();
-    return outcome;
+  engine_->bind(&code_);
+  const unwind::RuleStep step = engine_->step(cursor.frame.pc, cursor.registers, thread.stack);
+  switch (step.status) {
+    case unwind::RuleStatus::caller:
+      outcome.status = StepStatus::caller;
+      outcome.caller_interrupted = step.pc.is_exact();
+      if (!thread.checkpoints.empty())
+        outcome.stub_target = stub_target(code_, cursor.frame, cursor.registers.sp(), thread.checkpoints);
+      break;
+    case unwind::RuleStatus::end_of_stack:
+      outcome.status = StepStatus::end_of_stack;
+      break;
+    case unwind::RuleStatus::failed:
+      outcome.error = engine_->error();
+      break;
+    case unwind::RuleStatus::no_code: {
+      const auto why = code_.general(cursor.frame.pc);
+      outcome.error = why ? Error{ErrorCode::no_unwind_info, 0, cursor.frame.pc.raw()} : why.error();
+      break;
+    }
   }
-  auto caller = unwind::apply(**rule, cursor.registers, cursor.frame.pc, thread.stack, pac_mask_);
-  if (!caller) {
-    outcome.error = caller.error();
-    return outcome;
-  }
-  outcome.trust = (*rule)->trust;
-  if (!caller->is_end_of_stack && !thread.checkpoints.empty())
-    outcome.stub_target = stub_target(code_, cursor.frame, cursor.registers.sp(), thread.checkpoints);
-  outcome.caller_interrupted = (*rule)->is_signal_frame;
-  outcome.status = caller->is_end_of_stack ? StepStatus::end_of_stack : StepStatus::caller;
   return outcome;
 }
 

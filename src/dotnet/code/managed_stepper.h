@@ -2,15 +2,19 @@
 #pragma once
 
 #include "dotnet/code/code_manager.h"
+#include "unwind/rule_step.h"
 #include "walk/stepper.h"
 
 namespace mixstack::dotnet {
 
 /// Claims code of methods (JIT and ReadyToRun) and of the runtime's stubs. Stubs are claimed, so that they are named,
-/// but stepped out of by others (walk/undescribed_stepper.h). Borrows the code manager.
+/// but stepped out of by others (walk/undescribed_stepper.h). Rules are executed by the walk's engine, which keeps them
+/// beside those of native code. Borrows both.
 class ManagedStepper final : public walk::FrameStepper {
  public:
-  ManagedStepper(CodeManager& code, std::uint64_t pac_mask) : code_(code), pac_mask_(pac_mask) {}
+  explicit ManagedStepper(CodeManager& code) : code_(code) {}
+  /// To be called before the first step of a walk.
+  void use(unwind::RuleStepper& engine) { engine_ = &engine; }
 
   [[nodiscard]] std::string_view name() const override { return "managed"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -18,7 +22,7 @@ class ManagedStepper final : public walk::FrameStepper {
 
  private:
   CodeManager& code_;
-  std::uint64_t pac_mask_;
+  unwind::RuleStepper* engine_ = nullptr;
 };
 
 }  // namespace mixstack::dotnet

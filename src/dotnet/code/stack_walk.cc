@@ -67,10 +67,10 @@ void StackWalkContract::Walk::pop_frame() {
 }
 
 Result<Registers> StackWalkContract::Walk::compute_caller() const {
-  auto rule = owner_->code_.rule(pc());
+  const auto rule = owner_->code_.general(pc());
   if (!rule) return fail(rule.error());
   Registers caller = at_.context;
-  auto applied = unwind::apply(**rule, caller, pc(), stack_, owner_->pac_mask_);
+  auto applied = unwind::apply(*rule, caller, pc(), stack_, owner_->pac_mask_);
   if (!applied) return fail(applied.error());
   if (applied->is_end_of_stack) {
     caller.set_pc(0);

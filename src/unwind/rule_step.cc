@@ -1,45 +1,53 @@
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 #include <optional>
 
 namespace mixstack::unwind {
 
-void NativeStepper::set_modules(NativeModules modules) {
+void RuleStepper::set_modules(NativeModules modules) {
   modules_ = std::move(modules);
   clear_cache();
 }
 
-void NativeStepper::clear_cache() {
+void RuleStepper::clear_cache() {
   cache_.clear();
   interpreted_.reset();
 }
 
-Result<UnwindRule> NativeStepper::rule_at(CodeAddress pc) const {
+void RuleStepper::rebind(RuleSource* source, std::uint64_t generation) {
+  source_ = source;
+  generation_ = generation;
+  if (!has_outside_) return;
+  cache_.forget_outside();
+  interpreted_.reset();
+  has_outside_ = false;
+}
+
+Result<UnwindRule> RuleStepper::rule_at(CodeAddress pc) const {
   const NativeModule* module = module_at(pc);
+  if (module == nullptr && source_ != nullptr) return source_->general(pc);
   if (module == nullptr) return fail(ErrorCode::not_found, pc.raw());
   const UnwindTable* table = modules_.table(*module);
   if (table == nullptr) return fail(ErrorCode::no_unwind_info, pc.raw());
   return table->rule(pc.lookup() - module->load_bias, module->load_bias);
 }
 
-const RuleSlot& NativeStepper::find_exact(Address pc) {
+const RuleSlot& RuleStepper::find_exact(Address pc) {
   const Address key = RuleCache::key_of(CodeAddress::exact(pc));
   const auto& slot = arch_ == Arch::aarch64 ? cache_.slot<Arch::aarch64>(key) : cache_.slot<Arch::x86_64>(key);
   return slot.key == key ? slot : replace(CodeAddress::exact(pc));
 }
 
-const RuleSlot& NativeStepper::refill(Address return_address) {
-  return replace(CodeAddress::after_call(return_address));
-}
+const RuleSlot& RuleStepper::refill(Address return_address) { return replace(CodeAddress::after_call(return_address)); }
 
-const RuleSlot& NativeStepper::replace(CodeAddress pc) {
+const RuleSlot& RuleStepper::replace(CodeAddress pc) {
   cache_.count_miss();
   const Address key = RuleCache::key_of(pc);
   if (arch_ == Arch::aarch64) return fill<Arch::aarch64>(cache_.slot<Arch::aarch64>(key), pc);
   return fill<Arch::x86_64>(cache_.slot<Arch::x86_64>(key), pc);
 }
 
-Result<UnwindRule> NativeStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {
+Result<UnwindRule> RuleStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {
   if (slot.rule->kind != CompactKind::interpret) return expand(*slot.rule, arch_);
   if (interpreted_ == nullptr) interpreted_ = std::make_unique<Interpreted[]>(kInterpretedSlots);
   Interpreted& kept = interpreted_[(slot.key ^ slot.key >> 6) % kInterpretedSlots];
@@ -49,13 +57,12 @@ Result<UnwindRule> NativeStepper::general_rule(const RuleSlot& slot, CodeAddress
   return rule;
 }
 
-NativeStep NativeStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Registers& registers,
-                                    const StackView& stack) {
-  NativeStep result;
+RuleStep RuleStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Registers& registers, const StackView& stack) {
+  RuleStep result;
   result.module = slot.module;
   if (slot.rule->kind == CompactKind::none) {
     error_ = {ErrorCode::no_unwind_info, 0, pc.raw()};
-    if (slot.module == kNoModule) result.status = StepStatus::not_native;
+    if (slot.module == kNoModule) result.status = RuleStatus::no_code;
     return result;
   }
   const auto rule = general_rule(slot, pc);
@@ -73,7 +80,7 @@ NativeStep NativeStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Regist
   }
   result.cfa = caller->cfa;
   if (caller->is_end_of_stack) {
-    result.status = StepStatus::end_of_stack;
+    result.status = RuleStatus::end_of_stack;
     return result;
   }
   const bool advances = caller->cfa > sp || (caller->cfa == sp && pc.is_exact()) || rule->is_signal_frame;
@@ -83,19 +90,19 @@ NativeStep NativeStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Regist
   }
   registers = changed;
   result.pc = caller->pc;
-  result.status = StepStatus::caller;
+  result.status = RuleStatus::caller;
   return result;
 }
 
-NativeStep NativeStepper::slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack) {
+RuleStep RuleStepper::slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack) {
   const ArchRegisters numbers = arch_registers(arch_);
   Registers registers(arch_);
   registers.set_pc(frame.pc.raw());
   registers.set_sp(frame.sp);
   if (frame.fp != LightFrame::kUnknownFp) registers.set_fp(frame.fp);
   if (arch_ == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
-  const NativeStep result = slow_step(slot, frame.pc, registers, stack);
-  if (result.status != StepStatus::caller) return result;
+  const RuleStep result = slow_step(slot, frame.pc, registers, stack);
+  if (result.status != RuleStatus::caller) return result;
   frame.pc = result.pc;
   frame.sp = registers.sp();
   frame.fp = registers.is_known(numbers.fp) ? registers.fp() : LightFrame::kUnknownFp;

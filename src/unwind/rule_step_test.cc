@@ -1,5 +1,5 @@
 // The stepper on hand-made stacks of both CPUs, and on the test's own stack with glibc's backtrace() as the truth.
-#include "unwind/native_step.h"
+#include "unwind/rule_step.h"
 
 #include <execinfo.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class Fake {
     builder_.fde(signal_cie_, code, 0x100, instructions);
   }
   /// To be called when all functions are there.
-  NativeStepper& stepper() {
+  RuleStepper& stepper() {
     if (!stepper_) {
       table_ = UnwindTable::create(builder_.sections(arch_), UnwindTable::Options());
       stepper_.emplace(arch_);
@@ -53,7 +53,7 @@ class Fake {
   [[nodiscard]] StackView stack() const {
     return {kStack, reinterpret_cast<const std::byte*>(words.data()), words.size() * 8, &memory};
   }
-  NativeStep step(CodeAddress pc) {
+  RuleStep step(CodeAddress pc) {
     registers.set_pc(pc.raw());
     return stepper().step(pc, registers, stack());
   }
@@ -63,7 +63,7 @@ class Fake {
   CfiBuilder builder_;
   std::size_t cie_ = 0, signal_cie_ = 0;
   std::shared_ptr<const UnwindTable> table_;
-  std::optional<NativeStepper> stepper_;
+  std::optional<RuleStepper> stepper_;
 
  public:
   Registers registers;
@@ -74,7 +74,7 @@ class Fake {
 constexpr CodeAddress exact(Address code) { return CodeAddress::exact(kBias + code); }
 constexpr CodeAddress after(Address code) { return CodeAddress::after_call(kBias + code); }
 
-TEST(NativeStep, ReturnAddressAtTheStartOfTheNextFunction) {
+TEST(RuleStep, ReturnAddressAtTheStartOfTheNextFunction) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0e, 16});  // ends with a call that does not return
   fake.function(0x1100, {0x0e, 32});
@@ -87,7 +87,7 @@ TEST(NativeStep, ReturnAddressAtTheStartOfTheNextFunction) {
   EXPECT_EQ(fake.step(after(0x1100)).cfa, kStack + 16) << "and the cache keeps them apart";
 }
 
-TEST(NativeStep, OutcomesOtherThanACaller) {
+TEST(RuleStep, OutcomesOtherThanACaller) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x07, 16});
   fake.function(0x1100, {0x0e, 16});
@@ -101,52 +101,52 @@ TEST(NativeStep, OutcomesOtherThanACaller) {
       fake.registers.set_sp(kStack);
       return fake.registers;
     }();
-    const auto expect = [&](CodeAddress pc, StepStatus status, ErrorCode error = ErrorCode::none) {
+    const auto expect = [&](CodeAddress pc, RuleStatus status, ErrorCode error = ErrorCode::none) {
       const auto step = fake.step(pc);
       EXPECT_EQ(step.status, status) << std::hex << pc.raw();
-      EXPECT_TRUE(status != StepStatus::failed || fake.stepper().error().code == error) << std::hex << pc.raw();
-      EXPECT_EQ(step.module, status == StepStatus::not_native ? kNoModule : 5u);
+      EXPECT_TRUE(status != RuleStatus::failed || fake.stepper().error().code == error) << std::hex << pc.raw();
+      EXPECT_EQ(step.module, status == RuleStatus::no_code ? kNoModule : 5u);
       fake.registers.forget(x86_64_reg::rip);
       EXPECT_EQ(fake.registers, before);
     };
-    expect(after(0x1080), StepStatus::end_of_stack);
+    expect(after(0x1080), RuleStatus::end_of_stack);
     fake.words[1] = 0;
-    expect(after(0x1180), StepStatus::end_of_stack);  // return address zero
-    expect(after(0x1280), StepStatus::failed, ErrorCode::unreadable_memory);
-    expect(after(0x1380), StepStatus::failed, ErrorCode::register_unknown);
-    expect(after(0x1480), StepStatus::failed, ErrorCode::malformed);
-    expect(after(0x1580), StepStatus::failed, ErrorCode::register_unknown);  // rbp
-    expect(after(0x3000), StepStatus::failed, ErrorCode::no_unwind_info);
-    expect(CodeAddress::after_call(0x1234), StepStatus::not_native);
-    expect(CodeAddress::after_call(0), StepStatus::not_native);
-    expect(CodeAddress::exact(0), StepStatus::not_native);
-    expect(CodeAddress::exact(~Address{0}), StepStatus::not_native);
-    expect(CodeAddress::after_call(~Address{0}), StepStatus::not_native);
+    expect(after(0x1180), RuleStatus::end_of_stack);  // return address zero
+    expect(after(0x1280), RuleStatus::failed, ErrorCode::unreadable_memory);
+    expect(after(0x1380), RuleStatus::failed, ErrorCode::register_unknown);
+    expect(after(0x1480), RuleStatus::failed, ErrorCode::malformed);
+    expect(after(0x1580), RuleStatus::failed, ErrorCode::register_unknown);  // rbp
+    expect(after(0x3000), RuleStatus::failed, ErrorCode::no_unwind_info);
+    expect(CodeAddress::after_call(0x1234), RuleStatus::no_code);
+    expect(CodeAddress::after_call(0), RuleStatus::no_code);
+    expect(CodeAddress::exact(0), RuleStatus::no_code);
+    expect(CodeAddress::exact(~Address{0}), RuleStatus::no_code);
+    expect(CodeAddress::after_call(~Address{0}), RuleStatus::no_code);
   }
 }
 
-TEST(NativeStep, StackMustAdvance) {
+TEST(RuleStep, StackMustAdvance) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0c, 6, 16});
   fake.words[20] = kBias + 0x1080;  // a frame pointer that leads in a circle
   fake.words[21] = kBias + 0x1080;
   fake.registers.set_sp(kStack + 176);
   fake.registers.set_fp(kStack + 160);
-  EXPECT_EQ(fake.step(after(0x1080)).status, StepStatus::failed);
+  EXPECT_EQ(fake.step(after(0x1080)).status, RuleStatus::failed);
   EXPECT_EQ(fake.stepper().error().code, ErrorCode::stack_not_advancing);
   LightFrame light{after(0x1080), kStack + 176, kStack + 160, 0};
-  EXPECT_EQ(fake.stepper().step_light(light, fake.stack()).status, StepStatus::failed);
+  EXPECT_EQ(fake.stepper().step_light(light, fake.stack()).status, RuleStatus::failed);
 }
 
-TEST(NativeStep, StackEdges) {
+TEST(RuleStep, StackEdges) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0e, 0x80, 4});  // CFA = rsp + 512: exactly the end of the 64 words
   fake.words[63] = 0x4444;
   const auto step = fake.step(after(0x1080));
-  EXPECT_EQ(step.status, StepStatus::caller);
+  EXPECT_EQ(step.status, RuleStatus::caller);
   EXPECT_EQ(step.pc.raw(), 0x4444u);
   fake.registers.set_sp(kStack + 8);
-  EXPECT_EQ(fake.step(after(0x1080)).status, StepStatus::failed) << "the word lies behind the end";
+  EXPECT_EQ(fake.step(after(0x1080)).status, RuleStatus::failed) << "the word lies behind the end";
   fake.memory.add_value<std::uint64_t>(kStack + 512, 0x5555);
   fake.registers.set_sp(kStack + 8);
   EXPECT_EQ(fake.step(after(0x1080)).pc.raw(), 0x5555u) << "the fallback has it";
@@ -155,14 +155,14 @@ TEST(NativeStep, StackEdges) {
   EXPECT_EQ(fake.step(after(0x1080)).pc.raw(), 0x5555u) << "no captured bytes at all";
 }
 
-TEST(NativeStep, UnknownRegistersStayUnknownUntilRestored) {
+TEST(RuleStep, UnknownRegistersStayUnknownUntilRestored) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0e, 32, 0x83, 3});  // rbx at CFA - 24
   fake.words[1] = 0x77;
   fake.words[3] = kBias + 0x1080;
   fake.registers.set(x86_64_reg::rax, 1);
   fake.registers.set(x86_64_reg::r12, 2);
-  ASSERT_EQ(fake.step(exact(0x1010)).status, StepStatus::caller);
+  ASSERT_EQ(fake.step(exact(0x1010)).status, RuleStatus::caller);
   EXPECT_EQ(fake.registers.get(x86_64_reg::rbx), 0x77u);
   EXPECT_EQ(fake.registers.get(x86_64_reg::r12), 2u);
   EXPECT_FALSE(fake.registers.get(x86_64_reg::rax));
@@ -171,7 +171,7 @@ TEST(NativeStep, UnknownRegistersStayUnknownUntilRestored) {
   EXPECT_FALSE(fake.registers.get(x86_64_reg::rbp));
 }
 
-TEST(NativeStep, LightModeKnowsWhatItLacks) {
+TEST(RuleStep, LightModeKnowsWhatItLacks) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0c, 3, 16});                    // CFA = rbx + 16
   fake.function(0x1100, {0x0c, 6, 16, 0x86, 2});           // the usual rbp frame
@@ -179,16 +179,16 @@ TEST(NativeStep, LightModeKnowsWhatItLacks) {
   for (auto& w : fake.words) w = kBias + 0x1180;
   auto& stepper = fake.stepper();
   LightFrame frame{after(0x1080), kStack, kStack + 16, 0};
-  EXPECT_EQ(stepper.step_light(frame, fake.stack()).status, StepStatus::failed);
+  EXPECT_EQ(stepper.step_light(frame, fake.stack()).status, RuleStatus::failed);
   EXPECT_EQ(stepper.error(), (Error{ErrorCode::register_unknown, 0, x86_64_reg::rbx}));
   frame = {after(0x1280), kStack, kStack + 16, 0};
-  ASSERT_EQ(stepper.step_light(frame, fake.stack()).status, StepStatus::caller);
+  ASSERT_EQ(stepper.step_light(frame, fake.stack()).status, RuleStatus::caller);
   EXPECT_EQ(frame.fp, LightFrame::kUnknownFp);
-  EXPECT_EQ(stepper.step_light(frame, fake.stack()).status, StepStatus::failed) << "needs the frame pointer";
+  EXPECT_EQ(stepper.step_light(frame, fake.stack()).status, RuleStatus::failed) << "needs the frame pointer";
   EXPECT_EQ(stepper.error().code, ErrorCode::register_unknown);
 }
 
-TEST(NativeStep, SignalFrame) {
+TEST(RuleStep, SignalFrame) {
   Fake fake(Arch::x86_64);
   Bytes restore{0x0f, 3, 0x77, 40, 0x06};  // CFA = *(rsp + 40)
   restore.add({0x10, 6, 2, 0x77, 16}).add({0x10, 16, 2, 0x77, 48}).add({0x10, 0, 2, 0x77, 56});
@@ -201,7 +201,7 @@ TEST(NativeStep, SignalFrame) {
     fake.registers = Registers(Arch::x86_64);
     fake.registers.set_sp(kStack);
     const auto step = fake.step(exact(0x1000));
-    ASSERT_EQ(step.status, StepStatus::caller);
+    ASSERT_EQ(step.status, RuleStatus::caller);
     EXPECT_EQ(step.pc, exact(0x1100)) << "interrupted, not calling";
     EXPECT_EQ(fake.registers.sp(), kStack - 0x10000);
     EXPECT_EQ(fake.registers.get(x86_64_reg::rax), 0xa0u);
@@ -210,7 +210,7 @@ TEST(NativeStep, SignalFrame) {
   }
 }
 
-TEST(NativeStep, Aarch64Frames) {
+TEST(RuleStep, Aarch64Frames) {
   Fake fake(Arch::aarch64);
   fake.function(0x1000, {});  // leaf: nothing saved
   fake.function(0x1200, Bytes{0x2d, 0x0e, 32}.add({0x9d, 4, 0x9e, 3}).add({0x93, 2}));
@@ -222,28 +222,28 @@ TEST(NativeStep, Aarch64Frames) {
   fake.words[1] = 0x0035000000000000 | (kBias + 0x1240);
   fake.words[2] = 0x1919;
   auto step = fake.step(exact(0x1000));
-  ASSERT_EQ(step.status, StepStatus::caller);
+  ASSERT_EQ(step.status, RuleStatus::caller);
   EXPECT_EQ(step.pc, after(0x1220));
   EXPECT_EQ(step.cfa, kStack) << "a leaf does not move sp";
   LightFrame light{step.pc, kStack, LightFrame::kUnknownFp, kBias + 0x1220};
   step = fake.step(step.pc);
-  ASSERT_EQ(step.status, StepStatus::caller);
+  ASSERT_EQ(step.status, RuleStatus::caller);
   EXPECT_EQ(step.pc, after(0x1240)) << "stripped";
   EXPECT_EQ(fake.registers.fp(), kStack + 64);
   EXPECT_EQ(fake.registers.get(aarch64_reg::x19), 0x1919u);
   EXPECT_EQ(fake.registers.get(aarch64_reg::lr), kBias + 0x1240);
-  ASSERT_EQ(fake.stepper().step_light(light, fake.stack()).status, StepStatus::caller);
+  ASSERT_EQ(fake.stepper().step_light(light, fake.stack()).status, RuleStatus::caller);
   EXPECT_EQ(light.pc, after(0x1240));
   EXPECT_EQ(light.fp, kStack + 64);
   // The same leaf as a caller would be a loop: its sp does not advance.
-  EXPECT_EQ(fake.step(after(0x1040)).status, StepStatus::failed);
+  EXPECT_EQ(fake.step(after(0x1040)).status, RuleStatus::failed);
   EXPECT_EQ(fake.stepper().error().code, ErrorCode::stack_not_advancing);
 }
 
-TEST(NativeStep, TablesAreLoadedOnceAndOnlyWhenNeeded) {
+TEST(RuleStep, TablesAreLoadedOnceAndOnlyWhenNeeded) {
   Fake fake(Arch::x86_64);
   int loads = 0;
-  NativeStepper stepper(Arch::x86_64);
+  RuleStepper stepper(Arch::x86_64);
   stepper.set_modules(NativeModules({{{0x1000, 0x2000}, 0, 3, nullptr}, {{0x4000, 0x5000}, 0, 4, nullptr}},
                                     [&](ModuleIndex index) -> std::shared_ptr<const UnwindTable> {
                                       EXPECT_EQ(index, 3u);
@@ -254,7 +254,7 @@ TEST(NativeStep, TablesAreLoadedOnceAndOnlyWhenNeeded) {
   Registers registers(Arch::x86_64);
   registers.set_sp(kStack);
   for (Address pc = 0x1000; pc < 0x1010; pc++)
-    EXPECT_EQ(stepper.step(CodeAddress::exact(pc), registers, {}).status, StepStatus::failed);
+    EXPECT_EQ(stepper.step(CodeAddress::exact(pc), registers, {}).status, RuleStatus::failed);
   EXPECT_EQ(loads, 1);
   EXPECT_EQ(stepper.module_at(CodeAddress::exact(0x4000))->index, 4u);
   EXPECT_EQ(stepper.module_at(CodeAddress::after_call(0x4000)), nullptr);
@@ -324,12 +324,12 @@ StackView own_stack(Address from) {
 
 struct OwnWalk {
   std::vector<Address> full, light, truth;
-  StepStatus full_end = StepStatus::failed, light_end = StepStatus::failed;
+  RuleStatus full_end = RuleStatus::failed, light_end = RuleStatus::failed;
 };
 
 /// Walks from `context`; backtrace() is called by the same function, so that all but its own frame must be equal.
 [[gnu::noinline]] void walk_own(const ucontext_t& context, OwnWalk& out) {
-  NativeStepper stepper(Arch::x86_64);
+  RuleStepper stepper(Arch::x86_64);
   stepper.set_modules(own_modules());
   Registers registers = registers_of(context);
   const StackView stack = own_stack(registers.sp());
@@ -337,13 +337,13 @@ struct OwnWalk {
   for (CodeAddress pc = light.pc; out.full.size() < 200;) {
     const auto step = stepper.step(pc, registers, stack);
     out.full_end = step.status;
-    if (step.status != StepStatus::caller) break;
+    if (step.status != RuleStatus::caller) break;
     out.full.push_back(step.pc.raw());
     pc = step.pc;
   }
   while (out.light.size() < 200) {
     out.light_end = stepper.step_light(light, stack).status;
-    if (out.light_end != StepStatus::caller) break;
+    if (out.light_end != RuleStatus::caller) break;
     out.light.push_back(light.pc.raw());
   }
 }
@@ -358,8 +358,8 @@ void take_truth(OwnWalk& out) {
 void expect_equal_tails(const OwnWalk& walk) {
   ASSERT_GT(walk.full.size(), 5u);
   EXPECT_EQ(walk.full, walk.light);
-  EXPECT_EQ(walk.full_end, StepStatus::end_of_stack);
-  EXPECT_EQ(walk.light_end, StepStatus::end_of_stack);
+  EXPECT_EQ(walk.full_end, RuleStatus::end_of_stack);
+  EXPECT_EQ(walk.light_end, RuleStatus::end_of_stack);
   std::vector<Address> truth = walk.truth;
   if (!truth.empty() && truth.back() == 0) truth.pop_back();
   ASSERT_GE(truth.size(), walk.full.size());

@@ -1,4 +1,4 @@
-// The hot loop: one step from a native frame to its caller, module -> table -> row -> registers in one inlined path
+// The hot loop: one step from a frame to its caller, module -> table -> row -> registers in one inlined path
 // with a cache in front. Used by the mixed walk, by samplers and by the benchmarks alike.
 #pragma once
 
@@ -16,21 +16,22 @@
 #include "unwind/apply.h"
 #include "unwind/native_modules.h"
 #include "unwind/rule_cache.h"
+#include "unwind/rule_source.h"
 
 namespace mixstack::unwind {
 
-enum class StepStatus : std::uint8_t {
+enum class RuleStatus : std::uint8_t {
   caller,        ///< registers are the caller's now
   end_of_stack,  ///< return address undefined or zero; registers unchanged
-  not_native,    ///< no module contains the address; registers unchanged
-  failed,        ///< NativeStepper::error() says why; registers unchanged
+  no_code,       ///< no module contains the address; registers unchanged
+  failed,        ///< RuleStepper::error() says why; registers unchanged
 };
 
-struct NativeStep {
+struct RuleStep {
   CodeAddress pc;  ///< of the caller
   Address cfa = 0;
   ModuleIndex module = kNoModule;  ///< of the callee, also when the step failed
-  StepStatus status = StepStatus::failed;
+  RuleStatus status = RuleStatus::failed;
   StepperId found_by = StepperId::none;
 };
 
@@ -60,30 +61,38 @@ struct LightFrame {
 /// (4 to 130 KiB); tables are shared between steppers. Two modes: `step` carries all preserved registers (and marks
 /// what is not known), `step_light` only sp, pc and the frame pointer. Rules based on another register than those two
 /// fail in light mode with `register_unknown`: walk again in full mode.
-class NativeStepper {
+class RuleStepper {
  public:
-  explicit NativeStepper(Arch arch, std::uint64_t pac_mask = 0) : arch_(arch), pac_mask_(pac_mask) {}
+  explicit RuleStepper(Arch arch, std::uint64_t pac_mask = 0) : arch_(arch), pac_mask_(pac_mask) {}
 
   /// Replaces the modules and forgets everything cached.
   void set_modules(NativeModules modules);
   [[nodiscard]] const NativeModules& modules() const { return modules_; }
   [[nodiscard]] Arch arch() const { return arch_; }
+  /// Where rules of code outside of all modules come from; null: nowhere. To be called before steps from such code: it
+  /// costs two comparisons where nothing changed, and forgets what another source or an earlier generation answered.
+  void bind(RuleSource* source) {
+    const std::uint64_t generation = source == nullptr ? 0 : source->generation();
+    if (source != source_ || generation != generation_) rebind(source, generation);
+  }
+  /// The same without a comparison: at the begin of a capture, when sources may have been replaced by others.
+  void unbind() { rebind(nullptr, 0); }
   void set_pac_mask(std::uint64_t mask) { pac_mask_ = mask; }
   void clear_cache();
 
   /// From the frame at `pc` with `registers` to its caller, in place. `stack` is only read.
-  [[nodiscard]] NativeStep step(CodeAddress pc, Registers& registers, const StackView& stack) {
+  [[nodiscard]] RuleStep step(CodeAddress pc, Registers& registers, const StackView& stack) {
     return arch_ == Arch::aarch64 ? step_full<Arch::aarch64, true>(pc, registers, stack)
                                   : step_full<Arch::x86_64, true>(pc, registers, stack);
   }
-  [[nodiscard]] NativeStep step_light(LightFrame& frame, const StackView& stack) {
+  [[nodiscard]] RuleStep step_light(LightFrame& frame, const StackView& stack) {
     return arch_ == Arch::aarch64 ? light<Arch::aarch64, true>(frame, stack) : light<Arch::x86_64, true>(frame, stack);
   }
   /// For CPUs known at compile time, and for measuring without the cache.
   template <Arch A, bool kCached>
-  [[nodiscard]] NativeStep step_full(CodeAddress pc, Registers& registers, const StackView& stack);
+  [[nodiscard]] RuleStep step_full(CodeAddress pc, Registers& registers, const StackView& stack);
   template <Arch A, bool kCached>
-  [[nodiscard]] NativeStep light(LightFrame& frame, const StackView& stack);
+  [[nodiscard]] RuleStep light(LightFrame& frame, const StackView& stack);
 
   /// The module around the code, or null. The same answer a step gives, without the cache.
   [[nodiscard]] const NativeModule* module_at(CodeAddress pc) const { return modules_.find(pc.lookup()); }
@@ -156,8 +165,8 @@ class NativeStepper {
   static void zero_volatile(Registers& registers, std::index_sequence<I...>) {
     ((callee_saved_registers(A) >> I & 1 ? void() : registers.store(I, 0)), ...);
   }
-  static NativeStep end_of_stack(const RuleSlot& slot) {
-    return {{}, 0, slot.module, StepStatus::end_of_stack, slot.rule->origin};
+  static RuleStep end_of_stack(const RuleSlot& slot) {
+    return {{}, 0, slot.module, RuleStatus::end_of_stack, slot.rule->origin};
   }
   /// Apart, so that steps from return addresses need not compute the key.
   [[nodiscard]] const RuleSlot& find_exact(Address pc);
@@ -170,13 +179,17 @@ class NativeStepper {
     return cfa > sp;
   }
 
-  [[nodiscard]] NativeStep slow_step(const RuleSlot& slot, CodeAddress pc, Registers& registers,
-                                     const StackView& stack);
-  [[nodiscard]] NativeStep slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack);
+  [[nodiscard]] RuleStep slow_step(const RuleSlot& slot, CodeAddress pc, Registers& registers, const StackView& stack);
+  [[nodiscard]] RuleStep slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack);
   [[nodiscard]] Result<UnwindRule> general_rule(const RuleSlot& slot, CodeAddress pc);
+
+  void rebind(RuleSource* source, std::uint64_t generation);
 
   NativeModules modules_;
   RuleCache cache_;
+  RuleSource* source_ = nullptr;
+  std::uint64_t generation_ = 0;
+  bool has_outside_ = false;
   Arch arch_;
   std::uint64_t pac_mask_;
   Error error_;
@@ -184,12 +197,17 @@ class NativeStepper {
 };
 
 template <Arch A>
-inline RuleSlot& NativeStepper::fill(RuleSlot& slot, CodeAddress pc) {
+inline RuleSlot& RuleStepper::fill(RuleSlot& slot, CodeAddress pc) {
   const Address address = pc.lookup();
   const NativeModule* module = modules_.find(address);
-  const UnwindTable* table = module != nullptr ? modules_.table(*module) : nullptr;
+  if (module == nullptr) {
+    has_outside_ = true;
+    slot.assign<A>(RuleCache::key_of(pc), source_ != nullptr ? source_->compact(pc) : kNoCompactRule, kNoModule);
+    return slot;
+  }
+  const UnwindTable* table = modules_.table(*module);
   const CompactRule& rule = table != nullptr ? table->find(address - module->load_bias) : kNoCompactRule;
-  slot.assign<A>(RuleCache::key_of(pc), rule, module != nullptr ? module->index : kNoModule);
+  slot.assign<A>(RuleCache::key_of(pc), rule, module->index);
   return slot;
 }
 
@@ -198,7 +216,7 @@ inline RuleSlot& NativeStepper::fill(RuleSlot& slot, CodeAddress pc) {
 // compiler may keep the caller's state in registers.
 
 template <Arch A, bool kCached>
-inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers, const StackView& stack) {
+inline RuleStep RuleStepper::step_full(CodeAddress pc, Registers& registers, const StackView& stack) {
   using Layout = CompactLayout<A>;
   constexpr ArchRegisters kNumbers = arch_registers(A);
   constexpr std::uint64_t kPreserved = callee_saved_registers(A);
@@ -207,7 +225,7 @@ inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers,
     if ((slot.kind & slot_kind::kEnd) != 0) return end_of_stack(slot);
     Registers copy = registers;
     const StackView view = stack;
-    const NativeStep result = slow_step(slot, pc, copy, view);
+    const RuleStep result = slow_step(slot, pc, copy, view);
     registers = copy;
     return result;
   };
@@ -247,16 +265,16 @@ inline NativeStep NativeStepper::step_full(CodeAddress pc, Registers& registers,
   registers.store(kNumbers.pc, ra);
   registers.store(Layout::kRaColumn, ra);
   registers.set_known((known & kPreserved) | rule.saved | bit(kNumbers.sp) | bit(kNumbers.pc) | bit(Layout::kRaColumn));
-  return {CodeAddress::after_call(ra), cfa, slot.module, StepStatus::caller, rule.origin};
+  return {CodeAddress::after_call(ra), cfa, slot.module, RuleStatus::caller, rule.origin};
 }
 
 template <Arch A, bool kCached>
-inline NativeStep NativeStepper::light(LightFrame& frame, const StackView& stack) {
+inline RuleStep RuleStepper::light(LightFrame& frame, const StackView& stack) {
   const auto slow = [&](const RuleSlot& slot) {
     if ((slot.kind & slot_kind::kEnd) != 0) return end_of_stack(slot);
     LightFrame copy = frame;
     const StackView view = stack;
-    const NativeStep result = slow_light(slot, copy, view);
+    const RuleStep result = slow_light(slot, copy, view);
     frame = copy;
     return result;
   };
@@ -284,7 +302,7 @@ inline NativeStep NativeStepper::light(LightFrame& frame, const StackView& stack
   frame.sp = cfa;
   frame.lr = ra;
   frame.pc = CodeAddress::after_call(ra);
-  return {frame.pc, cfa, slot.module, StepStatus::caller, slot.rule->origin};
+  return {frame.pc, cfa, slot.module, RuleStatus::caller, slot.rule->origin};
 }
 
 }  // namespace mixstack::unwind
