@@ -194,16 +194,16 @@ class CgroupV1:
 class Threads(Guest):
     """No thread is missing, however little the target may run."""
 
-    USUAL_LOAD = 15  # runnable threads per processor; the default of --wait is for a load of 20 on two
+    OTHERS = 4  # runnable threads per processor that are not ours
 
-    def patience(self):
-        """With tests beside us and many times that to do, a tenth of a processor can be nothing for two seconds."""
+    def patience(self, own):
+        """With tests beside us a tenth of a processor can be nothing for the two seconds that are the default."""
         runnable = int(pathlib.Path("/proc/loadavg").read_text().split()[3].split("/")[0])
-        return () if runnable <= self.USUAL_LOAD * os.cpu_count() else ("--wait", "30s")
+        return () if runnable - own <= self.OTHERS * os.cpu_count() else ("--wait", "30s")
 
-    def complete(self, target, threads, rounds):
+    def complete(self, target, threads, rounds, own=5):
         for _ in range(rounds):
-            dump = self.dump(target.pid, *self.patience())
+            dump = self.dump(target.pid, *self.patience(own))
             self.assertEqual(self.status, 0)
             self.assertEqual(len(dump["threads"]), threads)
             self.assertEqual([t["tid"] for t in dump["threads"] if not t["captured"]], [])
@@ -234,7 +234,7 @@ class Threads(Guest):
         others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(20)]
         try:
             with processes.native("guest", "threads", 20, 4) as target:
-                self.complete(target, 25, 8)
+                self.complete(target, 25, 8, own=25)
         finally:
             for other in others:
                 other.kill()
