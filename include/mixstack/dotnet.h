@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,14 +50,17 @@ struct FrameFacts {
 /// Where a walk of the contract stands (StackWalk_1 of dotnet/runtime).
 enum class WalkState : std::uint8_t { complete, error, frameless, frame, native, skipped_frame };
 
-/// One element of the contract's walk. Plain data; outlives the walk.
+/// One element of the contract's walk (IStackDataFrameHandle). Plain data; outlives the walk.
 struct WalkElement {
   WalkState state = WalkState::complete;
   Registers context;
   bool pc_is_return_address = false;
-  Address frame = 0;       ///< the explicit Frame it stands at, 0: none
-  std::string frame_name;  ///< of that Frame
-  Address method = 0;      ///< GetMethodDescPtr: of the managed code or of the Frame; 0: none
+  Address frame = 0;                ///< GetFrameAddress: the explicit Frame it stands at, 0: none (docs/adr/0015)
+  std::string frame_name;           ///< GetFrameName of that Frame
+  Address method = 0;               ///< GetMethodDescPtr: of the managed code or of the Frame; 0: none
+  Address context_frame = 0;        ///< the Frame that the context was made from; 0: by unwinding, or the thread's own
+  std::uint32_t context_flags = 0;  ///< ContextFlags of the raw context; 0: CONTEXT_FULL
+  std::shared_ptr<const std::vector<std::byte>> stored_context;  ///< the CONTEXT a Frame keeps whole; null: none
 };
 
 /// The StackWalk contract, version 1: managed frames and explicit Frames of one thread, lazily. Borrows its runtime's
@@ -74,6 +78,8 @@ class StackWalk {
   /// A Windows CONTEXT of the target's CPU for the current element. Answers its size; `invalid_argument` (value: size
   /// needed) for a smaller buffer.
   [[nodiscard]] Result<std::size_t> raw_context(std::span<std::byte> out) const;
+  /// The same for an element of this or another walk, however long ago. Thread-safe.
+  [[nodiscard]] static Result<std::size_t> raw_context(const WalkElement& element, std::span<std::byte> out);
   /// Why the walk ended: code none when it is complete.
   [[nodiscard]] const Error& error() const;
 
@@ -94,6 +100,10 @@ class Runtime {
   [[nodiscard]] std::optional<CodeFacts> code_at(Address address) const;
   /// The explicit Frames of a thread, innermost first. `no_such_thread`: the runtime does not know it.
   [[nodiscard]] Result<std::vector<FrameFacts>> explicit_frames(const ThreadCapture& thread) const;
+  /// Name of a Frame's type by its identifier, "InlinedCallFrame"; empty when this runtime has none with it.
+  [[nodiscard]] std::string frame_name(std::uint64_t identifier) const;
+  /// MethodDesc of the Frame at an address, 0 when it has none. Errors: `contract_unsupported`, those of reading.
+  [[nodiscard]] Result<Address> frame_method(Address frame) const;
   /// Name of a MethodDesc: as people write it, or as the metadata has it.
   [[nodiscard]] Result<std::string> method_name(Address method, bool raw = false) const;
   /// Name of the type of a MethodTable.

@@ -26,11 +26,13 @@ const ContextLayout* context_layout(Arch arch) {
   return nullptr;
 }
 
-Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out, std::uint32_t context_flags) {
+Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out, std::uint32_t context_flags,
+                                   std::span<const std::byte> stored) {
   const ContextLayout* layout = context_layout(registers.arch());
   if (layout == nullptr) return fail(ErrorCode::unsupported_cpu);
   if (out.size() < layout->size) return fail(ErrorCode::invalid_argument, layout->size);
   std::memset(out.data(), 0, layout->size);
+  if (stored.size() >= layout->size) std::memcpy(out.data(), stored.data(), layout->size);
   const std::uint32_t flags = context_flags != 0 ? context_flags : layout->flags_full;
   std::memcpy(out.data() + layout->flags_offset, &flags, sizeof flags);
   for (const ContextRegister& r : layout->registers) {

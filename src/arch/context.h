@@ -37,10 +37,12 @@ struct ContextLayout {
 /// Writes `registers` as a CONTEXT of their CPU: exact size and offsets, every register that is not known zero and all
 /// other fields zero. `context_flags` 0 means CONTEXT_FULL, what the cDAC asks its target for; ClrMD 4.1 on a live
 /// AMD64 Linux process reports 0x100007 instead (control, integer, segments; observed, .NET 10.0.12).
-/// `unsupported_cpu`, or `invalid_argument` (value: the size needed) when `out` is smaller than the structure; bytes of
-/// `out` behind the structure are left alone. Allocates nothing.
+/// `stored`, if any, is a whole CONTEXT that these registers are of: what they do not say (floating-point, vector,
+/// segment and debug registers) is taken from it. `unsupported_cpu`, or `invalid_argument` (value: the size needed)
+/// when `out` is smaller than the structure; bytes of `out` behind the structure are left alone. Allocates nothing.
 [[nodiscard]] Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out,
-                                                 std::uint32_t context_flags = 0);
+                                                 std::uint32_t context_flags = 0,
+                                                 std::span<const std::byte> stored = {});
 
 /// Reads a CONTEXT. All integer registers, pc and sp become known, whatever ContextFlags says: CoreCLR does not keep
 /// the flags of its stored contexts meaningful. `keep(registers_by_flags(...))` narrows it down.

@@ -1,5 +1,6 @@
 #include "session/dotnet_view.h"
 
+#include "arch/context.h"
 #include "dotnet/code/stack_walk.h"
 
 namespace mixstack::dotnet {
@@ -40,16 +41,20 @@ class StackWalk::Implementation {
   bool next() {
     if (!walk_.next()) return false;
     const StackDataFrame& at = walk_.current();
-    element_ = {
-        public_state(at.state), at.context, at.pc_is_return_address, StackWalkContract::frame_address(at), {}, 0};
+    element_ = {.state = public_state(at.state),
+                .context = at.context,
+                .pc_is_return_address = at.pc_is_return_address,
+                .frame = StackWalkContract::frame_address(at),
+                .frame_name = {},
+                .method = 0,
+                .context_frame = at.context_frame,
+                .context_flags = at.context_flags,
+                .stored_context = at.stored};
     if (element_.frame != 0) element_.frame_name = std::string(contract_.frame_name(at.frame.identifier));
     element_.method = contract_.method_desc(at).value_or(0);
     return true;
   }
   [[nodiscard]] const WalkElement& current() const { return element_; }
-  [[nodiscard]] Result<std::size_t> raw_context(std::span<std::byte> out) const {
-    return contract_.raw_context(walk_.current(), out);
-  }
   [[nodiscard]] const Error& error() const { return walk_.error(); }
 
  private:
@@ -64,7 +69,12 @@ StackWalk& StackWalk::operator=(StackWalk&&) noexcept = default;
 StackWalk::~StackWalk() = default;
 bool StackWalk::next() { return implementation_->next(); }
 const WalkElement& StackWalk::current() const { return implementation_->current(); }
-Result<std::size_t> StackWalk::raw_context(std::span<std::byte> out) const { return implementation_->raw_context(out); }
+Result<std::size_t> StackWalk::raw_context(std::span<std::byte> out) const { return raw_context(current(), out); }
+Result<std::size_t> StackWalk::raw_context(const WalkElement& element, std::span<std::byte> out) {
+  const auto& stored = element.stored_context;
+  return arch::encode_context(element.context, out, element.context_flags,
+                              stored ? std::span<const std::byte>(*stored) : std::span<const std::byte>());
+}
 const Error& StackWalk::error() const { return implementation_->error(); }
 
 Runtime::Runtime(std::shared_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
@@ -105,6 +115,18 @@ Result<std::vector<FrameFacts>> Runtime::explicit_frames(const ThreadCapture& th
     all.push_back({c.address, c.identifier, name ? name->raw_name : std::string(), c.method, c.resumes, c.context});
   }
   return all;
+}
+
+std::string Runtime::frame_name(std::uint64_t identifier) const {
+  const session::ClrRuntime& runtime = implementation_->runtime();
+  if (!runtime.has_descriptor()) return {};
+  return std::string(dotnet::frame_name(runtime.captured_memory().layouts(), identifier));
+}
+
+Result<Address> Runtime::frame_method(Address frame) const {
+  session::ClrRuntime& runtime = implementation_->runtime();
+  if (!runtime.has_code()) return fail(ErrorCode::contract_unsupported);
+  return StackWalkContract(runtime.code(), runtime.captured_memory()).method_desc(frame);
 }
 
 Result<std::string> Runtime::method_name(Address method, bool raw) const {

@@ -76,6 +76,7 @@ TEST_P(DotnetWalker, TheRuntimeAnswersForThreadsCodeFramesAndTheContract) {
   const dotnet::Runtime& runtime = runtimes.front();
   EXPECT_EQ(runtime.version().rfind("10.", 0), 0u);
   EXPECT_GE(runtime.threads().size(), 2u);
+  EXPECT_EQ(runtime.frame_name(0x1234), "");
   std::size_t elements = 0, frames = 0;
   for (const ThreadCapture& thread : walker->capture().threads) {
     if (!walker->managed(thread)) {
@@ -92,11 +93,27 @@ TEST_P(DotnetWalker, TheRuntimeAnswersForThreadsCodeFramesAndTheContract) {
                                                : "[stub: P/Invoke] -> " + *runtime.method_name(f.stub_target);
       EXPECT_EQ(walker->name(f).name, expected);
     }
-    if (const auto list = runtime.explicit_frames(thread)) frames += list->size();
+    if (const auto list = runtime.explicit_frames(thread)) {
+      frames += list->size();
+      for (const dotnet::FrameFacts& f : *list) {
+        EXPECT_EQ(runtime.frame_name(f.identifier), f.name);
+        EXPECT_EQ(runtime.frame_method(f.address).value_or(1), f.method);
+      }
+    }
     auto contract = runtime.stack_walk(thread);
     ASSERT_TRUE(contract);
-    while (contract->next()) elements++;
+    std::vector<dotnet::WalkElement> earlier;
+    std::vector<std::vector<std::byte>> contexts;
+    for (; contract->next(); elements++) {
+      earlier.push_back(contract->current());
+      ASSERT_TRUE(contract->raw_context(contexts.emplace_back(2048)));
+    }
     EXPECT_EQ(contract->error().code, ErrorCode::none);
+    std::vector<std::byte> again(2048);
+    for (std::size_t i = 0; i < earlier.size(); i++) {
+      ASSERT_TRUE(dotnet::StackWalk::raw_context(earlier[i], again));
+      EXPECT_EQ(again, contexts[i]) << "an element is the same after the walk has gone on";
+    }
   }
   EXPECT_GT(elements, 3u);
   EXPECT_GT(frames, 1u);

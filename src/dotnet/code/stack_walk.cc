@@ -98,12 +98,14 @@ bool StackWalkContract::Walk::step_out_of_managed() {
   if (found->sp() <= at_.context.sp() && found->pc() != 0)
     return stop({ErrorCode::stack_not_advancing, 0, found->sp()});
   at_.context = *found;
+  at_.context_frame = 0;
+  at_.stored.reset();
   at_.pc_is_return_address = true;
   caller_.reset();
   return true;
 }
 
-Result<bool> StackWalkContract::Walk::step_out_of_frame() {
+Result<void> StackWalkContract::Walk::step_out_of_frame() {
   // A Frame that was left once and is met again in native code would lead around for ever.
   if (at_.frame.address == resumed_from_) return fail(ErrorCode::stack_not_advancing, resumed_from_);
   resumed_from_ = at_.frame.address;
@@ -112,13 +114,15 @@ Result<bool> StackWalkContract::Walk::step_out_of_frame() {
   if (update->changed) {
     at_.context = update->registers;
     at_.pc_is_return_address = !update->interrupted;
+    at_.context_frame = at_.frame.address;
+    at_.stored = update->stored;
     if (update->whole) at_.context_flags = update->context_flags;
     caller_.reset();
   }
   // An InlinedCallFrame in a call lies inside the managed frame it leads to and is met again there, as skipped.
   const bool stays = at_.frame.type == FrameType::inlined_call && update->changed;
   if (!stays) pop_frame();
-  return update->changed;
+  return {};
 }
 
 bool StackWalkContract::Walk::advance() {
@@ -132,9 +136,9 @@ bool StackWalkContract::Walk::advance() {
       pop_frame();
       break;
     case StackWalkState::frame: {
-      const auto changed = step_out_of_frame();
-      if (!changed) return stop(changed.error());
-      context_is_new = *changed;
+      // Each Frame that was used makes an element, as the document has it, also one that says nothing of registers.
+      if (const auto used = step_out_of_frame(); !used) return stop(used.error());
+      context_is_new = true;
       break;
     }
     case StackWalkState::native:
@@ -169,7 +173,8 @@ bool StackWalkContract::Walk::settle(bool context_is_new) {
 }
 
 Result<std::size_t> StackWalkContract::raw_context(const StackDataFrame& handle, std::span<std::byte> out) const {
-  return arch::encode_context(handle.context, out, handle.context_flags);
+  const auto stored = handle.stored ? std::span<const std::byte>(*handle.stored) : std::span<const std::byte>();
+  return arch::encode_context(handle.context, out, handle.context_flags, stored);
 }
 
 Address StackWalkContract::frame_address(const StackDataFrame& handle) {

@@ -27,6 +27,8 @@ struct StackDataFrame {
   bool pc_is_return_address = false;
   std::uint32_t context_flags = 0;  ///< of raw_context; 0: CONTEXT_FULL. A stored context's stay until the next one
   FrameRecord frame;                ///< the explicit Frame the walk stands at; address 0 when the list is exhausted
+  Address context_frame = 0;        ///< the Frame that the context was made from; 0: by unwinding, or the thread's own
+  std::shared_ptr<const std::vector<std::byte>> stored;  ///< the whole CONTEXT that `context_frame` keeps; null: none
 };
 
 /// The contract's operations for one capture. Borrows the code manager and the memory. Not thread-safe.
@@ -53,7 +55,7 @@ class StackWalkContract {
     [[nodiscard]] bool start();
     [[nodiscard]] bool advance();
     [[nodiscard]] bool step_out_of_managed();
-    [[nodiscard]] Result<bool> step_out_of_frame();
+    [[nodiscard]] Result<void> step_out_of_frame();
     void pop_frame();
     [[nodiscard]] bool settle(bool context_is_new);
     [[nodiscard]] bool stop(const Error& error);
@@ -82,7 +84,8 @@ class StackWalkContract {
     return Walk(*this, thread, context, stack);
   }
 
-  /// GetRawContext: a Windows CONTEXT of the target's CPU. Registers nobody defined are zero. Answers its size;
+  /// GetRawContext: a Windows CONTEXT of the target's CPU, of any element of any walk. Where the context is one that a
+  /// Frame keeps whole, it is that to the last byte; else registers nobody defined are zero. Answers its size;
   /// `invalid_argument` (value: size needed) for a smaller buffer.
   [[nodiscard]] Result<std::size_t> raw_context(const StackDataFrame& handle, std::span<std::byte> out) const;
   /// GetFrameAddress: the explicit Frame, 0 where the context does not stand at one.

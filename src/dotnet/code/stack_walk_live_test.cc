@@ -173,7 +173,10 @@ TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
 INSTANTIATE_TEST_SUITE_P(StackWalkLive, AgainstClrMd,
                          ::testing::Values("funclets", "nested_exceptions", "hardware_exceptions", "marshalling",
                                            "reverse_pinvoke", "osr", "collectible", "crash_stack_overflow_small",
-                                           "crash_unhandled_native"));
+                                           "crash_unhandled_native",
+                                           // Prestub and StubDispatch, DynamicHelper, Hijack
+                                           "resolvers", "helpers", "gc_storm", "gc_wait", "tiers", "exception_storm",
+                                           "exception_through_native", "filter_native", "shared_stubs", "uco_fnptr"));
 
 const ManagedThread* find_thread(const Observation& seen, const std::string& name) {
   for (const auto& t : seen.threads().threads)

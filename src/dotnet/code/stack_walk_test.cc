@@ -139,7 +139,7 @@ TEST(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
   p.put_return(b + Process::kFrameSize, kNative + 8);
   std::vector<StackDataFrame> handles;
   const auto all = p.walk(nullptr, &handles);
-  ASSERT_EQ(all.size(), 5u);
+  ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(all[0], (Process::Element{S::frame, kNative, kStack + 0x100, frame, 1}));  // no Datum in this descriptor
   EXPECT_EQ(all[1].state, S::skipped_frame);
   EXPECT_EQ(all[1].frame, frame);
@@ -148,6 +148,11 @@ TEST(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
   EXPECT_EQ(all[4].state, S::frame);
   EXPECT_EQ(all[4].frame, marker);
   EXPECT_EQ(all[4].pc, kNative + 8);
+  // A Frame that says nothing of registers makes an element all the same when it has been used.
+  EXPECT_EQ(all[5], (Process::Element{S::native, kNative + 8, b + 2 * Process::kFrameSize, 0, 0}));
+  EXPECT_EQ(handles[0].context_frame, 0u);
+  EXPECT_EQ(handles[1].context_frame, frame);
+  EXPECT_EQ(handles[3].context_frame, 0u) << "by unwinding";
   // An InlinedCallFrame defines ip, sp and fp; the rest stays unknown until an unwind restores it.
   EXPECT_EQ(handles[2].context.fp(), 0xfffeu);
   EXPECT_FALSE(handles[2].context.is_known(x86_64_reg::rbx));
@@ -191,6 +196,8 @@ TEST(StackWalk, KeepsTheFlagsOfAStoredContext) {
   r.set_fp(0x5555);
   std::vector<std::byte> context(1232);
   ASSERT_TRUE(arch::encode_context(r, context, 0x0810004f));
+  constexpr std::size_t xmm0 = 0x1a0;
+  for (std::size_t i = 0; i < 16; i++) context[xmm0 + i] = std::byte(0xa0 + i);
   p.t.memory.put_bytes(frame + p.t.layouts.faulting_exception_frame.target_context.offset, context);
   p.put_return(b, kMain + 0x10);
   p.put_return(b + Process::kFrameSize, 0);
@@ -200,6 +207,17 @@ TEST(StackWalk, KeepsTheFlagsOfAStoredContext) {
   EXPECT_FALSE(handles[1].pc_is_return_address);  // interrupted
   EXPECT_EQ(handles[1].context_flags, 0x0810000fu);
   EXPECT_EQ(handles[2].context_flags, 0x0810000fu);
+  // What the Frame keeps whole is handed on whole, and is not said of the caller, which has not these values any more.
+  CodeManager manager(p.t.runtime(), p.t.contracts);
+  StackWalkContract contract(manager, p.t.runtime());
+  std::vector<std::byte> raw(context.size());
+  ASSERT_TRUE(contract.raw_context(handles[1], raw));
+  std::fill_n(context.begin() + 0x30, 4, std::byte{0});  // ContextFlags: XSTATE is cleared
+  std::fill_n(raw.begin() + 0x30, 4, std::byte{0});
+  EXPECT_EQ(raw, context);
+  EXPECT_EQ(handles[1].context_frame, frame);
+  ASSERT_TRUE(contract.raw_context(handles[2], raw));
+  EXPECT_EQ(raw[xmm0], std::byte{0});
 }
 
 // ReportInteropMD: the IL stub's InlinedCallFrame, skipped, answers the method behind the Frame.

@@ -10,7 +10,6 @@ namespace mixstack::dotnet {
 namespace {
 
 constexpr std::uint32_t kMaxStructure = 1024;
-constexpr std::size_t kMaxContext = 2048;
 
 // Bytes of a small structure of the runtime.
 class Structure {
@@ -33,34 +32,34 @@ class Structure {
 struct StoredContext {
   Registers registers;
   std::uint32_t flags = 0;
+  std::shared_ptr<const std::vector<std::byte>> bytes;
 };
 
 Result<StoredContext> read_context(const RuntimeMemory& memory, Address at) {
   const Arch arch = memory.layouts().arch;
   const auto* layout = arch::context_layout(arch);
   if (layout == nullptr) return fail(ErrorCode::unsupported_cpu);
-  std::array<std::byte, kMaxContext> buffer;
-  if (layout->size > buffer.size()) return fail(ErrorCode::internal);
-  const auto bytes = std::span(buffer).first(layout->size);
-  if (auto r = memory.reader().read_exact(at, bytes); !r) return fail(r.error());
-  auto registers = arch::decode_context(arch, bytes);
+  auto bytes = std::make_shared<std::vector<std::byte>>(layout->size);
+  if (auto r = memory.reader().read_exact(at, *bytes); !r) return fail(r.error());
+  auto registers = arch::decode_context(arch, *bytes);
   if (!registers) return fail(registers.error());
-  return StoredContext{*registers, arch::context_flags(arch, bytes).value_or(0)};
+  const std::uint32_t flags = arch::context_flags(arch, *bytes).value_or(0);
+  return StoredContext{*registers, flags, std::move(bytes)};
 }
 
 Result<FrameUpdate> whole_context(const RuntimeMemory& memory, Address at) {
   auto stored = read_context(memory, at);
   if (!stored) return fail(stored.error());
-  return FrameUpdate{true, true, true, stored->flags, stored->registers};
+  return FrameUpdate{true, true, true, stored->flags, stored->registers, std::move(stored->bytes)};
 }
 
-FrameUpdate changed(const Registers& registers) { return {true, false, false, 0, registers}; }
+FrameUpdate changed(const Registers& registers) { return {true, false, false, 0, registers, nullptr}; }
 
 Result<FrameUpdate> inlined_call(const RuntimeMemory& memory, Address at, const Registers& before) {
   const auto& l = memory.layouts().inlined_call_frame;
   auto pc = memory.pointer(at, l.caller_return_address);
   if (!pc) return fail(pc.error());
-  if (*pc == 0) return FrameUpdate{false, false, false, 0, before};
+  if (*pc == 0) return FrameUpdate{false, false, false, 0, before, nullptr};
   auto sp = memory.pointer(at, l.call_site_sp);
   auto fp = memory.pointer(at, l.callee_saved_fp);
   if (!sp) return fail(sp.error());
@@ -120,13 +119,14 @@ Result<FrameUpdate> func_eval(const RuntimeMemory& memory, Address at, const Reg
   if (!eval) return fail(eval.error());
   auto during_exception = memory.value<std::uint8_t>(*eval, l.debugger_eval.eval_during_exception);
   if (!during_exception) return fail(during_exception.error());
-  if (*during_exception != 0) return FrameUpdate{false, false, false, 0, before};
+  if (*during_exception != 0) return FrameUpdate{false, false, false, 0, before, nullptr};
   if (!l.debugger_eval.target_context) return fail(ErrorCode::field_unavailable, at);
   auto update = whole_context(memory, *eval + l.debugger_eval.target_context.offset);
   if (!update) return update;
   update->registers = frames::frame_registers(before.arch())->apply_func_eval(before, update->registers);
   update->whole = before.arch() != Arch::x86;
   if (!update->whole) update->context_flags = 0;
+  if (!update->whole) update->stored.reset();
   return update;
 }
 
@@ -202,7 +202,7 @@ Result<FrameUpdate> update_from_frame(const RuntimeMemory& memory, const FrameRe
     case FrameType::tail_call:
       return tail_call(memory, at, before);
     default:
-      return FrameUpdate{false, false, false, 0, before};
+      return FrameUpdate{false, false, false, 0, before, nullptr};
   }
 }
 

@@ -1,6 +1,9 @@
 // What an explicit Frame says of the registers of the code behind it: the nine mechanisms of the StackWalk contract.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "dotnet/code/frames/frame_chain.h"
 #include "mixstack/registers.h"
 
@@ -14,6 +17,7 @@ struct FrameUpdate {
   std::uint32_t context_flags = 0;  ///< of a stored CONTEXT that replaced everything, XSTATE cleared where the
                                     ///< contract says so; 0 otherwise
   Registers registers;
+  std::shared_ptr<const std::vector<std::byte>> stored;  ///< that CONTEXT as it lies there; null: none
 };
 
 /// Applies the Frame to `before`. Works for every CPU of Layouts::arch, whatever the host. Errors:
