@@ -55,7 +55,7 @@ struct WalkElement {
   WalkState state = WalkState::complete;
   Registers context;
   bool pc_is_return_address = false;
-  Address frame = 0;                ///< GetFrameAddress: the explicit Frame it stands at, 0: none (docs/adr/0015)
+  Address frame = 0;                ///< GetFrameAddress: the explicit Frame it stands at, 0: none; see docs/adr/0015
   std::string frame_name;           ///< GetFrameName of that Frame
   Address method = 0;               ///< GetMethodDescPtr: of the managed code or of the Frame; 0: none
   Address context_frame = 0;        ///< the Frame that the context was made from; 0: by unwinding, or the thread's own
