@@ -63,6 +63,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
   native_.engine().unbind();
   for (const auto& runtime : runtimes_) {
     runtime->begin_capture(capture, overlay_, &native_.engine());
+    if (runtime->has_code()) native_.engine().bind(&runtime->code());
     if (runtime->thread_list_error().code != ErrorCode::none)
       diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
   }

@@ -52,7 +52,11 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
                        dotnet::names::FileOpener opener, const object::ModuleMap* modules,
                        const RuntimeOptions& options)
-    : target_(target), live_(live), first_look_(target.memory()), second_look_(target.memory()) {
+    : target_(target),
+      live_(live),
+      first_look_(target.memory()),
+      second_look_(target.memory()),
+      third_look_(target.memory()) {
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
@@ -122,8 +126,10 @@ RootSource* ClrRuntime::prepare_roots() {
 }
 
 void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper* engine) {
-  first_look_.clear();
-  second_look_.clear();
+  thread_names_.reset();
+  captured_.clear();
+  for (const ThreadCapture& t : capture.threads)
+    if (t.captured) captured_.push_back(t.ns_tid);
   threads_ = {};
   by_os_id_.clear();
   if (summary_.by_dac) {
@@ -164,9 +170,22 @@ ManagedThreadFacts ClrRuntime::facts(const dotnet::ManagedThread& thread) {
   return facts;
 }
 
-std::string ClrRuntime::thread_name(const dotnet::ManagedThread& thread) const {
-  const auto name = dotnet::thread_name(runtime_->memory(first_look_), runtime_->memory(second_look_),
-                                        runtime_->memory(target_.memory()), thread);
+void ClrRuntime::read_thread_names() {
+  for (memory::CachedMemory* look : {&first_look_, &second_look_, &third_look_}) look->clear();
+  std::vector<const dotnet::ManagedThread*> asked;
+  for (const ThreadId tid : captured_)
+    if (const dotnet::ManagedThread* t = thread(tid)) asked.push_back(t);
+  const auto names = dotnet::thread_names(runtime_->memory(first_look_), runtime_->memory(second_look_),
+                                          runtime_->memory(third_look_), runtime_->memory(target_.memory()), asked);
+  thread_names_.emplace();
+  for (std::size_t i = 0; i < asked.size(); i++)
+    thread_names_->emplace(asked[i]->address, names[i] ? symbolize::printable(*names[i]) : std::string());
+}
+
+std::string ClrRuntime::thread_name(const dotnet::ManagedThread& thread) {
+  if (!thread_names_) read_thread_names();
+  if (const auto known = thread_names_->find(thread.address); known != thread_names_->end()) return known->second;
+  const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
   return name ? symbolize::printable(*name) : std::string();
 }
 

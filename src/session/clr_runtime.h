@@ -45,7 +45,7 @@ class ClrRuntime {
   [[nodiscard]] dotnet::CheckpointList checkpoints(const dotnet::ManagedThread& thread, bool methods,
                                                    std::size_t most = dotnet::kMaxFrames);
   /// Thread.Name; empty when it has none or it cannot be told. Only with a descriptor.
-  [[nodiscard]] std::string thread_name(const dotnet::ManagedThread& thread) const;
+  [[nodiscard]] std::string thread_name(const dotnet::ManagedThread& thread);
   [[nodiscard]] ManagedThreadFacts facts(const dotnet::ManagedThread& thread);
   /// Paths of assemblies that could not be named for want of metadata.
   [[nodiscard]] std::vector<std::string> files_missing() const {
@@ -87,13 +87,14 @@ class ClrRuntime {
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
 
  private:
+  void read_thread_names();
   void open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener);
   void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
                 const dotnet::names::FileOpener& opener, const RuntimeOptions& options);
 
   const Target& target_;
   const MemoryReader& live_;
-  memory::CachedMemory first_look_, second_look_;  ///< of the running target since the capture: see thread_name
+  memory::CachedMemory first_look_, second_look_, third_look_;  ///< of the running target since the capture
   RuntimeSummary summary_;
   std::unique_ptr<dotnet::dac::DacRuntime> dac_;         ///< null unless the DAC is wanted; used when summary_.by_dac
   std::size_t missing_of_descriptor_ = 0;                ///< what is behind them in summary_.missing, the DAC lacks
@@ -104,6 +105,9 @@ class ClrRuntime {
   std::unique_ptr<dotnet::names::MethodNames> names_;
   std::unique_ptr<dotnet::names::ManagedSymbols> symbols_;
   dotnet::ThreadList threads_;
+  std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
+  std::optional<std::unordered_map<Address, std::string>>
+      thread_names_;  ///< of these, by Thread; read when first asked
   std::unordered_map<std::uint64_t, std::size_t> by_os_id_;
 };
 

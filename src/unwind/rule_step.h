@@ -94,6 +94,12 @@ class RuleStepper {
   template <Arch A, bool kCached>
   [[nodiscard]] RuleStep light(LightFrame& frame, const StackView& stack);
 
+  /// The module around the code, kNoModule where none is. A step from there finds its rule in the cache then.
+  [[nodiscard]] ModuleIndex module_of(CodeAddress pc) {
+    RuleSlot local;
+    return arch_ == Arch::aarch64 ? find<Arch::aarch64, true>(pc, local).module
+                                  : find<Arch::x86_64, true>(pc, local).module;
+  }
   /// The module around the code, or null. The same answer a step gives, without the cache.
   [[nodiscard]] const NativeModule* module_at(CodeAddress pc) const { return modules_.find(pc.lookup()); }
   /// The rule that a step at `pc` executes, for --explain and saved-register locations. Errors as UnwindTable::rule,

@@ -22,14 +22,15 @@ unwind::NativeModules native_modules(const object::ModuleMap& modules, Tables ta
 NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask, Tables tables)
     : tables_(std::move(tables)), engine_(arch, pac_mask) {
   engine_.set_modules(native_modules(modules, tables_));
+  for (const object::Module& m : modules.modules()) load_biases_.push_back(m.load_bias);
 }
 
 bool NativeStepper::claim(Frame& frame) {
-  const unwind::NativeModule* module = engine_.module_at(frame.pc);
-  if (module == nullptr) return false;
+  const ModuleIndex module = engine_.module_of(frame.pc);
+  if (module == kNoModule) return false;
   frame.kind = FrameKind::native;
-  frame.module = module->index;
-  frame.module_offset = frame.pc.lookup() - module->load_bias;
+  frame.module = module;
+  frame.module_offset = frame.pc.lookup() - load_biases_[module];
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "object/module_map.h"
 #include "unwind/rule_step.h"
@@ -38,6 +39,7 @@ class NativeStepper final : public FrameStepper {
 
  private:
   Tables tables_;
+  std::vector<std::uint64_t> load_biases_;  ///< by module
   unwind::RuleStepper engine_;
 };
 

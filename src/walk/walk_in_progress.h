@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -86,15 +87,15 @@ class WalkInProgress {
   /// A single step from a frame found elsewhere, which must be the only use of this object.
   [[nodiscard]] StepOutcome step_from(Cursor& cursor) {
     started_ = true;
-    cursor_ = cursor;
+    here() = cursor;
     trust_ = cursor.frame.trust;
-    owner_ = claim(cursor_);
+    owner_ = claim(here());
     record();
     StepOutcome outcome;
     if (advance()) {
-      cursor = cursor_;
-      outcome = {.status = StepStatus::caller, .stepper = cursor_.frame.found_by, .trust = step_trust_};
-      outcome.caller_interrupted = cursor_.frame.is_interrupted;
+      cursor = here();
+      outcome = {.status = StepStatus::caller, .stepper = cursor.frame.found_by, .trust = step_trust_};
+      outcome.caller_interrupted = cursor.frame.is_interrupted;
     } else if (trace_.stop == StopReason::end_of_stack) {
       outcome.status = StepStatus::end_of_stack;
     } else {
@@ -114,12 +115,16 @@ class WalkInProgress {
  private:
   void start() {
     started_ = true;
-    cursor_.registers = thread_.registers;
-    const auto sp = cursor_.registers.sp();
-    cursor_.frame = Frame{.pc = CodeAddress::exact(cursor_.registers.pc()), .sp = sp, .found_by = StepperId::initial};
-    cursor_.frame.is_interrupted = true;
-    owner_ = claim(cursor_);
+    here().registers = thread_.registers;
+    const auto sp = here().registers.sp();
+    here().frame = Frame{.pc = CodeAddress::exact(here().registers.pc()), .sp = sp, .found_by = StepperId::initial};
+    here().frame.is_interrupted = true;
+    owner_ = claim(here());
   }
+
+  [[nodiscard]] Cursor& here() { return cursors_[here_]; }
+  [[nodiscard]] const Cursor& here() const { return cursors_[here_]; }
+  [[nodiscard]] Cursor& proposed() { return cursors_[1 - here_]; }
 
   FrameStepper* claim(Cursor& cursor) const { return claim_frame(steppers_, cursor, thread_); }
 
@@ -130,18 +135,18 @@ class WalkInProgress {
 
   void record() {
     if (limits_.keep_registers) {
-      trace_.registers.push_back(cursor_.registers);
-      cursor_.frame.registers = static_cast<std::uint32_t>(trace_.registers.size());
+      trace_.registers.push_back(here().registers);
+      here().frame.registers = static_cast<std::uint32_t>(trace_.registers.size());
     }
-    if (cursor_.frame.kind == FrameKind::managed) {
+    if (here().frame.kind == FrameKind::managed) {
       in_native_run_ = false;
     } else if (!in_native_run_) {
       in_native_run_ = true;
       run_start_ = trace_.frames.size();
-      run_sp_ = cursor_.frame.sp;
+      run_sp_ = here().frame.sp;
       trust_before_run_ = trust_;
     }
-    trace_.frames.push_back(cursor_.frame);
+    trace_.frames.push_back(here().frame);
     step_trusts_.push_back(step_trust_);
   }
 
@@ -162,7 +167,7 @@ class WalkInProgress {
   /// makes sense.
   bool advance() {
     first_error_ = {};
-    if (advisor_ != nullptr) advisor_->begin(cursor_, trace_);
+    if (advisor_ != nullptr) advisor_->begin(here(), trace_);
     Heard heard = advised(Advisor::Turn::first);
     if (heard == Heard::nothing && owner_ != nullptr) heard = asked(*owner_);
     if (heard == Heard::nothing) heard = advised(Advisor::Turn::middle);
@@ -174,7 +179,8 @@ class WalkInProgress {
   }
 
   Heard asked(FrameStepper& stepper) {
-    Cursor next = cursor_;
+    Cursor& next = proposed();
+    next = here();
     const StepOutcome outcome = stepper.step(next, thread_);
     return hear(outcome, next);
   }
@@ -182,7 +188,8 @@ class WalkInProgress {
   Heard advised(Advisor::Turn turn) {
     if (advisor_ == nullptr) return Heard::nothing;
     for (;;) {
-      Cursor next = cursor_;
+      Cursor& next = proposed();
+      next = here();
       const StepOutcome outcome = advisor_->step(turn, next);
       const Heard heard = hear(outcome, next);
       if (heard != Heard::nothing || outcome.status == StepStatus::not_mine) return heard;
@@ -223,7 +230,7 @@ class WalkInProgress {
     if (beyond) {
       stop(StopReason::stack_truncated, first);
     } else if (first.code == ErrorCode::none) {
-      stop(StopReason::no_unwind_info, Error{ErrorCode::no_unwind_info, 0, cursor_.frame.pc.raw()});
+      stop(StopReason::no_unwind_info, Error{ErrorCode::no_unwind_info, 0, here().frame.pc.raw()});
     } else {
       stop(stop_reason_for(first), first);
     }
@@ -232,13 +239,13 @@ class WalkInProgress {
   /// Does the proposed caller make sense? On success `next.frame` is its description.
   Error check(Cursor& next, const StepOutcome& outcome) {
     const bool sp_known = next.registers.is_known(arch_registers(next.registers.arch()).sp);
-    const Address sp = sp_known ? next.registers.sp() : outcome.sp_at_least, from = cursor_.frame.sp;
+    const Address sp = sp_known ? next.registers.sp() : outcome.sp_at_least, from = here().frame.sp;
     const Address pc = next.registers.pc();
     if (outcome.caller_interrupted) {
       if (signal_frames_ >= kMaxSignalFrames) return {ErrorCode::limit_exceeded, 0, kMaxSignalFrames};
     } else {
       // A leaf function of a link-register CPU has no stack of its own.
-      const bool may_stay = cursor_.frame.is_interrupted && next.registers.arch() == Arch::aarch64;
+      const bool may_stay = here().frame.is_interrupted && next.registers.arch() == Arch::aarch64;
       const bool advances = sp > from || (sp == from && may_stay);
       if (!advances && !outcome.elsewhere) return {ErrorCode::stack_not_advancing, 0, sp};
       if (!advances && stack_switches_ >= kMaxStackSwitches) return {ErrorCode::limit_exceeded, 0, kMaxStackSwitches};
@@ -257,27 +264,27 @@ class WalkInProgress {
   void commit(Cursor& next, const StepOutcome& outcome) {
     if (outcome.caller_interrupted) {
       signal_frames_++;
-      if (cursor_.frame.kind == FrameKind::native) trace_.frames.back().kind = FrameKind::signal_trampoline;
+      if (here().frame.kind == FrameKind::native) trace_.frames.back().kind = FrameKind::signal_trampoline;
     }
-    if (outcome.elsewhere && next.frame.sp <= cursor_.frame.sp) stack_switches_++;
-    if (cursor_.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
+    if (outcome.elsewhere && next.frame.sp <= here().frame.sp) stack_switches_++;
+    if (here().frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
     trace_.frames.back().cfa = next.frame.sp;
     trace_.frames.back().stub_target = outcome.stub_target;
     step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);
     next.frame.trust = trust_;
-    cursor_ = next;
+    here_ = 1 - here_;
     owner_ = next_owner_;
   }
 
   /// On arrival at a managed frame, asks the second witness; may go back and take its word instead.
   void settle_arrival() {
-    if (leave_handlers_stack() || cursor_.frame.kind != FrameKind::managed) return;
-    switch (witness_.arrive(cursor_.frame.sp)) {
+    if (leave_handlers_stack() || here().frame.kind != FrameKind::managed) return;
+    switch (witness_.arrive(here().frame.sp)) {
       case Verdict::agrees:
         confirm();
         adopt_interruption(witness_.agreed());
-        cursor_.frame.trust = step_trust_ = Trust::certain;
+        here().frame.trust = step_trust_ = Trust::certain;
         return;
       case Verdict::no_witness:
         if (in_native_run_ && is_uncertain(trust_) && !is_uncertain(trust_before_run_))
@@ -286,9 +293,9 @@ class WalkInProgress {
       case Verdict::missed:
         if (in_native_run_) {
           take_word_of(witness_.next());
-          cursor_.frame.witness_disagrees = true;
+          here().frame.witness_disagrees = true;
         } else {
-          cursor_.frame.witness_disagrees = true;
+          here().frame.witness_disagrees = true;
           witness_.resume_at(witness_.next());
         }
         return;
@@ -299,14 +306,14 @@ class WalkInProgress {
   /// to is right and the sp is not. The Frame that was made on the handler's stack knows both.
   bool leave_handlers_stack() {
     if (!in_native_run_ || trace_.frames.empty()) return false;
-    const Checkpoint* c = witness_.interruption(cursor_.frame.pc.raw(), {run_sp_, cursor_.frame.sp});
-    if (c == nullptr || c->context.sp() == cursor_.frame.sp) return false;
+    const Checkpoint* c = witness_.interruption(here().frame.pc.raw(), {run_sp_, here().frame.sp});
+    if (c == nullptr || c->context.sp() == here().frame.sp) return false;
     witness_.resume_at(*c);
     adopt_interruption(*c);
-    cursor_.frame.sp = c->context.sp();
+    here().frame.sp = c->context.sp();
     trace_.frames.back().cfa = 0;
     confirm();
-    cursor_.frame.trust = step_trust_ = Trust::certain;
+    here().frame.trust = step_trust_ = Trust::certain;
     return true;
   }
 
@@ -314,20 +321,20 @@ class WalkInProgress {
   /// CallSignalHandlerWrapper): the other registers, and that the pc was interrupted, are known to the Frame alone.
   void adopt_interruption(const Checkpoint& c) {
     if (!c.interrupted) return;
-    cursor_.registers = c.context;
-    cursor_.frame.pc = CodeAddress::exact(c.context.pc());
-    cursor_.frame.is_interrupted = true;
-    cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_);
+    here().registers = c.context;
+    here().frame.pc = CodeAddress::exact(c.context.pc());
+    here().frame.is_interrupted = true;
+    here().frame.explicit_frame = c.address;
+    owner_ = claim(here());
   }
 
   bool resume_if_stuck() {
-    const Address sp = in_native_run_ ? run_sp_ : cursor_.frame.sp;
+    const Address sp = in_native_run_ ? run_sp_ : here().frame.sp;
     const Checkpoint* c = witness_.way_out(sp);
     if (c == nullptr) return false;
     // A chain that ended properly above the checkpoint never met it; one that ended below it is simply stuck.
     const bool ended = trace_.stop == StopReason::end_of_stack;
-    if (ended && c->context.sp() > cursor_.frame.sp && trust_ == Trust::certain && !in_native_run_) return false;
+    if (ended && c->context.sp() > here().frame.sp && trust_ == Trust::certain && !in_native_run_) return false;
     stop(StopReason::end_of_stack, {});
     take_word_of(*c);
     return true;
@@ -339,16 +346,16 @@ class WalkInProgress {
     const std::size_t keep = in_native_run_ ? run_start_ : trace_.frames.size();
     while (trace_.frames.size() > keep && trace_.frames.back().sp >= sp) drop_last();
     witness_.resume_at(c);
-    cursor_.registers = c.context;
+    here().registers = c.context;
     const Address pc = c.context.pc();
-    cursor_.frame = Frame{.pc = c.interrupted ? CodeAddress::exact(pc) : CodeAddress::after_call(pc),
-                          .sp = sp,
-                          .found_by = StepperId::explicit_frame};
-    cursor_.frame.is_interrupted = c.interrupted;
-    cursor_.frame.explicit_frame = c.address;
-    owner_ = claim(cursor_);
+    here().frame = Frame{.pc = c.interrupted ? CodeAddress::exact(pc) : CodeAddress::after_call(pc),
+                         .sp = sp,
+                         .found_by = StepperId::explicit_frame};
+    here().frame.is_interrupted = c.interrupted;
+    here().frame.explicit_frame = c.address;
+    owner_ = claim(here());
     trust_ = std::max(trust_before_run_, Trust::checkpoint);
-    cursor_.frame.trust = trust_;
+    here().frame.trust = trust_;
     step_trust_ = Trust::checkpoint;
   }
 
@@ -366,7 +373,10 @@ class WalkInProgress {
   Advisor* advisor_;
   Witness witness_;
   Trace trace_;
-  Cursor cursor_;
+  // A proposed caller is made beside the frame it is the caller of, which others are asked about when it makes no
+  // sense; a cursor is 450 bytes, so that the one that is taken changes places instead of being copied.
+  std::array<Cursor, 2> cursors_;
+  unsigned here_ = 0;
   FrameStepper* owner_ = nullptr;
   FrameStepper* next_owner_ = nullptr;
   Trust trust_ = Trust::certain;       ///< of the chain up to the cursor

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(StackWalkLive, AgainstClrMd,
                                            "reverse_pinvoke", "osr", "collectible", "crash_stack_overflow_small",
                                            "crash_unhandled_native",
                                            // Prestub and StubDispatch, DynamicHelper, Hijack
-                                           "resolvers", "helpers", "gc_storm", "gc_wait", "tiers", "exception_storm",
+                                           "resolvers", "helpers", "gc_storm", "gc_wait", "tiers",
                                            "exception_through_native", "filter_native", "shared_stubs", "uco_fnptr"));
 
 const ManagedThread* find_thread(const Observation& seen, const std::string& name) {

@@ -145,29 +145,53 @@ Result<std::string> managed_string(const RuntimeMemory& memory, Address string, 
   return utf8_of(text);
 }
 
-Result<std::string> thread_name(const RuntimeMemory& first, const RuntimeMemory& second, const RuntimeMemory& memory,
-                                const ManagedThread& thread) {
+Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
   if (thread.thread_object_handle == 0) return fail(ErrorCode::not_found);
-  const auto string_table = first.through(first.layouts().globals.string_method_table);
+  const auto string_table = memory.through(memory.layouts().globals.string_method_table);
   if (!string_table) return fail(string_table.error());
   Error error{ErrorCode::mismatch, 0, thread.address};
   for (unsigned i = 0; i < kTries; i++) {
-    auto name = find_name(i == 0 ? first : memory, thread, *string_table);
+    auto name = find_name(memory, thread, *string_table);
     if (!name) {
       error = name.error();
       if (error.code != ErrorCode::mismatch) break;
       continue;
     }
     // What a collection moved between two reads is found elsewhere the second time.
-    const auto again = find_name(i == 0 ? second : memory, thread, *string_table);
+    const auto again = find_name(memory, thread, *string_table);
     if (again && *again == *name && is_still_there(memory, thread)) return std::move(name->text);
     error = {ErrorCode::mismatch, 0, thread.address};
   }
   return fail(error);
 }
 
-Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread) {
-  return thread_name(memory, memory, memory, thread);
+std::vector<Result<std::string>> thread_names(const RuntimeMemory& first, const RuntimeMemory& second,
+                                              const RuntimeMemory& third, const RuntimeMemory& memory,
+                                              std::span<const ManagedThread* const> threads) {
+  const Result<NameFound> unknown = fail(ErrorCode::not_found), differs = fail(ErrorCode::mismatch);
+  std::vector<Result<NameFound>> found(threads.size(), unknown);
+  std::vector<Result<std::string>> names;
+  names.reserve(threads.size());
+  const auto string_table = first.through(first.layouts().globals.string_method_table);
+  for (std::size_t i = 0; string_table && i < threads.size(); i++)
+    if (threads[i]->thread_object_handle != 0) found[i] = find_name(first, *threads[i], *string_table);
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    if (!found[i]) continue;
+    const auto again = find_name(second, *threads[i], *string_table);
+    if (!again || *again != *found[i]) found[i] = differs;
+  }
+  for (std::size_t i = 0; i < threads.size(); i++)
+    if (found[i] && !is_still_there(third, *threads[i])) found[i] = differs;
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    if (found[i]) {
+      names.emplace_back(std::move(found[i]->text));
+    } else if (found[i].error().code == ErrorCode::mismatch) {
+      names.push_back(thread_name(memory, *threads[i]));
+    } else {
+      names.push_back(fail(found[i].error()));
+    }
+  }
+  return names;
 }
 
 }  // namespace mixstack::dotnet

@@ -51,10 +51,12 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 /// agree that it is this thread's. Of a running process `memory` must read past caches: pages of different moments
 /// agree by chance.
 [[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
-/// The same for many threads with fewer reads. `first` and `second` may be caches of `memory` that hold nothing older
-/// than the capture: the two readings that must agree are made of one each, so no page serves both.
-[[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& first, const RuntimeMemory& second,
-                                              const RuntimeMemory& memory, const ManagedThread& thread);
+/// The same for many threads with few reads, one answer for each. `first`, `second` and `third` may be caches of
+/// `memory` that hold nothing yet: all names are read through the first, then all again through the second, then it is
+/// asked through the third whether the threads are still there, so that no page is older than the reading it confirms.
+[[nodiscard]] std::vector<Result<std::string>> thread_names(const RuntimeMemory& first, const RuntimeMemory& second,
+                                                            const RuntimeMemory& third, const RuntimeMemory& memory,
+                                                            std::span<const ManagedThread* const> threads);
 
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);

@@ -183,17 +183,57 @@ struct Named : Threads {
     const Changing changing(memory, is_read, std::move(happens));
     return thread_name(RuntimeMemory(changing, layouts), thread);
   }
+  // The same by the way of many threads, when the first, second or third look reads it.
+  Result<std::string> name_in_look(unsigned look, Address is_read, std::function<void()> happens) {
+    const Changing changing(memory, is_read, std::move(happens));
+    const auto through = [&](unsigned i) { return i == look ? RuntimeMemory(changing, layouts) : runtime(); };
+    const std::array<const ManagedThread*, 1> threads{&thread};
+    return thread_names(through(1), through(2), through(3), runtime(), threads).at(0);
+  }
 };
 
 TEST(ThreadName, IsReadAgainWhenTheObjectMovesMeanwhile) {
   Named n;
   // The collector moves the object and puts another thread's in its place, between the check and the name.
-  const auto name = n.name_when(Named::kObject + 52, [&] {
+  unsigned moved = 0;
+  const auto move = [&] {
     n.put_object(Named::kMoved, u"a");
     n.put_object(Named::kObject, u"b");
     n.memory.put_u64(Named::kHandle, Named::kMoved);
-  });
-  EXPECT_EQ(name.value(), "a");
+    moved++;
+  };
+  EXPECT_EQ(n.name_when(Named::kObject, move).value(), "a");
+  EXPECT_EQ(moved, 1u);
+  for (const unsigned look : {1u, 2u}) {
+    Named of_many;
+    moved = 0;
+    const auto name = of_many.name_in_look(look, Named::kObject, [&] {
+      of_many.put_object(Named::kMoved, u"a");
+      of_many.put_object(Named::kObject, u"b");
+      of_many.memory.put_u64(Named::kHandle, Named::kMoved);
+      moved++;
+    });
+    EXPECT_EQ(name.value(), "a") << look;
+    EXPECT_EQ(moved, 1u);
+  }
+}
+
+TEST(ThreadName, OfManyThreadsOneAnswerForEach) {
+  Named n;
+  n.add(0x52000, 8, 101);
+  const auto threads = read_threads(n.runtime()).threads;
+  ASSERT_EQ(threads.size(), 2u);
+  std::vector<const ManagedThread*> asked;
+  for (const ManagedThread& t : threads) asked.push_back(&t);
+  const auto names = thread_names(n.runtime(), n.runtime(), n.runtime(), n.runtime(), asked);
+  ASSERT_EQ(names.size(), 2u);
+  for (std::size_t i = 0; i < 2; i++) {
+    const auto alone = thread_name(n.runtime(), threads[i]);
+    ASSERT_EQ(names[i].has_value(), alone.has_value());
+    const Error none;
+    EXPECT_EQ(names[i].value_or(""), alone.value_or(""));
+    EXPECT_EQ((names[i] ? none : names[i].error()).code, (alone ? none : alone.error()).code);
+  }
 }
 
 TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
@@ -204,6 +244,15 @@ TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
   });
   ASSERT_FALSE(name.has_value());
   EXPECT_EQ(name.error().code, ErrorCode::mismatch);
+  for (const unsigned look : {1u, 2u}) {
+    Named many;
+    const auto late = many.name_in_look(look, Named::kHandle, [&] {
+      many.put_object(Named::kObject, u"b");
+      many.memory.put_u64(Named::kThread + many.layouts.thread.os_id.offset, 101);
+    });
+    ASSERT_FALSE(late.has_value()) << look;
+    EXPECT_EQ(late.error().code, ErrorCode::mismatch);
+  }
 }
 
 TEST(Exceptions, AreFollowedThroughTheirNesting) {
