@@ -94,10 +94,11 @@ class Session {
   virtual ~Session() = default;
 
   [[nodiscard]] virtual Target& target() = 0;
-  /// Captures, lets the target run, walks and names. Partial results are in the dump, with what failed.
+  /// Captures, lets the target run, walks and names. Partial results are in the dump, with what failed. Ends the use of
+  /// a walker made before.
   [[nodiscard]] virtual Result<ProcessDump> dump(const DumpOptions& options) = 0;
 
-  /// The first half of a dump: what `walker` walks.
+  /// The first half of a dump: what `walker` walks. Ends the use of a walker made before.
   [[nodiscard]] virtual Result<Capture> capture(const DumpOptions& options) = 0;
   /// The second half, in the caller's hands. Ends the use of the walker made before.
   [[nodiscard]] virtual Result<Walker> walker(Capture capture, const WalkOptions& options) = 0;
@@ -105,7 +106,8 @@ class Session {
   [[nodiscard]] virtual StepperChain& steppers() = 0;
   /// Asked before the engine's own providers.
   virtual void add_name_provider(std::shared_ptr<NameProvider> provider) = 0;
-  /// Reads the list of modules and runtimes again: after the target has loaded or unloaded some.
+  /// Reads the list of modules and runtimes again: after the target has loaded or unloaded some. Ends the use of a
+  /// walker made before.
   [[nodiscard]] virtual Result<void> refresh() = 0;
   /// Reads the runtimes again, this way. Ends the use of a walker made before.
   virtual void set_runtime_options(const RuntimeOptions& options) = 0;

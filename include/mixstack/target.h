@@ -64,7 +64,8 @@ struct ThreadCapture {
 /// How consistent with each other the threads of a capture are.
 enum class Consistency : std::uint8_t { all_stopped_together, one_by_one, not_stopped };
 
-/// Everything read from a target in one stop. Movable, owns its bytes; independent of the target afterwards.
+/// Everything read from a target in one stop. Movable, owns its bytes; independent of the target afterwards, but for
+/// `frozen`, which is borrowed from it.
 struct Capture {
   Arch arch = Arch::unknown;
   Consistency consistency = Consistency::all_stopped_together;

@@ -168,6 +168,7 @@ void ProcessSession::find_runtimes() {
 
 void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
   runtime_options_ = options;
+  memory_.clear();
   find_runtimes();
 }
 

@@ -28,7 +28,8 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
 
-  /// For those who walk with the session's parts themselves: what a walker borrows. Ends with the next `refresh`.
+  /// For those who walk with the session's parts themselves: what a walker borrows. Ends with the next capture or
+  /// `refresh`, and when the runtimes or the list of modules are read again.
   [[nodiscard]] Walker::Implementation::Parts parts();
 
  private:

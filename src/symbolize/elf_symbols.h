@@ -23,6 +23,7 @@ class SymbolTables {
     std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
     std::shared_ptr<const object::SymbolTable> table;
   };
+  static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
   std::mutex mutex_;
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };

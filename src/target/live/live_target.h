@@ -20,7 +20,7 @@ struct LiveOptions {
 /// The target's methods may be called from any thread, one at a time; `memory()` from any number at once. `capture()`
 /// answers, besides these errors, already_traced (value is the tracer's tid) and process_changed (the process became
 /// another program; open it again). Threads that fail alone say so in their ThreadCapture. How the stop is made and
-/// what is promised about it: thread_stopper.h and tracer_thread.h.
+/// what is promised about it: thread_stopper.h and tracer.h.
 [[nodiscard]] Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions& options = {});
 
 }  // namespace mixstack::target

@@ -30,7 +30,7 @@ struct StoppedThread {
 };
 
 /// PTRACE_SEIZE and PTRACE_INTERRUPT for all threads of a process; never ATTACH, never SIGSTOP. Belongs to one tracer
-/// thread (see tracer_thread.h). Everything still held is released by the destructor, and by the kernel if the tracer
+/// thread (see tracer.h). Everything still held is released by the destructor, and by the kernel if the tracer
 /// ends or is killed.
 ///
 /// A signal whose delivery stops a thread before our request does is as good a stop: it is taken, and the signal is
