@@ -28,7 +28,7 @@ TEST(Merge, OtherCallsInTheSameManagedMethodAreOtherStacks) {
 
 TEST(Merge, AnInterruptedInstructionIsNoCall) {
   ProcessDump dump = sample_dump();
-  for (const std::size_t t : {0, 2}) {
+  for (const std::size_t t : {std::size_t{0}, std::size_t{2}}) {
     dump.threads[t].trace.frames[0].kind = FrameKind::managed;
     dump.threads[t].trace.frames[0].pc = CodeAddress::exact(0x7f12a0001299 + t);
   }
