@@ -103,8 +103,11 @@ class Suspension(LiveCase):
     def test_threads_in_and_waiting_for_a_suspension(self):
         with processes.scenario("gc_wait") as debuggee:
             seen = self.observe(debuggee)
-            self.assert_no_faults(seen)
-            self.assert_order(seen.names("loop0", "managed"), "Threads.Loop", "StartCallback")
+            # A thread may be stopped with its return address hijacked: ClrMD's stack ends there. What is outside of it
+            # is compared with what the program does.
+            self.assertEqual([str(fault) for fault in seen.faults if fault.rule != "extra"], [])
+            for loop in ("loop0", "loop1"):
+                self.assert_order(seen.names(loop, "managed"), "Threads.Loop", "<GcWait>b__", "<Extra>b__", "StartCallback")
             self.assert_order(seen.names("allocator", "managed"), "GcWait", "StartCallback")
             self.assert_order(seen.names("collector", "managed"), "GcWait", "StartCallback")
             self.assert_order(seen.names("uncooperative"), "scen_spin", "GcWait", "StartCallback")

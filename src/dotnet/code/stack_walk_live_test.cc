@@ -162,6 +162,7 @@ TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
     // ClrMD repeats another thread's frame for threads that have none (dotnet-oddities: managed once, native now).
     const auto ours = seen.walk(*it->second);
     if (ours.empty()) continue;
+    if (it->second->is_hijacked()) continue;  // ClrMD ends where the suspension's stub stands for the return address
     compare_thread(ours, t, std::string(GetParam()) + " thread " + std::to_string(it->first));
     compared++;
   }
