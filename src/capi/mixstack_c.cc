@@ -30,15 +30,42 @@ template <class C, class Cpp>
 constexpr bool same(C c, Cpp cpp) {
   return static_cast<int>(c) == static_cast<int>(cpp);
 }
-static_assert(same(MIXSTACK_OK, ErrorCode::none) && same(MIXSTACK_IO_ERROR, ErrorCode::io_error) &&
-              same(MIXSTACK_PROCESS_CHANGED, ErrorCode::process_changed) &&
-              same(MIXSTACK_BAD_RETURN_ADDRESS, ErrorCode::bad_return_address) &&
-              same(MIXSTACK_RUNTIME_NOT_FOUND, ErrorCode::runtime_not_found) &&
-              same(MIXSTACK_INTERNAL, ErrorCode::internal));
-static_assert(same(MIXSTACK_NATIVE, mixstack::FrameKind::native) &&
-              same(MIXSTACK_RUNTIME_STUB, mixstack::FrameKind::runtime_stub) &&
-              same(MIXSTACK_UNDESCRIBED, mixstack::FrameKind::undescribed));
-static_assert(same(MIXSTACK_CERTAIN, mixstack::Trust::certain) && same(MIXSTACK_INFERRED, mixstack::Trust::inferred));
+static_assert(same(MIXSTACK_OK, ErrorCode::none));
+static_assert(same(MIXSTACK_UNREADABLE_MEMORY, ErrorCode::unreadable_memory));
+static_assert(same(MIXSTACK_TRUNCATED, ErrorCode::truncated));
+static_assert(same(MIXSTACK_MALFORMED, ErrorCode::malformed));
+static_assert(same(MIXSTACK_LIMIT_EXCEEDED, ErrorCode::limit_exceeded));
+static_assert(same(MIXSTACK_NOT_FOUND, ErrorCode::not_found));
+static_assert(same(MIXSTACK_UNSUPPORTED, ErrorCode::unsupported));
+static_assert(same(MIXSTACK_MISMATCH, ErrorCode::mismatch));
+static_assert(same(MIXSTACK_IO_ERROR, ErrorCode::io_error));
+static_assert(same(MIXSTACK_NO_SUCH_PROCESS, ErrorCode::no_such_process));
+static_assert(same(MIXSTACK_NO_SUCH_THREAD, ErrorCode::no_such_thread));
+static_assert(same(MIXSTACK_PERMISSION_DENIED, ErrorCode::permission_denied));
+static_assert(same(MIXSTACK_ALREADY_TRACED, ErrorCode::already_traced));
+static_assert(same(MIXSTACK_THREAD_NOT_STOPPED, ErrorCode::thread_not_stopped));
+static_assert(same(MIXSTACK_UNSUPPORTED_CPU, ErrorCode::unsupported_cpu));
+static_assert(same(MIXSTACK_PROCESS_CHANGED, ErrorCode::process_changed));
+static_assert(same(MIXSTACK_NO_UNWIND_INFO, ErrorCode::no_unwind_info));
+static_assert(same(MIXSTACK_REGISTER_UNKNOWN, ErrorCode::register_unknown));
+static_assert(same(MIXSTACK_STACK_NOT_ADVANCING, ErrorCode::stack_not_advancing));
+static_assert(same(MIXSTACK_BAD_RETURN_ADDRESS, ErrorCode::bad_return_address));
+static_assert(same(MIXSTACK_RUNTIME_NOT_FOUND, ErrorCode::runtime_not_found));
+static_assert(same(MIXSTACK_CONTRACT_UNSUPPORTED, ErrorCode::contract_unsupported));
+static_assert(same(MIXSTACK_FIELD_UNAVAILABLE, ErrorCode::field_unavailable));
+static_assert(same(MIXSTACK_INVALID_ARGUMENT, ErrorCode::invalid_argument));
+static_assert(same(MIXSTACK_INTERNAL, ErrorCode::internal));
+static_assert(same(MIXSTACK_NATIVE, mixstack::FrameKind::native));
+static_assert(same(MIXSTACK_MANAGED, mixstack::FrameKind::managed));
+static_assert(same(MIXSTACK_RUNTIME_FRAME, mixstack::FrameKind::runtime_frame));
+static_assert(same(MIXSTACK_RUNTIME_STUB, mixstack::FrameKind::runtime_stub));
+static_assert(same(MIXSTACK_SIGNAL_TRAMPOLINE, mixstack::FrameKind::signal_trampoline));
+static_assert(same(MIXSTACK_UNDESCRIBED, mixstack::FrameKind::undescribed));
+static_assert(same(MIXSTACK_CERTAIN, mixstack::Trust::certain));
+static_assert(same(MIXSTACK_CHECKPOINT, mixstack::Trust::checkpoint));
+static_assert(same(MIXSTACK_FRAME_POINTER, mixstack::Trust::frame_pointer));
+static_assert(same(MIXSTACK_PROLOGUE, mixstack::Trust::prologue));
+static_assert(same(MIXSTACK_INFERRED, mixstack::Trust::inferred));
 static_assert(same(MIXSTACK_CALLING_ONLY, mixstack::OwnThreads::calling_only) &&
               same(MIXSTACK_BY_SIGNAL, mixstack::OwnThreads::by_signal) &&
               same(MIXSTACK_BY_HELPER, mixstack::OwnThreads::by_helper));
