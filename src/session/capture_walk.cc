@@ -30,6 +30,19 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
   return list;
 }
 
+/// The memory around an address without a page between that cannot be read, as guard pages are. `regions` by address.
+AddressRange readable_run(std::span<const Region> regions, Address address) {
+  const auto at =
+      std::partition_point(regions.begin(), regions.end(), [&](const Region& r) { return r.range.end <= address; });
+  if (at == regions.end() || !at->readable || !at->range.contains(address)) return {};
+  AddressRange run = at->range;
+  for (auto next = at + 1; next != regions.end() && next->readable && next->range.begin == run.end; ++next)
+    run.end = next->range.end;
+  for (auto last = at; last != regions.begin() && (last - 1)->readable && (last - 1)->range.end == run.begin; --last)
+    run.begin = (last - 1)->range.begin;
+  return run;
+}
+
 }  // namespace
 
 CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live,
@@ -109,11 +122,25 @@ CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
   return {};
 }
 
+/// What the runtime says of a thread's stack may be damaged, and then the Frames of another thread lie in it: it ends
+/// where the memory around the captured sp does.
+dotnet::ManagedThread CaptureWalk::with_checked_stack(dotnet::ManagedThread managed, Address sp) const {
+  const bool is_known = !managed.stack.empty();
+  if (is_known && !managed.stack.contains(sp)) return managed;  // a handler's own stack
+  const AddressRange around = readable_run(regions_, sp);
+  if (around.empty()) return managed;
+  if (!is_known) managed.stack.begin = around.begin;
+  managed.stack.end = is_known ? std::min(managed.stack.end, around.end) : around.end;
+  return managed;
+}
+
 dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) {
   const Owner owner = owner_of(thread);
   if (owner.thread == nullptr) return {};
-  auto list = owner.runtime->checkpoints(*owner.thread, options_.explicit_frames);
-  dotnet::forget_dead_places(list, *owner.thread, thread.registers.sp());
+  const Address sp = thread.registers.sp();
+  const dotnet::ManagedThread managed = with_checked_stack(*owner.thread, sp);
+  auto list = owner.runtime->checkpoints(managed, options_.explicit_frames);
+  dotnet::forget_dead_places(list, managed, sp);
   return list;
 }
 
@@ -206,7 +233,7 @@ void CaptureWalk::judge_stop(Trace& trace) const {
 
 Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                 walk::Advisor* advisor) {
-  const dotnet::ManagedThread& managed = *owner.thread;
+  const dotnet::ManagedThread managed = with_checked_stack(*owner.thread, thread.registers.sp());
   const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
   dotnet::CheckpointList list =
       owner.runtime->checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));

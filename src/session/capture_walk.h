@@ -61,6 +61,7 @@ class CaptureWalk {
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
+  [[nodiscard]] dotnet::ManagedThread with_checked_stack(dotnet::ManagedThread managed, Address sp) const;
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;

@@ -75,6 +75,10 @@ void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::Modul
   dotnet::dac::ProviderOptions dac_options;
   dac_options.dac_path = options.dac_path;
   dac_options.helper = options.helper;
+  // What the DAC makes of a damaged process is a last resort, and may be a search without end.
+  const auto damaged = [](const Diagnosis& d) { return is_damage(d.error.code); };
+  if (std::any_of(summary_.missing.begin(), summary_.missing.end(), damaged))
+    dac_options.limits.total = std::chrono::seconds(3);
   auto provider = dotnet::dac::DacProvider::open(image, target_.info().arch, opener, dac_options);
   if (!provider) {
     summary_.missing.push_back(provider.error());

@@ -275,7 +275,7 @@ class DamagedDescriptor(DacCase):
                                 + f"\n@hostile {way} {thread} -\n".encode())
                 start = time.monotonic()
                 dump = mixstack_dump.dump_core(core, "--dac", dac)
-                self.assertLess(time.monotonic() - start, 15, way)
+                self.assertLess(time.monotonic() - start, 9, way)
                 self.assertTrue(all(t["frames"] for t in dump["threads"]), way)
                 said = dump["diagnoses"] + dump["process"]["runtimes"][0]["missing"]
                 self.assertTrue(any("is there, but damaged" in d["text"] for d in said), way)

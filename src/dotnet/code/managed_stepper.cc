@@ -27,6 +27,8 @@ StepOutcome ManagedStepper::step(walk::Cursor& cursor, const walk::ThreadInput& 
     case unwind::RuleStatus::caller:
       outcome.status = StepStatus::caller;
       outcome.caller_interrupted = step.pc.is_exact();
+      // Of code whose method cannot be found, the unwind codes may as well be another's.
+      if (cursor.frame.method == 0) outcome.trust = Trust::inferred;
       if (!thread.checkpoints.empty())
         outcome.stub_target = stub_target(code_, cursor.frame, cursor.registers.sp(), thread.checkpoints);
       break;
