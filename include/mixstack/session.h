@@ -98,7 +98,8 @@ class Session {
   /// a walker made before.
   [[nodiscard]] virtual Result<ProcessDump> dump(const DumpOptions& options) = 0;
 
-  /// The first half of a dump: what `walker` walks. Ends the use of a walker made before.
+  /// The first half of a dump: what `walker` walks. Threads that stopped late are in it, too (`ThreadCapture::late`).
+  /// Ends the use of a walker made before.
   [[nodiscard]] virtual Result<Capture> capture(const DumpOptions& options) = 0;
   /// The second half, in the caller's hands. Ends the use of the walker made before.
   [[nodiscard]] virtual Result<Walker> walker(Capture capture, const WalkOptions& options) = 0;

@@ -54,7 +54,9 @@ struct ThreadCapture {
   bool captured = false;             ///< registers and stack are valid; otherwise `error` says why not
   bool stack_truncated = false;      ///< the byte budget ended before the stack did
   std::int32_t pending_signal = 0;   ///< signal whose delivery we intercepted and gave back
-  std::chrono::nanoseconds late{0};  ///< how long after the capture's instant it stopped: only in `Capture::late`
+  std::chrono::nanoseconds late{0};  ///< how long after the capture's instant it stopped
+  /// 0: that of the capture it is in; N: that of `Capture::late[N - 1]`, of whose thread this is a copy.
+  std::uint32_t instant = 0;
   Error error;
   Registers registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< where the source has them at no cost (a core); else null
@@ -82,7 +84,8 @@ struct Capture {
   /// The mappings of that instant, by address; null where the source does not tell (`Target::regions` does).
   std::shared_ptr<const std::vector<Region>> regions;
   /// Threads that could not stop in time for this instant, each at its own: a busy machine or a CPU quota did not let
-  /// them. Complete captures, with their own roots; threads that stopped at the same time are in one.
+  /// them. Complete captures, with their own roots; threads that stopped at the same time are in one. What
+  /// `Session::capture` gives has copies of these threads among its own, so that `threads` is all of them.
   std::vector<Capture> late;
 };
 

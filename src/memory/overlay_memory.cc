@@ -20,7 +20,8 @@ OverlayMemory::OverlayMemory(const Capture& capture, const MemoryReader* behind)
     for (const MemorySlice& s : slices) add(s);
     slices.clear();
   };
-  for (const auto& t : capture.threads) slices.push_back(t.stack);
+  for (const auto& t : capture.threads)
+    if (t.instant == 0) slices.push_back(t.stack);
   add_all();
   for (const auto& r : capture.roots) slices.push_back(r);
   add_all();

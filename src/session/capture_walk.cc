@@ -72,16 +72,21 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
           capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
       options_(options) {
-  native_.set_pac_mask(capture.pac_mask);
-  native_.engine().unbind();
-  for (const auto& runtime : runtimes_) {
-    runtime->begin_capture(capture, overlay_, &native_.engine());
-    if (runtime->has_code()) native_.engine().bind(&runtime->code());
+  bind();
+  for (const auto& runtime : runtimes_)
     if (runtime->thread_list_error().code != ErrorCode::none)
       diagnoses_.push_back({runtime->thread_list_error(), "thread list of " + runtime->summary().module_path, {}});
-  }
   assemble(users, options);
   mend_hijacked_stacks();
+}
+
+void CaptureWalk::bind() {
+  native_.set_pac_mask(capture_.pac_mask);
+  native_.engine().unbind();
+  for (const auto& runtime : runtimes_) {
+    runtime->begin_capture(capture_, overlay_, &native_.engine());
+    if (runtime->has_code()) native_.engine().bind(&runtime->code());
+  }
 }
 
 void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options) {
@@ -148,6 +153,7 @@ dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) 
 /// into our copy of the stack.
 void CaptureWalk::mend_hijacked_stacks() {
   for (const ThreadCapture& t : capture_.threads) {
+    if (t.instant != 0) continue;
     for (const auto& runtime : runtimes_) {
       const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
       if (managed == nullptr || !managed->is_hijacked()) continue;

@@ -33,6 +33,9 @@ class CaptureWalk {
               symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options,
               walk::NativeStepper& native);
 
+  /// Runtimes and unwind rules know one capture at a time; after another walk was made or bound they are given back.
+  void bind();
+
   /// With at most `most_frames` frames, if that is less than the options allow.
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu,
                                 walk::Advisor* advisor = nullptr);

@@ -133,7 +133,7 @@ void ClrRuntime::begin_capture(const Capture& capture, const MemoryReader& overl
   thread_names_.reset();
   captured_.clear();
   for (const ThreadCapture& t : capture.threads)
-    if (t.captured) captured_.push_back(t.ns_tid);
+    if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   threads_ = {};
   by_os_id_.clear();
   if (summary_.by_dac) {

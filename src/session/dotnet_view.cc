@@ -83,9 +83,10 @@ const std::string& Runtime::version() const { return summary().version; }
 
 std::vector<ThreadFacts> Runtime::threads() const {
   std::vector<ThreadFacts> all;
-  for (const ManagedThread& t : implementation_->runtime().threads()) {
+  session::ClrRuntime& runtime = implementation_->common();
+  for (const ManagedThread& t : runtime.threads()) {
     ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
-    if (implementation_->runtime().has_descriptor()) facts.name = implementation_->runtime().thread_name(t);
+    if (runtime.has_descriptor()) facts.name = runtime.thread_name(t);
     all.push_back(std::move(facts));
   }
   return all;
@@ -147,9 +148,9 @@ Result<StackWalk> Runtime::stack_walk(const ThreadCapture& thread) const {
   if (!implementation_->runtime().has_code()) return fail(ErrorCode::contract_unsupported);
   const ManagedThread* managed = implementation_->managed(thread);
   if (managed == nullptr || !thread.captured) return fail(ErrorCode::no_such_thread, thread.tid);
-  const StackView stack = implementation_->walk().input_for(thread).stack;
-  return StackWalk(std::make_unique<StackWalk::Implementation>(implementation_->runtime(), *managed, thread, stack,
-                                                               implementation_->walk().pac_mask()));
+  session::CaptureWalk& walk = implementation_->walk_of(thread);
+  return StackWalk(std::make_unique<StackWalk::Implementation>(implementation_->runtime(), *managed, thread,
+                                                               walk.input_for(thread).stack, walk.pac_mask()));
 }
 
 }  // namespace mixstack::dotnet

@@ -191,7 +191,7 @@ RootSource* ProcessSession::prepare_roots() {
   return last;
 }
 
-Result<Capture> ProcessSession::capture(const DumpOptions& options) {
+Result<Capture> ProcessSession::take(const DumpOptions& options) {
   CaptureRequest request;
   request.threads = options.threads;
   request.stop_timeout = options.stop_timeout;
@@ -200,6 +200,12 @@ Result<Capture> ProcessSession::capture(const DumpOptions& options) {
   request.roots = prepare_roots();
   auto capture = target_->capture(request);
   if (capture) memory_.clear();
+  return capture;
+}
+
+Result<Capture> ProcessSession::capture(const DumpOptions& options) {
+  auto capture = take(options);
+  if (capture) join_late(*capture);
   return capture;
 }
 
@@ -275,7 +281,7 @@ bool ProcessSession::complete_cut_stacks(Capture& capture, const DumpOptions& op
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
-  auto capture = this->capture(options);
+  auto capture = take(options);
   if (!capture) return fail(capture.error());
   captured_at_ = std::chrono::steady_clock::now();
   if (!capture->regions) {

@@ -39,6 +39,7 @@ class ProcessSession final : public Session {
   void find_runtimes();
   void follow_modules(const std::vector<Region>& regions);
   [[nodiscard]] RootSource* prepare_roots();
+  [[nodiscard]] Result<Capture> take(const DumpOptions& options);
   void walk_late(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf, ProcessDump& dump);
   [[nodiscard]] bool complete_cut_stacks(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
                                          ProcessDump& dump);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "session/dotnet_view.h"
+#include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
 
 namespace mixstack {
@@ -18,19 +19,95 @@ std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NamePr
   return all;
 }
 
-Walker::Implementation::Implementation(const Parts& parts, Capture captured, std::vector<Region> mapped,
-                                       const WalkOptions& options)
-    : capture(std::move(captured)),
+void join_late(Capture& capture) {
+  if (capture.threads.empty() && capture.late.size() == 1) {
+    Capture only = std::move(capture.late.front());
+    only.frozen = capture.frozen;
+    only.pause = capture.pause;
+    only.threads_not_stopped = capture.threads_not_stopped;
+    capture = std::move(only);
+    return;
+  }
+  for (std::size_t i = 0; i < capture.late.size(); i++) {
+    capture.late[i].frozen = capture.frozen;
+    for (const ThreadCapture& thread : capture.late[i].threads) {
+      capture.threads.push_back(thread);
+      capture.threads.back().instant = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+  std::stable_sort(capture.threads.begin(), capture.threads.end(),
+                   [](const ThreadCapture& a, const ThreadCapture& b) { return a.tid < b.tid; });
+}
+
+Walker::Implementation::Implementation(const Parts& given, Capture captured, std::vector<Region> mapped,
+                                       const WalkOptions& wanted)
+    : parts(given),
+      options(wanted),
+      capture(std::move(captured)),
       regions(std::move(mapped)),
       runtimes(parts.runtimes),
       elf(parts.modules, parts.open_path, parts.tables),
       native(parts.modules, capture.arch, capture.pac_mask, parts.unwind_tables),
       walk(capture, parts.target, parts.live, parts.modules, parts.runtimes, regions, elf, parts.users, options,
            native),
-      symbolizer(name_providers(parts.providers, parts.runtimes, elf)) {}
+      symbolizer(name_providers(parts.providers, parts.runtimes, elf)),
+      late_walks_(capture.late.size()),
+      bound_(&walk) {}
+
+const Capture* Walker::Implementation::late_capture(const ThreadCapture& thread) const {
+  return thread.instant == 0 || thread.instant > capture.late.size() ? nullptr : &capture.late[thread.instant - 1];
+}
+
+session::CaptureWalk& Walker::Implementation::walk_of(const ThreadCapture& thread) {
+  if (late_capture(thread) == nullptr) return common();
+  auto& made = late_walks_[thread.instant - 1];
+  if (!made) {
+    Capture& late = capture.late[thread.instant - 1];
+    const std::span<const Region> mapped = late.regions ? *late.regions : regions;
+    made = std::make_unique<session::CaptureWalk>(late, parts.target, parts.live, parts.modules, parts.runtimes, mapped,
+                                                  elf, parts.users, options, native);
+    bound_ = made.get();
+  }
+  if (bound_ != made.get()) made->bind();
+  bound_ = made.get();
+  return *made;
+}
+
+session::CaptureWalk& Walker::Implementation::common() {
+  if (bound_ != &walk) walk.bind();
+  bound_ = &walk;
+  return walk;
+}
+
+bool Walker::Implementation::has_other_code(const ThreadCapture& thread) const {
+  const Capture* late = late_capture(thread);
+  return late != nullptr && late->regions &&
+         !session::are_same_mappings(session::image_mappings(regions), session::image_mappings(*late->regions));
+}
+
+void Walker::Implementation::take_diagnoses() {
+  for (Diagnosis& d : walk.take_diagnoses()) diagnoses.push_back(std::move(d));
+  for (const auto& late : late_walks_)
+    if (late)
+      for (Diagnosis& d : late->take_diagnoses()) diagnoses.push_back(std::move(d));
+}
+
+Trace Walker::Implementation::trace_of(const ThreadCapture& thread) {
+  ThreadDump dump = walk_of(thread).walk(thread);
+  if (has_other_code(thread))
+    session::doubt_code_of_another_time(dump, session::image_mappings(regions),
+                                        session::image_mappings(*late_capture(thread)->regions));
+  return std::move(dump.trace);
+}
 
 class FrameRange::Implementation {
  public:
+  /// All frames of a walk that is done.
+  Implementation(session::CaptureWalk& walk, Trace whole)
+      : walk_(walk),
+        captured_(whole.stop != StopReason::not_captured),
+        error_(whole.stop_error),
+        whole_(std::move(whole)) {}
   Implementation(session::CaptureWalk& walk, const ThreadCapture& thread)
       : walk_(walk), checkpoints_(walk.checkpoints_of(thread)), captured_(thread.captured), error_(thread.error) {
     if (!captured_) return;
@@ -39,13 +116,19 @@ class FrameRange::Implementation {
     progress_ = walk.walker().begin(input_);
     settle();
   }
-  [[nodiscard]] bool at_end() const { return !progress_ || next_ >= progress_->settled(); }
-  [[nodiscard]] const Frame& current() const { return progress_->trace().frames[next_]; }
+  [[nodiscard]] bool at_end() const {
+    if (whole_) return next_ >= whole_->frames.size();
+    return !progress_ || next_ >= progress_->settled();
+  }
+  [[nodiscard]] const Frame& current() const { return (whole_ ? *whole_ : progress_->trace()).frames[next_]; }
   void advance() {
     next_++;
-    settle();
+    if (!whole_) settle();
   }
-  [[nodiscard]] StopReason stop() const { return progress_ ? judged().stop : StopReason::not_captured; }
+  [[nodiscard]] StopReason stop() const {
+    if (whole_) return whole_->stop;
+    return progress_ ? judged().stop : StopReason::not_captured;
+  }
   [[nodiscard]] Error stop_error() const { return progress_ ? judged().stop_error : error_; }
 
  private:
@@ -68,6 +151,7 @@ class FrameRange::Implementation {
   Error error_;
   ThreadInput input_;
   std::unique_ptr<walk::WalkInProgress> progress_;
+  std::optional<Trace> whole_;
   std::size_t next_ = 0;
 };
 
@@ -94,22 +178,27 @@ const ThreadCapture* Walker::thread(ThreadId tid) const {
   return at == all.end() ? nullptr : &*at;
 }
 
-Trace Walker::walk(const ThreadCapture& thread) { return std::move(implementation_->walk.walk(thread).trace); }
+Trace Walker::walk(const ThreadCapture& thread) { return implementation_->trace_of(thread); }
 
 FrameRange Walker::frames(const ThreadCapture& thread) {
-  return FrameRange(std::make_unique<FrameRange::Implementation>(implementation_->walk, thread));
+  session::CaptureWalk& walk = implementation_->walk_of(thread);
+  if (implementation_->has_other_code(thread))
+    return FrameRange(std::make_unique<FrameRange::Implementation>(walk, implementation_->trace_of(thread)));
+  return FrameRange(std::make_unique<FrameRange::Implementation>(walk, thread));
 }
 
 Cursor Walker::initial(const ThreadCapture& thread) {
-  return implementation_->walk.walker().initial(implementation_->walk.input_for(thread));
+  session::CaptureWalk& walk = implementation_->walk_of(thread);
+  return walk.walker().initial(walk.input_for(thread));
 }
 
 StepOutcome Walker::step(Cursor& cursor, const ThreadCapture& thread) {
-  return implementation_->walk.walker().step(cursor, implementation_->walk.input_for(thread));
+  session::CaptureWalk& walk = implementation_->walk_of(thread);
+  return walk.walker().step(cursor, walk.input_for(thread));
 }
 
 std::optional<ManagedThreadFacts> Walker::managed(const ThreadCapture& thread) {
-  const auto owner = implementation_->walk.owner_of(thread);
+  const auto owner = implementation_->walk_of(thread).owner_of(thread);
   if (owner.thread == nullptr) return std::nullopt;
   return owner.runtime->facts(*owner.thread);
 }
@@ -117,7 +206,7 @@ std::optional<ManagedThreadFacts> Walker::managed(const ThreadCapture& thread) {
 std::vector<dotnet::Runtime> Walker::runtimes() {
   std::vector<dotnet::Runtime> all;
   for (const auto& runtime : implementation_->runtimes)
-    all.emplace_back(std::make_shared<dotnet::Runtime::Implementation>(*runtime, implementation_->walk));
+    all.emplace_back(std::make_shared<dotnet::Runtime::Implementation>(*runtime, *implementation_));
   return all;
 }
 
@@ -128,7 +217,7 @@ const SymbolInfo& Walker::name(const Frame& frame) {
 Symbolizer& Walker::symbolizer() { return implementation_->symbolizer; }
 
 std::vector<Diagnosis> Walker::diagnoses() {
-  for (Diagnosis& d : implementation_->walk.take_diagnoses()) implementation_->diagnoses.push_back(std::move(d));
+  implementation_->take_diagnoses();
   return implementation_->diagnoses;
 }
 

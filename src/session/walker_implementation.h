@@ -28,15 +28,36 @@ class Walker::Implementation {
   };
   Implementation(const Parts& parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
 
+  /// The walk of a thread's instant, with the runtimes bound to it.
+  [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread);
+  /// The same of the instant that most threads have in common.
+  [[nodiscard]] session::CaptureWalk& common();
+  [[nodiscard]] Trace trace_of(const ThreadCapture& thread);
+  /// Whether code may have been replaced between the common instant and the thread's.
+  [[nodiscard]] bool has_other_code(const ThreadCapture& thread) const;
+  /// Those of all walks, added to `diagnoses`.
+  void take_diagnoses();
+
+  Parts parts;
+  WalkOptions options;
   Capture capture;
   std::vector<Region> regions;
   std::span<const std::unique_ptr<session::ClrRuntime>> runtimes;
   symbolize::ElfSymbols elf;
   walk::NativeStepper native;  ///< its own: walkers may be used by several threads
-  session::CaptureWalk walk;
+  session::CaptureWalk walk;   ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;
   std::vector<Diagnosis> diagnoses;
+
+ private:
+  [[nodiscard]] const Capture* late_capture(const ThreadCapture& thread) const;
+  std::vector<std::unique_ptr<session::CaptureWalk>> late_walks_;  ///< made when first asked for
+  session::CaptureWalk* bound_ = nullptr;
 };
+
+/// Copies the threads that stopped late into the list of all, in the order of their ids. Where no other stopped in
+/// time, a single late capture takes the place of the common one.
+void join_late(Capture& capture);
 
 /// Names managed frames by runtime, then native ones; the users' providers first of all.
 [[nodiscard]] std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,

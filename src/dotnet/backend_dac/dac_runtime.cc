@@ -49,7 +49,7 @@ void DacRuntime::begin_capture(const Capture& capture, const MemoryReader& overl
   exceptions_.clear();
   registers_.clear();
   for (const ThreadCapture& t : capture.threads)
-    if (t.captured) registers_.emplace(t.ns_tid, &t.registers);
+    if (t.captured && t.instant == 0) registers_.emplace(t.ns_tid, &t.registers);
   provider_->bind({&overlay, [this](std::uint32_t id) -> const Registers* {
                      const auto known = registers_.find(id);
                      return known == registers_.end() ? nullptr : known->second;

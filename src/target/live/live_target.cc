@@ -87,8 +87,14 @@ class LiveTarget final : public Target {
   }
 
  private:
-  /// In an exec there is always a thread that is no zombie.
+  /// In an exec there is always a thread that is no zombie. It takes the place of the main thread at some moment, which
+  /// may lie between two things that are read here: only what a second look sees, too, has ended.
   [[nodiscard]] bool has_ended() const {
+    if (!looks_ended()) return false;
+    ::usleep(kFirstNap);
+    return looks_ended();
+  }
+  [[nodiscard]] bool looks_ended() const {
     const auto stat = proc_.thread_stat(proc_.pid());
     return !stat || ((stat->state == 'Z' || stat->state == 'X') && proc_.task_count() <= 1);
   }
