@@ -1,4 +1,5 @@
 // The managed half of the mixed target: every sum goes through one more layer, now managed, now native.
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -35,7 +36,29 @@ public sealed class Adder<T> where T : struct
 
     /// managed -> native: waits for a line, as the article's program did in scanf.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    static int AddA(int a) => a + Native.mixed_read_line();
+    static int AddA(int a)
+    {
+        OwnViews.Print();
+        return a + Native.mixed_read_line();
+    }
+}
+
+/// What the program can see of its own stack, each world for itself: the runtime shows managed methods only, and
+/// glibc's backtrace ends where managed code begins, or goes astray there.
+static class OwnViews
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    internal static void Print()
+    {
+        Console.WriteLine("VIEW managed (System.Diagnostics.StackTrace)");
+        foreach (StackFrame frame in new StackTrace(skipFrames: 1).GetFrames())
+            if (frame.GetMethod() is { } method)
+                Console.WriteLine($"{method.DeclaringType}.{method.Name}");
+        Console.WriteLine("VIEW native (backtrace)");
+        Console.Out.Flush();
+        Native.mixed_print_native_view();
+        Console.WriteLine("VIEW end");
+    }
 }
 
 static unsafe partial class Native
@@ -45,4 +68,7 @@ static unsafe partial class Native
 
     [DllImport("mixedlib")]
     internal static extern int mixed_read_line();
+
+    [DllImport("mixedlib")]
+    internal static extern void mixed_print_native_view();
 }

@@ -68,6 +68,16 @@ void print_clrstack(Walker& walker, const ThreadCapture& thread) {
   std::printf("\n");
 }
 
+/// The article's walker says first what kind of process it has found.
+void print_kind(Walker& walker, std::uint32_t pid) {
+  const auto runtimes = walker.runtimes();
+  if (runtimes.empty()) std::printf("Process %u: native\n", pid);
+  for (const dotnet::Runtime& runtime : runtimes) {
+    const std::string& version = runtime.version();
+    std::printf("Process %u: managed, CLR %s\n", pid, version.empty() ? "of an unknown version" : version.c_str());
+  }
+}
+
 /// The article's own form, with nothing left out: callstack of both worlds, innermost first.
 void print_mixed(Walker& walker, const ThreadCapture& thread) {
   std::printf("Thread %u\n", thread.tid);
@@ -87,6 +97,7 @@ int look_once(Session& session, const Arguments& arguments, std::map<std::string
   walk.explicit_frames = arguments.clrstack;
   auto walker = session.walker(std::move(*capture), walk);
   if (!walker) return 1;
+  if (leaves == nullptr && !arguments.clrstack) print_kind(*walker, arguments.pid);
   for (const ThreadCapture& thread : walker->capture().threads) {
     if (!thread.captured) continue;
     if (leaves != nullptr) {

@@ -1,6 +1,7 @@
 """The article's three programs (demos/article): the mixed stack, its !clrstack form, sampling, and what is missing without."""
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -31,7 +32,7 @@ class Article(unittest.TestCase):
         done = subprocess.run([RUN], env=dict(os.environ, WALKERS=str(walkers())), capture_output=True, text=True,
                               timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
-        parts = dict(zip(("target", "native", "mixed", "clrstack", "sampled", "end"), done.stdout.split("== ")[1:]))
+        parts = dict(zip(("target", "own", "native", "mixed", "clrstack", "sampled", "end"), done.stdout.split("== ")[1:]))
         expected = ["mixed_read_line", "MixedTarget.Adder<long>.AddA(int)", "MixedTarget.Adder<long>.Add(int, int)",
                     "MixedTarget.ManagedLib.AddAB(int, int)", "mixed_lib::add_abc(", "mixed_lib::add_abcd(",
                     "MixedTarget.ManagedLib.AddABCDE(ReadOnlySpan<int>)",
@@ -41,9 +42,24 @@ class Article(unittest.TestCase):
         for name in expected:
             self.assertTrue(any(name in line for line in lines), f"{name} is missing or out of order:\n{parts['mixed']}")
         self.assertNotIn("goes on", parts["mixed"])
+        self.assertRegex(parts["mixed"].splitlines()[1], r"^Process \d+: managed, CLR \d+\.\d+\.\d+$")
+        self.check_own_view(parts["own"], parts["mixed"])
         self.assertIn("??", parts["native"])
         self.assertNotIn("AddABCDE", parts["native"])
         self.assertIn("[InlinedCallFrame: ", parts["clrstack"])
         self.assertIn("MixedTarget.Adder<long>.AddA(int)", parts["clrstack"])
         self.assertIn("10  MixedTarget.Adder<long>.AddA(int)", parts["sampled"])
         self.assertIn("sum 29", parts["end"])
+
+    def check_own_view(self, own, mixed):
+        """Every method that the runtime itself names, in its order, and what glibc sees before managed code begins.
+        The runtime lists inlined P/Invokes, too, which are no frames (of `Native`)."""
+        managed, native = own.split("-- native (backtrace):")
+        methods = re.findall(r"^MixedTarget\.(?!Native\b)(?:\w+)(?:`1\[[^]]*\])?\.(\w+)$", managed, re.MULTILINE)
+        self.assertEqual(methods[0:2], ["AddA", "Add"])
+        self.assertEqual(methods[-1], "AddAll")
+        ours = re.findall(r"^MixedTarget\.[^(]*\.(\w+)\(", mixed, re.MULTILINE)
+        self.assertEqual(ours, methods)
+        self.assertIn("mixed_print_native_view", native)
+        self.assertIn("?? (no image)", native)
+        self.assertNotIn("main", native.split("?? (no image)")[0])
