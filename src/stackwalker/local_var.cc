@@ -13,6 +13,8 @@ namespace {
 using mixstack::stackwalker::SymtabAccess;
 using mixstack::symbolize::VariableStatus;
 
+constexpr unsigned kCallersAsked = 4;
+
 /// Reads through the Walker's ProcessState.
 class StateReader final : public mixstack::MemoryReader {
  public:
@@ -34,7 +36,7 @@ int failed_with(int code, err_t error, const char* text) {
   return code;
 }
 
-mixstack::Registers registers_of(const Frame& frame, const Engine& engine, mixstack::Arch arch) {
+mixstack::Registers registers_of(const Frame& frame, Engine& engine, mixstack::Arch arch) {
   const auto origin = FrameAccess::origin(frame);
   if (origin && FrameAccess::is_as_found(frame) && origin->found->engine.lock().get() == &engine)
     return origin->place.registers;
@@ -43,6 +45,38 @@ mixstack::Registers registers_of(const Frame& frame, const Engine& engine, mixst
   registers.set_sp(frame.getSP());
   registers.set_fp(frame.getFP());
   return registers;
+}
+
+/// A frame of a call stack as debug information sees it: where in which file, and with which registers.
+struct VariableFrame {
+  SymtabAPI::Function* function = nullptr;
+  mixstack::symbolize::DwarfFile* file = nullptr;
+  mixstack::Registers registers;
+  mixstack::symbolize::DwarfFrame frame;
+};
+
+/// Nothing without debug information. `frame` borrows from the place and from `memory`.
+std::unique_ptr<VariableFrame> variable_frame(const std::vector<Frame>& swalk, unsigned index, Engine& engine,
+                                const StateReader& memory) {
+  const Frame& at = swalk[index];
+  auto place = std::make_unique<VariableFrame>();
+  std::string library;
+  Offset offset = 0;
+  void* symtab = nullptr;
+  place->function = getFunctionForFrame(at);
+  if (place->function == nullptr || !at.getLibOffset(library, offset, symtab)) return nullptr;
+  place->file = SymtabAccess::dwarf(*place->function->getSymtab());
+  if (place->file == nullptr) return nullptr;
+  place->registers = registers_of(at, engine, engine.target().info().arch);
+  place->frame.registers = &place->registers;
+  place->frame.memory = &memory;
+  place->frame.load_bias = at.getRA() - offset;
+  const Address lookup = FrameAccess::lookup_address(at);
+  place->frame.pc = lookup - place->frame.load_bias;
+  if (lookup != at.getRA()) place->frame.return_address = offset;
+  // The caller's stack pointer: of the next frame, which a walk found by unwind information.
+  if (index + 1 < swalk.size() && !at.isBottomFrame()) place->frame.cfa = swalk[index + 1].getSP();
+  return place;
 }
 
 int copy_value(VariableStatus status, const std::vector<std::byte>& value, void* out_buffer, unsigned out_buffer_size) {
@@ -89,25 +123,24 @@ int getLocalVariableValue(SymtabAPI::localVar* var, std::vector<Frame>& swalk, u
   SymtabAPI::Function* function = getFunctionForFrame(at);
   if (function == nullptr || function != SymtabAccess::function_of(*var))
     return failed_with(glvv_EParam, err_badparam, "not a variable of this frame's function");
-  std::string library;
-  Offset offset = 0;
-  void* symtab = nullptr;
   const auto engine = WalkerAccess::engine(at.getWalker());
-  mixstack::symbolize::DwarfFile* file = SymtabAccess::dwarf(*function->getSymtab());
-  if (!engine || file == nullptr || !at.getLibOffset(library, offset, symtab))
-    return failed_with(glvv_EUnknown, err_symtab, "no debug information");
-
-  const mixstack::Registers registers = registers_of(at, *engine, engine->target().info().arch);
   const StateReader memory(*at.getWalker()->getProcessState());
-  mixstack::symbolize::DwarfFrame where;
-  where.registers = &registers;
-  where.memory = &memory;
-  where.load_bias = at.getRA() - offset;
-  where.pc = FrameAccess::lookup_address(at) - where.load_bias;
-  // The caller's stack pointer: of the next frame, which a walk found by unwind information.
-  if (frame + 1 < swalk.size() && !at.isBottomFrame()) where.cfa = swalk[frame + 1].getSP();
+  std::vector<std::unique_ptr<VariableFrame>> places;
+  if (engine) places.push_back(variable_frame(swalk, frame, *engine, memory));
+  if (places.empty() || places.front() == nullptr)
+    return failed_with(glvv_EUnknown, err_symtab, "no debug information");
+  // What an argument was may be said by the call, in terms of what the caller's was.
+  for (unsigned i = 1; i <= kCallersAsked && frame + i < swalk.size() && !swalk[frame + i - 1].isBottomFrame(); i++) {
+    auto caller = variable_frame(swalk, frame + i, *engine, memory);
+    if (caller == nullptr) break;
+    places.back()->frame.caller = &caller->frame;
+    places.back()->frame.caller_file = caller->file;
+    places.push_back(std::move(caller));
+  }
+  clearLastError();
   std::vector<std::byte> value;
-  const VariableStatus status = file->value(SymtabAccess::die_of(*var), where, out_buffer_size, value);
+  const VariableFrame& asked = *places.front();
+  const VariableStatus status = asked.file->value(SymtabAccess::die_of(*var), asked.frame, out_buffer_size, value);
   return copy_value(status, value, out_buffer, out_buffer_size);
 }
 

@@ -1,8 +1,15 @@
 #include "stackwalker/local_var.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "stackwalker/swk_errors.h"
 #include "stackwalker/test_stacks.h"
@@ -35,22 +42,51 @@ extern "C" __attribute__((noinline, no_sanitize_address)) long swk_test_locals(i
   return number + pair.first + text[0];
 }
 
+#if defined(__clang__)
+#define SWK_TEST_OPAQUE __attribute__((noinline, no_sanitize_address))
+#else
+#define SWK_TEST_OPAQUE __attribute__((noipa, no_sanitize_address))
+#endif
+
+struct Two {
+  long first;
+  long second;
+};
+
+__attribute__((always_inline)) inline long swk_test_inlined(long given, void (*wait)(void*), void* argument) {
+  long doubled = given * 2;
+  asm volatile("" : "+r"(given), "+r"(doubled));  // not put off until after the call
+  wait(argument);
+  return doubled ^ given;
+}
+
+/// As optimised code keeps its variables: in registers, in pieces, as constants, and not at all where the call tells.
+extern "C" SWK_TEST_OPAQUE long swk_test_optimized([[maybe_unused]] int parameter, long opaque, void (*wait)(void*),
+                                                   void* argument) {
+  [[maybe_unused]] const int constant = 17;
+  const Two two{opaque + 1, opaque * 3};
+  const long result = swk_test_inlined(two.first ^ two.second, wait, argument);
+  return result + two.first * two.second;
+}
+
+void wait_for_ever(void* page) {
+  static_cast<mixstack::target::test::Shared*>(page)->ready = 1;
+  for (;;) ::pause();
+}
+
 class StackwalkerLocals : public testing::Test {
  protected:
   void SetUp() override {
-    child_ = std::make_unique<TestProcess>([](auto& shared) {
-      swk_test_locals(
-          21,
-          [](void* page) {
-            static_cast<mixstack::target::test::Shared*>(page)->ready = 1;
-            for (;;) ::pause();
-          },
-          &shared);
-    });
+    look_at("swk_test_locals", [](auto& shared) { swk_test_locals(21, wait_for_ever, &shared); });
+  }
+  template <class Run>
+  void look_at(const char* name, Run run) {
+    child_ = std::make_unique<TestProcess>(run);
     walker_.reset(Walker::newWalker(child_->pid()));
     ASSERT_NE(walker_, nullptr) << getLastErrorMsg();
+    stack_.clear();
     ASSERT_TRUE(walker_->walkStack(stack_)) << getLastErrorMsg();
-    at_ = static_cast<unsigned>(find_name(names_of(stack_), "swk_test_locals"));
+    at_ = static_cast<unsigned>(find_name(names_of(stack_), name));
     ASSERT_LT(at_, stack_.size());
     function_ = getFunctionForFrame(stack_[at_]);
     ASSERT_NE(function_, nullptr) << getLastErrorMsg();
@@ -121,6 +157,47 @@ TEST_F(StackwalkerLocals, SayWhyTheyHaveNone) {
   }
 }
 
+TEST_F(StackwalkerLocals, OfOptimizedCodeHaveTheirValues) {
+  look_at("swk_test_optimized", [](auto& shared) {
+    volatile long opaque = 5;
+    // Not by a jump: the call says what the arguments were.
+    opaque = swk_test_optimized(21, opaque, wait_for_ever, &shared);
+  });
+  const auto expect = [&](const char* name, auto value) {
+    auto* of = variable(name);
+    ASSERT_NE(of, nullptr) << name;
+    decltype(value) found{};
+    const int status = getLocalVariableValue(of, stack_, at_, &found, sizeof found);
+    if (status == glvv_Success) {
+      EXPECT_EQ(std::memcmp(&found, &value, sizeof value), 0) << name;
+    } else {
+      EXPECT_NE(status, glvv_EParam) << name;
+#if defined(__OPTIMIZE__) && !defined(__clang__) && defined(__x86_64__)
+      ADD_FAILURE() << name << ": " << getLastErrorMsg();
+#endif
+    }
+  };
+  expect("constant", 17);
+  expect("two", Two{6, 15});
+  expect("given", 9L);
+  expect("doubled", 18L);
+  expect("parameter", 21);
+  expect("opaque", 5L);
+  std::vector<SymtabAPI::localVar*> parameters;
+  ASSERT_TRUE(function_->getParams(parameters));
+  EXPECT_EQ(parameters.size(), 4u) << "those of an inlined function are its locals";
+}
+
+TEST_F(StackwalkerLocals, OfACallThatAJumpPassedOnAreNotThoseOfTheCall) {
+  look_at("swk_test_optimized", [](auto& shared) {
+    volatile long opaque = 5;
+    swk_test_optimized(21, opaque, wait_for_ever, &shared);
+  });
+  int parameter = 0;
+  const int status = getLocalVariableValue(variable("parameter"), stack_, at_, &parameter, sizeof parameter);
+  EXPECT_TRUE(status == glvv_Success ? parameter == 21 : status == glvv_EUnknown) << status << " " << parameter;
+}
+
 TEST_F(StackwalkerLocals, NeedAFunction) {
   EXPECT_EQ(getFunctionForFrame(Frame()), nullptr);
   EXPECT_EQ(getLastError(), err_badparam);
@@ -131,6 +208,51 @@ TEST_F(StackwalkerLocals, NeedAFunction) {
   EXPECT_NE(function_->getSymtab()->name().find("mixstack_stackwalker_test"), std::string::npos);
   std::vector<SymtabAPI::localVar*> none;
   EXPECT_FALSE(function_->findLocalVariable(none, "no_such_variable"));
+}
+
+/// A stripped program whose debug information lies beside it, found by .gnu_debuglink alone.
+TEST(StackwalkerDebugFiles, AreFoundByLink) {
+  char name[] = "/tmp/mixstack-link-XXXXXX";
+  ASSERT_NE(::mkdtemp(name), nullptr);
+  const std::filesystem::path folder(name);
+  std::ofstream(folder / "a.c") << "#include <unistd.h>\n"
+                                   "__attribute__((noinline)) long hold(long given) { volatile long twice = given * 2; "
+                                   "for (;;) pause(); return twice; }\n"
+                                   "int main(int argc, char** argv) { return (int)hold(argc + 20); }\n";
+  const std::string make = "cd " + folder.string() +
+                           " && cc -g -O1 -Wl,--build-id=none -o a a.c && objcopy --only-keep-debug a a.debug && "
+                           "strip -g a && objcopy --add-gnu-debuglink=a.debug a";
+  if (std::system((make + " 2>/dev/null").c_str()) != 0) GTEST_SKIP() << "no compiler";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl((folder / "a").c_str(), "a", static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  std::vector<Frame> stack;
+  std::size_t at = 0;
+  Owned walker;
+  for (int tries = 0; tries < 500 && at == stack.size(); tries++) {
+    ::usleep(10'000);
+    stack.clear();
+    walker.reset(Walker::newWalker(child));
+    if (walker == nullptr || !walker->walkStack(stack)) stack.clear();
+    at = std::min(find_name(names_of(stack), "hold"), stack.size());
+  }
+  ASSERT_LT(at, stack.size());
+  SymtabAPI::Function* function = getFunctionForFrame(stack[at]);
+  ASSERT_NE(function, nullptr);
+  std::vector<SymtabAPI::localVar*> found;
+  EXPECT_TRUE(function->findLocalVariable(found, "twice"));
+  if (!found.empty()) {
+    long twice = 0;
+    EXPECT_EQ(getLocalVariableValue(found.front(), stack, static_cast<unsigned>(at), &twice, sizeof twice),
+              glvv_Success)
+        << getLastErrorMsg();
+    EXPECT_EQ(twice, 42);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "object/debug_file.h"
 #include "object/file_bytes.h"
 #include "stackwalker/error_map.h"
 #include "stackwalker/symtab_store.h"
@@ -64,20 +65,23 @@ SymtabStore::~SymtabStore() = default;
 
 namespace {
 
-/// The file itself if it has debug information, else the separate file by build id (GDB manual, "Debugging Information
-/// in Separate Files").
+/// The file itself if it has debug information, else the separate one: by build id, or by link.
 std::shared_ptr<mixstack::symbolize::DwarfFile> open_dwarf(const mixstack::Target& target,
                                                            const mixstack::object::Module& module,
-                                                           const mixstack::object::BuildId& id) {
+                                                           const mixstack::object::ElfImage& image) {
   using mixstack::symbolize::DwarfFile;
   if (auto own = target.open_file(module.header)) {
     if (auto dwarf = DwarfFile::open(*own)) return *dwarf;
   }
-  const std::string hex = id.hex();
-  if (hex.size() < 4) return nullptr;
-  auto separate = target.open_path("/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug");
-  if (!separate) return nullptr;
-  auto dwarf = DwarfFile::open(*separate);
+  std::shared_ptr<const mixstack::FileBytes> opened;
+  const auto remember = [&](const std::string& path) {
+    auto file = target.open_path(path);
+    opened = file ? *file : nullptr;
+    return file;
+  };
+  // The one that fits is the last that was opened.
+  if (find_debug_file(image, module.path, remember) == nullptr || opened == nullptr) return nullptr;
+  auto dwarf = DwarfFile::open(std::move(opened));
   return dwarf ? *dwarf : nullptr;
 }
 
@@ -95,9 +99,9 @@ Symtab* SymtabStore::symtab(mixstack::stackwalker::Engine& engine, mixstack::Mod
   parts->path = module.path;
   parts->table =
       engine.tables().get(*image, module.path, [&target](const std::string& path) { return target.open_path(path); });
-  parts->open_dwarf = [weak = engine.weak_from_this(), module, id = (*image)->build_id()] {
+  parts->open_dwarf = [weak = engine.weak_from_this(), module, image = *image] {
     const auto alive = weak.lock();
-    return alive ? open_dwarf(alive->target(), module, id) : nullptr;
+    return alive ? open_dwarf(alive->target(), module, *image) : nullptr;
   };
   slot = SymtabAccess::make(std::move(parts));
   return slot.get();

@@ -24,13 +24,26 @@ struct DwarfVariable {
   std::uint64_t entry = 0;  ///< offset of its entry, which names it
 };
 
-/// A frame in which variables have values.
+class DwarfFile;
+
+/// A frame in which variables have values. Everything is borrowed.
 struct DwarfFrame {
   const Registers* registers = nullptr;
+  const VectorRegisters* vectors = nullptr;  ///< null: not known
   const MemoryReader* memory = nullptr;
-  std::uint64_t pc = 0;         ///< look-up address, in the file's own addresses
-  std::uint64_t load_bias = 0;  ///< of the image in the process
-  std::optional<Address> cfa;   ///< the caller's sp, where known
+  std::uint64_t pc = 0;              ///< look-up address, in the file's own addresses
+  std::uint64_t return_address = 0;  ///< where the call returns to, in the file's own addresses; 0: it is not at a call
+  std::uint64_t load_bias = 0;       ///< of the image in the process
+  std::optional<Address> cfa;        ///< the caller's sp, where known
+  /// The frame that called, and its debug information: what arguments were at the call. Null: not known.
+  const DwarfFrame* caller = nullptr;
+  DwarfFile* caller_file = nullptr;
+};
+
+/// A function as those see it who call it.
+struct CalledFunction {
+  Address entry = 0;
+  std::string name;  ///< as the linker knows it
 };
 
 enum class VariableStatus : std::uint8_t {
@@ -49,12 +62,16 @@ class DwarfFile {
   DwarfFile(const DwarfFile&) = delete;
   DwarfFile& operator=(const DwarfFile&) = delete;
 
-  /// Parameters and locals of all blocks of the function around an address, inlined functions left out. `address` is in
-  /// the file's own addresses, as are all others.
+  /// Parameters and locals of all blocks of the function around an address, then as locals those of the functions
+  /// inlined there, parameters too. `address` is in the file's own addresses, as are all others.
   [[nodiscard]] std::vector<DwarfVariable> variables(std::uint64_t address);
   /// Bytes of the variable's value; as many as its type has, or `default_size` where that is not known.
   [[nodiscard]] VariableStatus value(std::uint64_t entry, const DwarfFrame& frame, std::size_t default_size,
                                      std::vector<std::byte>& out);
+  /// What the caller, at its call in `frame`, has put into a register for `callee`. Nothing where the debug information
+  /// does not say it, or that it is this function that is called.
+  [[nodiscard]] std::optional<std::uint64_t> argument_of_call(const DwarfFrame& frame, std::uint64_t reg,
+                                                              const CalledFunction& callee, unsigned depth = 0);
 
  private:
   struct Handles;

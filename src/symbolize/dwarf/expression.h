@@ -3,20 +3,37 @@
 
 #include <elfutils/libdw.h>
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "symbolize/dwarf/dwarf_file.h"
 
 namespace mixstack::symbolize {
 
-/// Where a value is.
+/// Where a value, or a piece of it, is.
 struct ValuePlace {
-  enum class Kind : std::uint8_t { memory, in_register, computed } kind = Kind::memory;
-  std::uint64_t value = 0;  ///< address, register number, or the value itself
+  enum class Kind : std::uint8_t { memory, in_register, computed, constant, nowhere } kind = Kind::memory;
+  std::uint64_t value = 0;           ///< address, register number, or the value itself
+  std::span<const std::byte> bytes;  ///< of a constant; the debug information's own
+  std::size_t size = 0;              ///< bytes of a piece, 0: it is the whole value
 };
 
-/// Executes an expression; nothing when it needs what is not known, or is not one we know. `frame_base` may be empty.
-[[nodiscard]] std::optional<ValuePlace> evaluate(std::span<const Dwarf_Op> expression, const DwarfFrame& frame,
-                                                 const std::optional<std::uint64_t>& frame_base);
+/// What an expression is about.
+struct ExpressionInput {
+  const DwarfFrame& frame;
+  std::optional<std::uint64_t> frame_base;
+  Dwarf_Attribute* attribute = nullptr;  ///< that the expression is of; without it nothing beside it can be had
+  /// What a register held when the function was entered; may be empty.
+  std::function<std::optional<std::uint64_t>(std::uint64_t reg)> entry_value;
+};
+
+/// Executes an expression; nothing when it needs what is not known, or is not one we know. In the order of the value's
+/// bytes; several where it is in pieces.
+[[nodiscard]] std::optional<std::vector<ValuePlace>> evaluate(std::span<const Dwarf_Op> expression,
+                                                              const ExpressionInput& input);
+
+/// Bytes of a general or vector register by its DWARF number, at most `size`; empty when it is not known or smaller.
+[[nodiscard]] std::vector<std::byte> register_bytes(const DwarfFrame& frame, std::uint64_t reg, std::size_t size);
 
 }  // namespace mixstack::symbolize
