@@ -108,9 +108,19 @@ void read_debug_information(std::span<const std::byte> bytes) {
   frame.registers = &registers;
   frame.memory = &memory;
   frame.cfa = 0x1100;
+  VectorRegisters vectors;
+  vectors.size = 16;
+  vectors.values.resize(16);
+  frame.vectors = &vectors;
+  // Every address of the file may be where the caller stands; it is its own caller, too.
+  symbolize::DwarfFrame caller = frame;
+  frame.caller = caller.caller = &caller;
+  frame.caller_file = caller.caller_file = file->get();
   std::vector<std::byte> value;
   for (std::uint64_t address = 0; address < 0x200; address += 0x14) {
     frame.pc = address;
+    caller.return_address = bytes.empty() ? 0 : static_cast<std::uint8_t>(bytes[address % bytes.size()]);
+    caller.pc = caller.return_address - 1;
     const auto variables = (*file)->variables(address);
     for (std::size_t i = 0; i < std::min<std::size_t>(variables.size(), 16); i++)
       (void)(*file)->value(variables[i].entry, frame, 8, value);

@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -45,7 +46,13 @@ def createdump(pid, path, kind="u"):
     if runtime is None:
         raise CoreError(f"no runtime in {pid}")
     tool = pathlib.Path(runtime).with_name("createdump")
-    return _tool([tool, f"-{kind}", "-f", path, pid], path)
+    command = [tool, f"-{kind}", "-f", path, pid]
+    try:
+        return _tool(command, path)
+    except CoreError as failure:
+        # Its DAC crashes now and then on a busy machine (a segmentation fault in libmscordaccore.so).
+        print(f"once more: {failure}", file=sys.stderr)
+        return _tool(command, path)
 
 
 def gcore(pid, path):
@@ -58,7 +65,7 @@ def _tool(command, result):
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300)
     if not os.path.exists(result):
-        raise CoreError(f"{command[0]} wrote no core: {done.stdout[-800:]}")
+        raise CoreError(f"{command[0]} wrote no core (status {done.returncode}): {done.stdout[-800:]}")
     return result
 
 
