@@ -71,6 +71,19 @@ class Exports(unittest.TestCase):
         self.assertGreater(len(defined), 40)
         self.assertFalse(defined - names)
 
+    def test_what_public_functions_define_is_there(self):
+        """The same of functions outside classes, of all that are declared without a body."""
+        text = "\n".join(without_comments(h) for h in (ROOT / "include/mixstack").glob("*.h"))
+        declared = set(re.findall(r"^(?!inline|constexpr|template|struct|class|using|enum)[\w\[][^\n;{}()=]*?[ &*](\w+)\("
+                                  r"[^;]*?\);$", text, re.M))
+        self.assertLessEqual({"describe", "frame_text", "write_json", "to_string"}, declared)
+        archive = subprocess.run(["nm", "-C", "--defined-only", LIBRARIES / "libmixstack.a"], capture_output=True, text=True,
+                                 check=True).stdout
+        defined = {name for name, function in re.findall(
+            r"^[0-9a-f]+ T (mixstack::(?:dotnet::)?(\w+)(?:\[abi:cxx11\])?\(.*)$", archive, re.M) if function in declared}
+        self.assertGreaterEqual(len(defined), 8)
+        self.assertFalse(defined - set(exported("libmixstack.so")))
+
     @unittest.skipUnless((LIBRARIES / "libstackwalker-mixstack.so").exists(), "no StackwalkerAPI in this build")
     def test_the_stackwalker_library_shows_nothing_of_the_engine(self):
         names = exported("libstackwalker-mixstack.so")
