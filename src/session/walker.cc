@@ -20,6 +20,7 @@ std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NamePr
 }
 
 void join_late(Capture& capture) {
+  if (capture.late.empty()) return;  // in the source's order
   if (capture.threads.empty() && capture.late.size() == 1) {
     Capture only = std::move(capture.late.front());
     only.frozen = capture.frozen;
