@@ -8,12 +8,10 @@
 namespace mixstack::walk {
 namespace {
 
-// The barriers of CoreCLR fill less than a page (JIT_PatchedCodeStart .. JIT_PatchedCodeLast in
-// src/coreclr/vm/amd64/jithelpers_fast.S); big mappings are JIT heaps and need no look.
-constexpr std::size_t kMaxMapping = 64 << 10;
 constexpr std::size_t kAlignment = 16;   // of functions (LEAF_ENTRY)
 constexpr std::size_t kMinFunction = 9;  // shorter ones prove nothing
 constexpr std::size_t kMaxFunction = 4096;
+constexpr Address kPage = 4096;
 
 std::uint8_t byte_at(std::span<const std::byte> s, std::size_t i) { return static_cast<std::uint8_t>(s[i]); }
 
@@ -39,7 +37,7 @@ CopiedCodeStepper::CopiedCodeStepper(const object::ModuleMap& modules, std::vect
     : modules_(modules), candidates_(std::move(originals)), code_(code), tables_(std::move(tables)) {
   if (candidates_.empty()) return;
   for (const Region& r : regions)
-    if (r.executable && r.range.size() <= kMaxMapping) regions_.push_back(r);
+    if (r.executable) regions_.push_back(r);
 }
 
 const Region* CopiedCodeStepper::region_of(Address pc) const {
@@ -79,16 +77,22 @@ void CopiedCodeStepper::match_at(std::size_t original, Address base, std::span<c
   }
 }
 
-const std::vector<CopiedCodeStepper::Copy>& CopiedCodeStepper::copies_in(const Region& region) {
-  const auto [it, is_new] = copies_.try_emplace(region.range.begin);
+/// The mapping may be a JIT's whole heap: createdump makes one segment of mappings that touch each other.
+const std::vector<CopiedCodeStepper::Copy>& CopiedCodeStepper::copies_near(Address pc, const Region& region) {
+  const Address page = pc & ~(kPage - 1);
+  const auto [it, is_new] = copies_.try_emplace(page);
   if (!is_new) return it->second;
   load_originals();
-  std::vector<std::byte> bytes(region.range.size());
-  const auto n = code_.read_some(region.range.begin, bytes);
-  bytes.resize(n ? *n : 0);
+  const Address before = std::min<Address>(page - std::min(page, region.range.begin), kMaxFunction);
+  const Address after = std::min<Address>(region.range.end - page, kPage + kMaxFunction);
+  std::vector<std::byte> bytes(before + after);
+  // Each page apart: the one before may not be there, and zeros are no code.
+  for (std::size_t at = 0; at < bytes.size(); at += kPage) {
+    const auto part = std::span(bytes).subspan(at, std::min<std::size_t>(kPage, bytes.size() - at));
+    if (!code_.read_exact(page - before + at, part)) std::fill(part.begin(), part.end(), std::byte{0});
+  }
   for (std::size_t i = 0; i < originals_.size(); i++)
-    for (std::size_t at = 0; at < bytes.size(); at += kAlignment)
-      match_at(i, region.range.begin, bytes, at, it->second);
+    for (std::size_t at = 0; at < bytes.size(); at += kAlignment) match_at(i, page - before, bytes, at, it->second);
   return it->second;
 }
 
@@ -96,7 +100,7 @@ bool CopiedCodeStepper::claim(Frame& frame) {
   const Address pc = frame.pc.lookup();
   const Region* region = region_of(pc);
   if (region == nullptr) return false;
-  for (const Copy& c : copies_in(*region)) {
+  for (const Copy& c : copies_near(pc, *region)) {
     if (!c.range.contains(pc)) continue;
     frame.kind = FrameKind::native;
     frame.module = originals_[c.original].module;

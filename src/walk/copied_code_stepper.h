@@ -15,7 +15,7 @@ namespace mixstack::walk {
 
 /// Claims code in executable memory of no image when its bytes are those of a whole function of a given image, up to
 /// 64-bit immediates (the values such code is patched with). The frame is described as the original, and unwound by the
-/// original's CFI. Looks at a mapping once, when a pc is first seen in it. Not thread-safe.
+/// original's CFI. Looks at a page and what lies around it once, when a pc is first seen there. Not thread-safe.
 class CopiedCodeStepper final : public FrameStepper {
  public:
   /// `originals`: modules that code may have been copied from. Borrows map and memory; regions ascending.
@@ -41,18 +41,18 @@ class CopiedCodeStepper final : public FrameStepper {
   };
 
   [[nodiscard]] const Region* region_of(Address pc) const;
-  [[nodiscard]] const std::vector<Copy>& copies_in(const Region& region);
+  [[nodiscard]] const std::vector<Copy>& copies_near(Address pc, const Region& region);
   void load_originals();
   void match_at(std::size_t original, Address base, std::span<const std::byte> bytes, std::size_t at,
                 std::vector<Copy>& out) const;
 
   const object::ModuleMap& modules_;
   std::vector<ModuleIndex> candidates_;
-  std::vector<Region> regions_;  ///< executable, of no ELF image, small
+  std::vector<Region> regions_;  ///< executable
   const MemoryReader& code_;
   std::shared_ptr<unwind::UnwindTables> tables_;
   std::vector<Original> originals_;
-  std::unordered_map<Address, std::vector<Copy>> copies_;  ///< by start of the mapping
+  std::unordered_map<Address, std::vector<Copy>> copies_;  ///< by page
 };
 
 /// Whether `copy` is `original` up to the immediates of `movabs` instructions. Exposed for its test.

