@@ -57,7 +57,7 @@ struct VariableFrame {
 
 /// Nothing without debug information. `frame` borrows from the place and from `memory`.
 std::unique_ptr<VariableFrame> variable_frame(const std::vector<Frame>& swalk, unsigned index, Engine& engine,
-                                const StateReader& memory) {
+                                              const StateReader& memory) {
   const Frame& at = swalk[index];
   auto place = std::make_unique<VariableFrame>();
   std::string library;
