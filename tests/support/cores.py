@@ -7,7 +7,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -21,6 +20,11 @@ PACKERS = {"zst": ["zstd", "-q", "-1", "-f"], "gz": ["gzip", "-1", "-k", "-f"], 
 
 class CoreError(Exception):
     """A core could not be written."""
+
+
+class ToolCrash(CoreError):
+    """The tool that was to write it crashed. createdump does now and then, over exceptions on their way: its DAC has a
+    segmentation fault (libmscordaccore.so), every time while the process stands as it does."""
 
 
 @contextlib.contextmanager
@@ -46,13 +50,7 @@ def createdump(pid, path, kind="u"):
     if runtime is None:
         raise CoreError(f"no runtime in {pid}")
     tool = pathlib.Path(runtime).with_name("createdump")
-    command = [tool, f"-{kind}", "-f", path, pid]
-    try:
-        return _tool(command, path)
-    except CoreError as failure:
-        # Its DAC crashes now and then on a busy machine (a segmentation fault in libmscordaccore.so).
-        print(f"once more: {failure}", file=sys.stderr)
-        return _tool(command, path)
+    return _tool([tool, f"-{kind}", "-f", path, pid], path)
 
 
 def gcore(pid, path):
@@ -65,7 +63,8 @@ def _tool(command, result):
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300)
     if not os.path.exists(result):
-        raise CoreError(f"{command[0]} wrote no core (status {done.returncode}): {done.stdout[-800:]}")
+        error = ToolCrash if done.returncode < 0 else CoreError
+        raise error(f"{command[0]} wrote no core (status {done.returncode}): {done.stdout[-800:]}")
     return result
 
 
