@@ -14,11 +14,12 @@ bool is_damage(ErrorCode code) {
          code == ErrorCode::limit_exceeded;
 }
 
+constexpr const char* kDamaged =
+    "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
+    "started)";
+
 /// Everything here is about the runtime's descriptor.
 Diagnosis public_form(const dotnet::Diagnosis& d) {
-  constexpr const char* kDamaged =
-      "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
-      "started)";
   return {{d.code, 0, d.value}, d.subject, is_damage(d.code) ? kDamaged : ""};
 }
 
@@ -76,7 +77,7 @@ void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::Modul
   dac_options.dac_path = options.dac_path;
   dac_options.helper = options.helper;
   // What the DAC makes of a damaged process is a last resort, and may be a search without end.
-  const auto damaged = [](const Diagnosis& d) { return is_damage(d.error.code); };
+  const auto damaged = [](const Diagnosis& d) { return d.text == kDamaged; };
   if (std::any_of(summary_.missing.begin(), summary_.missing.end(), damaged))
     dac_options.limits.total = std::chrono::seconds(3);
   auto provider = dotnet::dac::DacProvider::open(image, target_.info().arch, opener, dac_options);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "mixstack/session.h"
 #include "support/dotnet_process.h"
@@ -11,7 +12,7 @@
 namespace mixstack {
 namespace {
 
-/// A live process of whose threads only every third stops in time.
+/// A live process of whose threads only the first ones stop in time, the others at two instants of their own.
 class BusyTarget final : public Target {
  public:
   BusyTarget(std::unique_ptr<Target> target, std::size_t in_time) : target_(std::move(target)), in_time_(in_time) {}

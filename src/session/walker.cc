@@ -1,6 +1,7 @@
 #include "mixstack/walker.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "session/dotnet_view.h"
 #include "session/unloaded_code.h"

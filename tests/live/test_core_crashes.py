@@ -152,10 +152,10 @@ class Crashes(LiveCase):
                 # The finalizer waits two seconds in one way and then in another, also between the two looks.
                 for _ in range(3):
                     live, dump = self.running_and_core(name)
-                    faults = core_compare.compare_running(live, dump)[:5]
-                    if not faults:
+                    faults = core_compare.compare_running(live, dump)
+                    if not faults or any("(.NET Finalizer)" not in fault for fault in faults):
                         break
-                self.assertEqual(faults, [])
+                self.assertEqual(faults[:5], [])
                 kinds = {frame["code_kind"] for thread in dump["threads"] for frame in thread["frames"]}
                 self.assertIn("signal_trampoline", kinds)
 
