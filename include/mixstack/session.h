@@ -24,6 +24,7 @@ struct DumpOptions {
   /// suffice, each thread has 256 all the same (fewer where there are thousands), stacks end with `max_frames`, and a
   /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
+  bool vectors = false;  ///< floating-point and vector registers, too, where threads are stopped for the capture
   WalkOptions walk;
 };
 
@@ -52,6 +53,15 @@ struct RuntimeOptions {
   ManagedProvider provider = ManagedProvider::automatic;
   std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so
   std::string helper;    ///< path of mixstack-helper; empty: beside our own program, or in ../libexec/mixstack
+};
+
+/// Where symbols come from that are not on this machine.
+struct SymbolOptions {
+  /// Path of debuginfod-find(1), asked by build id for the debug files of images in which a frame lies and nothing here
+  /// names their functions; empty: not asked. It goes by the environment (DEBUGINFOD_URLS) and may use the network.
+  /// What others could have written is not run.
+  std::string debuginfod_find;
+  std::chrono::milliseconds most{30'000};  ///< for all questions of the session; frames stay without names after that
 };
 
 /// How threads of our own process, other than the calling one, are captured. Neither way is used unless asked for.
@@ -112,6 +122,8 @@ class Session {
   [[nodiscard]] virtual Result<void> refresh() = 0;
   /// Reads the runtimes again, this way. Ends the use of a walker made before.
   virtual void set_runtime_options(const RuntimeOptions& options) = 0;
+  /// For names made from now on. Nothing is fetched while the target stands still.
+  virtual void set_symbol_options(const SymbolOptions& options) = 0;
 };
 
 }  // namespace mixstack

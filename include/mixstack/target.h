@@ -59,7 +59,8 @@ struct ThreadCapture {
   std::uint32_t instant = 0;
   Error error;
   Registers registers;
-  std::shared_ptr<const VectorRegisters> vectors;  ///< where the source has them at no cost (a core); else null
+  /// Where the source has them at no cost (a core), or they were asked for and it can tell them; else null.
+  std::shared_ptr<const VectorRegisters> vectors;
   MemorySlice stack;  ///< from below sp (red zone included) upwards; bytes owned by the Capture
 };
 
@@ -109,6 +110,7 @@ struct CaptureRequest {
   /// coroutines, whose stacks lie in a mapping with other things) the initial bytes are copied.
   std::size_t stack_byte_budget = 64 << 20;
   RootSource* roots = nullptr;  ///< borrowed; may be null
+  bool vectors = false;         ///< floating-point and vector registers, too (only of stops by ptrace)
   bool goes_on = false;         ///< more of what the last capture was taken for: its budgets are not renewed
 };
 

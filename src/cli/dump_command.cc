@@ -136,6 +136,13 @@ void apply(const RuntimeOptions& options, Session& session) {
   if (options.provider != ManagedProvider::automatic || !options.dac_path.empty()) session.set_runtime_options(options);
 }
 
+/// Empty where no servers are set.
+std::string debuginfod_find(const Environment& environment) {
+  const char* servers = ::secure_getenv("DEBUGINFOD_URLS");
+  const bool is_set = servers != nullptr && *servers != '\0';
+  return is_set ? target::find_program("debuginfod-find", environment.search_path) : std::string();
+}
+
 /// A FIFO without a writer is waited for, which must not look like a hang. What a shell opens for us (<(...)) has one.
 void announce_wait(const std::string& path, const Environment& environment) {
   struct stat st {};
@@ -159,9 +166,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     stored = std::move(*found);
     options.path = stored->path;
   }
-  const char* servers = ::secure_getenv("DEBUGINFOD_URLS");
-  if (servers != nullptr && *servers != '\0')
-    options.debuginfod_find = target::find_program("debuginfod-find", environment.search_path);
+  options.debuginfod_find = debuginfod_find(environment);
   const auto complain = [&](const Error& error) {
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
     return exit_code_of_core(error);
@@ -170,6 +175,7 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
   auto session = environment.open_core(options);
   if (!session) return complain(session.error());
   apply(arguments.runtime, **session);
+  (*session)->set_symbol_options({.debuginfod_find = debuginfod_find(environment)});
   const auto dump = (*session)->dump(arguments.options);
   if (!dump) return complain(dump.error());
   return print(arguments, environment, *dump);
@@ -194,6 +200,7 @@ ExitCode run_dump(const DumpArguments& arguments, const Environment& environment
   auto session = environment.open_process(arguments.pid);
   if (!session) return fail_with(session.error());
   apply(arguments.runtime, **session);
+  (*session)->set_symbol_options({.debuginfod_find = debuginfod_find(environment)});
   const auto dump = (*session)->dump(arguments.options);
   if (!dump) return fail_with(dump.error());
   return print(arguments, environment, *dump);

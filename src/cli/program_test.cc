@@ -27,6 +27,7 @@ class ScriptedSession final : public Session {
   void add_name_provider(std::shared_ptr<NameProvider>) override {}
   Result<void> refresh() override { return {}; }
   void set_runtime_options(const RuntimeOptions&) override {}
+  void set_symbol_options(const SymbolOptions&) override {}
 
  private:
   Result<ProcessDump> answer_;

@@ -41,7 +41,7 @@ std::optional<DebugLink> read_debug_link(const ElfImage& image) {
 std::shared_ptr<const ElfImage> open_image(const std::string& path, const PathOpener& open,
                                            std::shared_ptr<const FileBytes>* file_out = nullptr) {
   auto file = open(path);
-  if (!file) return nullptr;
+  if (!file || *file == nullptr) return nullptr;
   if (file_out != nullptr) *file_out = *file;
   auto image = ElfImage::from_file(*file);
   return image && has_symbols(**image) ? *image : nullptr;
@@ -58,6 +58,12 @@ std::shared_ptr<const ElfImage> find_by_build_id(const ElfImage& image, const Pa
   if (hex.size() < 4) return nullptr;
   auto debug =
       open_image(std::string(kDebugRoot) + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug", open);
+  return debug && debug->build_id() == image.build_id() ? debug : nullptr;
+}
+
+std::shared_ptr<const ElfImage> fetch_debug_file(const ElfImage& image, const DebugFetcher& fetch) {
+  if (image.build_id().empty()) return nullptr;
+  auto debug = open_image({}, [&](const std::string&) { return fetch(image.build_id()); });
   return debug && debug->build_id() == image.build_id() ? debug : nullptr;
 }
 
@@ -97,12 +103,13 @@ std::shared_ptr<const ElfImage> open_mini_debug_info(const ElfImage& image) {
 }
 
 SymbolSources find_symbol_sources(std::shared_ptr<const ElfImage> image, const std::string& image_path,
-                                  const PathOpener& open) {
+                                  const PathOpener& open, const DebugFetcher& fetch) {
   SymbolSources sources;
   sources.image = std::move(image);
   if (!sources.image || has_symbols(*sources.image)) return sources;
   sources.debug = find_debug_file(*sources.image, image_path, open);
   if (!sources.debug) sources.mini = open_mini_debug_info(*sources.image);
+  if (!sources.debug && !sources.mini && fetch) sources.debug = fetch_debug_file(*sources.image, fetch);
   return sources;
 }
 

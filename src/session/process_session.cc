@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <set>
 
+#include "object/file_bytes.h"
 #include "session/capture_walk.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
@@ -110,6 +111,17 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
               std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
 }
 
+void add_debuginfod_diagnoses(const target::Debuginfod& debuginfod, const Target& target, ProcessDump& dump) {
+  // Of a core its target has said so already.
+  if (debuginfod.refused_program() && target.info().core_path.empty())
+    dump.diagnoses.push_back(*debuginfod.refused_program());
+  if (const unsigned images = debuginfod.given_up(); images != 0)
+    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, images},
+                              "debuginfod servers",
+                              "they did not answer in time: " + std::to_string(images) +
+                                  (images == 1 ? " image has" : " images have") + " no symbols"});
+}
+
 }  // namespace
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -172,6 +184,22 @@ void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
   find_runtimes();
 }
 
+void ProcessSession::set_symbol_options(const SymbolOptions& options) {
+  debuginfod_.reset();
+  object::DebugFetcher fetch;
+  if (!options.debuginfod_find.empty()) {
+    debuginfod_ = std::make_shared<target::Debuginfod>(options.debuginfod_find, options.most);
+    fetch = [debuginfod = debuginfod_,
+             budget = file_budget_](const object::BuildId& id) -> Result<std::shared_ptr<const FileBytes>> {
+      const std::string path = debuginfod->find(target::Debuginfod::Kind::debuginfo, id);
+      if (path.empty()) return fail(ErrorCode::not_found);
+      auto file = object::open_file_bytes(path);
+      return file ? object::within_budget(std::move(*file), budget) : file;
+    };
+  }
+  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(std::move(fetch));
+}
+
 Result<void> ProcessSession::refresh() {
   memory_.clear();
   runtimes_.clear();
@@ -198,6 +226,7 @@ Result<Capture> ProcessSession::take(const DumpOptions& options) {
   request.late_timeout = options.late_timeout;
   request.stack_byte_budget = options.stack_byte_budget;
   request.roots = prepare_roots();
+  request.vectors = options.vectors;
   auto capture = target_->capture(request);
   if (capture) memory_.clear();
   return capture;
@@ -248,6 +277,7 @@ bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& opt
   request.stack_byte_budget = stack_bytes;
   request.stop_timeout = request.late_timeout = options.late_timeout;
   request.goes_on = true;
+  request.vectors = options.vectors;
   request.roots = prepare_roots();
   const auto begin = std::chrono::steady_clock::now();
   auto again = target_->capture(request);
@@ -349,6 +379,7 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
                               "files of the target",
                               "their tables are larger than what is read of all files together: names and unwind "
                               "information of some are missing"});
+  if (debuginfod_) add_debuginfod_diagnoses(*debuginfod_, *target_, dump);
   std::vector<Diagnosis> of_target = target_->diagnoses();
   if (of_target.empty()) return;
   std::set<std::string> mapped, wanted, vouched_for;

@@ -12,6 +12,7 @@
 #include "session/clr_runtime.h"
 #include "session/walker_implementation.h"
 #include "symbolize/elf_symbols.h"
+#include "target/debuginfod.h"
 
 namespace mixstack::session {
 
@@ -27,6 +28,7 @@ class ProcessSession final : public Session {
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
+  void set_symbol_options(const SymbolOptions& options) override;
 
   /// For those who walk with the session's parts themselves: what a walker borrows. Ends with the next capture or
   /// `refresh`, and when the runtimes or the list of modules are read again.
@@ -54,6 +56,7 @@ class ProcessSession final : public Session {
   std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
   memory::CachedMemory memory_;  ///< of the running target; cleared at every capture
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
+  std::shared_ptr<target::Debuginfod> debuginfod_;  ///< null: not wanted
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   object::ModuleMap modules_;

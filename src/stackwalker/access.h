@@ -46,7 +46,8 @@ struct FoundFrames {
   bool is_walk = false;             ///< to its end, which is told by the error: err_stackbottom, or why it is cut
   err_t error = 0;
   std::string error_text;
-  std::set<FrameStepper*> steppers;  ///< of the group then
+  std::set<FrameStepper*> steppers;                          ///< of the group then
+  std::shared_ptr<const mixstack::VectorRegisters> vectors;  ///< of the thread's innermost frame; null: not known
 };
 
 /// The default steppers of a Walker.

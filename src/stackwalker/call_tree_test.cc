@@ -71,6 +71,11 @@ TEST(StackwalkerCallTree, Comparisons) {
     EXPECT_FALSE(less(stack[0], stack[0]));
     EXPECT_NE(less(stack[0], stack[1]), less(stack[1], stack[0]));
   }
+  const frame_cmp_wrapper by_address{frame_addr_cmp};
+  const FrameNode first(by_address, "a"), second(by_address, "b");
+  EXPECT_TRUE(by_address(&first, &second));
+  EXPECT_FALSE(by_address(&second, &first));
+  EXPECT_FALSE(by_address(&first, &first));
 }
 
 TEST(StackwalkerWalkerSet, WalksAllOfThem) {

@@ -92,6 +92,7 @@ Result<void> Engine::capture(ThreadId tid) {
   DumpOptions options;
   options.threads = {tid};
   options.stop_timeout = kStopTimeout;
+  options.vectors = true;
   auto capture = session_->capture(options);
   if (!capture) return fail(capture.error());
   if (capture->threads.empty()) return fail(ErrorCode::no_such_thread, tid);
@@ -120,6 +121,11 @@ const ThreadCapture* Engine::thread() const {
 ThreadId Engine::captured_thread() const {
   const ThreadCapture* captured = thread();
   return captured != nullptr ? captured->tid : 0;
+}
+
+std::shared_ptr<const VectorRegisters> Engine::captured_vectors() const {
+  const ThreadCapture* captured = thread();
+  return captured != nullptr ? captured->vectors : nullptr;
 }
 
 void Engine::target_stands(bool still) {

@@ -61,6 +61,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Number of the capture, 0: none.
   [[nodiscard]] std::uint64_t capture_id() const { return capture_id_; }
   [[nodiscard]] ThreadId captured_thread() const;
+  /// Of the captured thread's innermost frame; null where the target does not tell.
+  [[nodiscard]] std::shared_ptr<const VectorRegisters> captured_vectors() const;
 
   /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
   void target_stands(bool still);

@@ -141,6 +141,7 @@ Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, c
   auto found = std::make_shared<FoundFrames>();
   found->engine = engine;
   found->capture_id = engine->capture_id();
+  found->vectors = engine->captured_vectors();
   found->frames.push_back({place, stepper, tid, found.get()});
   return make(walker, std::move(found), 0);
 }

@@ -6,6 +6,7 @@
 #include "stackwalker/access.h"
 #include "stackwalker/error_map.h"
 #include "stackwalker/symtab_store.h"
+#include "target/vector_set.h"
 
 namespace Dyninst::Stackwalker {
 namespace {
@@ -47,11 +48,27 @@ mixstack::Registers registers_of(const Frame& frame, Engine& engine, mixstack::A
   return registers;
 }
 
+/// Walks do not follow them through calls: they are known where a thread stopped, and where a signal interrupted it.
+std::shared_ptr<const mixstack::VectorRegisters> vectors_of(const std::vector<Frame>& swalk, unsigned index,
+                                                            const StateReader& memory) {
+  const auto place_of = [&](unsigned i) -> const Place* {
+    const auto origin = FrameAccess::origin(swalk[i]);
+    return origin && FrameAccess::is_as_found(swalk[i]) ? &origin->place : nullptr;
+  };
+  const Place* place = place_of(index);
+  if (place == nullptr) return nullptr;
+  if (place->frame.found_by == mixstack::StepperId::initial) return FrameAccess::origin(swalk[index])->found->vectors;
+  const Place* callee = index > 0 && place->frame.is_interrupted ? place_of(index - 1) : nullptr;
+  if (callee == nullptr || callee->frame.kind != mixstack::FrameKind::signal_trampoline) return nullptr;
+  return mixstack::target::read_interrupted_vectors(place->registers.arch(), memory, callee->frame.sp);
+}
+
 /// A frame of a call stack as debug information sees it: where in which file, and with which registers.
 struct VariableFrame {
   SymtabAPI::Function* function = nullptr;
   mixstack::symbolize::DwarfFile* file = nullptr;
   mixstack::Registers registers;
+  std::shared_ptr<const mixstack::VectorRegisters> vectors;
   mixstack::symbolize::DwarfFrame frame;
 };
 
@@ -69,6 +86,8 @@ std::unique_ptr<VariableFrame> variable_frame(const std::vector<Frame>& swalk, u
   if (place->file == nullptr) return nullptr;
   place->registers = registers_of(at, engine, engine.target().info().arch);
   place->frame.registers = &place->registers;
+  place->vectors = vectors_of(swalk, index, memory);
+  place->frame.vectors = place->vectors.get();
   place->frame.memory = &memory;
   place->frame.load_bias = at.getRA() - offset;
   const Address lookup = FrameAccess::lookup_address(at);

@@ -210,50 +210,120 @@ TEST_F(StackwalkerLocals, NeedAFunction) {
   EXPECT_FALSE(function_->findLocalVariable(none, "no_such_variable"));
 }
 
-/// A stripped program whose debug information lies beside it, found by .gnu_debuglink alone.
-TEST(StackwalkerDebugFiles, AreFoundByLink) {
-  char name[] = "/tmp/mixstack-link-XXXXXX";
-  ASSERT_NE(::mkdtemp(name), nullptr);
-  const std::filesystem::path folder(name);
-  std::ofstream(folder / "a.c") << "#include <unistd.h>\n"
-                                   "__attribute__((noinline)) long hold(long given) { volatile long twice = given * 2; "
-                                   "for (;;) pause(); return twice; }\n"
-                                   "int main(int argc, char** argv) { return (int)hold(argc + 20); }\n";
-  const std::string make = "cd " + folder.string() +
-                           " && cc -g -O1 -Wl,--build-id=none -o a a.c && objcopy --only-keep-debug a a.debug && "
-                           "strip -g a && objcopy --add-gnu-debuglink=a.debug a";
-  if (std::system((make + " 2>/dev/null").c_str()) != 0) GTEST_SKIP() << "no compiler";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execl((folder / "a").c_str(), "a", static_cast<char*>(nullptr));
+/// A C program of its own, compiled as programs that are shipped are.
+class CompiledProgram {
+ public:
+  CompiledProgram(const std::string& source, const std::string& make) {
+    char name[] = "/tmp/mixstack-locals-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    std::ofstream(folder_ / "a.c") << source;
+    is_made_ = std::system(("cd " + folder_.string() + " && { " + make + "; } 2>/dev/null").c_str()) == 0;
+    if (!is_made_) return;
+    child_ = ::fork();
+    if (child_ != 0) return;
+    ::execl((folder_ / "a").c_str(), "a", static_cast<char*>(nullptr));
     ::_exit(127);
   }
-  std::vector<Frame> stack;
-  std::size_t at = 0;
-  Owned walker;
-  for (int tries = 0; tries < 500 && at == stack.size(); tries++) {
-    ::usleep(10'000);
-    stack.clear();
-    walker.reset(Walker::newWalker(child));
-    if (walker == nullptr || !walker->walkStack(stack)) stack.clear();
-    at = std::min(find_name(names_of(stack), "hold"), stack.size());
+  ~CompiledProgram() {
+    if (child_ > 0) ::kill(child_, SIGKILL);
+    if (child_ > 0) ::waitpid(child_, nullptr, 0);
+    std::filesystem::remove_all(folder_);
   }
-  ASSERT_LT(at, stack.size());
-  SymtabAPI::Function* function = getFunctionForFrame(stack[at]);
-  ASSERT_NE(function, nullptr);
-  std::vector<SymtabAPI::localVar*> found;
-  EXPECT_TRUE(function->findLocalVariable(found, "twice"));
-  if (!found.empty()) {
-    long twice = 0;
-    EXPECT_EQ(getLocalVariableValue(found.front(), stack, static_cast<unsigned>(at), &twice, sizeof twice),
-              glvv_Success)
-        << getLastErrorMsg();
-    EXPECT_EQ(twice, 42);
+  CompiledProgram(const CompiledProgram&) = delete;
+  CompiledProgram& operator=(const CompiledProgram&) = delete;
+  [[nodiscard]] bool is_made() const { return is_made_; }
+
+  /// Walks until all these functions are on the stack; false when they never are.
+  bool stands_in(const std::vector<std::string>& functions) {
+    for (int tries = 0; tries < 500; tries++) {
+      ::usleep(10'000);
+      stack_.clear();
+      walker_.reset(Walker::newWalker(child_));
+      if (walker_ == nullptr || !walker_->walkStack(stack_)) continue;
+      const auto names = names_of(stack_);
+      if (std::all_of(functions.begin(), functions.end(),
+                      [&](const std::string& f) { return find_name(names, f) < names.size(); }))
+        return true;
+    }
+    return false;
   }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  std::filesystem::remove_all(folder);
+  /// A variable of the innermost frame of the function; whatever else than glvv_Success says why not.
+  template <class Value>
+  int value(const std::string& function, const std::string& variable, Value& out) {
+    const auto at = static_cast<unsigned>(find_name(names_of(stack_), function));
+    SymtabAPI::Function* of = at < stack_.size() ? getFunctionForFrame(stack_[at]) : nullptr;
+    std::vector<SymtabAPI::localVar*> found;
+    if (of == nullptr || !of->findLocalVariable(found, variable)) return -1;
+    return getLocalVariableValue(found.front(), stack_, at, &out, sizeof out);
+  }
+
+ private:
+  std::filesystem::path folder_;
+  bool is_made_ = false;
+  pid_t child_ = -1;
+  Owned walker_;
+  std::vector<Frame> stack_;
+};
+
+/// A stripped program whose debug information lies beside it, found by .gnu_debuglink alone.
+TEST(StackwalkerDebugFiles, AreFoundByLink) {
+  CompiledProgram program(
+      "#include <unistd.h>\n"
+      "__attribute__((noinline)) long hold(long given) { volatile long twice = given * 2; for (;;) pause(); return "
+      "twice; }\n"
+      "int main(int argc, char** argv) { return (int)hold(argc + 20); }\n",
+      "cc -g -O1 -Wl,--build-id=none -o a a.c && objcopy --only-keep-debug a a.debug && strip -g a && objcopy "
+      "--add-gnu-debuglink=a.debug a");
+  if (!program.is_made()) GTEST_SKIP() << "no compiler";
+  ASSERT_TRUE(program.stands_in({"hold"}));
+  long twice = 0;
+  EXPECT_EQ(program.value("hold", "twice", twice), glvv_Success) << getLastErrorMsg();
+  EXPECT_EQ(twice, 42);
 }
+
+/// Variables in vector registers, in a loop without calls that a signal may interrupt.
+constexpr const char* kSpins = R"(
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+typedef double pair __attribute__((vector_size(16)));
+static void on_alarm(int number) { if (number == SIGALRM) for (;;) pause(); }
+__attribute__((noinline)) double hold(double given) {
+  double kept = given * 3;
+  pair both = {given, kept};
+  for (;;) __asm__ volatile("" : "+IN_VECTOR"(kept), "+IN_VECTOR"(both));
+  return kept + both[0];
+}
+int main(int argc, char** argv) {
+  struct itimerval soon = {{0, 0}, {0, 10000}};
+  signal(SIGALRM, on_alarm);
+  if (WITH_SIGNAL) setitimer(ITIMER_REAL, &soon, 0);
+  return (int)hold(argc + 0.5);
+}
+)";
+
+void expect_vectors(bool with_signal, const std::vector<std::string>& functions) {
+#if defined(__aarch64__)
+  const std::string constraint = "w";
+#else
+  const std::string constraint = "x";
+#endif
+  CompiledProgram program(kSpins, "sed -i s/IN_VECTOR/" + constraint +
+                                      "/g a.c && cc -g -O2 -o a a.c -DWITH_SIGNAL=" + std::to_string(with_signal));
+  if (!program.is_made()) GTEST_SKIP() << "no compiler";
+  ASSERT_TRUE(program.stands_in(functions));
+  double kept = 0;
+  EXPECT_EQ(program.value("hold", "kept", kept), glvv_Success) << getLastErrorMsg();
+  EXPECT_EQ(kept, 4.5);
+  double both[2] = {};
+  EXPECT_EQ(program.value("hold", "both", both), glvv_Success) << getLastErrorMsg();
+  EXPECT_EQ(both[0], 1.5);
+  EXPECT_EQ(both[1], 4.5);
+}
+
+TEST(StackwalkerVectors, OfTheInnermostFrameAreThoseOfTheStop) { expect_vectors(false, {"hold"}); }
+
+TEST(StackwalkerVectors, OfAnInterruptedFrameAreThoseOfTheSignal) { expect_vectors(true, {"on_alarm", "hold"}); }
 
 }  // namespace
 }  // namespace Dyninst::Stackwalker

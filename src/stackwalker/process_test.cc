@@ -277,6 +277,47 @@ TEST(StackwalkerProcSelf, ReadsItself) {
   ProcSelf("/proc/self/exe").initialize();
 }
 
+TEST(StackwalkerProcSelf, ByItsClass) {
+  ProcSelf self;
+  EXPECT_TRUE(self.isFirstParty());
+  EXPECT_EQ(self.getAddressWidth(), sizeof(void*));
+  EXPECT_EQ(getArchAddressWidth(self.getArchitecture()), sizeof(void*));
+  THR_ID tid = 0;
+  ASSERT_TRUE(self.getDefaultThread(tid));
+  EXPECT_EQ(tid, mixstack::target::test::gettid_now());
+  std::vector<THR_ID> threads;
+  ASSERT_TRUE(self.getThreadIds(threads));
+  EXPECT_EQ(threads, std::vector<THR_ID>{tid}) << "the calling one alone";
+  MachRegisterVal sp = 0, copy = 0;
+  ASSERT_TRUE(self.getRegValue(MachRegister::getStackPointer(self.getArchitecture()), tid, sp)) << getLastErrorMsg();
+  EXPECT_LT(sp - reinterpret_cast<Address>(&copy) + 65536, 131072U);
+  EXPECT_TRUE(self.readMem(&copy, reinterpret_cast<Address>(&sp), sizeof copy));
+  EXPECT_EQ(copy, sp);
+}
+
+/// As programs have it of a Walker: the same questions to our own process and to another.
+TEST(StackwalkerProcessState, ThroughTheInterface) {
+  const auto child = standing_child();
+  const Owned own(Walker::newWalker()), other(Walker::newWalker(child->pid()));
+  ASSERT_TRUE(own != nullptr && other != nullptr);
+  for (const auto& [walker, thread] :
+       {std::pair{own.get(), mixstack::target::test::gettid_now()}, {other.get(), child->pid()}}) {
+    ProcessState& state = *walker->getProcessState();
+    EXPECT_EQ(state.getAddressWidth(), getArchAddressWidth(state.getArchitecture()));
+    THR_ID tid = 0;
+    ASSERT_TRUE(state.getDefaultThread(tid)) << getLastErrorMsg();
+    EXPECT_EQ(tid, thread);
+    std::vector<THR_ID> threads;
+    ASSERT_TRUE(state.getThreadIds(threads));
+    EXPECT_EQ(threads, std::vector<THR_ID>{thread});
+    EXPECT_TRUE(state.preStackwalk(tid));
+    MachRegisterVal sp = 0, word = 0;
+    EXPECT_TRUE(state.getRegValue(MachRegister::getStackPointer(state.getArchitecture()), tid, sp));
+    EXPECT_TRUE(state.readMem(&word, sp, sizeof word)) << getLastErrorMsg();
+    EXPECT_TRUE(state.postStackwalk(tid));
+  }
+}
+
 TEST(StackwalkerLibraries, OfAProcess) {
   const auto child = standing_child();
   for (const bool own : {true, false}) {

@@ -83,6 +83,29 @@ TEST_F(StackwalkerSteppers, TheLoopAgreesWithTheWholeWalk) {
   EXPECT_EQ(rest.size(), stack.size() - 2);
 }
 
+/// Programs know them by class, too: each says who it is and where it stands in the order.
+TEST_F(StackwalkerSteppers, DefaultSteppersByTheirClasses) {
+  Walker* w = walker_.get();
+  const BottomOfStackStepper bottom(w);
+  EXPECT_STREQ(bottom.getName(), "BottomOfStackStepper");
+  EXPECT_EQ(bottom.getPriority(), FrameStepper::stackbottom_priority);
+  const SigHandlerStepper signal(w);
+  EXPECT_STREQ(signal.getName(), "SigHandlerStepper");
+  EXPECT_EQ(signal.getPriority(), FrameStepper::sighandler_priority);
+  const DebugStepper debug(w);
+  EXPECT_STREQ(debug.getName(), "DebugStepper");
+  EXPECT_EQ(debug.getPriority(), FrameStepper::debugstepper_priority);
+  const AnalysisStepper analysis(w);
+  EXPECT_STREQ(analysis.getName(), "AnalysisStepper");
+  EXPECT_EQ(analysis.getPriority(), FrameStepper::analysis_priority);
+  const FrameFuncStepper frame_pointer(w);
+  EXPECT_STREQ(frame_pointer.getName(), "FrameFuncStepper");
+  EXPECT_EQ(frame_pointer.getPriority(), FrameStepper::frame_priority);
+  const StepperWanderer wanderer(w);
+  EXPECT_STREQ(wanderer.getName(), "StepperWanderer");
+  EXPECT_EQ(wanderer.getPriority(), FrameStepper::wanderer_priority);
+}
+
 TEST_F(StackwalkerSteppers, DefaultSteppersOneByOne) {
   Walker* w = walker_.get();
   DebugStepper debug(w);
@@ -238,6 +261,22 @@ TEST(StackwalkerGroups, AUsersGroup) {
   group->throws = true;
   EXPECT_FALSE(walker->walkStack(stack));
   EXPECT_EQ(getLastError(), err_internal);
+}
+
+/// As a program has a group that it did not make.
+TEST(StackwalkerGroups, ThroughTheInterface) {
+  AddrRangeGroup ranges(nullptr);
+  StepperGroup& group = ranges;
+  ScriptedStepper first(nullptr, 10, gcf_not_me), second(nullptr, 20, gcf_not_me);
+  group.registerStepper(&second);
+  group.registerStepper(&first);
+  EXPECT_EQ(first.registered_with, &group);
+  FrameStepper* found = nullptr;
+  ASSERT_TRUE(group.findStepperForAddr(0x1000, found));
+  EXPECT_EQ(found, &first);
+  ASSERT_TRUE(group.findStepperForAddr(0x1000, found, &first));
+  EXPECT_EQ(found, &second);
+  EXPECT_FALSE(group.findStepperForAddr(0x1000, found, &second));
 }
 
 TEST(StackwalkerGroups, RangesAndPriorities) {

@@ -88,6 +88,7 @@ std::shared_ptr<const FoundFrames> walk_whole(Walker& walker, const std::shared_
   auto found = std::make_shared<FoundFrames>();
   found->engine = engine;
   found->capture_id = engine->capture_id();
+  found->vectors = engine->captured_vectors();
   found->is_walk = true;
   found->steppers = steppers_in_group(walker);
   const auto& places = stack.places;

@@ -19,7 +19,7 @@ std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_p
     if (const auto it = tables_.find(image.get()); it != tables_.end()) return it->second.table;
   }
   // Built outside the lock: two threads may do it twice, none waits for another image.
-  auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open));
+  auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open, fetch_));
   const std::lock_guard lock(mutex_);
   if (tables_.size() >= kMost) tables_.clear();
   return tables_.try_emplace(image.get(), Entry{image, std::move(table)}).first->second.table;

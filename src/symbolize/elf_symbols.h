@@ -14,6 +14,8 @@ namespace mixstack::symbolize {
 /// Symbol tables by image, shared by the processes of a session as their images are. Thread-safe.
 class SymbolTables {
  public:
+  /// `fetch` gets debug files from elsewhere; null: what this machine has must do.
+  explicit SymbolTables(object::DebugFetcher fetch = nullptr) : fetch_(std::move(fetch)) {}
   /// Never null; empty when the image has no symbols.
   [[nodiscard]] std::shared_ptr<const object::SymbolTable> get(const std::shared_ptr<const object::ElfImage>& image,
                                                                const std::string& path, const object::PathOpener& open);
@@ -24,6 +26,7 @@ class SymbolTables {
     std::shared_ptr<const object::SymbolTable> table;
   };
   static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
+  object::DebugFetcher fetch_;
   std::mutex mutex_;
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };

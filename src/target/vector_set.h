@@ -1,10 +1,12 @@
-// Floating-point and vector registers of a thread, as notes of a core hold them.
+// Floating-point and vector registers of a thread, as notes of a core, ptrace and signal frames hold them.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "mixstack/memory_reader.h"
 #include "mixstack/registers.h"
 #include "mixstack/target.h"
 
@@ -18,5 +20,16 @@ namespace mixstack::target {
 /// NT_X86_XSTATE: the XSAVE area in its standard form (Intel SDM volume 1, 13.4): ymm0 to ymm15 where XSTATE_BV says
 /// that the upper halves are there, else xmm0 to xmm15.
 [[nodiscard]] std::optional<VectorRegisters> decode_xstate(std::span<const std::byte> bytes);
+
+/// Large enough for all that is decoded here, of every CPU.
+inline constexpr std::size_t kVectorSetBytes = 576 + 256;
+
+/// What ptrace gives of either: NT_X86_XSTATE or NT_PRFPREG.
+[[nodiscard]] std::shared_ptr<const VectorRegisters> decode_vectors(Arch arch, std::span<const std::byte> bytes);
+
+/// Those of the code that a signal interrupted, from the frame that the kernel pushed: `sp` is that of its return path
+/// (a frame of kind signal_trampoline). Null where there are none.
+[[nodiscard]] std::shared_ptr<const VectorRegisters> read_interrupted_vectors(Arch arch, const MemoryReader& memory,
+                                                                              Address sp);
 
 }  // namespace mixstack::target

@@ -32,13 +32,13 @@ bool equal_up_to_immediates(std::span<const std::byte> original, std::span<const
 }
 
 CopiedCodeStepper::CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
-                                     std::span<const Region> regions, const MemoryReader& code,
+                                     std::vector<Region> regions, const MemoryReader& code,
                                      std::shared_ptr<unwind::UnwindTables> tables)
-    : modules_(modules), candidates_(std::move(originals)), code_(code), tables_(std::move(tables)) {
-  if (candidates_.empty()) return;
-  for (const Region& r : regions)
-    if (r.executable) regions_.push_back(r);
-}
+    : modules_(modules),
+      candidates_(std::move(originals)),
+      regions_(std::move(regions)),
+      code_(code),
+      tables_(std::move(tables)) {}
 
 const Region* CopiedCodeStepper::region_of(Address pc) const {
   auto it = std::upper_bound(regions_.begin(), regions_.end(), pc,
@@ -98,7 +98,7 @@ const std::vector<CopiedCodeStepper::Copy>& CopiedCodeStepper::copies_near(Addre
 
 bool CopiedCodeStepper::claim(Frame& frame) {
   const Address pc = frame.pc.lookup();
-  const Region* region = region_of(pc);
+  const Region* region = candidates_.empty() ? nullptr : region_of(pc);
   if (region == nullptr) return false;
   for (const Copy& c : copies_near(pc, *region)) {
     if (!c.range.contains(pc)) continue;

@@ -13,15 +13,15 @@
 
 namespace mixstack::walk {
 
-/// Claims code in executable memory of no image when its bytes are those of a whole function of a given image, up to
+/// Claims code in memory of no image when its bytes are those of a whole function of a given image, up to
 /// 64-bit immediates (the values such code is patched with). The frame is described as the original, and unwound by the
 /// original's CFI. Looks at a page and what lies around it once, when a pc is first seen there. Not thread-safe.
 class CopiedCodeStepper final : public FrameStepper {
  public:
-  /// `originals`: modules that code may have been copied from. Borrows map and memory; regions ascending.
-  CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
-                    std::span<const Region> regions, const MemoryReader& code,
-                    std::shared_ptr<unwind::UnwindTables> tables);
+  /// `originals`: modules that code may have been copied from; `regions`: where it may lie, ascending. Borrows map and
+  /// memory.
+  CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals, std::vector<Region> regions,
+                    const MemoryReader& code, std::shared_ptr<unwind::UnwindTables> tables);
 
   [[nodiscard]] std::string_view name() const override { return "copied code"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -48,7 +48,7 @@ class CopiedCodeStepper final : public FrameStepper {
 
   const object::ModuleMap& modules_;
   std::vector<ModuleIndex> candidates_;
-  std::vector<Region> regions_;  ///< executable
+  std::vector<Region> regions_;
   const MemoryReader& code_;
   std::shared_ptr<unwind::UnwindTables> tables_;
   std::vector<Original> originals_;

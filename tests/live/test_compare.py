@@ -163,6 +163,25 @@ class NativeRules(unittest.TestCase):
         self.assertEqual([d.rule for d in self.compare()], ["native"])
 
 
+class FrameRules(unittest.TestCase):
+    def setUp(self):
+        self.ours = frame("runtime", 0x20, 0x120, "[PInvokeCalliFrame]", code_kind="runtime_frame", frame_address="0x120",
+                          method_desc="0x7000")
+        self.seen = seen("runtime", 0x20, 0x120, frame_name="PInvokeCalliFrame", methodDesc="0x7000")
+
+    def compare(self):
+        return len(compare.compare_explicit(1, [self.seen], [self.ours]))
+
+    def test_the_same(self):
+        self.assertEqual(self.compare(), 0)
+
+    def test_another_method_kind_or_address_is_a_fault(self):
+        for key, value in (("methodDesc", "0x7008"), ("frameName", "HijackFrame"), ("sp", "0x128")):
+            before, self.seen[key] = self.seen[key], value
+            self.assertEqual(self.compare(), 1, key)
+            self.seen[key] = before
+
+
 class Names(unittest.TestCase):
     SAME = [
         ("N.T.M(Int32, System.String)", "N.T.M(System.Int32, System.String)"),

@@ -85,6 +85,20 @@ class LiveAndCore(LiveCase):
             with self.subTest(options), make("funclets") as debuggee:
                 self.assert_identical(*self.look_twice(debuggee, *options))
 
+    def test_code_in_a_segment_without_the_right_to_execute(self):
+        """createdump makes one segment of mappings that touch, with the rights of the first: here of data and a barrier."""
+        with make("barrier_field") as debuggee, cores.folder() as folder:
+            for _ in range(200):
+                debuggee.stop()
+                live = mixstack_dump.dump_at_rest(debuggee.pid, *EVERYTHING)
+                barriers = [int(t["frames"][0]["ip"], 16) for t in live["threads"] if t["frames"][0]["note"] == "patched copy"]
+                if barriers:
+                    break
+                debuggee.resume()
+            core = cores.createdump(debuggee.pid, folder / "core")
+            cores.forbid_execution(core, barriers[0])
+            self.assert_identical(live, mixstack_dump.dump_core(core, *EVERYTHING))
+
     def test_chosen_threads(self):
         with make("generics") as debuggee, cores.folder() as folder:
             debuggee.stop()

@@ -1,10 +1,12 @@
 """docs/stackwalker-api.md against the headers and the tests: every public entity of include/stackwalker has a row, every
-row names an entity that is there, and a test that is there and uses it.
+row names an entity that is there, and a test that is there and uses it (see references.py).
 """
 import pathlib
 import re
 import sys
 import unittest
+
+import references
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include" / "stackwalker"
@@ -125,21 +127,6 @@ def rows():
             yield re.findall(r"`([^`]+)`", cells[0]), cells[1].strip("`"), cells[2], cells[3].strip("`")
 
 
-def test_bodies():
-    """Test name -> its text."""
-    bodies = {}
-    for path in sorted((ROOT / "src" / "stackwalker").glob("*_test.cc")):
-        text = path.read_text()
-        tests = list(re.finditer(r"^TEST(?:_F)?\((\w+),\s*(\w+)\).*?^}$", text, re.M | re.S))
-        # Classes and fixtures beside the tests belong to all of them.
-        shared = re.sub(r"^TEST(?:_F)?\(.*?^}$", "", text, flags=re.M | re.S)
-        for test in tests:
-            bodies[f"{test.group(1)}.{test.group(2)}"] = test.group(0) + shared
-    for path in (ROOT / "tests" / "stackwalker").glob("*.cpp"):
-        bodies[f"tests/stackwalker/{path.name}"] = path.read_text()
-    return bodies
-
-
 class Table(unittest.TestCase):
     def test_every_entity_has_a_row(self):
         listed = {(entity, header) for entities, header, _, _ in rows() for entity in entities}
@@ -148,25 +135,19 @@ class Table(unittest.TestCase):
         self.assertEqual(missing, [])
 
     def test_every_row_is_true(self):
-        known, bodies, wrong = declared(), test_bodies(), []
+        known, used, wrong = declared(), references.of_tests(), []
         for entities, header, source, test in rows():
             for entity in entities:
                 if entity not in known.get(header, []):
                     wrong.append(f"{entity} is not in {header}")
-                if test not in bodies:
+                if test not in used:
                     wrong.append(f"{entity}: there is no test {test}")
-                elif not self.is_used(entity, bodies[test]):
+                elif entity not in used[test]:
                     wrong.append(f"{test} does not use {entity}")
             if not source:
                 wrong.append(f"{entities} has no source")
         self.assertEqual(wrong, [])
         self.assertGreater(len(list(rows())), 150)
-
-    @staticmethod
-    def is_used(entity, body):
-        if entity.endswith("::*"):
-            return entity[:-1] in body
-        return re.search(rf"\b{re.escape(entity.rsplit('::', 1)[-1].lstrip('~'))}", body) is not None
 
     def test_corrections_of_the_manual_are_listed(self):
         text = TABLE.read_text()

@@ -5,6 +5,7 @@ import os
 import pathlib
 import resource
 import shutil
+import struct
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,17 @@ def createdump(pid, path, kind="u"):
         raise CoreError(f"no runtime in {pid}")
     tool = pathlib.Path(runtime).with_name("createdump")
     return _tool([tool, f"-{kind}", "-f", path, pid], path)
+
+
+def forbid_execution(core, address):
+    """Takes the right to execute from the segment of a 64-bit core that holds an address."""
+    with open(core, "r+b", buffering=0) as file:
+        [table] = struct.unpack("<Q", os.pread(file.fileno(), 8, 32))
+        size, count = struct.unpack("<HH", os.pread(file.fileno(), 4, 54))
+        for header in range(table, table + size * count, size):
+            kind, flags, _, begin, _, _, length = struct.unpack("<IIQQQQQ", os.pread(file.fileno(), 48, header))
+            if kind == 1 and begin <= address < begin + length:
+                os.pwrite(file.fileno(), struct.pack("<I", flags & ~1), header + 4)
 
 
 def gcore(pid, path):

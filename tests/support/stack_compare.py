@@ -201,11 +201,18 @@ def compare_registers(tid, witness_frames, our_frames):
 
 
 def compare_explicit(tid, witness_frames, our_frames):
-    """Every explicit Frame ClrMD reports is in our `--frames` output, by address and kind."""
-    ours = {(number(f["frame_address"]), f["name"]) for f in our_frames if f.get("code_kind") == "runtime_frame"}
-    seen = {(number(f["sp"]), f["frameName"]) for f in witness_frames if f["kind"] == "runtime" and f["frameName"]}
-    return [Difference(tid, "Frame", f"{name} at {address:#x} is missing") for address, name in sorted(seen)
-            if not any(address == place and name in text for place, text in ours)]
+    """Every explicit Frame ClrMD reports is in our `--frames` output, by address, kind and MethodDesc."""
+    ours = {number(f["frame_address"]): f for f in our_frames if f.get("code_kind") == "runtime_frame"}
+    differences = []
+    for theirs in witness_frames:
+        if theirs["kind"] != "runtime" or not theirs["frameName"]:
+            continue
+        mine, text = ours.get(number(theirs["sp"])), f"{theirs['frameName']} at {theirs['sp']}"
+        if mine is None or theirs["frameName"] not in mine["name"]:
+            differences.append(Difference(tid, "Frame", f"{text} is missing"))
+        elif theirs.get("methodDesc") and mine["method_desc"] != theirs["methodDesc"]:
+            differences.append(Difference(tid, "Frame", f"{text} is of {theirs['methodDesc']}, ours {mine['method_desc']}"))
+    return differences
 
 
 def is_code_of_image(frame):

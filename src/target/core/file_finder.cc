@@ -2,17 +2,11 @@
 
 #include <fcntl.h>
 
-#include <chrono>
-
-#include "base/trusted_file.h"
 #include "object/file_bytes.h"
-#include "target/core/child_process.h"
 #include "target/rooted_open.h"
 
 namespace mixstack::target {
 namespace {
-
-constexpr std::chrono::seconds kFetchTimeout{60};  // for one file; libcoreclr.so has 7 MB
 
 [[nodiscard]] std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -31,13 +25,8 @@ constexpr std::chrono::seconds kFetchTimeout{60};  // for one file; libcoreclr.s
 
 }  // namespace
 
-FileFinder::FileFinder(FileFinderOptions options) : options_(std::move(options)) {
-  if (!options_.debuginfod_find.empty()) {
-    if (auto program = base::open_trusted_file(options_.debuginfod_find); !program) {
-      refused_program_ = program.error();
-      options_.debuginfod_find.clear();
-    }
-  }
+FileFinder::FileFinder(FileFinderOptions options)
+    : options_(std::move(options)), debuginfod_(std::make_unique<Debuginfod>(options_.debuginfod_find)) {
   std::vector<std::string> folders = options_.sysroots;
   if (options_.use_own_files) folders.emplace_back("/");
   for (std::size_t i = 0; i < folders.size(); i++) {
@@ -69,22 +58,10 @@ bool FileFinder::find(const std::string& path, const object::BuildId& build_id,
       if (file && accept({*file, root.is_own ? name : root.path + name})) return true;
     }
   }
-  const std::string fetched = fetch(build_id);
+  const std::string fetched = debuginfod_->find(Debuginfod::Kind::executable, build_id);
   if (fetched.empty()) return false;
   auto file = object::open_file_bytes(fetched);
   return file && accept({*file, fetched});
-}
-
-/// Asks debuginfod-find(1), which keeps what it gets and prints where. A server that does not answer is asked once.
-std::string FileFinder::fetch(const object::BuildId& build_id) const {
-  if (options_.debuginfod_find.empty() || build_id.empty() || fetching_failed_->load()) return {};
-  auto child = ChildProcess::start(options_.debuginfod_find, {"executable", build_id.hex()});
-  if (!child) return {};
-  ChildOutput answer = child->finish(kFetchTimeout);
-  if (answer.timed_out) fetching_failed_->store(true);
-  if (!answer.succeeded) return {};
-  while (answer.out.ends_with('\n')) answer.out.pop_back();
-  return answer.out;
 }
 
 Result<std::shared_ptr<const FileBytes>> FileFinder::open(const std::string& path) const {

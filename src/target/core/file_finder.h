@@ -1,7 +1,6 @@
 // Where the files of a dead process may lie on this machine.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "mixstack/diagnosis.h"
 #include "mixstack/target.h"
 #include "object/elf_image.h"
+#include "target/debuginfod.h"
 
 namespace mixstack::target {
 
@@ -45,7 +45,7 @@ class FileFinder {
   /// Folders that could not be opened.
   [[nodiscard]] const std::vector<std::string>& missing_roots() const { return missing_roots_; }
   /// Why `debuginfod_find` is not run.
-  [[nodiscard]] const std::optional<Diagnosis>& refused_program() const { return refused_program_; }
+  [[nodiscard]] const std::optional<Diagnosis>& refused_program() const { return debuginfod_->refused_program(); }
 
  private:
   struct Root {
@@ -53,14 +53,12 @@ class FileFinder {
     base::ScopedFd fd;
     bool is_own = false;
   };
-  [[nodiscard]] std::string fetch(const object::BuildId& build_id) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_in(const Root& root, const std::string& path) const;
 
   FileFinderOptions options_;
   std::vector<Root> roots_;
   std::vector<std::string> missing_roots_;
-  std::optional<Diagnosis> refused_program_;
-  std::unique_ptr<std::atomic<bool>> fetching_failed_ = std::make_unique<std::atomic<bool>>(false);
+  std::unique_ptr<Debuginfod> debuginfod_;
 };
 
 }  // namespace mixstack::target

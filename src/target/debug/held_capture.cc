@@ -27,7 +27,9 @@ void HeldCapture::copy(const std::vector<ThreadId>& threads,
   for (const ThreadId tid : threads) add(tid);
   for (Slot& slot : slots_) {
     slot.registers = read_registers(slot.thread.tid);
-    if (slot.registers) slot.copy = copies_.add(slot.thread.tid, *slot.registers);
+    if (!slot.registers) continue;
+    slot.copy = copies_.add(slot.thread.tid, *slot.registers);
+    if (request_.vectors) read_thread_vectors(static_cast<pid_t>(slot.thread.tid), slot.vectors);
   }
   copies_.plan(regions_);
   copies_.copy(0, copies_.size(), regions_);
@@ -40,6 +42,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
   t.registers = slot.registers->registers;
   t.syscall = slot.registers->syscall;
   copies_.describe(slot.copy, t);
+  t.vectors = decode_vectors(program_.info.arch, slot.vectors.used());
   return std::move(t);
 }
 

@@ -7,6 +7,7 @@
 #include "target/debug/program.h"
 #include "target/live/root_reads.h"
 #include "target/live/stack_copies.h"
+#include "target/live/thread_registers.h"
 #include "target/register_set.h"
 
 namespace mixstack::target {
@@ -34,6 +35,7 @@ class HeldCapture {
     ThreadCapture thread;
     Result<RegisterSet> registers = fail(ErrorCode::no_such_thread);
     std::size_t copy = 0;
+    VectorBytes vectors;
   };
   void add(ThreadId tid);
   [[nodiscard]] ThreadCapture describe(Slot& slot) const;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "target/live/thread_registers.h"
-
 namespace mixstack::target {
 namespace {
 
@@ -63,6 +61,7 @@ Result<void> LiveCapture::list_threads() {
   if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
   if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
   slots_.reserve(tids.size() + kSpareThreads);
+  if (request_.vectors) vectors_.resize(slots_.capacity());
   for (const ThreadId tid : tids) {
     slots_.push_back({});
     slots_.back().tid = tid;
@@ -160,6 +159,7 @@ void LiveCapture::read_registers() {
     auto& registers = slots_[i].registers;
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
+    if (registers && i < vectors_.size()) read_thread_vectors(static_cast<pid_t>(threads[i].tid), vectors_[i]);
   }
 }
 
@@ -304,6 +304,8 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
     out.syscall = slot.registers->syscall;
     out.late = slot.instant->late;
     slot.instant->copies.describe(slot.copy, out);
+    const auto index = static_cast<std::size_t>(&slot - slots_.data());
+    if (index < vectors_.size()) out.vectors = decode_vectors(info_.arch, vectors_[index].used());
     return out;
   }
   out.error = t.error.code != ErrorCode::none ? t.error : slot.registers.error();

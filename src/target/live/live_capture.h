@@ -11,6 +11,7 @@
 #include "target/live/proc_dir.h"
 #include "target/live/root_reads.h"
 #include "target/live/stack_copies.h"
+#include "target/live/thread_registers.h"
 #include "target/live/thread_stopper.h"
 #include "target/register_set.h"
 
@@ -96,7 +97,8 @@ class LiveCapture {
 
   Tracer* tracer_ = nullptr;
   std::optional<ThreadStopper> stopper_;
-  std::vector<Slot> slots_;  // parallel to the stopper's threads
+  std::vector<Slot> slots_;           // parallel to the stopper's threads
+  std::vector<VectorBytes> vectors_;  // parallel to them, if wanted
   std::vector<std::unique_ptr<Instant>> instants_;
   std::chrono::nanoseconds pause_{0};
   Error error_;

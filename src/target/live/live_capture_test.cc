@@ -3,6 +3,8 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <set>
 
 #include "memory/overlay_memory.h"
@@ -301,6 +303,35 @@ TEST(LiveCapture, ReadsRootsInTheStop) {
     }
     EXPECT_LE(newest - oldest, 1) << "all from one instant";
   }
+}
+
+/// For ever, with a pattern in the seventh vector register.
+[[noreturn]] void spin_with_pattern(Shared& shared) {
+  alignas(16) static constexpr std::array<std::uint64_t, 2> kPattern{0x1122334455667788, 0x99aabbccddeeff00};
+  int one = 1;
+#if defined(__aarch64__)
+  asm volatile("ldr q7, %1\n str %w2, %0\n 1: b 1b" : "=m"(shared.ready) : "m"(kPattern), "r"(one) : "v7");
+#else
+  asm volatile("movdqa %1, %%xmm7\n movl %2, %0\n 1: jmp 1b" : "=m"(shared.ready) : "m"(kPattern), "r"(one) : "xmm7");
+#endif
+  __builtin_unreachable();
+}
+
+TEST(LiveCapture, HasVectorRegistersWhereTheyAreAskedFor) {
+  const TestProcess process([](Shared& s) { spin_with_pattern(s); });
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  CaptureRequest request = patient();
+  EXPECT_EQ((*target)->capture(request)->threads[0].vectors, nullptr);
+  request.vectors = true;
+  auto capture = (*target)->capture(request);
+  ASSERT_TRUE(capture.has_value());
+  const auto vectors = capture->threads[0].vectors;
+  ASSERT_NE(vectors, nullptr);
+  std::array<std::uint64_t, 2> found{};
+  std::memcpy(found.data(), vectors->values[7].data(), sizeof found);
+  EXPECT_EQ(found[0], 0x1122334455667788u);
+  EXPECT_EQ(found[1], 0x99aabbccddeeff00u);
 }
 
 }  // namespace

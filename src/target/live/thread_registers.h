@@ -3,8 +3,13 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <cstddef>
+#include <span>
+
 #include "mixstack/result.h"
 #include "target/register_set.h"
+#include "target/vector_set.h"
 
 namespace mixstack::target {
 
@@ -14,5 +19,15 @@ namespace mixstack::target {
 /// Reads the general registers of a stopped thread; must be called by its tracer. Errors: `no_such_thread` when it is
 /// not (or no longer) stopped, `unsupported_cpu` when it runs in another mode than the build's CPU.
 [[nodiscard]] Result<RegisterSet> read_thread_registers(pid_t tid);
+
+/// What the kernel tells of a thread's floating-point and vector registers, to be decoded when the thread runs again.
+struct VectorBytes {
+  std::array<std::byte, kVectorSetBytes> bytes{};
+  std::size_t size = 0;  ///< 0: it told nothing
+  [[nodiscard]] std::span<const std::byte> used() const { return std::span(bytes).first(size); }
+};
+
+/// Reads them of a stopped thread; must be called by its tracer.
+void read_thread_vectors(pid_t tid, VectorBytes& out);
 
 }  // namespace mixstack::target

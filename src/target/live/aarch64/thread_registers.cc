@@ -39,4 +39,10 @@ Result<RegisterSet> read_thread_registers(pid_t tid) {
   return set;
 }
 
+void read_thread_vectors(pid_t tid, VectorBytes& out) {
+  iovec v{out.bytes.data(), out.bytes.size()};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &v) != 0) v.iov_len = 0;
+  out.size = v.iov_len;
+}
+
 }  // namespace mixstack::target

@@ -27,4 +27,14 @@ Result<RegisterSet> read_thread_registers(pid_t tid) {
   return x86_64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));
 }
 
+void read_thread_vectors(pid_t tid, VectorBytes& out) {
+  iovec v{out.bytes.data(), out.bytes.size()};
+  // The FXSAVE area, which the second note has, too, is how the first one begins.
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) != 0) {
+    v.iov_len = out.bytes.size();
+    if (::ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &v) != 0) v.iov_len = 0;
+  }
+  out.size = v.iov_len;
+}
+
 }  // namespace mixstack::target

@@ -1,0 +1,43 @@
+#include "target/debuginfod.h"
+
+#include "base/trusted_file.h"
+#include "target/core/child_process.h"
+
+namespace mixstack::target {
+
+Debuginfod::Debuginfod(std::string program, std::chrono::milliseconds all) : program_(std::move(program)), left_(all) {
+  if (program_.empty()) return;
+  if (auto trusted = base::open_trusted_file(program_); !trusted) {
+    refused_program_ = trusted.error();
+    program_.clear();
+  }
+}
+
+std::string Debuginfod::find(Kind kind, const object::BuildId& build_id) {
+  if (program_.empty() || build_id.empty()) return {};
+  const std::lock_guard lock(mutex_);
+  if (left_ <= left_.zero()) {
+    given_up_++;
+    return {};
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto child = ChildProcess::start(program_, {kind == Kind::executable ? "executable" : "debuginfo", build_id.hex()},
+                                   ChildErrors::drop);
+  if (!child) return {};
+  ChildOutput answer = child->finish(std::chrono::ceil<std::chrono::milliseconds>(left_));
+  left_ -= std::chrono::steady_clock::now() - begin;
+  if (answer.timed_out) {
+    left_ = left_.zero();
+    given_up_++;
+  }
+  if (!answer.succeeded) return {};
+  while (answer.out.ends_with('\n')) answer.out.pop_back();
+  return answer.out;
+}
+
+unsigned Debuginfod::given_up() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_;
+}
+
+}  // namespace mixstack::target
