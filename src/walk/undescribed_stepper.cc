@@ -40,10 +40,12 @@ bool UndescribedStepper::claim(Frame& frame) {
 bool UndescribedStepper::is_believable(Arch arch, Address return_address) const {
   std::array<std::byte, arch::kMaxCallLength> before;
   if (return_address < before.size()) return false;
-  if (!code_.read_exact(return_address - before.size(), before)) return false;
-  if (!arch::call_before(arch, before, return_address)) return false;
   Frame probe{.pc = CodeAddress::after_call(return_address)};
-  return is_described_(probe);
+  // Small cores hold no code. There a method must lie around the address: pointers to methods point to where they
+  // begin.
+  if (!code_.read_exact(return_address - before.size(), before))
+    return is_described_(probe) && probe.kind == FrameKind::managed && probe.method_start != return_address;
+  return arch::call_before(arch, before, return_address).has_value() && is_described_(probe);
 }
 
 StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) {
@@ -54,12 +56,14 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
     const auto lr = cursor.registers.get(aarch64_reg::lr);
     if (lr && is_believable(arch, *lr)) return found(cursor, *lr, sp);
   } else if (arch == Arch::x86_64) {
-    for (const Address slot : {sp, sp + 8}) {
+    // The delay-load thunks of precompiled code push the number of a section and a module: push $n; push m(%rip); jmp.
+    const Address highest = cursor.frame.kind == FrameKind::runtime_stub ? sp + 16 : sp + 8;
+    for (Address slot = sp; slot <= highest; slot += 8) {
       std::uint64_t value = 0;
       if (!thread.stack.word(slot, value) || !is_believable(arch, value)) continue;
       // `push %rbp; mov %rsp,%rbp`: what was saved is the frame pointer.
       std::uint64_t saved = 0;
-      if (slot != sp && cursor.registers.get(x86_64_reg::rbp) == sp && thread.stack.word(sp, saved))
+      if (slot == sp + 8 && cursor.registers.get(x86_64_reg::rbp) == sp && thread.stack.word(sp, saved))
         cursor.registers.set(x86_64_reg::rbp, saved);
       return found(cursor, value, slot + 8);
     }

@@ -13,9 +13,9 @@ namespace mixstack::walk {
 /// Claims what no other stepper claimed as long as it is executable; as a fallback it also serves native code without
 /// CFI, such as the parent's way out of a clone wrapper. The caller of such code is looked for only where
 /// it was interrupted: small patched stubs have no frame, so the return address lies at [sp], or at [sp+8] when the
-/// stub saved one register, or still in the link register. It is believed only if a call instruction ends there and
-/// `is_described` knows the code (managed, or with a rule). The frame pointer is never used: it is the caller's, and
-/// would drop the very method that called the stub.
+/// stub saved one register ([sp+16]: two, as stubs of a runtime do), or still in the link register. It is believed only
+/// if a call instruction ends there and `is_described` knows the code (managed, or with a rule). The frame pointer is
+/// never used: it is the caller's, and would drop the very method that called the stub.
 class UndescribedStepper final : public FrameStepper {
  public:
   /// `executable` ascending and disjoint. `code` reads the target's instructions. With `modules` frames say in which

@@ -9,28 +9,37 @@
 namespace mixstack::walk {
 namespace {
 
-constexpr Address kStub = 0x10000, kManaged = 0x20000, kStack = 0x7000;
+constexpr Address kStub = 0x10000, kManaged = 0x20000, kAbsent = 0x30000, kStack = 0x7000;
 
-/// A stack of two words below `sp`, and a managed method with `call rel32` (E8) right before kManaged + 0x15.
+/// A stack of three words at `sp`, and a managed method with `call rel32` (E8) right before kManaged + 0x15.
 struct Scene {
   memory::BufferMemory code;
-  std::array<std::uint64_t, 2> words{};
+  std::array<std::uint64_t, 3> words{};
   Registers registers{Arch::x86_64};
 
-  Scene(std::uint64_t at_sp, std::uint64_t above) : words{at_sp, above} {
+  Scene(std::uint64_t at_sp, std::uint64_t above, std::uint64_t third = 0) : words{at_sp, above, third} {
     std::array<std::byte, 64> method{};
     method[0x10] = std::byte{0xe8};
     code.add(kManaged, method);
     registers.set_pc(kStub + 8);
     registers.set_sp(kStack);
   }
-  StepOutcome step(Cursor& cursor) {
-    UndescribedStepper stepper({{kStub, kStub + 0x1000}}, code,
-                               [](Frame& f) { return f.pc.lookup() >= kManaged && f.pc.lookup() < kManaged + 64; });
+  /// Code that is there and code that is not.
+  static bool is_described(Frame& f) {
+    const Address pc = f.pc.lookup();
+    if (pc >= kManaged && pc < kManaged + 64) return true;
+    if (pc < kAbsent || pc >= kAbsent + 64) return false;
+    f.kind = FrameKind::managed;
+    f.method_start = kAbsent;
+    return true;
+  }
+  StepOutcome step(Cursor& cursor, FrameKind kind = FrameKind::undescribed) {
+    UndescribedStepper stepper({{kStub, kStub + 0x1000}}, code, is_described);
     cursor.registers = registers;
     cursor.frame = Frame{.pc = CodeAddress::exact(registers.pc()), .sp = kStack};
     cursor.frame.is_interrupted = true;
     EXPECT_TRUE(stepper.claim(cursor.frame));
+    cursor.frame.kind = kind;
     ThreadInput thread;
     thread.stack = {kStack, reinterpret_cast<const std::byte*>(words.data()), sizeof words, nullptr};
     return stepper.step(cursor, thread);
@@ -60,6 +69,23 @@ TEST(UndescribedStepper, RestoresAFramePointerThatWasJustSaved) {
   Cursor c;
   ASSERT_EQ(s.step(c).status, StepStatus::caller);
   EXPECT_EQ(c.registers.fp(), 0x7777u);
+}
+
+TEST(UndescribedStepper, LooksBehindWhatADelayLoadThunkPushes) {
+  Scene s(0x1234, 3, kManaged + 0x15);
+  Cursor c;
+  EXPECT_EQ(s.step(c).status, StepStatus::failed);
+  ASSERT_EQ(s.step(c, FrameKind::runtime_stub).status, StepStatus::caller);
+  EXPECT_EQ(c.registers.sp(), kStack + 24);
+}
+
+/// As in small cores.
+TEST(UndescribedStepper, WhereThereIsNoCodeAMethodMustLieAround) {
+  Cursor c;
+  ASSERT_EQ(Scene(kAbsent + 0x15, 0).step(c).status, StepStatus::caller);
+  EXPECT_EQ(c.registers.pc(), kAbsent + 0x15);
+  EXPECT_EQ(Scene(kAbsent, 0).step(c).status, StepStatus::failed) << "a pointer to the method";
+  EXPECT_EQ(Scene(0x50000, 0).step(c).status, StepStatus::failed);
 }
 
 TEST(UndescribedStepper, RefusesAnAddressWithoutACallBeforeIt) {

@@ -109,7 +109,7 @@ class Debuginfod(LiveCase):
         self.assertTrue(names and all(name.startswith("plain+") for name in names), names)
 
     def test_a_server_that_does_not_answer(self):
-        """The target runs meanwhile, and Ctrl-C ends the command."""
+        """The target runs meanwhile, and a signal ends the command."""
         with processes.Debuggee([str(self.program), "2"]) as target, Server(self.debug, silent=True) as server:
             command = subprocess.Popen([str(mixstack_dump.binary()), "dump", str(target.pid)],
                                        stdout=subprocess.DEVNULL, env=self.environment(server))
@@ -117,7 +117,7 @@ class Debuginfod(LiveCase):
             self.assertNotIn("t", processes.thread_states(target.pid).values())
             status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
             self.assertIn("TracerPid:\t0\n", status)
-            command.send_signal(signal.SIGINT)
+            command.send_signal(signal.SIGTERM)
             begin = time.monotonic()
             command.wait(timeout=10)
             self.assertLess(time.monotonic() - begin, 1)
