@@ -27,7 +27,9 @@ class Rules:
         folders = table(text, "Folders")
         self.level = {name: float(level) for name, level, _ in folders}
         self.may_use = {name: set(uses.split()) for name, _, uses in folders}
-        self.public = {name: float(level) for name, level in table(text, "Public headers")}
+        headers = table(text, "Public headers")
+        self.public = {name: float(level) for name, level, _ in headers}
+        self.maker = {name: maker for name, _, maker in headers if maker}
         self.reserved = [(headers.split(), set(only.split())) for headers, only, _ in table(text, "Headers of others")]
 
     def faults(self):
@@ -38,6 +40,11 @@ class Rules:
                     yield f"{name} may use {used}, which is no folder"
                 elif self.level[used] >= self.level[name]:
                     yield f"{name} (level {self.level[name]:g}) may use {used} (level {self.level[used]:g})"
+        for header, maker in self.maker.items():
+            if maker not in self.level:
+                yield f"{header} is made by {maker}, which is no folder"
+            elif self.level[maker] > self.public[header]:
+                yield f"{header} (level {self.public[header]:g}) is made by {maker} (level {self.level[maker]:g})"
 
     def folder_of(self, path):
         """The folder a file of src/ or an included path belongs to; None: none of the table."""
@@ -48,18 +55,23 @@ class Rules:
                 return name
         return None
 
+    def used_by(self, header):
+        """The folder whose code an include in quotation marks makes use of; None: nobody's."""
+        return self.maker.get(header) if header.startswith("mixstack/") else self.folder_of(header)
+
     def check_own(self, folder, linked, header, is_test):
         """What is wrong with an include in quotation marks; None: nothing."""
+        used = self.used_by(header)
         if header.startswith("mixstack/"):
             if header not in self.public:
                 return f"{header} is not listed among the public headers"
             if self.public[header] > self.level[folder]:
                 return f"{folder} may not include {header}, a contract of level {self.public[header]:g}"
-            return None
-        if header.startswith("support/"):
+            if used is None:
+                return None
+        elif header.startswith("support/"):
             return None if is_test else "only tests include support/"
-        used = self.folder_of(header)
-        if used is None:
+        elif used is None:
             return f'"{header}" is in no folder of the table'
         if used == folder:
             return None
@@ -85,25 +97,43 @@ def linked_folders(root):
     return linked
 
 
+def includes(root):
+    """(path below src/, line, what kind of include, header) of every include line."""
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in (".h", ".cc", ".inc"):
+            continue
+        inside = path.relative_to(root / "src").as_posix()
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if found := INCLUDE.match(line):
+                yield inside, number, found.group(1), found.group(2)
+
+
+def unused_grants(root, rules):
+    """What the table grants and nobody makes use of, tests included."""
+    used = {name: set() for name in rules.level}
+    for inside, _, kind, header in includes(root):
+        if kind == '"' and (folder := rules.folder_of(inside)) is not None:
+            used[folder].add(rules.used_by(header))
+    for name, granted in rules.may_use.items():
+        for unused in sorted(granted - used[name]):
+            yield f"docs/layers.md: {name} may use {unused}, and does not"
+
+
 def check_files(root, rules, linked):
     for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".h", ".cc", ".inc"):
             continue
         inside = path.relative_to(root / "src").as_posix()
-        folder = rules.folder_of(inside)
-        if folder is None:
+        if rules.folder_of(inside) is None:
             yield f"src/{inside}:1: in no folder of docs/layers.md"
+    for inside, number, kind, header in includes(root):
+        folder, is_test = rules.folder_of(inside), inside.endswith("_test.cc")
+        if folder is None:
             continue
-        is_test = path.name.endswith("_test.cc")
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-            found = INCLUDE.match(line)
-            if not found:
-                continue
-            own, header = found.group(1) == '"', found.group(2)
-            fault = (rules.check_own(folder, linked.get(folder, set()), header, is_test) if own
-                     else None if is_test else rules.check_foreign(folder, header))
-            if fault:
-                yield f"src/{inside}:{number}: {fault}"
+        fault = (rules.check_own(folder, linked.get(folder, set()), header, is_test) if kind == '"'
+                 else None if is_test else rules.check_foreign(folder, header))
+        if fault:
+            yield f"src/{inside}:{number}: {fault}"
 
 
 def check_public(root, rules):
@@ -132,7 +162,7 @@ def check(root):
             continue
         faults += [f"src/{folder}/CMakeLists.txt: links {used}, which the table does not grant"
                    for used in sorted(uses - rules.may_use[folder])]
-    return faults + list(check_files(root, rules, linked)) + list(check_public(root, rules))
+    return faults + list(unused_grants(root, rules)) + list(check_files(root, rules, linked)) + list(check_public(root, rules))
 
 
 def main():

@@ -12,6 +12,7 @@ struct Diagnosis {
   Error error;
   std::string subject;  ///< what it is about: a file, a contract, "thread 17"
   std::string text;     ///< plain words where the code alone does not say it: what happened and what to do next
+  friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 
 }  // namespace mixstack

@@ -12,7 +12,7 @@
 #include "mixstack/diagnosis.h"
 #include "mixstack/exception.h"
 #include "mixstack/frame.h"
-#include "mixstack/symbolizer.h"
+#include "mixstack/symbol.h"
 #include "mixstack/target.h"
 
 namespace mixstack {

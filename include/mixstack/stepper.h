@@ -33,6 +33,14 @@ struct ThreadInput {
   std::uint32_t max_frames = 0xffffffffu;   ///< where fewer are wanted of this thread than the walker's limit
 };
 
+/// How far a walk goes and what it keeps.
+struct WalkOptions {
+  std::uint32_t max_frames = 65536;
+  bool explicit_frames = false;  ///< show the runtime's explicit Frames between the stack frames
+  bool keep_registers = false;   ///< keep each frame's known registers in the trace
+  bool explain = false;          ///< record which stepper was asked and what it answered
+};
+
 /// Where the walk stands: the registers of the current frame, and its description.
 struct Cursor {
   Registers registers;

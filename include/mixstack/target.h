@@ -179,4 +179,17 @@ class Target {
   [[nodiscard]] virtual std::vector<Diagnosis> diagnoses() const { return {}; }
 };
 
+/// How threads of our own process, other than the calling one, are captured. Neither way is used unless asked for.
+enum class OwnThreads : std::uint8_t {
+  calling_only,  ///< the others are listed with the error `unsupported`
+  by_signal,     ///< each runs a handler, installed for the time of a capture, that copies its registers and stack
+  by_helper,     ///< a child process stops and captures us as it would any other process
+};
+
+struct SelfOptions {
+  OwnThreads others = OwnThreads::calling_only;
+  int signal = 0;                                  ///< for `by_signal`: one that nobody else uses
+  std::chrono::milliseconds helper_timeout{5000};  ///< for `by_helper`, in all
+};
+
 }  // namespace mixstack

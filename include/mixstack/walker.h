@@ -16,13 +16,6 @@
 
 namespace mixstack {
 
-struct WalkOptions {
-  std::uint32_t max_frames = 65536;
-  bool explicit_frames = false;  ///< show the runtime's explicit Frames between the stack frames
-  bool keep_registers = false;   ///< keep each frame's known registers in the trace
-  bool explain = false;          ///< record which stepper was asked and what it answered
-};
-
 /// The frames of one thread, found as they are asked for. A single pass. A frame is given out when no explicit Frame of
 /// a runtime can take it back any more; its trust is what was known then (the trace of a whole walk may be surer: a
 /// chain is confirmed from its outer end). Borrows the walker, which must do nothing else meanwhile.

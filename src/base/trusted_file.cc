@@ -27,7 +27,7 @@ std::string octal(mode_t mode) {
 /// One walk from / to a file.
 class Walk {
  public:
-  Walk(std::string path, Trust trust) : path_(std::move(path)), trust_(trust) {}
+  Walk(std::string path, ProgramTrust trust) : path_(std::move(path)), trust_(trust) {}
 
   tl::expected<TrustedFile, Diagnosis> run() {
     if (path_.empty() || path_.front() != '/') return refuse(ErrorCode::invalid_argument, 0, "is no absolute path");
@@ -120,7 +120,7 @@ class Walk {
   }
 
   std::string path_;
-  Trust trust_;
+  ProgramTrust trust_;
   std::deque<std::string> left_;  ///< components still to go
   ScopedFd here_;
   struct stat at_ {};
@@ -132,9 +132,9 @@ class Walk {
 
 }  // namespace
 
-Trust Trust::own() { return {::getauxval(AT_SECURE) != 0 ? 0 : ::geteuid()}; }
+ProgramTrust ProgramTrust::own() { return {::getauxval(AT_SECURE) != 0 ? 0 : ::geteuid()}; }
 
-tl::expected<TrustedFile, Diagnosis> open_trusted_file(const std::string& path, Trust trust) {
+tl::expected<TrustedFile, Diagnosis> open_trusted_file(const std::string& path, ProgramTrust trust) {
   return Walk(path, trust).run();
 }
 

@@ -19,11 +19,11 @@ struct TrustedFile {
 };
 
 /// Whose files are trusted beside root's.
-struct Trust {
+struct ProgramTrust {
   uid_t user = 0;
   /// Of this process: its effective user. Root alone when it runs with more rights than its user has (AT_SECURE:
   /// set-user-id, file capabilities), for then that user is who it must not believe.
-  [[nodiscard]] static Trust own();
+  [[nodiscard]] static ProgramTrust own();
 };
 
 /// Opens a regular, executable file if it and every folder on the way from / to it, links and the folders of links
@@ -32,6 +32,6 @@ struct Trust {
 /// look and the use. A refusal names the path that is to blame, whose it is and what to do; a file that is not there is
 /// `not_found`, everything else `permission_denied`, `unsupported` (no regular file) or `io_error`.
 [[nodiscard]] tl::expected<TrustedFile, Diagnosis> open_trusted_file(const std::string& path,
-                                                                     Trust trust = Trust::own());
+                                                                     ProgramTrust trust = ProgramTrust::own());
 
 }  // namespace mixstack::base

@@ -113,7 +113,7 @@ TEST_F(TrustedFiles, OfStrangersNothingIsRun) {
   ASSERT_EQ(::chown(tool.c_str(), 0, 0), 0);
   ASSERT_EQ(::chown((top_ + "/bin").c_str(), kStranger, kStranger), 0);
   EXPECT_TRUE(has(refusal(tool), top_ + "/bin belongs to uid 65534"));
-  EXPECT_TRUE(open_trusted_file(tool, Trust{kStranger}).has_value()) << "his own, for himself";
+  EXPECT_TRUE(open_trusted_file(tool, ProgramTrust{kStranger}).has_value()) << "his own, for himself";
   ASSERT_EQ(::chown((top_ + "/bin").c_str(), 0, 0), 0);
   ASSERT_EQ(::symlink("tool", (top_ + "/bin/link").c_str()), 0);
   ASSERT_EQ(::lchown((top_ + "/bin/link").c_str(), kStranger, kStranger), 0);

@@ -18,11 +18,11 @@ void Queries::flush() {
   dac_.process().Flush();
 }
 
-Outcome<std::vector<ThreadFacts>> Queries::threads() {
+Outcome<std::vector<ThreadRecord>> Queries::threads() {
   ThreadStoreData store{};
   if (const HResult r = dac_.sos().GetThreadStoreData(&store); !succeeded(r))
     return refuse(Stage::query, r, "GetThreadStoreData failed");
-  std::vector<ThreadFacts> list;
+  std::vector<ThreadRecord> list;
   DacAddress at = store.first_thread;
   while (at != 0 && list.size() < kMaxThreads) {
     ThreadData data{};
@@ -30,7 +30,7 @@ Outcome<std::vector<ThreadFacts>> Queries::threads() {
       if (list.empty()) return refuse(Stage::query, r, "GetThreadData failed");
       break;
     }
-    ThreadFacts facts;
+    ThreadRecord facts;
     facts.address = at;
     facts.managed_id = data.managed_id;
     facts.os_id = data.os_id;

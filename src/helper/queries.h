@@ -15,7 +15,7 @@ class Queries {
   Queries(Dac& dac, RemoteMemory& memory, Arch arch) : dac_(dac), memory_(memory), arch_(arch) {}
 
   void flush();
-  [[nodiscard]] Outcome<std::vector<dotnet::dac::ThreadFacts>> threads();
+  [[nodiscard]] Outcome<std::vector<dotnet::dac::ThreadRecord>> threads();
   [[nodiscard]] dotnet::dac::Description describe(DacAddress code);
   [[nodiscard]] dotnet::dac::Description describe_method(DacAddress method);
 

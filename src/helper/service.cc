@@ -51,7 +51,7 @@ bool Service::list_threads() {
   const auto threads = queries_->threads();
   if (!threads) return refuse(threads.error());
   Writer batch;
-  for (const ThreadFacts& t : *threads) {
+  for (const ThreadRecord& t : *threads) {
     encode(t, batch);
     if (batch.size() < kMaxPayload / 2) continue;
     if (!channel_.send(MessageType::thread_list, batch.bytes())) return false;

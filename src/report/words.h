@@ -1,5 +1,4 @@
-// Codes and small integers in words. Two forms: `..._name` is the stable identifier that JSON uses, `..._words` is what
-// a person reads.
+// Codes and small integers in words, as in model/words.h: names for JSON, words for people.
 #pragma once
 
 #include <chrono>
@@ -7,21 +6,19 @@
 #include <string_view>
 
 #include "mixstack/dump.h"
+#include "model/words.h"
 
 namespace mixstack::report {
 
-[[nodiscard]] std::string_view error_name(ErrorCode);
+using model::error_name;
+using model::error_words;
+using model::stepper_words;
+using model::stop_words;
+using model::trust_words;
+
 [[nodiscard]] std::string_view arch_name(Arch);
 [[nodiscard]] std::string_view consistency_name(Consistency);
 
-/// "unreadable memory at 0x7f0012345678", with the values that the code documents and the system's own words.
-[[nodiscard]] std::string error_words(const Error&);
-/// "nobody knew how to continue".
-[[nodiscard]] std::string_view stop_words(StopReason);
-/// "resumed at a runtime Frame"; empty for `certain`.
-[[nodiscard]] std::string_view trust_words(Trust);
-/// "the unwind information (.eh_frame)".
-[[nodiscard]] std::string_view stepper_words(StepperId);
 /// 'S' -> "sleeping"; empty for an unknown letter.
 [[nodiscard]] std::string_view kernel_state_words(char);
 /// "412 us", "1.3 ms", "2.04 s".

@@ -120,8 +120,7 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   });
   for (const auto& [name, stepper] : chain.owners) steppers.owners.push_back(stepper);
   for (const auto& [name, stepper] : chain.fallbacks) steppers.fallbacks.push_back(stepper);
-  const walk::WalkLimits limits{options.max_frames, options.explicit_frames, options.keep_registers, options.explain};
-  walker_ = std::make_unique<walk::Walker>(std::move(steppers), limits);
+  walker_ = std::make_unique<walk::ChainWalker>(std::move(steppers), options);
 }
 
 walk::FrameStepper* CaptureWalk::stepper(std::string_view name) {

@@ -12,6 +12,7 @@
 #include "mixstack/stepper_chain.h"
 #include "session/clr_runtime.h"
 #include "symbolize/elf_symbols.h"
+#include "walk/chain_walker.h"
 #include "walk/code_steppers.h"
 #include "walk/copied_code_stepper.h"
 #include "walk/native_stepper.h"
@@ -19,7 +20,6 @@
 #include "walk/undescribed_stepper.h"
 #include "walk/user_stepper.h"
 #include "walk/walk_in_progress.h"
-#include "walk/walker.h"
 
 namespace mixstack::session {
 
@@ -52,7 +52,7 @@ class CaptureWalk {
     const dotnet::ManagedThread* thread = nullptr;
   };
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
-  [[nodiscard]] const walk::Walker& walker() const { return *walker_; }
+  [[nodiscard]] const walk::ChainWalker& walker() const { return *walker_; }
   /// The engine's own stepper of a name (stepper_chain.h) but "managed", null when there is none.
   [[nodiscard]] walk::FrameStepper* stepper(std::string_view name);
   [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
@@ -89,7 +89,7 @@ class CaptureWalk {
   WalkOptions options_;
   bool stands_still_ = false;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;
-  std::unique_ptr<walk::Walker> walker_;
+  std::unique_ptr<walk::ChainWalker> walker_;
   std::optional<std::size_t> explicit_left_;  ///< none: each thread's own limit
   std::vector<Diagnosis> diagnoses_;
 };

@@ -19,8 +19,9 @@ constexpr const char* kDamaged =
     "started)";
 
 /// Everything here is about the runtime's descriptor.
-Diagnosis public_form(const dotnet::Diagnosis& d) {
-  return {{d.code, 0, d.value}, d.subject, is_damage(d.code) ? kDamaged : ""};
+Diagnosis with_words(Diagnosis d) {
+  if (is_damage(d.error.code)) d.text = kDamaged;
+  return d;
 }
 
 /// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
@@ -94,11 +95,11 @@ void ClrRuntime::open_descriptor(const dotnet::RuntimeImage& image, const dotnet
   const bool has_constants = &target_.loaded_memory() != &target_.memory();
   auto runtime = dotnet::RuntimeFacts::open(live_, image, has_constants ? &target_.loaded_memory() : nullptr);
   if (!runtime) {
-    summary_.missing.push_back(public_form(runtime.error()));
+    summary_.missing.push_back(with_words(runtime.error()));
     return;
   }
   runtime_ = std::move(*runtime);
-  for (const auto& refusal : runtime_->contracts().refusals()) summary_.missing.push_back(public_form(refusal));
+  for (const auto& refusal : runtime_->contracts().refusals()) summary_.missing.push_back(with_words(refusal));
   for (const auto& entry : runtime_->supplement().entries())
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))

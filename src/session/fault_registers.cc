@@ -26,7 +26,7 @@ bool is_the_signal_frame(const CrashFacts& crash, const Frame& frame, Arch arch,
 
 }  // namespace
 
-void find_fault_registers(const TargetInfo& target, ThreadDump& thread, const walk::Walker& walker,
+void find_fault_registers(const TargetInfo& target, ThreadDump& thread, const walk::ChainWalker& walker,
                           const walk::ThreadInput& stack, const MemoryReader& memory) {
   if (!target.crash || target.crash->tid != thread.tid || !thread.captured || thread.syscall < 0) return;
   for (const Frame& frame : thread.trace.frames) {

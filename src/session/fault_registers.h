@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mixstack/dump.h"
-#include "walk/walker.h"
+#include "walk/chain_walker.h"
 
 namespace mixstack::session {
 
@@ -10,7 +10,7 @@ namespace mixstack::session {
 /// createdump out of the handler and waits, so the thread is in a system call. The fault's registers lie in the signal
 /// frame the kernel pushed; it is the right one when its siginfo says the same as the core does of the crash: signal
 /// number and address, raised by the CPU. `memory` is that of the capture, `stack` reads the thread's.
-void find_fault_registers(const TargetInfo& target, ThreadDump& thread, const walk::Walker& walker,
+void find_fault_registers(const TargetInfo& target, ThreadDump& thread, const walk::ChainWalker& walker,
                           const walk::ThreadInput& stack, const MemoryReader& memory);
 
 }  // namespace mixstack::session

@@ -43,12 +43,7 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
 }
 
 Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
-  target::SelfOptions self;
-  self.signal = options.signal;
-  self.helper_timeout = options.helper_timeout;
-  if (options.others == OwnThreads::by_signal) self.others = target::OtherThreads::signal;
-  if (options.others == OwnThreads::by_helper) self.others = target::OtherThreads::helper;
-  auto target = target::open_self(self);
+  auto target = target::open_self(options);
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }

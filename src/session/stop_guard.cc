@@ -6,11 +6,11 @@ namespace mixstack {
 
 class StopGuard::Implementation {
  public:
-  explicit Implementation(target::StopGuard guard) : guard_(std::move(guard)) {}
-  [[nodiscard]] target::StopGuard& guard() { return guard_; }
+  explicit Implementation(target::ThreadHold guard) : guard_(std::move(guard)) {}
+  [[nodiscard]] target::ThreadHold& guard() { return guard_; }
 
  private:
-  target::StopGuard guard_;
+  target::ThreadHold guard_;
 };
 
 Result<StopGuard> StopGuard::stop(std::uint32_t pid, std::span<const ThreadId> tids,

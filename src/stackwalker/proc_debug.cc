@@ -17,7 +17,7 @@ using ProcControlAPI::Process;
 /// One level of preStackwalk.
 struct ProcDebug::Stop {
   THR_ID thread = NULL_THR_ID;
-  mixstack::target::StopGuard guard;
+  mixstack::target::ThreadHold guard;
 };
 
 namespace {

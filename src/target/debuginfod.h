@@ -13,7 +13,8 @@
 namespace mixstack::target {
 
 /// Asks debuginfod-find(1), which goes by the environment (DEBUGINFOD_URLS), checks nothing, keeps what it gets and
-/// prints where. All questions together may take so long; after that none is asked. Thread-safe: one question at a time.
+/// prints where. All questions together may take so long; after that none is asked. Thread-safe: one question at a
+/// time.
 class Debuginfod {
  public:
   enum class Kind : std::uint8_t { executable, debuginfo };

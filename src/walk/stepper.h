@@ -15,5 +15,6 @@ using mixstack::FrameStepper;
 using mixstack::StepOutcome;
 using mixstack::StepStatus;
 using mixstack::ThreadInput;
+using mixstack::WalkOptions;
 
 }  // namespace mixstack::walk

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "walk/advisor.h"
-#include "walk/walker.h"
+#include "walk/chain_walker.h"
 #include "walk/witness.h"
 
 namespace mixstack::walk {
@@ -55,7 +55,7 @@ inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const
 /// One walk of one thread.
 class WalkInProgress {
  public:
-  WalkInProgress(const Steppers& steppers, const WalkLimits& limits, const ThreadInput& thread,
+  WalkInProgress(const Steppers& steppers, const WalkOptions& limits, const ThreadInput& thread,
                  Advisor* advisor = nullptr)
       : steppers_(steppers), limits_(limits), thread_(thread), advisor_(advisor), witness_(thread.checkpoints) {
     trace_.tid = thread.tid;
@@ -368,7 +368,7 @@ class WalkInProgress {
   }
 
   const Steppers& steppers_;
-  const WalkLimits& limits_;
+  const WalkOptions& limits_;
   const ThreadInput& thread_;
   Advisor* advisor_;
   Witness witness_;

@@ -68,7 +68,7 @@ json frame_json(const dotnet::dac::ManagedFrame& f) {
           {"module", f.module_path}};
 }
 
-json thread_json(dotnet::dac::DacProvider& provider, const dotnet::dac::ThreadFacts& t, json& diagnoses) {
+json thread_json(dotnet::dac::DacProvider& provider, const dotnet::dac::ThreadRecord& t, json& diagnoses) {
   json out{{"osId", t.os_id},
            {"managedId", t.managed_id},
            {"address", hex(t.address)},

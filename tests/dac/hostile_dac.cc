@@ -181,7 +181,7 @@ void answer(MessageChannel& channel, const Message& message, const Orders& order
   if (message.type == MessageType::flush) {
     (void)channel.send(MessageType::flushed, {});
   } else if (message.type == MessageType::threads) {
-    ThreadFacts thread;
+    ThreadRecord thread;
     thread.os_id = static_cast<std::uint32_t>(orders.victim);
     thread.exception_type.assign(kMaxText, 'x');
     Writer batch;

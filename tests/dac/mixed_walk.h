@@ -9,11 +9,11 @@
 #include "memory/cached_memory.h"
 #include "memory/overlay_memory.h"
 #include "object/module_map.h"
+#include "walk/chain_walker.h"
 #include "walk/code_steppers.h"
 #include "walk/native_stepper.h"
 #include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
-#include "walk/walker.h"
 
 namespace mixstack::test {
 
@@ -21,7 +21,7 @@ namespace mixstack::test {
 class DacWalk {
  public:
   DacWalk(const Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
-          std::span<const Region> regions, dotnet::dac::DacRuntime& runtime, walk::WalkLimits limits)
+          std::span<const Region> regions, dotnet::dac::DacRuntime& runtime, walk::WalkOptions limits)
       : overlay_(capture, &live),
         only_copied_(capture, nullptr),
         runtime_(runtime),
@@ -72,7 +72,7 @@ class DacWalk {
   walk::NewbornStepper newborn_;
   walk::SignalTrampolineStepper trampoline_;
   walk::FramePointerStepper frame_pointer_;
-  walk::Walker walker_;
+  walk::ChainWalker walker_;
 };
 
 }  // namespace mixstack::test

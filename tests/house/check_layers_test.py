@@ -21,10 +21,11 @@ LAYERS = """
 
 ## Public headers
 
-| header | level |
-| --- | --- |
-| mixstack/result.h | 0 |
-| mixstack/session.h | 7 |
+| header | level | made by |
+| --- | --- | --- |
+| mixstack/result.h | 0 | |
+| mixstack/reader.h | 1 | memory |
+| mixstack/session.h | 7 | |
 
 ## Headers of others
 
@@ -44,8 +45,14 @@ class CheckLayers(unittest.TestCase):
         self.write("src/base/CMakeLists.txt", "mixstack_layer(base LIBS tl::expected)")
         self.write("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base LIBS x y SKIP z)")
         self.write("src/dotnet/code/CMakeLists.txt", "mixstack_layer(dotnet/code USES memory\n  base)")
-        self.write("src/dotnet/names/CMakeLists.txt", "mixstack_layer(dotnet/names USES base)")
+        # Somebody makes use of every grant.
+        self.write("src/memory/use.h", '#include "base/x.h"\n')
+        self.write("src/dotnet/code/use.h", '#include "mixstack/reader.h"\n#include "base/x.h"\n')
+        self.write("src/dotnet/names/use.h", '#include "base/x.h"\n')
+        self.write("src/dotnet/names/CMakeLists.txt", "mixstack_layer(dotnet/names USES dotnet/code base)")
+        self.write("src/dotnet/names/more.h", '#include "dotnet/code/x.h"\n')
         self.write("include/mixstack/result.h", "#include <cstdint>\n")
+        self.write("include/mixstack/reader.h", "")
         self.write("include/mixstack/session.h", '#include "mixstack/result.h"\n')
 
     def write(self, path, text):
@@ -65,8 +72,20 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(fault, "src/base/a.h:2: base may not use memory")
 
     def test_granted_but_not_linked(self):
-        [fault] = self.faults_with("src/dotnet/names/a.cc", '#include "dotnet/code/x.h"\n')
+        [fault] = self.faults_with("src/dotnet/names/CMakeLists.txt", "mixstack_layer(dotnet/names USES base)")
         self.assertIn("does not link", fault)
+
+    def test_granted_and_not_used(self):
+        [fault] = self.faults_with("src/dotnet/names/more.h", "")
+        self.assertEqual(fault, "docs/layers.md: dotnet/names may use dotnet/code, and does not")
+
+    def test_a_contract_that_another_folder_makes(self):
+        [fault] = self.faults_with("src/dotnet/names/a.cc", '#include "mixstack/reader.h"\n')
+        self.assertEqual(fault, "src/dotnet/names/a.cc:1: dotnet/names may not use memory")
+
+    def test_a_contract_made_above_its_level(self):
+        faults = self.faults_with("docs/layers.md", LAYERS.replace("reader.h | 1", "reader.h | 0"))
+        self.assertEqual(faults, ["docs/layers.md: mixstack/reader.h (level 0) is made by memory (level 1)"])
 
     def test_linked_but_not_granted(self):
         [fault] = self.faults_with("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base dotnet/code)")
@@ -92,7 +111,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_table_that_contradicts_itself(self):
         faults = self.faults_with("docs/layers.md", LAYERS.replace("| base | 0 | |", "| base | 0 | memory |"))
-        self.assertEqual(faults, ["docs/layers.md: base (level 0) may use memory (level 1)"])
+        self.assertEqual(faults[0], "docs/layers.md: base (level 0) may use memory (level 1)")
 
 
 if __name__ == "__main__":

@@ -224,13 +224,13 @@ auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
   return answer;
 }
 
-Outcome<std::vector<ThreadFacts>> DacClient::threads_once() {
-  std::vector<ThreadFacts> list;
+Outcome<std::vector<ThreadRecord>> DacClient::threads_once() {
+  std::vector<ThreadRecord> list;
   bool sane = true;
   const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const Message& m) {
     const std::size_t before = list.size();
     sane = sane && decode_threads(m.payload, list) && list.size() <= setup_.limits.max_threads &&
-           charge((list.size() - before) * sizeof(ThreadFacts));
+           charge((list.size() - before) * sizeof(ThreadRecord));
     return m.payload.empty() || !sane;
   });
   if (!done) return tl::unexpected(done.error());
@@ -286,7 +286,7 @@ Outcome<Description> DacClient::describe_method_once(Address method) {
   return std::move(*answer);
 }
 
-Outcome<std::vector<ThreadFacts>> DacClient::threads() {
+Outcome<std::vector<ThreadRecord>> DacClient::threads() {
   return again_after_crash([&] { return threads_once(); });
 }
 

@@ -51,7 +51,7 @@ class DacClient {
 
   /// Starts the helper and opens the DAC, if that is not done.
   [[nodiscard]] Outcome<void> open();
-  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads();
+  [[nodiscard]] Outcome<std::vector<ThreadRecord>> threads();
   struct Walk {
     std::vector<Element> elements;
     WalkEnd end = WalkEnd::end_of_stack;
@@ -69,7 +69,7 @@ class DacClient {
 
   template <class Ask>
   [[nodiscard]] auto again_after_crash(Ask ask) -> decltype(ask());
-  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads_once();
+  [[nodiscard]] Outcome<std::vector<ThreadRecord>> threads_once();
   [[nodiscard]] Outcome<Walk> walk_once(const WalkRequest& request);
   [[nodiscard]] Outcome<Description> describe_once(Address code);
   [[nodiscard]] Outcome<Description> describe_method_once(Address method);

@@ -44,7 +44,7 @@ class DacProvider {
   /// See DacClient::renew_budget.
   void renew_budget() { client_->renew_budget(); }
 
-  [[nodiscard]] Outcome<std::vector<ThreadFacts>> threads() { return client_->threads(); }
+  [[nodiscard]] Outcome<std::vector<ThreadRecord>> threads() { return client_->threads(); }
   /// The DAC's own walk of a thread, with names.
   [[nodiscard]] Outcome<std::vector<ManagedFrame>> walk(std::uint32_t thread);
   /// The same as the DAC gives it, with registers.

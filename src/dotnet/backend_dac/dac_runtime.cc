@@ -8,7 +8,7 @@
 namespace mixstack::dotnet::dac {
 namespace {
 
-ManagedThread thread_of(const ThreadFacts& facts) {
+ManagedThread thread_of(const ThreadRecord& facts) {
   ManagedThread t;
   t.address = facts.address;
   t.id = facts.managed_id;
@@ -38,7 +38,7 @@ Outcome<RootSource*> DacRuntime::prepare_roots(const MemoryReader& live) {
   const auto threads = provider_->threads();
   if (!threads) return tl::unexpected(threads.error());
   std::vector<Address> addresses;
-  for (const ThreadFacts& t : *threads) addresses.push_back(t.address);
+  for (const ThreadRecord& t : *threads) addresses.push_back(t.address);
   std::sort(addresses.begin(), addresses.end());
   roots_ = std::make_unique<DacRoots>(std::move(addresses));
   return roots_.get();
@@ -68,7 +68,7 @@ void DacRuntime::read_threads() {
   if (roots_ == nullptr) return;
   const auto list = provider_->threads();
   if (!list) return note(list.error());
-  for (const ThreadFacts& t : *list) {
+  for (const ThreadRecord& t : *list) {
     if (!roots_->holds(t.address)) continue;
     threads_.push_back(thread_of(t));
     if (!t.exception_type.empty()) exceptions_.emplace(t.address, t.exception_type);

@@ -45,8 +45,8 @@ Element decode_element(ByteCursor& in) {
   return e;
 }
 
-ThreadFacts decode_thread(ByteCursor& in) {
-  ThreadFacts t;
+ThreadRecord decode_thread(ByteCursor& in) {
+  ThreadRecord t;
   t.address = in.u64();
   t.managed_id = in.u32();
   t.os_id = in.u32();
@@ -196,7 +196,7 @@ void encode(const Element& v, Writer& out) {
   out.text(v.record_name);
 }
 
-void encode(const ThreadFacts& v, Writer& out) {
+void encode(const ThreadRecord& v, Writer& out) {
   out.value(v.address);
   out.value(v.managed_id);
   out.value(v.os_id);
@@ -218,10 +218,10 @@ Result<void> decode_elements(std::span<const std::byte> payload, std::vector<Ele
   return {};
 }
 
-Result<void> decode_threads(std::span<const std::byte> payload, std::vector<ThreadFacts>& out) {
+Result<void> decode_threads(std::span<const std::byte> payload, std::vector<ThreadRecord>& out) {
   ByteCursor in(payload);
   while (in.ok() && !in.at_end()) {
-    ThreadFacts t = decode_thread(in);
+    ThreadRecord t = decode_thread(in);
     if (in.ok()) out.push_back(std::move(t));
   }
   if (!in.ok()) return fail(ErrorCode::malformed);

@@ -92,7 +92,7 @@ struct Element {
 enum class WalkEnd : std::uint8_t { end_of_stack = 0, limit = 1, failed = 2, stopped_at_native = 3 };
 
 /// A thread of the runtime's list (DacpThreadData).
-struct ThreadFacts {
+struct ThreadRecord {
   Address address = 0;
   std::uint32_t managed_id = 0;
   std::uint32_t os_id = 0;
@@ -190,7 +190,7 @@ class Writer {
 [[nodiscard]] std::vector<std::byte> encode(const Description& v);
 [[nodiscard]] std::vector<std::byte> encode(const Refusal& v);
 void encode(const Element& v, Writer& out);
-void encode(const ThreadFacts& v, Writer& out);
+void encode(const ThreadRecord& v, Writer& out);
 
 // `malformed` when the bytes are not exactly one value.
 [[nodiscard]] Result<Opening> decode_opening(std::span<const std::byte> payload);
@@ -200,6 +200,6 @@ void encode(const ThreadFacts& v, Writer& out);
 [[nodiscard]] Result<Refusal> decode_refusal(std::span<const std::byte> payload);
 /// Appends; the payload holds whole elements only.
 [[nodiscard]] Result<void> decode_elements(std::span<const std::byte> payload, std::vector<Element>& out);
-[[nodiscard]] Result<void> decode_threads(std::span<const std::byte> payload, std::vector<ThreadFacts>& out);
+[[nodiscard]] Result<void> decode_threads(std::span<const std::byte> payload, std::vector<ThreadRecord>& out);
 
 }  // namespace mixstack::dotnet::dac

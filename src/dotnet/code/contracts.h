@@ -4,25 +4,10 @@
 #include <vector>
 
 #include "dotnet/code/descriptor.h"
+#include "dotnet/code/diagnosis.h"
 #include "dotnet/code/layouts.h"
 
 namespace mixstack::dotnet {
-
-/// The contracts mixstack reads (docs/design/datacontracts/*.md in dotnet/runtime).
-enum class Contract : std::uint8_t {
-  thread,
-  execution_manager,
-  stack_walk,
-  precode_stubs,
-  platform_metadata,
-  loader,
-  ecma_metadata,
-  runtime_type_system,
-  object,
-  exception,
-  count
-};
-[[nodiscard]] std::string_view contract_name(Contract contract);
 
 /// What a runtime's descriptor is good for. A contract is either admitted or has a diagnosis that names it (subject:
 /// "ExecutionManager", value: version found) or the first field it lacks (subject: "RealCodeHeader.MethodDesc").

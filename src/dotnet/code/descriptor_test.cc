@@ -120,23 +120,23 @@ TEST(Descriptor, ReadsEveryFormOfGlobal) {
 TEST(Descriptor, RefusesWhatItDoesNotKnowByName) {
   auto baseline = parse(R"({"baseline":"net11-x64"})");
   ASSERT_FALSE(baseline);
-  EXPECT_EQ(baseline.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(baseline.error().error.code, ErrorCode::unsupported);
   EXPECT_EQ(baseline.error().subject, "baseline net11-x64");
   EXPECT_TRUE(parse(R"({"baseline":["empty"]})"));
   EXPECT_EQ(parse(R"({"version":3})").error().subject, "descriptor format version");
   EXPECT_EQ(parse(R"({"types":{"T":{"f":-4}}})").error().subject, "T.f");
   EXPECT_EQ(parse(R"({"globals":{"g":[[9],"pointer"]}})").error().subject, "g");
-  EXPECT_EQ(parse(R"({"types":[]})").error().code, ErrorCode::malformed);
-  EXPECT_EQ(parse("{").error().code, ErrorCode::malformed);
-  EXPECT_EQ(parse("").error().code, ErrorCode::malformed);
-  EXPECT_EQ(parse(std::string(100000, '[')).error().code, ErrorCode::limit_exceeded);
+  EXPECT_EQ(parse(R"({"types":[]})").error().error.code, ErrorCode::malformed);
+  EXPECT_EQ(parse("{").error().error.code, ErrorCode::malformed);
+  EXPECT_EQ(parse("").error().error.code, ErrorCode::malformed);
+  EXPECT_EQ(parse(std::string(100000, '[')).error().error.code, ErrorCode::limit_exceeded);
 }
 
 TEST(Descriptor, RefusesHostileHeaders) {
   memory::BufferMemory m;
   put_descriptor(m, 0x10000, "{}", {}, 0x1234);
-  EXPECT_EQ(Descriptor::read(m, 0x10000).error().code, ErrorCode::mismatch);
-  EXPECT_EQ(Descriptor::read(m, 0x90000).error().code, ErrorCode::unreadable_memory);
+  EXPECT_EQ(Descriptor::read(m, 0x10000).error().error.code, ErrorCode::mismatch);
+  EXPECT_EQ(Descriptor::read(m, 0x90000).error().error.code, ErrorCode::unreadable_memory);
   memory::BufferMemory huge;
   struct {
     std::uint64_t magic = 0x0043414443434e44;
@@ -162,12 +162,12 @@ TEST(Contracts, NameTheVersionOrFieldThatIsMissing) {
   };
   auto version = edit(R"("ExecutionManager":2)", R"("ExecutionManager":7)");
   EXPECT_EQ(version.refusal(Contract::execution_manager),
-            (Diagnosis{ErrorCode::contract_unsupported, "ExecutionManager", 7}));
+            refusal_of(ErrorCode::contract_unsupported, "ExecutionManager", 7));
   EXPECT_TRUE(version.admits(Contract::thread));
   auto field = edit(R"("CallSiteSP":24)", R"("Other":24)");
   EXPECT_EQ(field.refusal(Contract::stack_walk).subject, "InlinedCallFrame.CallSiteSP");
   auto absent = edit(R"("StackWalk":1)", R"("StackRun":1)");
-  EXPECT_EQ(absent.refusal(Contract::stack_walk), (Diagnosis{ErrorCode::not_found, "StackWalk", 0}));
+  EXPECT_EQ(absent.refusal(Contract::stack_walk), refusal_of(ErrorCode::not_found, "StackWalk"));
 }
 
 }  // namespace

@@ -5,24 +5,20 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "mixstack/result.h"
+#include "mixstack/diagnosis.h"
 
 namespace mixstack::dotnet {
-
-/// A refusal with the name of what was refused: a contract, a baseline, a field ("Thread.Frame"), a symbol. Text is
-/// made by `report`; `value` is the version or address found.
-struct Diagnosis {
-  ErrorCode code = ErrorCode::none;
-  std::string subject;
-  std::uint64_t value = 0;
-  friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
-};
 
 template <class T>
 using Diagnosed = tl::expected<T, Diagnosis>;
 
+/// With the name of what was refused: a contract, a baseline, a field ("Thread.Frame"), a symbol. `value` is the
+/// version or address found.
+[[nodiscard]] inline Diagnosis refusal_of(ErrorCode code, std::string subject, std::uint64_t value = 0) {
+  return {{code, 0, value}, std::move(subject), {}};
+}
 [[nodiscard]] inline tl::unexpected<Diagnosis> refuse(ErrorCode code, std::string subject, std::uint64_t value = 0) {
-  return tl::unexpected<Diagnosis>(Diagnosis{code, std::move(subject), value});
+  return tl::unexpected<Diagnosis>(refusal_of(code, std::move(subject), value));
 }
 
 }  // namespace mixstack::dotnet

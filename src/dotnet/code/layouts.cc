@@ -1,38 +1,48 @@
 #include "dotnet/code/layouts.h"
 
-#include <algorithm>
-
-#include "dotnet/code/layouts_resolver.h"
+#include <string>
 
 namespace mixstack::dotnet {
 namespace {
 
-constexpr std::array<std::string_view, kFrameTypes> kFrameNames = {"",
-                                                                   "InlinedCallFrame",
-                                                                   "SoftwareExceptionFrame",
-                                                                   "FramedMethodFrame",
-                                                                   "CLRToCOMMethodFrame",
-                                                                   "PInvokeCalliFrame",
-                                                                   "PrestubMethodFrame",
-                                                                   "StubDispatchFrame",
-                                                                   "CallCountingHelperFrame",
-                                                                   "ExternalMethodFrame",
-                                                                   "DynamicHelperFrame",
-                                                                   "FuncEvalFrame",
-                                                                   "ResumableFrame",
-                                                                   "RedirectedThreadFrame",
-                                                                   "FaultingExceptionFrame",
-                                                                   "HijackFrame",
-                                                                   "TailCallFrame",
-                                                                   "UnmanagedToManagedFrame",
-                                                                   "ComMethodFrame",
-                                                                   "ComPrestubMethodFrame",
-                                                                   "ProtectValueClassFrame",
-                                                                   "DebuggerClassInitMarkFrame",
-                                                                   "DebuggerExitFrame",
-                                                                   "DebuggerU2MCatchHandlerFrame",
-                                                                   "ExceptionFilterFrame",
-                                                                   "InterpreterFrame"};
+/// Fills in what a descriptor tells.
+class Resolver {
+ public:
+  explicit Resolver(const Descriptor& d) : d_(d) {}
+  void type(std::string_view name) { type_ = d_.type(name); }
+  void type(std::string_view name, std::uint32_t& size) {
+    type(name);
+    size = d_.size_of(name).value_or(0);
+  }
+  template <class... Needs>
+  void field(Field& out, std::string_view name, Needs...) const {
+    if (type_ == nullptr) return;
+    if (const auto it = type_->fields.find(name); it != type_->fields.end()) out.offset = it->second.offset;
+  }
+  void global(Global& out, std::string_view name) const {
+    if (const auto n = d_.global_number(name)) out = {*n, true};
+  }
+
+ private:
+  const Descriptor& d_;
+  decltype(std::declval<const Descriptor&>().type({})) type_ = nullptr;
+};
+
+/// Lists what contracts need.
+class NeedsOfContracts {
+ public:
+  void type(std::string_view name) { type_ = name; }
+  void type(std::string_view name, std::uint32_t&) { type_ = name; }
+  template <class... Needs>
+  void field(Field&, [[maybe_unused]] std::string_view name, Needs... contracts) {
+    (found.push_back({contracts, type_, name}), ...);
+  }
+  void global(Global&, std::string_view) {}
+  std::vector<NeededField> found;
+
+ private:
+  std::string_view type_;
+};
 
 // RuntimeInfo contract: the Architecture global (docs/design/datacontracts/RuntimeInfo.md).
 Arch arch_of(const Descriptor& d) {
@@ -54,9 +64,11 @@ bool windows_of(const Descriptor& d) {
 
 }  // namespace
 
-std::string_view frame_type_name(FrameType type) {
-  const auto i = static_cast<std::size_t>(type);
-  return i < kFrameNames.size() ? kFrameNames[i] : std::string_view{};
+std::vector<NeededField> needed_fields() {
+  NeedsOfContracts needs;
+  Layouts layouts;
+  layouts.describe(needs);
+  return std::move(needs.found);
 }
 
 Layouts resolve_layouts(const Descriptor& d) {
@@ -64,14 +76,16 @@ Layouts resolve_layouts(const Descriptor& d) {
   l.arch = arch_of(d);
   l.is_windows = windows_of(d);
   l.pointer_size = d.pointer_size();
-  const LayoutResolver r(d);
-  resolve_thread_layouts(r, l);
-  resolve_type_layouts(r, l);
-  resolve_code_layouts(r, l);
-  resolve_frame_layouts(r, l);
-  resolve_globals(r, l.globals);
-  for (std::size_t i = 1; i < kFrameTypes; i++)
-    l.frame_identifiers[i] = d.global_number(std::string(kFrameNames[i]) + "Identifier").value_or(0);
+  Resolver resolver(d);
+  l.describe(resolver);
+  update_thread_extent(l.thread);
+  l.callee_saved_registers = register_block(d, l.arch, "CalleeSavedRegisters");
+  l.argument_registers = register_block(d, l.arch, "ArgumentRegisters");
+  l.hijack_args.registers = register_block(d, l.arch, "HijackArgs");
+  for (std::size_t i = 1; i < kFrameTypes; i++) {
+    const std::string name(frame_type_name(static_cast<FrameType>(i)));
+    l.frame_identifiers[i] = d.global_number(name + "Identifier").value_or(0);
+  }
   return l;
 }
 

@@ -21,7 +21,7 @@ namespace mixstack::target {
 
 class DebugEngine;
 class DebugSession;
-class StopGuard;
+class ThreadHold;
 
 /// How a process is debugged. Children that are followed inherit it.
 struct DebugOptions {
@@ -50,7 +50,7 @@ struct LaunchRequest {
 /// A process that is being debugged: one handle per process, given out by the session and by events. Thread-safe.
 ///
 /// A thread stands still while anybody holds it: `pause()` (a switch, not a count: one `resume()` undoes any number),
-/// or a StopGuard (each counts). Nothing is ever written to the process: no memory, no register, no breakpoint.
+/// or a ThreadHold (each counts). Nothing is ever written to the process: no memory, no register, no breakpoint.
 ///
 /// Errors of every method, besides those named: `no_such_process` after it ended, `not_found` after it was detached or
 /// its session was destroyed, `invalid_argument` in a child that the host forked, `internal` when the tracer was
@@ -67,7 +67,7 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
   /// thread will be as soon as it can.
   [[nodiscard]] virtual Result<void> pause(std::chrono::milliseconds timeout = std::chrono::seconds(1)) = 0;
   /// Lets all threads go on, those of `pause(tid)` included; a process that is stopped by job control (SIGSTOP) returns
-  /// to that stop. Threads that a StopGuard holds go on when it lets go.
+  /// to that stop. Threads that a ThreadHold holds go on when it lets go.
   [[nodiscard]] virtual Result<void> resume() = 0;
   /// The same for one thread. Errors: no_such_thread.
   [[nodiscard]] virtual Result<void> pause(ThreadId tid,
@@ -113,11 +113,11 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
 
   /// Stops threads (empty: all, newborn ones included) until the guard is destroyed. Errors: no_such_thread,
   /// thread_not_stopped (nothing is held then).
-  [[nodiscard]] Result<StopGuard> stop(std::span<const ThreadId> tids = {},
-                                       std::chrono::milliseconds timeout = std::chrono::seconds(1));
+  [[nodiscard]] Result<ThreadHold> stop(std::span<const ThreadId> tids = {},
+                                        std::chrono::milliseconds timeout = std::chrono::seconds(1));
 
  private:
-  friend class StopGuard;
+  friend class ThreadHold;
   [[nodiscard]] virtual Result<std::uint64_t> add_guard(std::span<const ThreadId> tids,
                                                         std::chrono::milliseconds timeout) = 0;
   virtual void remove_guard(std::uint64_t id) = 0;
@@ -183,14 +183,14 @@ class DebugSession {
 
 /// Holds threads of a process until destroyed. Movable; may be destroyed in any thread. A process that ends meanwhile
 /// is no error.
-class StopGuard {
+class ThreadHold {
  public:
-  StopGuard() = default;
-  StopGuard(StopGuard&& other) noexcept;
-  StopGuard& operator=(StopGuard&& other) noexcept;
-  StopGuard(const StopGuard&) = delete;
-  StopGuard& operator=(const StopGuard&) = delete;
-  ~StopGuard() { release(); }
+  ThreadHold() = default;
+  ThreadHold(ThreadHold&& other) noexcept;
+  ThreadHold& operator=(ThreadHold&& other) noexcept;
+  ThreadHold(const ThreadHold&) = delete;
+  ThreadHold& operator=(const ThreadHold&) = delete;
+  ~ThreadHold() { release(); }
 
   /// Lets go now. Idempotent.
   void release();
@@ -199,8 +199,8 @@ class StopGuard {
 
  private:
   friend class DebuggedProcess;
-  friend Result<StopGuard> stop_process(std::uint32_t, std::span<const ThreadId>, std::chrono::milliseconds);
-  StopGuard(std::shared_ptr<DebuggedProcess> process, std::uint64_t id) : process_(std::move(process)), id_(id) {}
+  friend Result<ThreadHold> stop_process(std::uint32_t, std::span<const ThreadId>, std::chrono::milliseconds);
+  ThreadHold(std::shared_ptr<DebuggedProcess> process, std::uint64_t id) : process_(std::move(process)), id_(id) {}
 
   std::shared_ptr<DebuggedProcess> process_;
   std::uint64_t id_ = 0;
@@ -209,7 +209,7 @@ class StopGuard {
 
 /// Stops threads (empty: all) of a process that nobody debugs, until the guard is destroyed; then it runs untraced.
 /// Errors: those of `DebugSession::attach` and `DebuggedProcess::stop`.
-[[nodiscard]] Result<StopGuard> stop_process(std::uint32_t pid, std::span<const ThreadId> tids = {},
-                                             std::chrono::milliseconds timeout = std::chrono::seconds(1));
+[[nodiscard]] Result<ThreadHold> stop_process(std::uint32_t pid, std::span<const ThreadId> tids = {},
+                                              std::chrono::milliseconds timeout = std::chrono::seconds(1));
 
 }  // namespace mixstack::target

@@ -99,7 +99,7 @@ TEST(DebugSession, GuardsCountAndPauseDoesNot) {
     EXPECT_FALSE(p.is_stopped(process.id()));
     EXPECT_TRUE(p.resume().has_value());
     EXPECT_TRUE(stands(process)) << "the guard holds on";
-    StopGuard moved = std::move(*inner);
+    ThreadHold moved = std::move(*inner);
     EXPECT_TRUE(stands(process));
     EXPECT_EQ(moved.process().get(), &p);
   }

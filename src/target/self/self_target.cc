@@ -45,7 +45,7 @@ class SelfTarget final : public Target {
     return open_target_path(proc_, path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
-    if (options_.others == OtherThreads::helper) return capture_by_helper(request, options_.helper_timeout);
+    if (options_.others == OwnThreads::by_helper) return capture_by_helper(request, options_.helper_timeout);
     return capture_here(request);
   }
 
@@ -159,7 +159,7 @@ Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
   if (request.roots != nullptr) roots.rehearse(*request.roots);
   for (ThreadCapture& t : capture.threads)
     if (t.tid == own) capture_calling_thread(request, *mapped, capture, t);
-  if (options_.others == OtherThreads::signal)
+  if (options_.others == OwnThreads::by_signal)
     if (auto others = capture_others(request, *mapped, capture); !others) return fail(others.error());
   if (request.roots != nullptr) {
     roots.read(*request.roots);
@@ -171,7 +171,7 @@ Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
 }  // namespace
 
 Result<std::unique_ptr<Target>> open_self(const SelfOptions& options) {
-  if (options.others == OtherThreads::signal && (options.signal < 1 || options.signal > SIGRTMAX))
+  if (options.others == OwnThreads::by_signal && (options.signal < 1 || options.signal > SIGRTMAX))
     return fail(ErrorCode::invalid_argument, static_cast<std::uint64_t>(options.signal));
   auto proc = ProcDir::open(static_cast<std::uint32_t>(::getpid()));
   if (!proc) return fail(proc.error());

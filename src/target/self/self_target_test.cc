@@ -122,7 +122,7 @@ void former_handler(int) { g_former_calls++; }
 TEST(SelfTarget, CapturesOthersBySignal) {
   const int signal = SIGRTMIN + 5;
   volatile std::uint64_t mark = kMark;
-  auto target = open_self({.others = OtherThreads::signal, .signal = signal});
+  auto target = open_self({.others = OwnThreads::by_signal, .signal = signal});
   ASSERT_TRUE(target);
   struct sigaction action {
   }, after{};
@@ -150,7 +150,7 @@ TEST(SelfTarget, CapturesOthersBySignal) {
   EXPECT_EQ(g_former_calls, 0);
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
-  EXPECT_FALSE(open_self({.others = OtherThreads::signal, .signal = 0}));
+  EXPECT_FALSE(open_self({.others = OwnThreads::by_signal, .signal = 0}));
 }
 
 std::atomic<int> g_child_signals = 0;
@@ -162,7 +162,7 @@ TEST(SelfTarget, CapturesOthersByAHelper) {
   }, before{};
   action.sa_handler = count_child;
   sigaction(SIGCHLD, &action, &before);
-  auto target = open_self({.others = OtherThreads::helper});
+  auto target = open_self({.others = OwnThreads::by_helper});
   ASSERT_TRUE(target);
   const MarkedThread waits(MarkedThread::Kind::waits), spins(MarkedThread::Kind::spins),
       blocks(MarkedThread::Kind::blocks);

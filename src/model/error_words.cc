@@ -2,9 +2,9 @@
 
 #include <system_error>
 
-#include "report/words.h"
+#include "model/words.h"
 
-namespace mixstack::report {
+namespace mixstack::model {
 namespace {
 
 /// What the number in an `Error` is, as result.h documents it.
@@ -86,4 +86,4 @@ std::string error_words(const Error& error) {
   return text;
 }
 
-}  // namespace mixstack::report
+}  // namespace mixstack::model

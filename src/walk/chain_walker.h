@@ -20,17 +20,10 @@ struct Steppers {
   std::vector<FrameStepper*> users;      ///< those of the owners that may claim a frame and not know its caller
 };
 
-struct WalkLimits {
-  std::uint32_t max_frames = 65536;
-  bool explicit_frames = false;  ///< merge the checkpoints into the trace as runtime_frame entries
-  bool keep_registers = false;
-  bool explain = false;
-};
-
 /// Walks threads with a chain of steppers. One walker per OS thread (steppers keep caches).
-class Walker {
+class ChainWalker {
  public:
-  Walker(Steppers steppers, WalkLimits limits) : steppers_(std::move(steppers)), limits_(limits) {}
+  ChainWalker(Steppers steppers, WalkOptions limits) : steppers_(std::move(steppers)), limits_(limits) {}
 
   /// Never fails: whatever goes wrong is the trace's stop reason.
   [[nodiscard]] Trace walk(const ThreadInput& thread, Advisor* advisor = nullptr) const;
@@ -43,7 +36,7 @@ class Walker {
 
  private:
   Steppers steppers_;
-  WalkLimits limits_;
+  WalkOptions limits_;
 };
 
 }  // namespace mixstack::walk

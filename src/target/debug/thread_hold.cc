@@ -5,9 +5,9 @@
 
 namespace mixstack::target {
 
-StopGuard::StopGuard(StopGuard&& other) noexcept { *this = std::move(other); }
+ThreadHold::ThreadHold(ThreadHold&& other) noexcept { *this = std::move(other); }
 
-StopGuard& StopGuard::operator=(StopGuard&& other) noexcept {
+ThreadHold& ThreadHold::operator=(ThreadHold&& other) noexcept {
   if (this == &other) return *this;
   release();
   process_ = std::exchange(other.process_, nullptr);
@@ -16,20 +16,20 @@ StopGuard& StopGuard::operator=(StopGuard&& other) noexcept {
   return *this;
 }
 
-void StopGuard::release() {
+void ThreadHold::release() {
   if (process_ == nullptr) return;
   process_->remove_guard(id_);
   process_.reset();
   session_.reset();
 }
 
-Result<StopGuard> DebuggedProcess::stop(std::span<const ThreadId> tids, std::chrono::milliseconds timeout) {
+Result<ThreadHold> DebuggedProcess::stop(std::span<const ThreadId> tids, std::chrono::milliseconds timeout) {
   auto id = add_guard(tids, timeout);
   if (!id) return fail(id.error());
-  return StopGuard(shared_from_this(), *id);
+  return ThreadHold(shared_from_this(), *id);
 }
 
-Result<StopGuard> stop_process(std::uint32_t pid, std::span<const ThreadId> tids, std::chrono::milliseconds timeout) {
+Result<ThreadHold> stop_process(std::uint32_t pid, std::span<const ThreadId> tids, std::chrono::milliseconds timeout) {
   auto session = DebugSession::open();
   if (!session) return fail(session.error());
   DebugOptions options;

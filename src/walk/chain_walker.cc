@@ -1,4 +1,4 @@
-#include "walk/walker.h"
+#include "walk/chain_walker.h"
 
 #include <algorithm>
 
@@ -86,11 +86,11 @@ FrameStepper* claim_among_users(const Steppers& steppers, Cursor& cursor, const 
   return decliner;
 }
 
-std::unique_ptr<WalkInProgress> Walker::begin(const ThreadInput& thread) const {
+std::unique_ptr<WalkInProgress> ChainWalker::begin(const ThreadInput& thread) const {
   return std::make_unique<WalkInProgress>(steppers_, limits_, thread);
 }
 
-Cursor Walker::initial(const ThreadInput& thread) const {
+Cursor ChainWalker::initial(const ThreadInput& thread) const {
   Cursor cursor;
   cursor.registers = thread.registers;
   cursor.frame = Frame{
@@ -100,13 +100,13 @@ Cursor Walker::initial(const ThreadInput& thread) const {
   return cursor;
 }
 
-StepOutcome Walker::step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor) const {
+StepOutcome ChainWalker::step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor) const {
   const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated,
                           {},         thread.max_frames};
   return WalkInProgress(steppers_, limits_, alone, advisor).step_from(cursor);
 }
 
-Trace Walker::walk(const ThreadInput& thread, Advisor* advisor) const {
+Trace ChainWalker::walk(const ThreadInput& thread, Advisor* advisor) const {
   Trace trace = WalkInProgress(steppers_, limits_, thread, advisor).run();
   if (limits_.explicit_frames) merge_checkpoints(trace, thread.checkpoints);
   return trace;

@@ -1,4 +1,4 @@
-#include "walk/walker.h"
+#include "walk/chain_walker.h"
 
 #include <gtest/gtest.h>
 
@@ -64,13 +64,13 @@ Checkpoint checkpoint(Address address, Address pc, Address sp) {
   return c;
 }
 
-Trace walk(std::map<Address, Place> places, std::vector<Checkpoint> checkpoints, WalkLimits limits = {},
+Trace walk(std::map<Address, Place> places, std::vector<Checkpoint> checkpoints, WalkOptions limits = {},
            std::map<Address, Place> fallback = {}) {
   TableStepper owner(std::move(places)), other(std::move(fallback), false);
   ThreadInput thread;
   thread.registers = at(1, 100);
   thread.checkpoints = checkpoints;
-  return Walker({{&owner}, {&other}, {}}, limits).walk(thread);
+  return ChainWalker({{&owner}, {&other}, {}}, limits).walk(thread);
 }
 
 std::vector<Address> pcs(const Trace& t) {
@@ -85,7 +85,7 @@ constexpr auto kNative = FrameKind::native;
 constexpr auto kEnd = StepStatus::end_of_stack;
 constexpr auto kFailed = StepStatus::failed;
 
-TEST(Walker, NativeToManagedWithAgreeingWitnessIsCertain) {
+TEST(ChainWalker, NativeToManagedWithAgreeingWitnessIsCertain) {
   auto t = walk(
       {{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kNative, kEnd}}},
       {checkpoint(210, 2, 200)});
@@ -95,7 +95,7 @@ TEST(Walker, NativeToManagedWithAgreeingWitnessIsCertain) {
   EXPECT_EQ(t.stop, StopReason::end_of_stack);
 }
 
-TEST(Walker, AFaultsRegistersComeFromTheFrameThatKeptThem) {
+TEST(ChainWalker, AFaultsRegistersComeFromTheFrameThatKeptThem) {
   auto c = checkpoint(210, 2, 200);
   c.interrupted = true;
   c.context.set(x86_64_reg::rbx, 77);
@@ -107,7 +107,7 @@ TEST(Walker, AFaultsRegistersComeFromTheFrameThatKeptThem) {
   EXPECT_EQ(t.registers[1].get(x86_64_reg::rbx), 77u);
 }
 
-TEST(Walker, AnOverflowHandledOnItsOwnStackGoesOnWhereTheFrameSays) {
+TEST(ChainWalker, AnOverflowHandledOnItsOwnStackGoesOnWhereTheFrameSays) {
   // Handler's stack 100..300, its Frame at 150; the overflowing stack lies below. The fake call frame leads to sp 300.
   auto c = checkpoint(150, 2, 40);
   c.interrupted = true;
@@ -128,7 +128,7 @@ TEST(Walker, AnOverflowHandledOnItsOwnStackGoesOnWhereTheFrameSays) {
   }
 }
 
-TEST(Walker, AnEqualAddressFurtherOutIsNotWhereTheFaultWas) {
+TEST(ChainWalker, AnEqualAddressFurtherOutIsNotWhereTheFaultWas) {
   // 2 is both where the outer activation faulted and where the inner one continues.
   auto c = checkpoint(350, 2, 400);
   c.interrupted = true;
@@ -138,7 +138,7 @@ TEST(Walker, AnEqualAddressFurtherOutIsNotWhereTheFaultWas) {
   EXPECT_FALSE(t.frames[1].is_interrupted);
 }
 
-TEST(Walker, ADoubtfulStepStaysMarkedWhenTheChainIsConfirmed) {
+TEST(ChainWalker, ADoubtfulStepStaysMarkedWhenTheChainIsConfirmed) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200, Trust::inferred}},
                  {2, {kManaged, StepStatus::caller, 3, 300}},
                  {3, {kNative, kEnd}}},
@@ -148,7 +148,7 @@ TEST(Walker, ADoubtfulStepStaysMarkedWhenTheChainIsConfirmed) {
   EXPECT_EQ(t.frames[2].trust, Trust::certain);
 }
 
-TEST(Walker, StuckNativeCodeResumesAtTheCheckpoint) {
+TEST(ChainWalker, StuckNativeCodeResumesAtTheCheckpoint) {
   auto t = walk({{1, {kNative, kFailed}}, {2, {kManaged, kEnd}}}, {checkpoint(210, 2, 200)});
   EXPECT_EQ(pcs(t), (Pcs{1, 2}));
   EXPECT_EQ(t.frames[1].found_by, StepperId::explicit_frame);
@@ -156,13 +156,13 @@ TEST(Walker, StuckNativeCodeResumesAtTheCheckpoint) {
   EXPECT_EQ(t.stop, StopReason::end_of_stack);
 }
 
-TEST(Walker, StuckWithoutCheckpointSaysWhy) {
+TEST(ChainWalker, StuckWithoutCheckpointSaysWhy) {
   auto t = walk({{1, {kNative, kFailed, 0, 0, Trust::certain, false, {ErrorCode::register_unknown, 0, 6}}}}, {});
   EXPECT_EQ(t.stop, StopReason::register_unknown);
   EXPECT_EQ(t.stop_error.value, 6u);
 }
 
-TEST(Walker, CfiThatJumpsOverAManagedTransitionIsOverruled) {
+TEST(ChainWalker, CfiThatJumpsOverAManagedTransitionIsOverruled) {
   // 1 -> 3 (managed, sp 300) although the runtime knows of managed frame 2 at sp 200.
   auto t = walk(
       {{1, {kNative, StepStatus::caller, 3, 300}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kManaged, kEnd}}},
@@ -172,7 +172,7 @@ TEST(Walker, CfiThatJumpsOverAManagedTransitionIsOverruled) {
   EXPECT_EQ(t.frames[1].trust, Trust::checkpoint);
 }
 
-TEST(Walker, NativeChainThatEndsBeyondAnUnmetCheckpointGoesBack) {
+TEST(ChainWalker, NativeChainThatEndsBeyondAnUnmetCheckpointGoesBack) {
   auto t = walk({{1, {kNative, StepStatus::caller, 5, 150}},
                  {5, {kNative, StepStatus::caller, 6, 400}},
                  {6, {kNative, kEnd}},
@@ -182,7 +182,7 @@ TEST(Walker, NativeChainThatEndsBeyondAnUnmetCheckpointGoesBack) {
   EXPECT_EQ(t.frames[2].trust, Trust::checkpoint);
 }
 
-TEST(Walker, UncertainChainIsKeptOnlyWhenTheWitnessAgrees) {
+TEST(ChainWalker, UncertainChainIsKeptOnlyWhenTheWitnessAgrees) {
   std::map<Address, Place> owner{{1, {kNative, kFailed}}, {2, {kManaged, kEnd}}, {3, {kManaged, kEnd}}};
   auto agree =
       walk(owner, {checkpoint(210, 2, 200)}, {}, {{1, {kNative, StepStatus::caller, 2, 200, Trust::frame_pointer}}});
@@ -195,7 +195,7 @@ TEST(Walker, UncertainChainIsKeptOnlyWhenTheWitnessAgrees) {
   EXPECT_EQ(differ.frames[1].found_by, StepperId::explicit_frame);
 }
 
-TEST(Walker, AFrameWhoseSpIsAboveThePhysicalOneIsItsOwnMethods) {
+TEST(ChainWalker, AFrameWhoseSpIsAboveThePhysicalOneIsItsOwnMethods) {
   // Managed frame 2 (sp 200..300) used stackalloc: its InlinedCallFrame at 250 says sp 240. Native 3 calls it.
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}},
                  {2, {kManaged, StepStatus::caller, 3, 300}},
@@ -206,7 +206,7 @@ TEST(Walker, AFrameWhoseSpIsAboveThePhysicalOneIsItsOwnMethods) {
   for (const Frame& f : t.frames) EXPECT_FALSE(f.witness_disagrees);
 }
 
-TEST(Walker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
+TEST(ChainWalker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
   auto t = walk(
       {{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, StepStatus::caller, 3, 300}}, {3, {kManaged, kEnd}}},
       {checkpoint(350, 3, 300)});
@@ -214,19 +214,19 @@ TEST(Walker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
   EXPECT_EQ(t.frames[1].trust, Trust::certain);
 }
 
-TEST(Walker, RefusesAStackThatDoesNotAdvance) {
+TEST(ChainWalker, RefusesAStackThatDoesNotAdvance) {
   auto t = walk({{1, {kNative, StepStatus::caller, 1, 100}}}, {});
   EXPECT_EQ(t.frames.size(), 1u);
   EXPECT_EQ(t.stop, StopReason::stack_not_advancing);
 }
 
-TEST(Walker, RefusesAReturnAddressThatIsNoCode) {
+TEST(ChainWalker, RefusesAReturnAddressThatIsNoCode) {
   auto t = walk({{1, {kNative, StepStatus::caller, 99, 200}}}, {});
   EXPECT_EQ(pcs(t), (Pcs{1}));
   EXPECT_EQ(t.stop, StopReason::bad_return_address);
 }
 
-TEST(Walker, SignalFrameMayLeadToALowerStackButNotForever) {
+TEST(ChainWalker, SignalFrameMayLeadToALowerStackButNotForever) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 50, Trust::certain, true}}, {2, {kNative, kEnd}}}, {});
   EXPECT_EQ(pcs(t), (Pcs{1, 2}));
   EXPECT_TRUE(t.frames[1].is_interrupted);
@@ -236,7 +236,7 @@ TEST(Walker, SignalFrameMayLeadToALowerStackButNotForever) {
   EXPECT_NE(loop.stop, StopReason::end_of_stack);
 }
 
-TEST(Walker, ACallThroughNullIsAnInterruptedFrameWithACaller) {
+TEST(ChainWalker, ACallThroughNullIsAnInterruptedFrameWithACaller) {
   auto t = walk({{1, {kNative, StepStatus::caller, 0, 200, Trust::certain, true}}, {2, {kNative, kEnd}}}, {}, {},
                 {{0, {FrameKind::undescribed, StepStatus::caller, 2, 208, Trust::inferred}}});
   EXPECT_EQ(pcs(t), (Pcs{1, 0, 2}));
@@ -282,10 +282,10 @@ Trace walk_with(TableAdvisor& advisor, std::map<Address, Place> places, std::vec
   ThreadInput thread;
   thread.registers = at(1, 100);
   thread.checkpoints = checkpoints;
-  return Walker({{&owner}, {}, {}}, {}).walk(thread, &advisor);
+  return ChainWalker({{&owner}, {}, {}}, {}).walk(thread, &advisor);
 }
 
-TEST(Walker, AnAdvisorThatDeclinesChangesNothing) {
+TEST(ChainWalker, AnAdvisorThatDeclinesChangesNothing) {
   const std::map<Address, Place> places{{1, {kNative, StepStatus::caller, 2, 200}},
                                         {2, {kManaged, StepStatus::caller, 3, 300}},
                                         {3, {kNative, kFailed}},
@@ -298,7 +298,7 @@ TEST(Walker, AnAdvisorThatDeclinesChangesNothing) {
   EXPECT_EQ(idle.turns, (std::vector{Turn::first, Turn::middle, Turn::last}));
 }
 
-TEST(Walker, AnAdvisorsLastWordIsNotOverruled) {
+TEST(ChainWalker, AnAdvisorsLastWordIsNotOverruled) {
   const std::map<Address, Place> places{{1, {kNative, StepStatus::caller, 2, 200}}, {4, {kManaged, kEnd}}, {2, {}}};
   const std::vector<Checkpoint> frames{checkpoint(350, 4, 400)};
   for (const StepStatus status : {kEnd, kFailed}) {
@@ -311,7 +311,7 @@ TEST(Walker, AnAdvisorsLastWordIsNotOverruled) {
   }
 }
 
-TEST(Walker, AnAdvisorMayLeadDownAndToCodeOfItsOwn) {
+TEST(ChainWalker, AnAdvisorMayLeadDownAndToCodeOfItsOwn) {
   const std::map<Address, Place> places{{1, {kNative, kFailed}}, {2, {kNative, kEnd}}};
   TableAdvisor down(Advisor::Turn::last, 1, {.status = StepStatus::caller, .elsewhere = true}, at(2, 50));
   EXPECT_EQ(pcs(walk_with(down, places)), (Pcs{1, 2}));
@@ -328,18 +328,18 @@ TEST(Walker, AnAdvisorMayLeadDownAndToCodeOfItsOwn) {
 }
 
 /// A user's owner that claims a frame it cannot step from leaves it, with its kind, to the real one.
-TEST(Walker, AUsersOwnerThatDeclinesIsPassedBy) {
+TEST(ChainWalker, AUsersOwnerThatDeclinesIsPassedBy) {
   TableStepper users({{1, {kNative, StepStatus::not_mine}}, {2, {kNative, StepStatus::not_mine}}});
   TableStepper real({{1, {kManaged, StepStatus::caller, 2, 200}}});
   ThreadInput thread;
   thread.registers = at(1, 100);
-  const Trace trace = Walker({{&users, &real}, {}, {&users}}, {}).walk(thread);
+  const Trace trace = ChainWalker({{&users, &real}, {}, {&users}}, {}).walk(thread);
   EXPECT_EQ(pcs(trace), (Pcs{1, 2})) << "where there is no other owner it keeps the frame";
   EXPECT_EQ(trace.frames[0].kind, kManaged);
   EXPECT_EQ(trace.frames[1].kind, kNative);
 }
 
-TEST(Walker, LimitIsAStopReason) {
+TEST(ChainWalker, LimitIsAStopReason) {
   std::map<Address, Place> long_chain;
   for (Address i = 1; i < 100; i++) long_chain[i] = {kNative, StepStatus::caller, i + 1, 100 + i * 8};
   auto t = walk(long_chain, {}, {.max_frames = 10});
@@ -347,7 +347,7 @@ TEST(Walker, LimitIsAStopReason) {
   EXPECT_EQ(t.stop, StopReason::max_frames);
 }
 
-TEST(Walker, ExplicitFramesAreShownBeforeTheFrameTheyRestore) {
+TEST(ChainWalker, ExplicitFramesAreShownBeforeTheFrameTheyRestore) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {checkpoint(210, 2, 200)},
                 {.explicit_frames = true});
   ASSERT_EQ(t.frames.size(), 3u);
@@ -355,7 +355,7 @@ TEST(Walker, ExplicitFramesAreShownBeforeTheFrameTheyRestore) {
   EXPECT_EQ(t.frames[1].explicit_frame, 210u);
 }
 
-TEST(Walker, ExplicitFramesOfAnOverflowLieOnTheStackTheyAreOf) {
+TEST(ChainWalker, ExplicitFramesOfAnOverflowLieOnTheStackTheyAreOf) {
   // The handler's stack 100..300 lies above the one that overflowed.
   auto c = checkpoint(150, 2, 40);
   c.interrupted = true;
@@ -372,7 +372,7 @@ TEST(Walker, ExplicitFramesOfAnOverflowLieOnTheStackTheyAreOf) {
   EXPECT_EQ(order, (Pcs{1, 9, 150, 2, 3, 60, 4, 80}));
 }
 
-TEST(Walker, RegistersAndEvidenceAreKeptOnRequest) {
+TEST(ChainWalker, RegistersAndEvidenceAreKeptOnRequest) {
   auto t = walk({{1, {kNative, StepStatus::caller, 2, 200}}, {2, {kManaged, kEnd}}}, {},
                 {.keep_registers = true, .explain = true});
   ASSERT_EQ(t.registers.size(), 2u);

@@ -1,0 +1,42 @@
+#include "dotnet/code/layout/frame.h"
+
+#include <array>
+
+namespace mixstack::dotnet {
+namespace {
+
+constexpr std::array<std::string_view, kFrameTypes> kFrameNames = {"",
+                                                                   "InlinedCallFrame",
+                                                                   "SoftwareExceptionFrame",
+                                                                   "FramedMethodFrame",
+                                                                   "CLRToCOMMethodFrame",
+                                                                   "PInvokeCalliFrame",
+                                                                   "PrestubMethodFrame",
+                                                                   "StubDispatchFrame",
+                                                                   "CallCountingHelperFrame",
+                                                                   "ExternalMethodFrame",
+                                                                   "DynamicHelperFrame",
+                                                                   "FuncEvalFrame",
+                                                                   "ResumableFrame",
+                                                                   "RedirectedThreadFrame",
+                                                                   "FaultingExceptionFrame",
+                                                                   "HijackFrame",
+                                                                   "TailCallFrame",
+                                                                   "UnmanagedToManagedFrame",
+                                                                   "ComMethodFrame",
+                                                                   "ComPrestubMethodFrame",
+                                                                   "ProtectValueClassFrame",
+                                                                   "DebuggerClassInitMarkFrame",
+                                                                   "DebuggerExitFrame",
+                                                                   "DebuggerU2MCatchHandlerFrame",
+                                                                   "ExceptionFilterFrame",
+                                                                   "InterpreterFrame"};
+
+}  // namespace
+
+std::string_view frame_type_name(FrameType type) {
+  const auto i = static_cast<std::size_t>(type);
+  return i < kFrameNames.size() ? kFrameNames[i] : std::string_view{};
+}
+
+}  // namespace mixstack::dotnet

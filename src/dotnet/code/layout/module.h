@@ -1,0 +1,115 @@
+// Modules, assemblies and their files (src/coreclr/vm/ceeload.h, assembly.hpp, peimage.h).
+#pragma once
+
+#include "dotnet/code/layout/field.h"
+
+namespace mixstack::dotnet {
+
+struct ModuleLayout {
+  Field assembly, pe_assembly, base, flags, loader_allocator, dynamic_metadata, path, file_name, ready_to_run_info,
+      field_def_to_desc_map, method_def_to_desc_map, type_def_to_method_table_map, type_ref_to_method_table_map,
+      member_ref_to_desc_map, manifest_module_references_map;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("Module");
+    names.field(assembly, "Assembly");
+    names.field(pe_assembly, "PEAssembly");
+    names.field(base, "Base", Contract::loader);
+    names.field(flags, "Flags", Contract::loader);
+    names.field(loader_allocator, "LoaderAllocator");
+    names.field(dynamic_metadata, "DynamicMetadata");
+    names.field(path, "Path");
+    names.field(file_name, "FileName");
+    names.field(ready_to_run_info, "ReadyToRunInfo", Contract::execution_manager);
+    names.field(field_def_to_desc_map, "FieldDefToDescMap");
+    names.field(method_def_to_desc_map, "MethodDefToDescMap");
+    names.field(type_def_to_method_table_map, "TypeDefToMethodTableMap");
+    names.field(type_ref_to_method_table_map, "TypeRefToMethodTableMap");
+    names.field(member_ref_to_desc_map, "MemberRefToDescMap");
+    names.field(manifest_module_references_map, "ManifestModuleReferencesMap");
+  }
+};
+
+struct ModuleLookupMapLayout {
+  Field table_data, next, count, supported_flags_mask;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ModuleLookupMap");
+    names.field(table_data, "TableData");
+    names.field(next, "Next");
+    names.field(count, "Count");
+    names.field(supported_flags_mask, "SupportedFlagsMask");
+  }
+};
+
+struct AssemblyLayout {
+  Field is_collectible, module, error;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("Assembly");
+    names.field(is_collectible, "IsCollectible");
+    names.field(module, "Module");
+    names.field(error, "Error");
+  }
+};
+
+struct PEAssemblyLayout {
+  Field pe_image, assembly_binder;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("PEAssembly");
+    names.field(pe_image, "PEImage");
+    names.field(assembly_binder, "AssemblyBinder");
+  }
+};
+
+struct PEImageLayout {
+  Field loaded_image_layout;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("PEImage");
+    names.field(loaded_image_layout, "LoadedImageLayout");
+  }
+};
+
+struct PEImageLayoutLayout {
+  Field base, size, flags;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("PEImageLayout");
+    names.field(base, "Base");
+    names.field(size, "Size");
+    names.field(flags, "Flags");
+  }
+};
+
+struct DynamicMetadataLayout {
+  Field size, data;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("DynamicMetadata");
+    names.field(size, "Size");
+    names.field(data, "Data");
+  }
+};
+
+struct AppDomainLayout {
+  Field root_assembly, domain_assembly_list, friendly_name;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("AppDomain");
+    names.field(root_assembly, "RootAssembly");
+    names.field(domain_assembly_list, "DomainAssemblyList");
+    names.field(friendly_name, "FriendlyName");
+  }
+};
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,22 @@
+// Reasons in words. Two forms: `..._name` is the stable identifier that JSON uses, `..._words` is what a person reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mixstack/frame.h"
+#include "mixstack/result.h"
+
+namespace mixstack::model {
+
+[[nodiscard]] std::string_view error_name(ErrorCode);
+/// "unreadable memory at 0x7f0012345678", with the values that the code documents and the system's own words.
+[[nodiscard]] std::string error_words(const Error&);
+/// "nobody knew how to continue".
+[[nodiscard]] std::string_view stop_words(StopReason);
+/// "resumed at a runtime Frame"; empty for `certain`.
+[[nodiscard]] std::string_view trust_words(Trust);
+/// "the unwind information (.eh_frame)".
+[[nodiscard]] std::string_view stepper_words(StepperId);
+
+}  // namespace mixstack::model
