@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: {
-      std::vector<ThreadFacts> threads;
+      std::vector<ThreadRecord> threads;
       (void)decode_threads(payload, threads);
       break;
     }

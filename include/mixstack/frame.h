@@ -94,7 +94,7 @@ struct Frame {
   std::uint32_t registers = 0;  ///< index into Trace::registers (1-based), 0: not kept
 };
 
-/// Why a frame was found as it was: recorded only when WalkLimits::explain is set.
+/// Why a frame was found as it was: recorded only when WalkOptions::explain is set.
 struct Evidence {
   StepperId stepper = StepperId::none;
   Error error;              ///< why it declined or failed; code none when it produced the caller

@@ -24,7 +24,7 @@ struct DumpOptions {
   /// suffice, each thread has 256 all the same (fewer where there are thousands), stacks end with `max_frames`, and a
   /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
-  bool vectors = false;  ///< floating-point and vector registers, too, where threads are stopped for the capture
+  bool vectors = false;  ///< floating-point and vector registers, too; our own process does not tell them
   WalkOptions walk;
 };
 
@@ -58,10 +58,11 @@ struct RuntimeOptions {
 /// Where symbols come from that are not on this machine.
 struct SymbolOptions {
   /// Path of debuginfod-find(1), asked by build id for the debug files of images in which a frame lies and nothing here
-  /// names their functions; empty: not asked. It goes by the environment (DEBUGINFOD_URLS) and may use the network.
-  /// What others could have written is not run.
+  /// names their functions; empty: not asked. It goes by the environment (DEBUGINFOD_URLS) and may use the network. It
+  /// is not run if anybody but root and our own user could have changed it.
   std::string debuginfod_find;
-  std::chrono::milliseconds most{30'000};  ///< for all questions of the session; frames stay without names after that
+  /// For all questions of the session, at most ten minutes; frames stay without names after that.
+  std::chrono::milliseconds time_for_all{30'000};
 };
 
 /// A program to start.
@@ -109,7 +110,7 @@ class Session {
   [[nodiscard]] virtual Result<void> refresh() = 0;
   /// Reads the runtimes again, this way. Ends the use of a walker made before.
   virtual void set_runtime_options(const RuntimeOptions& options) = 0;
-  /// For names made from now on. Nothing is fetched while the target stands still.
+  /// For dumps and walkers made from now on. Nothing is fetched in a stop that a capture makes, nor while walking.
   virtual void set_symbol_options(const SymbolOptions& options) = 0;
 };
 

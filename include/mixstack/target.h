@@ -110,7 +110,7 @@ struct CaptureRequest {
   /// coroutines, whose stacks lie in a mapping with other things) the initial bytes are copied.
   std::size_t stack_byte_budget = 64 << 20;
   RootSource* roots = nullptr;  ///< borrowed; may be null
-  bool vectors = false;         ///< floating-point and vector registers, too (only of stops by ptrace)
+  bool vectors = false;         ///< floating-point and vector registers, too (of live and debugged processes)
   bool goes_on = false;         ///< more of what the last capture was taken for: its budgets are not renewed
 };
 

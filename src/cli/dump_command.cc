@@ -17,7 +17,7 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
-#include "target/core/child_process.h"
+#include "target/child_process.h"
 #include "target/core/core_store.h"
 #include "target/live/ptrace_refusal.h"
 

@@ -10,13 +10,13 @@
 namespace mixstack::model {
 
 [[nodiscard]] std::string_view error_name(ErrorCode);
-/// "unreadable memory at 0x7f0012345678", with the values that the code documents and the system's own words.
+/// "memory that cannot be read (0x7f00)", with the values that the code documents and the system's own words.
 [[nodiscard]] std::string error_words(const Error&);
-/// "nobody knew how to continue".
+/// "nothing describes how to continue from here".
 [[nodiscard]] std::string_view stop_words(StopReason);
 /// "resumed at a runtime Frame"; empty for `certain`.
 [[nodiscard]] std::string_view trust_words(Trust);
-/// "the unwind information (.eh_frame)".
+/// "unwind information (.eh_frame)".
 [[nodiscard]] std::string_view stepper_words(StepperId);
 
 }  // namespace mixstack::model

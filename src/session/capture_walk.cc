@@ -20,15 +20,6 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   return ranges;
 }
 
-/// Where copied code may lie. What of a core was executable may be lost: createdump makes one segment of mappings that
-/// touch, with the rights of the first.
-std::vector<Region> regions_of_copies(std::span<const Region> regions, bool of_core) {
-  std::vector<Region> list;
-  for (const Region& r : regions)
-    if (r.executable || (of_core && r.readable)) list.push_back(r);
-  return list;
-}
-
 /// Where the runtimes copy their barriers from.
 std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
                                          std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
@@ -66,8 +57,8 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryRea
       runtimes_(runtimes),
       regions_(regions),
       native_(native),
-      copied_(modules, runtime_modules(modules, runtimes), regions_of_copies(regions, capture.frozen != nullptr),
-              overlay_, native.tables()),
+      copied_(modules, runtime_modules(modules, runtimes), regions, capture.frozen != nullptr, overlay_,
+              native.tables()),
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules),
       newborn_(overlay_, native_),

@@ -18,12 +18,6 @@ constexpr const char* kDamaged =
     "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
     "started)";
 
-/// Everything here is about the runtime's descriptor.
-Diagnosis with_words(Diagnosis d) {
-  if (is_damage(d.error.code)) d.text = kDamaged;
-  return d;
-}
-
 /// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
 /// in (eng/Versions in dotnet/runtime). People say 10.0.12.
 std::string version_for_people(const std::string& file_version) {
@@ -78,9 +72,7 @@ void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::Modul
   dac_options.dac_path = options.dac_path;
   dac_options.helper = options.helper;
   // What the DAC makes of a damaged process is a last resort, and may be a search without end.
-  const auto damaged = [](const Diagnosis& d) { return d.text == kDamaged; };
-  if (std::any_of(summary_.missing.begin(), summary_.missing.end(), damaged))
-    dac_options.limits.total = std::chrono::seconds(3);
+  if (is_descriptor_damaged_) dac_options.limits.total = std::chrono::seconds(3);
   auto provider = dotnet::dac::DacProvider::open(image, target_.info().arch, opener, dac_options);
   if (!provider) {
     summary_.missing.push_back(provider.error());
@@ -90,16 +82,24 @@ void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::Modul
   dac_ = std::make_unique<dotnet::dac::DacRuntime>(std::move(*provider), modules);
 }
 
+void ClrRuntime::lacks_of_descriptor(Diagnosis why) {
+  if (is_damage(why.error.code)) {
+    is_descriptor_damaged_ = true;
+    why.text = kDamaged;
+  }
+  summary_.missing.push_back(std::move(why));
+}
+
 void ClrRuntime::open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener) {
   // A live process has one memory, and `live` is the cache of it.
   const bool has_constants = &target_.loaded_memory() != &target_.memory();
   auto runtime = dotnet::RuntimeFacts::open(live_, image, has_constants ? &target_.loaded_memory() : nullptr);
   if (!runtime) {
-    summary_.missing.push_back(with_words(runtime.error()));
+    lacks_of_descriptor(runtime.error());
     return;
   }
   runtime_ = std::move(*runtime);
-  for (const auto& refusal : runtime_->contracts().refusals()) summary_.missing.push_back(with_words(refusal));
+  for (const auto& refusal : runtime_->contracts().refusals()) lacks_of_descriptor(refusal);
   for (const auto& entry : runtime_->supplement().entries())
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
   if (runtime_->contracts().admits(dotnet::Contract::thread))

@@ -88,6 +88,7 @@ class ClrRuntime {
 
  private:
   void read_thread_names();
+  void lacks_of_descriptor(Diagnosis why);
   void open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener);
   void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
                 const dotnet::names::FileOpener& opener, const RuntimeOptions& options);
@@ -96,7 +97,8 @@ class ClrRuntime {
   const MemoryReader& live_;
   memory::CachedMemory first_look_, second_look_, third_look_;  ///< of the running target since the capture
   RuntimeSummary summary_;
-  std::unique_ptr<dotnet::dac::DacRuntime> dac_;         ///< null unless the DAC is wanted; used when summary_.by_dac
+  std::unique_ptr<dotnet::dac::DacRuntime> dac_;  ///< null unless the DAC is wanted; used when summary_.by_dac
+  bool is_descriptor_damaged_ = false;
   std::size_t missing_of_descriptor_ = 0;                ///< what is behind them in summary_.missing, the DAC lacks
   std::shared_ptr<const dotnet::RuntimeFacts> runtime_;  ///< null when its descriptor was refused
   std::unique_ptr<dotnet::ThreadRoots> roots_;

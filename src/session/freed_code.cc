@@ -1,7 +1,6 @@
 #include "session/freed_code.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace mixstack::session {
 namespace {
@@ -48,30 +47,34 @@ void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_
 
 }  // namespace
 
-void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runtime, const MemoryReader& now) {
+std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture, ClrRuntime& runtime,
+                                        const MemoryReader& now) {
   const FreeableCode code{[&](const Frame& f) { return runtime.code().find(f.pc).is_collectible; },
                           [&](const Frame& f) { return runtime.is_same_code(f, now); }, runtime.finalizer_os_id()};
-  mark_freed_code(dump, capture, code, now);
+  return find_freed_code(dump, capture, code, now);
 }
 
-void mark_freed_code(ProcessDump& dump, const Capture& capture, const FreeableCode& code, const MemoryReader& now) {
-  struct Doubt {
-    std::size_t thread, frame;
-  };
-  std::vector<Doubt> doubts;
+std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture, const FreeableCode& code,
+                                        const MemoryReader& now) {
+  std::vector<FreedFrame> doubts, freed;
   for (std::size_t t = 0; t < dump.threads.size(); t++) {
     const auto& frames = dump.threads[t].trace.frames;
     for (std::size_t f = 0; f < frames.size(); f++)
-      if (frames[f].kind == FrameKind::managed && code.may_be_freed(frames[f])) doubts.push_back({t, f});
+      if (frames[f].kind == FrameKind::managed && code.may_be_freed(frames[f])) doubts.push_back({t, f, {}});
   }
-  if (doubts.empty() || !has_finalizer_run(capture, code.finalizer_os_id, now)) return;
-  for (const Doubt& d : doubts) {
-    ThreadDump& thread = dump.threads[d.thread];
+  if (doubts.empty() || !has_finalizer_run(capture, code.finalizer_os_id, now)) return freed;
+  for (const FreedFrame& d : doubts) {
+    const ThreadDump& thread = dump.threads[d.thread];
     const Frame& frame = thread.trace.frames[d.frame];
     const ThreadCapture* copied = capture_of(capture, thread.tid);
     if (copied != nullptr && frame.cfa != 0 && is_unchanged(*copied, frame.cfa, now)) continue;
-    mark(dump, thread, d.frame, code.is_same(frame) ? kMayBeFreed : kFreed);
+    freed.push_back({d.thread, d.frame, code.is_same(frame) ? kMayBeFreed : kFreed});
   }
+  return freed;
+}
+
+void mark_freed_code(ProcessDump& dump, std::span<const FreedFrame> freed) {
+  for (const FreedFrame& f : freed) mark(dump, dump.threads[f.thread], f.frame, f.note);
 }
 
 }  // namespace mixstack::session

@@ -1,16 +1,25 @@
 // Code that the runtime frees while mixstack looks at it: dynamic methods, methods of unloadable assemblies.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "mixstack/dump.h"
 #include "session/clr_runtime.h"
 
 namespace mixstack::session {
 
-/// Marks the frames of a live process whose code may have been freed, and its place given to another method, between
-/// the stop and the end of naming: such a frame may have the wrong name, and its caller may have been found by another
-/// method's unwind codes. Both become `inferred`, the frame gets a note.
+/// A frame whose code may have been freed, and its place given to another method, between the stop and now: it may have
+/// the wrong name, and its caller may have been found by another method's unwind codes.
+struct FreedFrame {
+  std::size_t thread = 0, frame = 0;  ///< of the dump
+  std::string_view note;
+};
+
+/// Those of a live process, to be asked for when its managed frames have been named.
 ///
 /// As long as a method is on a stack it is not freed: each collection keeps the resolver or the LoaderAllocator of
 /// every frame alive, also of frames that an exception has unwound but a handler still lies upon (GcStackCrawlCallBack
@@ -22,7 +31,8 @@ namespace mixstack::session {
 /// So there is nothing to doubt when the finalizer thread has not run since the stop, nor where a thread's stack from
 /// its innermost frame to the one in question is still what was copied. `now` reads the target as it is, past every
 /// cache.
-void mark_freed_code(ProcessDump& dump, const Capture& capture, ClrRuntime& runtime, const MemoryReader& now);
+[[nodiscard]] std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture,
+                                                      ClrRuntime& runtime, const MemoryReader& now);
 
 /// The same from its parts.
 struct FreeableCode {
@@ -30,6 +40,10 @@ struct FreeableCode {
   std::function<bool(const Frame&)> is_same;       ///< as it is now
   std::uint64_t finalizer_os_id = 0;               ///< 0: not known, hence not known to be idle
 };
-void mark_freed_code(ProcessDump& dump, const Capture& capture, const FreeableCode& code, const MemoryReader& now);
+[[nodiscard]] std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture,
+                                                      const FreeableCode& code, const MemoryReader& now);
+
+/// When all frames have names: these frames and their callers become `inferred`, and they get their notes.
+void mark_freed_code(ProcessDump& dump, std::span<const FreedFrame> freed);
 
 }  // namespace mixstack::session

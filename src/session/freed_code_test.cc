@@ -50,7 +50,7 @@ struct Process {
   void let_finalizer_run() { now.put_u64(kFinalizerStack + 32, 7); }
   /// Note of the dynamic method's frame.
   std::string mark() {
-    mark_freed_code(dump, capture, code, now);
+    mark_freed_code(dump, find_freed_code(dump, capture, code, now));
     const ThreadDump& t = dump.threads[0];
     EXPECT_EQ(t.trace.frames[0].trust, Trust::certain);
     EXPECT_EQ(t.trace.frames[3].trust, Trust::certain);

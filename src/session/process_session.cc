@@ -67,7 +67,7 @@ constexpr std::array<std::size_t, 3> kLargerCopies{1 << 20, 16 << 20, 64 << 20};
 constexpr std::size_t kManyThreads = 1000;
 constexpr std::size_t kMostExplicitFrames = 1 << 19;  // twice as many as one thread may have
 
-void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symbolizer) {
+void name_throw_frames(ManagedThreadFacts& facts, Symbolizer& symbolizer) {
   for (ExceptionInFlight& exception : facts.exceptions) {
     for (ManagedException& e : exception.chain) {
       for (ThrowFrame& thrown : e.thrown_at) {
@@ -77,6 +77,14 @@ void name_throw_frames(ManagedThreadFacts& facts, symbolize::Symbolizer& symboli
         thrown.symbol = symbolizer.name(frame);
       }
     }
+  }
+}
+
+void name_managed_code(ProcessDump& dump, Symbolizer& symbolizer) {
+  for (ThreadDump& t : dump.threads) {
+    for (const Frame& f : t.trace.frames)
+      if (f.kind == FrameKind::managed) (void)symbolizer.name(f);
+    if (t.managed) name_throw_frames(*t.managed, symbolizer);
   }
 }
 
@@ -104,17 +112,6 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
           "frames of all threads",
           "more than the " + std::to_string(budget) + " that a dump may have (--frame-budget): " +
               std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
-}
-
-void add_debuginfod_diagnoses(const target::Debuginfod& debuginfod, const Target& target, ProcessDump& dump) {
-  // Of a core its target has said so already.
-  if (debuginfod.refused_program() && target.info().core_path.empty())
-    dump.diagnoses.push_back(*debuginfod.refused_program());
-  if (const unsigned images = debuginfod.given_up(); images != 0)
-    dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, images},
-                              "debuginfod servers",
-                              "they did not answer in time: " + std::to_string(images) +
-                                  (images == 1 ? " image has" : " images have") + " no symbols"});
 }
 
 }  // namespace
@@ -183,7 +180,7 @@ void ProcessSession::set_symbol_options(const SymbolOptions& options) {
   debuginfod_.reset();
   object::DebugFetcher fetch;
   if (!options.debuginfod_find.empty()) {
-    debuginfod_ = std::make_shared<target::Debuginfod>(options.debuginfod_find, options.most);
+    debuginfod_ = std::make_shared<target::Debuginfod>(options.debuginfod_find, options.time_for_all);
     fetch = [debuginfod = debuginfod_,
              budget = file_budget_](const object::BuildId& id) -> Result<std::shared_ptr<const FileBytes>> {
       const std::string path = debuginfod->find(target::Debuginfod::Kind::debuginfo, id);
@@ -242,7 +239,8 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {*target_, memory_, modules_, runtimes_, steppers_, providers_, symbol_tables_, unwind_tables_, path_opener()};
+  return {*target_,   memory_,        modules_,       runtimes_,   steppers_,
+          providers_, symbol_tables_, unwind_tables_, debuginfod_, path_opener()};
 }
 
 /// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
@@ -340,26 +338,27 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr && complete_cut_stacks(*capture, options, elf, dump))
     for (const auto& runtime : runtimes_) runtime->begin_capture(*capture, walk.memory());
   for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
-  name_frames(dump, elf);
+  Symbolizer symbolizer(name_providers(providers_, runtimes_, elf));
+  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
+  name_managed_code(dump, symbolizer);
+  std::vector<FreedFrame> freed;
+  for (const auto& runtime : runtimes_) {
+    if (!runtime->has_code() || capture->frozen != nullptr) continue;
+    for (const FreedFrame& f : find_freed_code(dump, *capture, *runtime, target_->memory())) freed.push_back(f);
+  }
+  name_frames(dump, symbolizer);
+  mark_freed_code(dump, freed);
   for (const auto& runtime : runtimes_)
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
-  for (const auto& runtime : runtimes_)
-    if (runtime->has_code() && capture->frozen == nullptr) mark_freed_code(dump, *capture, *runtime, target_->memory());
   if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);
   add_target_diagnoses(dump, regions);
   return dump;
 }
 
-void ProcessSession::name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf) {
-  Symbolizer symbolizer(name_providers(providers_, runtimes_, elf));
-  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
-  for (const ThreadDump& t : dump.threads)
-    for (const Frame& f : t.trace.frames)
-      if (f.kind == FrameKind::managed) (void)symbolizer.name(f);
+void ProcessSession::name_frames(ProcessDump& dump, Symbolizer& symbolizer) {
   for (ThreadDump& t : dump.threads) {
     t.symbols.reserve(t.trace.frames.size());
     for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
-    if (t.managed) name_throw_frames(*t.managed, symbolizer);
   }
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
@@ -374,8 +373,10 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
                               "files of the target",
                               "their tables are larger than what is read of all files together: names and unwind "
                               "information of some are missing"});
-  if (debuginfod_) add_debuginfod_diagnoses(*debuginfod_, *target_, dump);
   std::vector<Diagnosis> of_target = target_->diagnoses();
+  if (debuginfod_)
+    for (Diagnosis& d : debuginfod_->diagnoses())
+      if (std::find(of_target.begin(), of_target.end(), d) == of_target.end()) dump.diagnoses.push_back(std::move(d));
   if (of_target.empty()) return;
   std::set<std::string> mapped, wanted, vouched_for;
   for (const Region& r : regions) mapped.insert(r.path);

@@ -47,7 +47,7 @@ class ProcessSession final : public Session {
                                          ProcessDump& dump);
   [[nodiscard]] bool complete_cut_stack(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
                                         ThreadDump& thread, std::size_t stack_bytes);
-  void name_frames(ProcessDump& dump, symbolize::ElfSymbols& elf);
+  void name_frames(ProcessDump& dump, Symbolizer& symbolizer);
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] object::PathOpener path_opener() const;
   void add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const;

@@ -220,7 +220,10 @@ Symbolizer& Walker::symbolizer() { return implementation_->symbolizer; }
 
 std::vector<Diagnosis> Walker::diagnoses() {
   implementation_->take_diagnoses();
-  return implementation_->diagnoses;
+  std::vector<Diagnosis> all = implementation_->diagnoses;
+  if (const auto& debuginfod = implementation_->parts.debuginfod)
+    for (Diagnosis& d : debuginfod->diagnoses()) all.push_back(std::move(d));
+  return all;
 }
 
 }  // namespace mixstack

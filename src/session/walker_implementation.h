@@ -9,6 +9,7 @@
 #include "session/capture_walk.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/symbolizer.h"
+#include "target/debuginfod.h"
 
 namespace mixstack {
 
@@ -24,6 +25,7 @@ class Walker::Implementation {
     std::span<const std::shared_ptr<NameProvider>> providers;
     std::shared_ptr<symbolize::SymbolTables> tables;
     walk::Tables unwind_tables;
+    std::shared_ptr<target::Debuginfod> debuginfod;  ///< null: not wanted
     object::PathOpener open_path;
   };
   Implementation(const Parts& parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);

@@ -13,16 +13,21 @@ std::string_view file_name(std::string_view path) {
 }  // namespace
 
 std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_ptr<const object::ElfImage>& image,
-                                                             const std::string& path, const object::PathOpener& open) {
+                                                             const std::string& path, const object::PathOpener& open,
+                                                             Effort effort) {
+  const bool fetches = fetch_ && effort == Effort::any;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto it = tables_.find(image.get()); it != tables_.end()) return it->second.table;
+    if (const auto it = tables_.find(image.get()); it != tables_.end() && (it->second.is_final || !fetches))
+      return it->second.table;
   }
   // Built outside the lock: two threads may do it twice, none waits for another image.
-  auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open, fetch_));
+  auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open, fetches ? fetch_ : nullptr));
   const std::lock_guard lock(mutex_);
   if (tables_.size() >= kMost) tables_.clear();
-  return tables_.try_emplace(image.get(), Entry{image, std::move(table)}).first->second.table;
+  Entry& entry = tables_[image.get()];
+  if (entry.table == nullptr || (fetches && !entry.is_final)) entry = {image, std::move(table), fetches || !fetch_};
+  return entry.table;
 }
 
 ElfSymbols::ElfSymbols(const object::ModuleMap& modules, object::PathOpener open, std::shared_ptr<SymbolTables> tables)
@@ -66,17 +71,19 @@ SymbolInfo ElfSymbols::describe_at(ModuleIndex index, std::uint64_t lookup, std:
 
 std::optional<Address> ElfSymbols::function_start(const Frame& frame) {
   if (frame.module == kNoModule || frame.module >= tables_.size()) return std::nullopt;
-  const auto symbol = find(frame.module, frame.module_offset);
+  const auto symbol = find(frame.module, frame.module_offset, SymbolTables::Effort::of_this_machine);
   if (!symbol || symbol->is_plt) return std::nullopt;
   return modules_.modules()[frame.module].load_bias + symbol->address;
 }
 
-std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address) {
-  auto& table = tables_[module];
+std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address,
+                                               SymbolTables::Effort effort) {
+  auto table = tables_[module];
   if (!table) {
     const auto image = modules_.image(module);
     if (!image) return std::nullopt;
-    table = shared_->get(*image, modules_.modules()[module].path, open_);
+    table = shared_->get(*image, modules_.modules()[module].path, open_, effort);
+    if (effort == SymbolTables::Effort::any) tables_[module] = table;
   }
   return table->find(link_address);
 }

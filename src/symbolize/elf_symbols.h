@@ -16,14 +16,18 @@ class SymbolTables {
  public:
   /// `fetch` gets debug files from elsewhere; null: what this machine has must do.
   explicit SymbolTables(object::DebugFetcher fetch = nullptr) : fetch_(std::move(fetch)) {}
+  /// Whether debug files may be fetched for it: not while walking.
+  enum class Effort : std::uint8_t { of_this_machine, any };
   /// Never null; empty when the image has no symbols.
   [[nodiscard]] std::shared_ptr<const object::SymbolTable> get(const std::shared_ptr<const object::ElfImage>& image,
-                                                               const std::string& path, const object::PathOpener& open);
+                                                               const std::string& path, const object::PathOpener& open,
+                                                               Effort effort = Effort::any);
 
  private:
   struct Entry {
     std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
     std::shared_ptr<const object::SymbolTable> table;
+    bool is_final = false;  ///< nothing more can be fetched for it
   };
   static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
   object::DebugFetcher fetch_;
@@ -47,12 +51,13 @@ class ElfSymbols final : public NameProvider {
  private:
   /// `beyond`: how far the address to print lies behind the one to look up (1 for return addresses).
   [[nodiscard]] SymbolInfo describe_at(ModuleIndex index, std::uint64_t lookup, std::uint64_t beyond);
-  [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address);
+  [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address,
+                                                   SymbolTables::Effort effort = SymbolTables::Effort::any);
 
   const object::ModuleMap& modules_;
   object::PathOpener open_;
   std::shared_ptr<SymbolTables> shared_;
-  std::vector<std::shared_ptr<const object::SymbolTable>> tables_;  // by module; null: not looked for yet
+  std::vector<std::shared_ptr<const object::SymbolTable>> tables_;  // by module, for names; null: not looked for yet
 };
 
 }  // namespace mixstack::symbolize

@@ -1,11 +1,19 @@
 #include "target/debuginfod.h"
 
+#include <algorithm>
+
 #include "base/trusted_file.h"
-#include "target/core/child_process.h"
+#include "target/child_process.h"
 
 namespace mixstack::target {
+namespace {
 
-Debuginfod::Debuginfod(std::string program, std::chrono::milliseconds all) : program_(std::move(program)), left_(all) {
+constexpr std::chrono::minutes kMost{10};  // within what ChildProcess waits at once
+
+}  // namespace
+
+Debuginfod::Debuginfod(std::string program, std::chrono::milliseconds all)
+    : program_(std::move(program)), left_(std::clamp<std::chrono::milliseconds>(all, {}, kMost)) {
   if (program_.empty()) return;
   if (auto trusted = base::open_trusted_file(program_); !trusted) {
     refused_program_ = trusted.error();
@@ -35,9 +43,16 @@ std::string Debuginfod::find(Kind kind, const object::BuildId& build_id) {
   return answer.out;
 }
 
-unsigned Debuginfod::given_up() const {
+std::vector<Diagnosis> Debuginfod::diagnoses() const {
+  std::vector<Diagnosis> list;
+  if (refused_program_) list.push_back(*refused_program_);
   const std::lock_guard lock(mutex_);
-  return given_up_;
+  if (given_up_ != 0)
+    list.push_back({{ErrorCode::limit_exceeded, 0, given_up_},
+                    "debuginfod servers",
+                    "they did not answer in time: " + std::to_string(given_up_) +
+                        (given_up_ == 1 ? " question was" : " questions were") + " given up"});
+  return list;
 }
 
 }  // namespace mixstack::target

@@ -2,32 +2,31 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mixstack/diagnosis.h"
 #include "object/elf_image.h"
 
 namespace mixstack::target {
 
-/// Asks debuginfod-find(1), which goes by the environment (DEBUGINFOD_URLS), checks nothing, keeps what it gets and
-/// prints where. All questions together may take so long; after that none is asked. Thread-safe: one question at a
-/// time.
+/// Asks debuginfod-find(1), which goes by the environment (DEBUGINFOD_URLS), keeps what it gets, does not look at it,
+/// and prints where it is. Thread-safe: one question at a time.
 class Debuginfod {
  public:
   enum class Kind : std::uint8_t { executable, debuginfo };
 
-  /// Without a program, or with one that others could have written, nothing is ever asked.
-  explicit Debuginfod(std::string program, std::chrono::milliseconds all = std::chrono::seconds(60));
+  /// Without a program nothing is ever asked, nor with one that others could have written (`base/trusted_file.h`). All
+  /// questions together may take `all`; after that none is asked.
+  explicit Debuginfod(std::string program, std::chrono::milliseconds all);
 
   /// Path of the file on this machine, empty: there is none. Whether it is the right one the caller proves.
   [[nodiscard]] std::string find(Kind kind, const object::BuildId& build_id);
-  /// Why the program is not run.
-  [[nodiscard]] const std::optional<Diagnosis>& refused_program() const { return refused_program_; }
-  /// Questions that were not asked, or not answered, because the time was over.
-  [[nodiscard]] unsigned given_up() const;
+  /// That the program is not run, and that the time is over.
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const;
 
  private:
   std::string program_;

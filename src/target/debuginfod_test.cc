@@ -31,18 +31,18 @@ class DebuginfodTest : public testing::Test {
 };
 
 TEST_F(DebuginfodTest, AnswersWhatTheProgramPrints) {
-  Debuginfod debuginfod(program("echo /cache/$1-$2"));
+  Debuginfod debuginfod(program("echo /cache/$1-$2"), 30s);
   EXPECT_EQ(debuginfod.find(Debuginfod::Kind::executable, id()), "/cache/executable-deadbeef");
   EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, id()), "/cache/debuginfo-deadbeef");
   EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, {}), "");
-  EXPECT_FALSE(debuginfod.refused_program());
-  EXPECT_EQ(Debuginfod("").find(Debuginfod::Kind::debuginfo, id()), "");
+  EXPECT_TRUE(debuginfod.diagnoses().empty());
+  EXPECT_EQ(Debuginfod("", 30s).find(Debuginfod::Kind::debuginfo, id()), "");
 }
 
 TEST_F(DebuginfodTest, AFailureIsNoFile) {
-  Debuginfod debuginfod(program("echo /cache/x; exit 1"));
+  Debuginfod debuginfod(program("echo /cache/x; exit 1"), 30s);
   EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, id()), "");
-  EXPECT_EQ(debuginfod.given_up(), 0u);
+  EXPECT_TRUE(debuginfod.diagnoses().empty());
 }
 
 TEST_F(DebuginfodTest, AllQuestionsTogetherHaveTheirTime) {
@@ -50,15 +50,22 @@ TEST_F(DebuginfodTest, AllQuestionsTogetherHaveTheirTime) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 3; i++) EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, id()), "");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
-  EXPECT_EQ(debuginfod.given_up(), 3u);
+  ASSERT_EQ(debuginfod.diagnoses().size(), 1u);
+  EXPECT_EQ(debuginfod.diagnoses()[0].text, "they did not answer in time: 3 questions were given up");
   EXPECT_EQ(std::filesystem::file_size(folder_.file("asked")), 6u) << "asked once";
+}
+
+TEST_F(DebuginfodTest, AnyAmountOfTimeIsBounded) {
+  Debuginfod debuginfod(program("echo /cache/x"), std::chrono::milliseconds::max());
+  EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, id()), "/cache/x");
+  EXPECT_EQ(Debuginfod(program("echo /cache/x"), -5ms).find(Debuginfod::Kind::debuginfo, id()), "");
 }
 
 TEST_F(DebuginfodTest, WhatOthersCouldHaveWrittenIsNotRun) {
   const std::string path = program("echo /cache/x");
   std::filesystem::permissions(folder_.path(), std::filesystem::perms{01777});
-  Debuginfod debuginfod(path);
-  EXPECT_TRUE(debuginfod.refused_program());
+  Debuginfod debuginfod(path, 30s);
+  EXPECT_EQ(debuginfod.diagnoses().size(), 1u);
   EXPECT_EQ(debuginfod.find(Debuginfod::Kind::debuginfo, id()), "");
 }
 

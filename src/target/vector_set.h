@@ -24,7 +24,7 @@ namespace mixstack::target {
 /// Large enough for all that is decoded here, of every CPU.
 inline constexpr std::size_t kVectorSetBytes = 576 + 256;
 
-/// What ptrace gives of either: NT_X86_XSTATE or NT_PRFPREG.
+/// The bytes of NT_X86_XSTATE or, on other CPUs and where there is none, of NT_PRFPREG.
 [[nodiscard]] std::shared_ptr<const VectorRegisters> decode_vectors(Arch arch, std::span<const std::byte> bytes);
 
 /// Those of the code that a signal interrupted, from the frame that the kernel pushed: `sp` is that of its return path

@@ -32,11 +32,12 @@ bool equal_up_to_immediates(std::span<const std::byte> original, std::span<const
 }
 
 CopiedCodeStepper::CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
-                                     std::vector<Region> regions, const MemoryReader& code,
+                                     std::span<const Region> regions, bool rights_may_be_lost, const MemoryReader& code,
                                      std::shared_ptr<unwind::UnwindTables> tables)
     : modules_(modules),
       candidates_(std::move(originals)),
-      regions_(std::move(regions)),
+      regions_(regions),
+      rights_may_be_lost_(rights_may_be_lost),
       code_(code),
       tables_(std::move(tables)) {}
 
@@ -44,7 +45,8 @@ const Region* CopiedCodeStepper::region_of(Address pc) const {
   auto it = std::upper_bound(regions_.begin(), regions_.end(), pc,
                              [](Address a, const Region& r) { return a < r.range.begin; });
   if (it == regions_.begin() || !std::prev(it)->range.contains(pc)) return nullptr;
-  return &*std::prev(it);
+  const Region& region = *std::prev(it);
+  return region.executable || (rights_may_be_lost_ && region.readable) ? &region : nullptr;
 }
 
 void CopiedCodeStepper::load_originals() {

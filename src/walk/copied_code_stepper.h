@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -18,10 +19,12 @@ namespace mixstack::walk {
 /// original's CFI. Looks at a page and what lies around it once, when a pc is first seen there. Not thread-safe.
 class CopiedCodeStepper final : public FrameStepper {
  public:
-  /// `originals`: modules that code may have been copied from; `regions`: where it may lie, ascending. Borrows map and
-  /// memory.
-  CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals, std::vector<Region> regions,
-                    const MemoryReader& code, std::shared_ptr<unwind::UnwindTables> tables);
+  /// `originals`: modules that code may have been copied from; regions ascending. `rights_may_be_lost`: code may lie in
+  /// what is not executable, as in cores of createdump, which makes one segment of mappings that touch, with the rights
+  /// of the first. Borrows map, regions and memory.
+  CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
+                    std::span<const Region> regions, bool rights_may_be_lost, const MemoryReader& code,
+                    std::shared_ptr<unwind::UnwindTables> tables);
 
   [[nodiscard]] std::string_view name() const override { return "copied code"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -48,7 +51,8 @@ class CopiedCodeStepper final : public FrameStepper {
 
   const object::ModuleMap& modules_;
   std::vector<ModuleIndex> candidates_;
-  std::vector<Region> regions_;
+  std::span<const Region> regions_;
+  bool rights_may_be_lost_;
   const MemoryReader& code_;
   std::shared_ptr<unwind::UnwindTables> tables_;
   std::vector<Original> originals_;

@@ -37,15 +37,20 @@ bool UndescribedStepper::claim(Frame& frame) {
   return true;
 }
 
-bool UndescribedStepper::is_believable(Arch arch, Address return_address) const {
+UndescribedStepper::Belief UndescribedStepper::look_at(Arch arch, Address return_address) const {
   std::array<std::byte, arch::kMaxCallLength> before;
-  if (return_address < before.size()) return false;
-  Frame probe{.pc = CodeAddress::after_call(return_address)};
-  // Small cores hold no code. There a method must lie around the address: pointers to methods point to where they
-  // begin.
-  if (!code_.read_exact(return_address - before.size(), before))
-    return is_described_(probe) && probe.kind == FrameKind::managed && probe.method_start != return_address;
-  return arch::call_before(arch, before, return_address).has_value() && is_described_(probe);
+  if (return_address < before.size()) return Belief::not_an_address;
+  Frame caller{.pc = CodeAddress::after_call(return_address)};
+  if (code_.read_exact(return_address - before.size(), before)) {
+    const bool is_caller = arch::call_before(arch, before, return_address).has_value() && is_described_(caller);
+    return is_caller ? Belief::caller : Belief::not_an_address;
+  }
+  if (!is_described_(caller)) return Belief::not_an_address;
+  // Whether a call ends there nobody can tell. In native code it may be any pointer, or the true one.
+  if (caller.kind != FrameKind::managed) return Belief::unproved;
+  Frame entry{.pc = CodeAddress::exact(return_address)};
+  const bool begins_a_method = is_described_(entry) && entry.method_start == return_address;
+  return begins_a_method ? Belief::not_an_address : Belief::caller;
 }
 
 StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) {
@@ -54,13 +59,15 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
   const Address sp = cursor.registers.sp();
   if (arch == Arch::aarch64) {
     const auto lr = cursor.registers.get(aarch64_reg::lr);
-    if (lr && is_believable(arch, *lr)) return found(cursor, *lr, sp);
+    if (lr && look_at(arch, *lr) == Belief::caller) return found(cursor, *lr, sp);
   } else if (arch == Arch::x86_64) {
     // The delay-load thunks of precompiled code push the number of a section and a module: push $n; push m(%rip); jmp.
     const Address highest = cursor.frame.kind == FrameKind::runtime_stub ? sp + 16 : sp + 8;
     for (Address slot = sp; slot <= highest; slot += 8) {
       std::uint64_t value = 0;
-      if (!thread.stack.word(slot, value) || !is_believable(arch, value)) continue;
+      const Belief belief = thread.stack.word(slot, value) ? look_at(arch, value) : Belief::not_an_address;
+      if (belief == Belief::unproved) break;
+      if (belief != Belief::caller) continue;
       // `push %rbp; mov %rsp,%rbp`: what was saved is the frame pointer.
       std::uint64_t saved = 0;
       if (slot == sp + 8 && cursor.registers.get(x86_64_reg::rbp) == sp && thread.stack.word(sp, saved))

@@ -14,7 +14,8 @@ namespace mixstack::walk {
 /// CFI, such as the parent's way out of a clone wrapper. The caller of such code is looked for only where
 /// it was interrupted: small patched stubs have no frame, so the return address lies at [sp], or at [sp+8] when the
 /// stub saved one register ([sp+16]: two, as stubs of a runtime do), or still in the link register. It is believed only
-/// if a call instruction ends there and `is_described` knows the code (managed, or with a rule). The frame pointer is
+/// if a call instruction ends there and `is_described` knows the code (managed, or with a rule); where the code is not
+/// there to be looked at (small cores), only inside a method, and not where one begins. The frame pointer is
 /// never used: it is the caller's, and would drop the very method that called the stub.
 class UndescribedStepper final : public FrameStepper {
  public:
@@ -28,7 +29,8 @@ class UndescribedStepper final : public FrameStepper {
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
 
  private:
-  [[nodiscard]] bool is_believable(Arch arch, Address return_address) const;
+  enum class Belief : unsigned char { not_an_address, caller, unproved };
+  [[nodiscard]] Belief look_at(Arch arch, Address return_address) const;
 
   std::vector<AddressRange> executable_;
   const MemoryReader& code_;

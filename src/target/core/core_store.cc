@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "target/core/child_process.h"
+#include "target/child_process.h"
 #include "target/core/core_stream.h"
 #include "target/core/sparse_spool.h"
 

@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-#include "target/core/child_process.h"
+#include "target/child_process.h"
 #include "target/core/core_samples.h"
 
 namespace mixstack::target {

@@ -8,6 +8,8 @@
 namespace mixstack::target {
 namespace {
 
+constexpr std::chrono::seconds kFetching{60};  // for all files together
+
 [[nodiscard]] std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The names under which one file may lie below a root.
@@ -26,7 +28,7 @@ namespace {
 }  // namespace
 
 FileFinder::FileFinder(FileFinderOptions options)
-    : options_(std::move(options)), debuginfod_(std::make_unique<Debuginfod>(options_.debuginfod_find)) {
+    : options_(std::move(options)), debuginfod_(std::make_unique<Debuginfod>(options_.debuginfod_find, kFetching)) {
   std::vector<std::string> folders = options_.sysroots;
   if (options_.use_own_files) folders.emplace_back("/");
   for (std::size_t i = 0; i < folders.size(); i++) {

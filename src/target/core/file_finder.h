@@ -44,8 +44,8 @@ class FileFinder {
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open(const std::string& path) const;
   /// Folders that could not be opened.
   [[nodiscard]] const std::vector<std::string>& missing_roots() const { return missing_roots_; }
-  /// Why `debuginfod_find` is not run.
-  [[nodiscard]] const std::optional<Diagnosis>& refused_program() const { return debuginfod_->refused_program(); }
+  /// Of what `debuginfod_find` was asked.
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const { return debuginfod_->diagnoses(); }
 
  private:
   struct Root {

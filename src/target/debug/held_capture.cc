@@ -9,6 +9,7 @@ void HeldCapture::add(ThreadId tid) {
   if (std::any_of(slots_.begin(), slots_.end(), is_it)) return;
   Slot slot;
   slot.thread.tid = tid;
+  if (request_.vectors) slot.vectors = std::make_unique<VectorBytes>();
   const auto stat = program_.proc.thread_stat(tid).value_or(ThreadStat{});
   slot.thread.comm = stat.comm;
   slot.thread.kernel_state = stat.state;
@@ -29,7 +30,7 @@ void HeldCapture::copy(const std::vector<ThreadId>& threads,
     slot.registers = read_registers(slot.thread.tid);
     if (!slot.registers) continue;
     slot.copy = copies_.add(slot.thread.tid, *slot.registers);
-    if (request_.vectors) read_thread_vectors(static_cast<pid_t>(slot.thread.tid), slot.vectors);
+    if (slot.vectors) read_thread_vectors(static_cast<pid_t>(slot.thread.tid), *slot.vectors);
   }
   copies_.plan(regions_);
   copies_.copy(0, copies_.size(), regions_);
@@ -42,7 +43,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
   t.registers = slot.registers->registers;
   t.syscall = slot.registers->syscall;
   copies_.describe(slot.copy, t);
-  t.vectors = decode_vectors(program_.info.arch, slot.vectors.used());
+  if (slot.vectors) t.vectors = decode_vectors(program_.info.arch, slot.vectors->used());
   return std::move(t);
 }
 

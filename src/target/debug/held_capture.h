@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "target/debug/program.h"
@@ -35,7 +36,7 @@ class HeldCapture {
     ThreadCapture thread;
     Result<RegisterSet> registers = fail(ErrorCode::no_such_thread);
     std::size_t copy = 0;
-    VectorBytes vectors;
+    std::unique_ptr<VectorBytes> vectors;  ///< if wanted
   };
   void add(ThreadId tid);
   [[nodiscard]] ThreadCapture describe(Slot& slot) const;

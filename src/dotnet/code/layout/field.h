@@ -2,7 +2,7 @@
 // fields, which `describe` names and tells what needs them:
 //
 //   names.type("Thread");                        the type; with a second argument, its size ("!")
-//   names.field(id, "Id", Contract::thread);     a field, and the contracts that are worth nothing without it
+//   names.field(id, "Id", Contract::thread);     a field, and the contracts that cannot be read without it
 //   names.global(thread_store, "ThreadStore");   a global
 //
 // Comments only where the descriptor's name says too little. Names: src/coreclr/vm/datadescriptor/datadescriptor.inc.

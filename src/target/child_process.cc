@@ -1,4 +1,4 @@
-#include "target/core/child_process.h"
+#include "target/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
