@@ -92,7 +92,7 @@ typedef struct mixstack_options {
   uint32_t max_frames;      /* 0: 65536 */
   uint32_t stop_timeout_ms; /* 0: 20 */
   int32_t explicit_frames;  /* not 0: the runtime's explicit Frames, too */
-  uint32_t late_timeout_ms; /* 0: 2000; for threads that a busy machine did not let stop in time */
+  uint32_t late_timeout_ms; /* 0: 2000; for the next thread that a busy machine did not let stop */
 } mixstack_options;
 
 typedef struct mixstack_thread {

@@ -16,9 +16,10 @@
 namespace mixstack {
 
 struct DumpOptions {
-  std::vector<ThreadId> threads;                 ///< empty: all
-  std::chrono::milliseconds stop_timeout{20};    ///< for the instant at which all threads stand still
-  std::chrono::milliseconds late_timeout{2000};  ///< for threads that a busy machine or a quota did not let stop then
+  std::vector<ThreadId> threads;               ///< empty: all
+  std::chrono::milliseconds stop_timeout{20};  ///< for the instant at which all threads stand still
+  /// For threads that a busy machine or a quota did not let stop then; as in CaptureRequest.
+  std::chrono::milliseconds late_timeout{2000};
   std::size_t stack_byte_budget = 64 << 20;
   /// Frames of all threads together, a quarter of them with `walk.keep_registers` or `walk.explain`. When they do not
   /// suffice, each thread has 256 all the same (fewer where there are thousands), stacks end with `max_frames`, and a

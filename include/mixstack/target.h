@@ -103,8 +103,9 @@ class RootSource {
 
 struct CaptureRequest {
   std::vector<ThreadId> threads;  ///< empty: all; ids of other processes' threads are left out, never touched
-  std::chrono::milliseconds stop_timeout{20};    ///< for the instant at which all stand still
-  std::chrono::milliseconds late_timeout{2000};  ///< for threads that do not stop in that time, all together
+  std::chrono::milliseconds stop_timeout{20};  ///< for the instant at which all stand still
+  /// For threads that do not stop in that time: until the next comes, and five times as long in all.
+  std::chrono::milliseconds late_timeout{2000};
   std::size_t initial_stack_bytes = 64 << 10;
   /// For all threads together, beyond the initial bytes. Only for stacks whose end is known; of others (fibers and
   /// coroutines, whose stacks lie in a mapping with other things) the initial bytes are copied.

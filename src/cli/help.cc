@@ -73,8 +73,8 @@ Limits:
       --frame-budget N     about N frames of all threads together (2097152)
       --stop-timeout TIME  the threads that stop within this time (20ms) are
                            seen at one instant, and then run on
-      --wait TIME          wait so long (2s) for the others, which are marked
-                           "late by N ms"
+      --wait TIME          wait so long (2s) for the next of the others, which
+                           are marked "late by N ms"; at most 5 times as long
 
 Marks before a name:
   M managed   N native   S runtime stub   F explicit Frame of the runtime

@@ -83,7 +83,8 @@ Engine::Step Engine::checked(const Place& from, Cursor next, const StepOutcome& 
   if (outcome.status != StepStatus::caller) return step;
   const ArchRegisters numbers = arch_registers(next.registers.arch());
   const Address sp = next.registers.is_known(numbers.sp) ? next.registers.sp() : outcome.sp_at_least;
-  const bool may_stay = from.frame.is_interrupted && next.registers.arch() == Arch::aarch64;
+  const bool is_arm = next.registers.arch() == Arch::aarch64;
+  const bool may_stay = from.frame.is_interrupted && (is_arm || outcome.trust == Trust::certain);
   if (!outcome.caller_interrupted && (sp < from.frame.sp || (sp == from.frame.sp && !may_stay)))
     return {StepStatus::failed, {ErrorCode::stack_not_advancing, 0, sp}, {}};
   if (next.registers.pc() == 0) return {StepStatus::end_of_stack, {}, {}};

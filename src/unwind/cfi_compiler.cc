@@ -4,6 +4,7 @@
 
 #include "unwind/cfi_program.h"
 #include "unwind/cfi_row_state.h"
+#include "unwind/known_cfi_errors.h"
 
 namespace mixstack::unwind {
 namespace {
@@ -110,6 +111,7 @@ Result<CfiCompiler::Compiled> CfiCompiler::compile(std::uint64_t fde_offset) {
   emitter.finish(decoder.run(fde->instructions_begin, fde->instructions_end) == ErrorCode::none);
   const auto origin = section_.flavour == CfiFlavour::eh_frame ? StepperId::eh_frame : StepperId::debug_frame;
   for (auto& row : rows_) row.rule.origin = origin;
+  correct_known_errors(section_, *fde, rows_);
   return Compiled{*fde, rows_};
 }
 

@@ -253,5 +253,35 @@ TEST(CfiInstructions, UnusualReturnColumns) {
   EXPECT_EQ(at(*assemble({}, cie, Arch::aarch64)).error().code, ErrorCode::unsupported);
 }
 
+/// The stub that methods return to when CoreCLR has replaced their return address.
+TEST(KnownCfiErrors, TheHijackStubOfCoreClrIsReturnedTo) {
+  const std::vector<int> code{0x50, 0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54,
+                              0x51, 0x52, 0x50, 0x48, 0x89, 0xe7, 0xe8, 0,    0,    0,    0};
+  // DW_CFA_advance_loc, DW_CFA_def_cfa_offset: behind each push.
+  Bytes instructions;
+  const std::vector<int> lengths{1, 1, 1, 2, 2, 2, 2, 1, 1, 1};
+  for (std::size_t i = 0; i < lengths.size(); i++)
+    instructions.u8(0x40U | static_cast<unsigned>(lengths[i])).u8(0x0e).uleb(16 + 8 * i);
+  for (const bool is_stub : {true, false}) {
+    CfiBuilder builder;
+    builder.fde(builder.cie(), kBegin, code.size(), instructions);
+    UnwindTable::Options options;
+    std::vector<std::byte> bytes;
+    for (const int byte : code) bytes.push_back(static_cast<std::byte>(byte));
+    if (!is_stub) bytes[0] = std::byte{0x51};
+    options.bytes_at = [&bytes](std::uint64_t address, std::size_t size) {
+      return address == kBegin ? std::span<const std::byte>(bytes).first(size) : std::span<const std::byte>();
+    };
+    const auto table = UnwindTable::create(builder.sections(), std::move(options));
+    const int less = is_stub ? 8 : 0;
+    for (const auto& [pc, offset] : {std::pair{0, 8}, {1, 16}, {3, 32}, {14, 88}, {21, 88}}) {
+      const auto rule = table->rule(kBegin + static_cast<unsigned>(pc));
+      ASSERT_TRUE(rule);
+      EXPECT_EQ(rule->cfa_offset, offset - less) << pc;
+      expect_same(rule, table->interpret(kBegin + static_cast<unsigned>(pc)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mixstack::unwind

@@ -178,7 +178,7 @@ class Comparison {
     if (!file) return;
     const auto image = object::ElfImage::from_file(*file);
     if (!image) return;
-    table_ = UnwindTable::create(*image);
+    table_ = UnwindTable::create(*image, false);
     const Arch arch = table_->arch();
     for (std::size_t i = 0; i < kStackSize; i++)
       stack_bytes_[i] = static_cast<std::byte>(PatternMemory::byte_at(kStackBase + i));

@@ -137,7 +137,7 @@ Differences compare(const std::string& path, bool debug_frame = false) {
   Differences out;
   const auto image = open_image(path);
   if (image == nullptr) return out;
-  const auto table = UnwindTable::create(image);
+  const auto table = UnwindTable::create(image, false);
   for (const auto& fde : test::readelf_frames(path)) {
     if (fde.is_debug_frame != debug_frame || fde.pc_begin == fde.pc_end) continue;
     out.fdes++;

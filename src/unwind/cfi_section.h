@@ -25,6 +25,7 @@ struct CfiSection {
   std::uint64_t text_address = 0, data_address = 0;
   const BytesAt* image = nullptr;
   const LazySection* lazy = nullptr;  ///< null: all bytes are present
+  bool corrects_known_errors = true;  ///< known_cfi_errors.h
 
   /// Before any byte of an entry is read.
   [[nodiscard]] bool ensure(std::uint64_t offset, std::uint64_t size) const {

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "unwind/compact_rule.h"
+#include "unwind/known_cfi_errors.h"
 
 namespace mixstack::unwind {
 
@@ -10,8 +11,10 @@ std::shared_ptr<const UnwindTable> UnwindTable::create(const object::UnwindSecti
   return std::make_shared<const UnwindTable>(sections, std::move(options));
 }
 
-std::shared_ptr<const UnwindTable> UnwindTable::create(std::shared_ptr<const object::ElfImage> image) {
+std::shared_ptr<const UnwindTable> UnwindTable::create(std::shared_ptr<const object::ElfImage> image,
+                                                       bool corrects_known_errors) {
   Options options;
+  options.corrects_known_errors = corrects_known_errors;
   options.bytes_at = [raw = image.get()](std::uint64_t address, std::size_t size) {
     return raw->bytes_at(address, size);
   };
@@ -53,6 +56,7 @@ CfiSection UnwindTable::section(CfiFlavour flavour, const object::UnwindSections
   out.text_address = sections.text_address;
   out.data_address = sections.data_address;
   out.image = &options_.bytes_at;
+  out.corrects_known_errors = options_.corrects_known_errors;
   if (is_eh && from.bytes.empty() && options_.lazy_eh_frame != nullptr) {
     out.lazy = options_.lazy_eh_frame.get();
     out.bytes = out.lazy->bytes();
@@ -123,6 +127,7 @@ Result<UnwindRule> UnwindTable::interpret(std::uint64_t pc, std::uint64_t load_b
   if (!found) return fail(found.error());
   auto rule = interpret_fde(found->part->section, found->cie, found->fde, pc);
   if (!rule) return rule;
+  correct_known_errors(found->part->section, found->fde, *rule);
   rule->pool = this;
   rule->load_bias = load_bias;
   return rule;

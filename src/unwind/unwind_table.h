@@ -29,12 +29,14 @@ class UnwindTable final : public ExpressionPool {
     std::shared_ptr<const void> keep_alive;            ///< owner of the sections' bytes, normally the ElfImage
     BytesAt bytes_at;                                  ///< for pointers of indirect encoding; may be empty
     std::unique_ptr<const LazySection> lazy_eh_frame;  ///< where `eh_frame.bytes` was left empty
+    bool corrects_known_errors = true;                 ///< known_cfi_errors.h; needs `bytes_at`
   };
   /// Never null. Without usable sections the table is empty.
   [[nodiscard]] static std::shared_ptr<const UnwindTable> create(const object::UnwindSections& sections,
                                                                  Options options);
   /// Keeps the image alive and reads indirect pointers through it.
-  [[nodiscard]] static std::shared_ptr<const UnwindTable> create(std::shared_ptr<const object::ElfImage> image);
+  [[nodiscard]] static std::shared_ptr<const UnwindTable> create(std::shared_ptr<const object::ElfImage> image,
+                                                                 bool corrects_known_errors = true);
 
   [[nodiscard]] Arch arch() const { return arch_; }
   [[nodiscard]] bool empty() const { return parts_[0].index.size() == 0 && parts_[1].index.size() == 0; }

@@ -215,9 +215,13 @@ TEST(ChainWalker, TransitionWithoutAnyFrameIsWalkedByUnwindingAlone) {
 }
 
 TEST(ChainWalker, RefusesAStackThatDoesNotAdvance) {
-  auto t = walk({{1, {kNative, StepStatus::caller, 1, 100}}}, {});
-  EXPECT_EQ(t.frames.size(), 1u);
-  EXPECT_EQ(t.stop, StopReason::stack_not_advancing);
+  auto guessed = walk({{1, {kNative, StepStatus::caller, 2, 100, Trust::inferred}}, {2, {kNative, kEnd}}}, {});
+  EXPECT_EQ(pcs(guessed), (Pcs{1}));
+  EXPECT_EQ(guessed.stop, StopReason::stack_not_advancing);
+  // Code that was returned to, as a suspension's stub, has no stack of its own; its caller has.
+  auto returned_to = walk({{1, {kNative, StepStatus::caller, 2, 100}}, {2, {kNative, StepStatus::caller, 3, 100}}}, {});
+  EXPECT_EQ(pcs(returned_to), (Pcs{1, 2}));
+  EXPECT_EQ(returned_to.stop, StopReason::stack_not_advancing);
 }
 
 TEST(ChainWalker, RefusesAReturnAddressThatIsNoCode) {

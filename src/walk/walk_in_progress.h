@@ -244,8 +244,10 @@ class WalkInProgress {
     if (outcome.caller_interrupted) {
       if (signal_frames_ >= kMaxSignalFrames) return {ErrorCode::limit_exceeded, 0, kMaxSignalFrames};
     } else {
-      // A leaf function of a link-register CPU has no stack of its own.
-      const bool may_stay = here().frame.is_interrupted && next.registers.arch() == Arch::aarch64;
+      // A leaf function of a link-register CPU has no stack of its own, nor has code that was returned to (a
+      // suspension's stub).
+      const bool is_arm = next.registers.arch() == Arch::aarch64;
+      const bool may_stay = here().frame.is_interrupted && (is_arm || outcome.trust == Trust::certain);
       const bool advances = sp > from || (sp == from && may_stay);
       if (!advances && !outcome.elsewhere) return {ErrorCode::stack_not_advancing, 0, sp};
       if (!advances && stack_switches_ >= kMaxStackSwitches) return {ErrorCode::limit_exceeded, 0, kMaxStackSwitches};

@@ -204,7 +204,8 @@ class Threads(Guest):
     def complete(self, target, threads, rounds, own=5):
         for _ in range(rounds):
             dump = self.dump(target.pid, *self.patience(own))
-            self.assertEqual(self.status, 0)
+            self.assertEqual(self.status, 0, [(t["tid"], t["stop_reason"]) for t in dump["threads"]
+                                              if t["stop_reason"] != "end_of_stack"])
             self.assertEqual(len(dump["threads"]), threads)
             self.assertEqual([t["tid"] for t in dump["threads"] if not t["captured"]], [])
             self.assertEqual({t["stop_reason"] for t in dump["threads"]}, {"end_of_stack"})

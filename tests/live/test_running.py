@@ -1,10 +1,16 @@
 """Processes that are not stopped beforehand: statistics over many dumps, signals, churn, many threads."""
 import ctypes
 import os
+import pathlib
 import select
+import shutil
+import subprocess
+import tempfile
 import time
+import unittest
 
 from harness import LiveCase
+import cores
 import mixstack_dump
 import processes
 import stack_compare
@@ -126,6 +132,61 @@ class Suspension(LiveCase):
             self.assert_order(seen.names("allocator", "managed"), "GcWait", "StartCallback")
             self.assert_order(seen.names("collector", "managed"), "GcWait", "StartCallback")
             self.assert_order(seen.names("uncooperative"), "scen_spin", "GcWait", "StartCallback")
+
+
+@unittest.skipUnless(shutil.which("gdb"), "no gdb")
+class Hijack(LiveCase):
+    """At each instruction of the stub that methods return to when the runtime has replaced their return address. The
+    runtime's own unwind information is wrong there by a word, and too few samples hit it."""
+
+    BEGINS_WITH = bytes.fromhex("50 55 53 4157 4156 4155 4154")  # push rax, rbp, rbx, r15 to r12
+    OFFSETS = (0, 1, 2, 3, 7, 11, 12, 14)  # of instructions: `push rcx, rdx, rax; mov rdi, rsp` follow
+    timeout = 300
+
+    @classmethod
+    def stub(cls, pid):
+        """Its address, where the process's libcoreclr.so has it once."""
+        path = next(f for f in cores.mapped_files(pid) if f.endswith("/libcoreclr.so"))
+        code = pathlib.Path(path).read_bytes()
+        offset = code.find(cls.BEGINS_WITH)
+        if offset < 0 or code.find(cls.BEGINS_WITH, offset + 1) >= 0:
+            return None
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split()
+            begin, end = (int(part, 16) for part in fields[0].split("-"))
+            at = begin + offset - int(fields[2], 16)
+            if fields[-1] == path and "x" in fields[1] and begin <= at < end:
+                return at
+        return None
+
+    def core_at(self, folder, offset):
+        """A core written when a thread was about to execute this byte, and the byte's address."""
+        core = pathlib.Path(folder) / "core"
+        with processes.scenario("gc_storm") as debuggee:
+            stub = self.stub(debuggee.pid)
+            if stub is None:
+                self.skipTest("this libcoreclr.so has no stub of these bytes")
+            commands = ["handle SIG34 SIG35 SIGUSR1 SIGUSR2 nostop noprint pass", f"break *{stub + offset:#x}", "continue",
+                        f"generate-core-file {core}", "kill"]
+            subprocess.run(["gdb", "-nx", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-p",
+                            str(debuggee.pid), *(word for c in commands for word in ("-ex", c))],
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+        self.assertTrue(core.exists(), "gdb wrote no core: no thread came by in two minutes")
+        return core, stub + offset
+
+    def test_every_instruction_of_the_stub(self):
+        for offset in self.OFFSETS:
+            with self.subTest(offset=offset), tempfile.TemporaryDirectory() as folder:
+                core, address = self.core_at(folder, offset)
+                dump = mixstack_dump.dump_core(core)
+                threads = [t for t in dump["threads"] if t["frames"] and int(t["frames"][0]["ip"], 16) == address]
+                self.assertTrue(threads)
+                for thread in threads:
+                    names = [f["raw_name"] for f in thread["frames"] if f["kind"] == "managed"]
+                    self.assertEqual({f["trust"] for f in thread["frames"]}, {"certain"}, names)
+                    self.assertEqual(thread["frames"][1]["kind"], "managed", names)
+                    self.assertTrue(any("Threads.Loop" in n or "Threads.OptimizedLoop" in n for n in names[:2]), names)
+                    self.assert_order(names, "GcStorm", "StartCallback")
 
 
 class Signals(LiveCase):

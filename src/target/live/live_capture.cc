@@ -17,6 +17,7 @@ constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
 constexpr Address kUsualInitial = 64 << 10;
 constexpr std::size_t kShortList = 400;  // mappings whose text the kernel makes in some 100 us
+constexpr int kLatePatiences = 5;        // of late_timeout, at most, while late threads keep coming
 constexpr auto kLateLook = 20ms;         // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
@@ -234,9 +235,12 @@ bool LiveCapture::all_wait_uninterruptibly() {
   return true;
 }
 
-/// What is missing is runnable and not given a CPU: waiting for it hurts nobody.
+/// What is missing is runnable and not given a CPU: waiting for it hurts nobody. Hundreds of threads under a quota come
+/// a few in each of its periods, so the time begins again with each that comes.
 void LiveCapture::take_late(Clock::time_point begin) {
-  const auto end = begin + std::max(request_.late_timeout, request_.stop_timeout);
+  const auto patience = std::max(request_.late_timeout, request_.stop_timeout);
+  const auto last = begin + kLatePatiences * patience;
+  auto end = begin + patience;
   int looks_in_vain = 0;
   auto next_look = Clock::now();
   while (stopper_->has_pending() && !stopper_->has_execed()) {
@@ -246,7 +250,9 @@ void LiveCapture::take_late(Clock::time_point begin) {
       next_look = now + kLateLook;
     }
     if (now >= end || looks_in_vain >= 2) return;
-    if (stopper_->wait_for_any(std::min(end, now + kLateLook))) take_late_ones_that_stand(begin);
+    if (!stopper_->wait_for_any(std::min(end, now + kLateLook))) continue;
+    take_late_ones_that_stand(begin);
+    end = std::min(last, Clock::now() + patience);
   }
 }
 
