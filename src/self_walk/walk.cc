@@ -77,7 +77,10 @@ void Walk::steps(LightFrame frame) {
       }
       frame.pc = code_address(key);
       frame.sp = sp, frame.fp = fp, frame.lr = lr;
-      if (!slow_step<A>(frame)) return leave(trace_.stop);
+      if (!slow_step<A>(frame)) {
+        leave(trace_.stop);
+        return take_back_nowhere();
+      }
       key = unwind::RuleCache::key_of(frame.pc);
       sp = frame.sp, fp = frame.fp, lr = frame.lr;
       words_end = words_end_;
@@ -122,7 +125,7 @@ bool Walk::prove(Address cfa) {
 void Walk::begin_again() {
   trace_.count = 0;
   trace_.stop = StopReason::end_of_stack;
-  needs_all_registers_ = false;
+  needs_all_registers_ = led_nowhere_ = false;
 }
 
 void Walk::careful_steps(Registers& registers, CodeAddress pc) {
@@ -130,43 +133,44 @@ void Walk::careful_steps(Registers& registers, CodeAddress pc) {
   if (!skips_first_ && !add(pc.raw())) return;
   while (general_step(pc, registers))
     if (!add(pc.raw())) return;
+  take_back_nowhere();
 }
+
+/// A return address must be one of user space; whether code is there, the next step tells.
+bool Walk::GeneralHost::claim(const Cursor& cursor) { return cursor.frame.pc.raw() <= kLastUserAddress; }
 
 bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   trace_.probed_frames++;
-  const auto rule = general_rule(pc);
-  if (!rule) return stop(rule.error());
-  const Address sp = registers.sp();
-  const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
-  if (!caller) return stop(caller.error());
-  // A return address of zero is no promise that nothing follows: exception unwinders write over their own frames.
-  if (caller->is_end_of_stack)
-    return stop(caller->cfa == 0 ? StopReason::end_of_stack : StopReason::bad_return_address);
-  // A handler may have a stack of its own, above or below the one it interrupted.
-  if (caller->cfa <= sp && !(caller->cfa == sp && pc.is_exact()) && !rule->is_signal_frame)
-    return stop(StopReason::stack_not_advancing);
-  if (caller->pc.raw() > kLastUserAddress) return stop(StopReason::bad_return_address);
-  pc = caller->pc;
+  if (!general_) general_.emplace(general_host_, std::span<const Checkpoint>(), walk::CopiedStack());
+  Cursor here{registers, Frame{.pc = pc, .sp = registers.sp()}}, next;
+  here.frame.is_interrupted = pc.is_exact();
+  general_->begin_at(here);
+  general_->record(here);
+  next.registers = registers;
+  const walk::Heard heard = general_->hear(here, next, by_general_rule(pc, next.registers));
+  if (heard == walk::Heard::nothing && led_nowhere_) return stop(StopReason::bad_return_address);
+  if (heard == walk::Heard::nothing) general_->stop_stuck(here);
+  if (heard != walk::Heard::caller) return stop(general_->stop_reason());
+  pc = next.frame.pc;
+  registers = next.registers;
   // What was proved holds for the stack it was proved for.
   const bool is_inside = registers.sp() - low_ < size_;
-  if (!is_inside || rule->is_signal_frame) use_known_stack(registers.sp());
+  if (!is_inside || pc.is_exact()) use_known_stack(registers.sp());
   return true;
 }
 
-bool Walk::stop(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::register_unknown:
-      return stop(StopReason::register_unknown);
-    case ErrorCode::unreadable_memory:
-      return stop(StopReason::unreadable_memory);
-    case ErrorCode::no_unwind_info:
-    case ErrorCode::not_found:
-      return stop(StopReason::no_unwind_info);
-    case ErrorCode::bad_return_address:
-      return stop(StopReason::bad_return_address);
-    default:
-      return stop(StopReason::malformed_unwind_info);
+StepOutcome Walk::by_general_rule(CodeAddress pc, Registers& registers) {
+  const auto rule = general_rule(pc);
+  if (!rule) {
+    // A return address that leads nowhere was none. (Whether memory that is there is code, the kernel alone knows.)
+    const bool is_nowhere = rule.error().code == ErrorCode::not_found && !memory_.is_readable(pc.lookup(), 1);
+    led_nowhere_ = is_nowhere && !pc.is_exact();
+    return {.status = StepStatus::failed, .error = rule.error()};
   }
+  const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
+  if (!caller) return {.status = StepStatus::failed, .error = caller.error()};
+  if (caller->is_end_of_stack) return {.status = StepStatus::end_of_stack};
+  return {.status = StepStatus::caller, .caller_interrupted = caller->pc.is_exact()};
 }
 
 }  // namespace mixstack::self_walk

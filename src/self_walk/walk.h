@@ -12,6 +12,7 @@
 #include "self_walk/tables.h"
 #include "unwind/compact_row.h"
 #include "unwind/rule.h"
+#include "walk_core/walk_core.h"
 
 namespace mixstack::self_walk {
 
@@ -107,17 +108,33 @@ class Walk {
   [[nodiscard]] PackedRule make_rule(Address key);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
   [[nodiscard]] Result<UnwindRule> trampoline_rule(CodeAddress pc);
+  /// What the core asks of its host: nothing is kept but the address, by those who ask for the step.
+  struct GeneralHost {
+    Frame frame;
+    [[nodiscard]] std::size_t size() const { return 0; }
+    [[nodiscard]] Frame& last() { return frame; }
+    void record(const Cursor&, Trust) {}
+    void drop_last() {}
+    void confirm() {}
+    [[nodiscard]] bool claim(const Cursor& cursor);
+    void keep_claim() {}
+    void explain(StepperId, const Error&) {}
+  };
+  [[nodiscard]] StepOutcome by_general_rule(CodeAddress pc, Registers& registers);
   /// One step by the general rule. False when the walk is over.
   [[nodiscard]] bool general_step(CodeAddress& pc, Registers& registers);
   template <Arch A>
   [[nodiscard]] bool slow_step(unwind::LightFrame& frame);
+  /// The last return address turned out to be none.
+  void take_back_nowhere() {
+    if (led_nowhere_ && trace_.count > 0) trace_.count--;
+  }
 
   /// Answer false, for the steps to return.
   bool stop(StopReason reason) {
     trace_.stop = reason;
     return false;
   }
-  bool stop(const Error& error);
   [[nodiscard]] bool add(Address pc) {
     if (trace_.count == out_.size()) return stop(StopReason::max_frames);
     out_[trace_.count++] = pc;
@@ -135,7 +152,10 @@ class Walk {
   Address provable_end_ = 0;  ///< how far `prove` may extend it
   bool skips_first_;
   bool needs_all_registers_ = false;
+  bool led_nowhere_ = false;
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};
+  GeneralHost general_host_;
+  std::optional<walk::WalkCore<GeneralHost>> general_;  ///< made when the first step needs it
   std::optional<SectionExpressions> expressions_;
   std::optional<ModuleRecord> unkept_;  ///< of a module that cannot be kept
   Address initial_at_ = 0;

@@ -114,11 +114,22 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   walker_ = std::make_unique<walk::ChainWalker>(std::move(steppers), options);
 }
 
-walk::FrameStepper* CaptureWalk::stepper(std::string_view name) {
-  const std::array<walk::FrameStepper*, 7> all{&native_,     &copied_,   &undescribed_,  &newborn_,
-                                               &trampoline_, &prologue_, &frame_pointer_};
-  const auto at = std::find_if(all.begin(), all.end(), [&](walk::FrameStepper* s) { return s->name() == name; });
-  return at == all.end() ? nullptr : *at;
+walk::FrameStepper& CaptureWalk::stepper(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::copied_code:
+      return copied_;
+    case Mechanism::undescribed:
+      return undescribed_;
+    case Mechanism::signal_trampoline:
+      return trampoline_;
+    case Mechanism::prologue:
+      return prologue_;
+    case Mechanism::frame_pointer:
+      return frame_pointer_;
+    case Mechanism::cfi:
+      break;
+  }
+  return native_;
 }
 
 CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {

@@ -53,8 +53,9 @@ class CaptureWalk {
   };
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
   [[nodiscard]] const walk::ChainWalker& walker() const { return *walker_; }
-  /// The engine's own stepper of a name (stepper_chain.h) but "managed", null when there is none.
-  [[nodiscard]] walk::FrameStepper* stepper(std::string_view name);
+  /// The engine's own steppers that know no runtime, for those who ask one alone.
+  enum class Mechanism : std::uint8_t { cfi, copied_code, undescribed, signal_trampoline, prologue, frame_pointer };
+  [[nodiscard]] walk::FrameStepper& stepper(Mechanism mechanism);
   [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
   /// Words like "an entry point has no caller" that only the end of a walk can say.

@@ -198,6 +198,15 @@ void Engine::forget_frame_base(Place& place) {
   if (knows_caller && step.caller.frame.sp - kFrameRecord == place.registers.fp()) place = without;
 }
 
+Engine::Step Engine::step_to(const Place& from, const Cursor& caller, const StepOutcome& outcome) {
+  Step step{outcome.status, outcome.error, {}};
+  if (outcome.status != StepStatus::caller) return step;
+  step.caller.registers = caller.registers;
+  step.caller.frame = caller.frame;
+  locate(from, step.caller);
+  return step;
+}
+
 Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {
   const ThreadCapture* captured = thread();
   if (captured == nullptr) return {StepStatus::failed, {ErrorCode::no_such_thread, 0, 0}, {}};
@@ -205,13 +214,7 @@ Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {
   const bool is_nested = std::exchange(is_walking_, true);
   const StepOutcome outcome = walk_->walk.walker().step(cursor, walk_->walk.input_for(*captured), advisor);
   is_walking_ = is_nested;
-  Step step{outcome.status, outcome.error, {}};
-  if (outcome.status == StepStatus::caller) {
-    step.caller.registers = cursor.registers;
-    step.caller.frame = cursor.frame;
-    locate(from, step.caller);
-    return step;
-  }
+  Step step = step_to(from, cursor, outcome);
   if (outcome.status != StepStatus::failed) return step;
   Trace end;
   end.frames = {from.frame};

@@ -116,8 +116,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void locate(const Place& from, Place& to);
   [[nodiscard]] bool locate_by_rule(const Place& from, Place& to);
   void locate_by_record(const Place& from, Place& to);
-  [[nodiscard]] Step checked(const Place& from, Cursor next, const StepOutcome& outcome);
-  [[nodiscard]] Step ask(std::string_view stepper, const Place& from);
+  [[nodiscard]] Step ask(walk::FrameStepper& stepper, const Place& from);
+  [[nodiscard]] Step step_to(const Place& from, const Cursor& caller, const StepOutcome& outcome);
   [[nodiscard]] Step scan(const Place& from);
   [[nodiscard]] bool is_signal_frame(const Place& at);
 

@@ -29,9 +29,26 @@ Location location_of(const unwind::SavedLocation& saved, const Location& unchang
   return {};
 }
 
+using Mechanism = session::CaptureWalk::Mechanism;
+
 bool is_by_rule(StepperId id) {
   return id == StepperId::eh_frame || id == StepperId::debug_frame || id == StepperId::signal_frame;
 }
+
+/// A return address and the sp behind it, as if a stepper had said so.
+class Guess final : public walk::FrameStepper {
+ public:
+  explicit Guess(const Registers& caller) : caller_(caller) {}
+  [[nodiscard]] std::string_view name() const override { return "scan"; }
+  [[nodiscard]] bool claim(Frame&) override { return false; }
+  [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput&) override {
+    cursor.registers = caller_;
+    return {.status = StepStatus::caller, .stepper = StepperId::scan, .trust = Trust::inferred};
+  }
+
+ private:
+  Registers caller_;
+};
 
 Engine::Step not_mine() { return {StepStatus::not_mine, {}, {}}; }
 
@@ -77,34 +94,10 @@ void Engine::locate(const Place& from, Place& to) {
   locate_by_record(from, to);
 }
 
-/// Does what one stepper proposes make sense? The same questions a whole walk asks.
-Engine::Step Engine::checked(const Place& from, Cursor next, const StepOutcome& outcome) {
-  Step step{outcome.status, outcome.error, {}};
-  if (outcome.status != StepStatus::caller) return step;
-  const ArchRegisters numbers = arch_registers(next.registers.arch());
-  const Address sp = next.registers.is_known(numbers.sp) ? next.registers.sp() : outcome.sp_at_least;
-  const bool is_arm = next.registers.arch() == Arch::aarch64;
-  const bool may_stay = from.frame.is_interrupted && (is_arm || outcome.trust == Trust::certain);
-  if (!outcome.caller_interrupted && (sp < from.frame.sp || (sp == from.frame.sp && !may_stay)))
-    return {StepStatus::failed, {ErrorCode::stack_not_advancing, 0, sp}, {}};
-  if (next.registers.pc() == 0) return {StepStatus::end_of_stack, {}, {}};
-  step.caller = place_at(next.registers, outcome.caller_interrupted);
-  step.caller.frame.sp = sp;
-  step.caller.frame.found_by = outcome.stepper;
-  step.caller.frame.trust = std::max(from.frame.trust, outcome.trust);
-  if (step.caller.frame.kind == FrameKind::undescribed && !outcome.caller_interrupted)
-    return {StepStatus::failed, {ErrorCode::bad_return_address, 0, next.registers.pc()}, {}};
-  locate(from, step.caller);
-  return step;
-}
-
-Engine::Step Engine::ask(std::string_view stepper, const Place& from) {
-  const ThreadCapture* captured = thread();
-  walk::FrameStepper* one = captured != nullptr ? walk_->walk.stepper(stepper) : nullptr;
-  if (one == nullptr) return not_mine();
+Engine::Step Engine::ask(walk::FrameStepper& stepper, const Place& from) {
   Cursor cursor{from.registers, from.frame};
-  const StepOutcome outcome = one->step(cursor, walk_->walk.input_for(*captured));
-  return checked(from, cursor, outcome);
+  const StepOutcome outcome = walk_->walk.walker().step_by(stepper, cursor, walk_->walk.input_for(*thread()));
+  return step_to(from, cursor, outcome);
 }
 
 bool Engine::is_signal_frame(const Place& at) {
@@ -120,11 +113,11 @@ Engine::Step Engine::scan(const Place& from) {
     if (!read_word(slot, word)) return {StepStatus::failed, {ErrorCode::unreadable_memory, 0, slot}, {}};
     Address called = 0;
     if (!follows_call(word, called)) continue;
-    Cursor next{Registers(from.registers.arch()), {}};
-    next.registers.set_pc(word);
-    next.registers.set_sp(slot + kWord);
-    StepOutcome outcome{.status = StepStatus::caller, .stepper = StepperId::scan, .trust = Trust::inferred};
-    Step step = checked(from, next, outcome);
+    Registers caller(from.registers.arch());
+    caller.set_pc(word);
+    caller.set_sp(slot + kWord);
+    Guess guess(caller);
+    Step step = ask(guess, from);
     if (step.status != StepStatus::caller) continue;
     const auto own = function_start(from.frame.pc.lookup());
     // A direct call of another function did not make this frame.
@@ -139,21 +132,22 @@ Engine::Step Engine::step_by(Method method, const Place& from) {
   if (thread() == nullptr) return not_mine();
   switch (method) {
     case Method::unwind_info: {
-      if (from.frame.kind == FrameKind::native) return is_signal_frame(from) ? not_mine() : ask("cfi", from);
-      if (from.frame.kind == FrameKind::undescribed) return ask("copied code", from);
+      if (from.frame.kind == FrameKind::native)
+        return is_signal_frame(from) ? not_mine() : ask(walk_->walk.stepper(Mechanism::cfi), from);
+      if (from.frame.kind == FrameKind::undescribed) return ask(walk_->walk.stepper(Mechanism::copied_code), from);
       Step managed = step(from);
       const bool is_mine = managed.status != StepStatus::caller || managed.caller.frame.trust < Trust::frame_pointer;
       return is_mine ? managed : not_mine();
     }
     case Method::signal:
-      if (is_signal_frame(from)) return ask("cfi", from);
-      return ask("signal trampoline", from);
+      if (is_signal_frame(from)) return ask(walk_->walk.stepper(Mechanism::cfi), from);
+      return ask(walk_->walk.stepper(Mechanism::signal_trampoline), from);
     case Method::frame_pointer:
-      return ask("frame pointer", from);
+      return ask(walk_->walk.stepper(Mechanism::frame_pointer), from);
     case Method::prologue:
-      return ask("prologue", from);
+      return ask(walk_->walk.stepper(Mechanism::prologue), from);
     case Method::scan: {
-      Step known = ask("undescribed", from);
+      Step known = ask(walk_->walk.stepper(Mechanism::undescribed), from);
       return known.status == StepStatus::caller ? known : scan(from);
     }
   }

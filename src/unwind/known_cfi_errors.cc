@@ -25,9 +25,8 @@ constexpr std::array<std::uint8_t, 11> kPushes{0x50, 0x55, 0x53, 0x41, 0x57, 0x4
     return false;
   if (section.image == nullptr || !*section.image) return false;
   const auto code = (*section.image)(fde.pc_begin, kPushes.size());
-  return code.size() == kPushes.size() &&
-         std::equal(kPushes.begin(), kPushes.end(), code.begin(),
-                    [](std::uint8_t e, std::byte b) { return std::byte{e} == b; });
+  return code.size() == kPushes.size() && std::equal(kPushes.begin(), kPushes.end(), code.begin(),
+                                                     [](std::uint8_t e, std::byte b) { return std::byte{e} == b; });
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ RuleStep RuleStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Registers&
     result.status = RuleStatus::end_of_stack;
     return result;
   }
-  const bool advances = caller->cfa > sp || (caller->cfa == sp && pc.is_exact()) || rule->is_signal_frame;
-  if (!advances) {
+  if (!walk::advances(sp, caller->cfa, pc.is_exact(), arch_, true) && !rule->is_signal_frame) {
     error_ = {ErrorCode::stack_not_advancing, 0, caller->cfa};
     return result;
   }

@@ -17,6 +17,7 @@
 #include "unwind/native_modules.h"
 #include "unwind/rule_cache.h"
 #include "unwind/rule_source.h"
+#include "walk_core/caller_check.h"
 
 namespace mixstack::unwind {
 
@@ -178,10 +179,10 @@ class RuleStepper {
   [[nodiscard]] const RuleSlot& find_exact(Address pc);
   [[nodiscard]] const RuleSlot& refill(Address return_address);
   [[nodiscard]] const RuleSlot& replace(CodeAddress pc);
-  /// A step within the same function of the same sp is possible once, in an innermost frame that has no frame yet.
+  /// walk::advances, but that on x86-64 what is rare goes the slow way.
   template <Arch A>
   static bool advances(Address cfa, Address sp, bool is_exact) {
-    if constexpr (A == Arch::aarch64) return cfa > sp || (cfa == sp && is_exact);
+    if constexpr (A == Arch::aarch64) return walk::advances(sp, cfa, is_exact, A, true);
     return cfa > sp;
   }
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

@@ -66,6 +66,11 @@ void merge_checkpoints(Trace& trace, std::span<const Checkpoint> checkpoints) {
   trace.frames = std::move(merged);
 }
 
+ThreadInput without_checkpoints(const Cursor& cursor, const ThreadInput& thread) {
+  return {thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated,
+          {},         thread.max_frames};
+}
+
 }  // namespace
 
 FrameStepper* claim_among_users(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread) {
@@ -101,9 +106,13 @@ Cursor ChainWalker::initial(const ThreadInput& thread) const {
 }
 
 StepOutcome ChainWalker::step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor) const {
-  const ThreadInput alone{thread.tid, cursor.registers, thread.stack, thread.stack_range, thread.stack_truncated,
-                          {},         thread.max_frames};
+  const ThreadInput alone = without_checkpoints(cursor, thread);
   return WalkInProgress(steppers_, limits_, alone, advisor).step_from(cursor);
+}
+
+StepOutcome ChainWalker::step_by(FrameStepper& only, Cursor& cursor, const ThreadInput& thread) const {
+  const ThreadInput alone = without_checkpoints(cursor, thread);
+  return WalkInProgress(steppers_, limits_, alone).step_from(cursor, &only);
 }
 
 Trace ChainWalker::walk(const ThreadInput& thread, Advisor* advisor) const {

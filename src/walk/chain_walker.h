@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mixstack/frame.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 
@@ -33,6 +33,8 @@ class ChainWalker {
   [[nodiscard]] Cursor initial(const ThreadInput& thread) const;
   /// One step by the chain of steppers alone; the caller is checked as in a walk, no checkpoint is heard.
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor = nullptr) const;
+  /// The same by one stepper alone, which may have nothing to do with the chain. `not_mine` if it says so.
+  [[nodiscard]] StepOutcome step_by(FrameStepper& only, Cursor& cursor, const ThreadInput& thread) const;
 
  private:
   Steppers steppers_;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

@@ -10,7 +10,7 @@
 #include "mixstack/target.h"
 #include "object/module_map.h"
 #include "unwind/unwind_tables.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

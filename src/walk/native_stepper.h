@@ -8,7 +8,7 @@
 #include "object/module_map.h"
 #include "unwind/rule_step.h"
 #include "unwind/unwind_tables.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

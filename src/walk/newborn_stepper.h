@@ -1,7 +1,7 @@
 // Threads that were just born: stopped between the clone system call and the code that has CFI.
 #pragma once
 
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

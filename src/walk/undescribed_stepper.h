@@ -6,7 +6,7 @@
 
 #include "mixstack/memory_reader.h"
 #include "object/module_map.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dotnet/backend_dac/protocol.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::dotnet::dac {
 

@@ -5,7 +5,7 @@
 
 #include "dotnet/backend_dac/dac_provider.h"
 #include "dotnet/backend_dac/managed_unwind.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::dotnet::dac {
 

@@ -3,7 +3,7 @@
 
 #include "dotnet/code/code_manager.h"
 #include "unwind/rule_step.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::dotnet {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "dotnet/code/code_manager.h"
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::dotnet {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "walk/stepper.h"
+#include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 

@@ -1,4 +1,4 @@
-#include "walk/witness.h"
+#include "walk_core/witness.h"
 
 #include <algorithm>
 
