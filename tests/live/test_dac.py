@@ -203,6 +203,13 @@ class EqualToClrMd(DacCase):
 class Cores(DacCase):
     """The runtime's own createdump, three sizes: the same frames and names as of the process."""
 
+    @staticmethod
+    def stuck_in_a_stub(dump):
+        """Threads that were stopped in one and end there. Small cores have what the DAC touched when it walked each thread,
+        and it walks none from there: of the caller the core knows nothing."""
+        return {t["tid"] for t in dump["threads"] if len(t["frames"]) == 1 and t["frames"][0]["kind"] == "runtime_stub"
+                and t["stop_reason"] == "no_unwind_info"}
+
     def compare(self, version):
         with self.stopped(version, "funclets") as debuggee, cores.folder() as folder:
             oracle = harness._oracle.look(debuggee.pid)
@@ -214,7 +221,8 @@ class Cores(DacCase):
                 self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"), runtime["missing"])
                 mappings = harness.processes.mappings(debuggee.pid)
                 faults = [d for d in stack_compare.compare_process(dump, oracle, gdb, mappings) if not d.known]
-                self.assertEqual([str(f) for f in faults], [], kind)
+                unknown = self.stuck_in_a_stub(dump) if kind == "n" else set()
+                self.assertEqual([str(f) for f in faults if f.rule != "end" or f.tid not in unknown], [], kind)
                 core.unlink()
         self.assert_no_helper()
 
