@@ -51,22 +51,20 @@ void print(const char* what, const Round& r) {
 int run(unsigned pid) {
   auto target = target::open_live(pid);
   if (!target) return 1;
-  const memory::CachedMemory live((*target)->memory());
   auto regions = (*target)->regions();
   if (!regions) return 1;
-  const auto modules =
-      object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
-  std::vector<std::unique_ptr<session::ClrRuntime>> runtimes;
-  for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
-    runtimes.push_back(std::make_unique<session::ClrRuntime>(image, **target, live, dotnet::names::FileOpener{}));
+  const auto open = [&](const Region& r) { return (*target)->open_file(r); };
+  const auto facts = session::ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
+  session::Worker worker(
+      {**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}}, facts);
+  const auto runtimes = worker.runtimes();
   CaptureRequest request;
   request.stop_timeout = std::chrono::seconds(2);
-  for (const auto& r : runtimes) request.roots = r->prepare_roots();
+  request.roots = worker.prepare_roots();
   auto capture = (*target)->capture(request);
   if (!capture || runtimes.empty()) return 1;
-  symbolize::ElfSymbols elf(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  walk::NativeStepper native(modules, capture->arch, 0, std::make_shared<unwind::UnwindTables>());
-  session::CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, elf, {}, {}, native);
+  symbolize::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
+  session::CaptureWalk walk(*capture, **target, worker, *regions, elf, {}, {});
   const std::vector<NameProvider*> providers{&runtimes.front()->symbols(), &elf};
   print("cold", walk_and_name(walk, *capture, providers));
   Round best;

@@ -72,8 +72,8 @@ struct LaunchOptions {
   std::vector<std::string> environment;  ///< NAME=value; empty: ours
 };
 
-/// A process opened for walking. Not thread-safe; use one session per thread, they run in parallel. All ptrace work
-/// happens inside `dump()` and `capture()`; between calls the target runs freely and is not traced.
+/// A process opened for walking. Not thread-safe; sessions run in parallel, and so do the walkers of one. All ptrace
+/// work happens inside `dump()` and `capture()`; between calls the target runs freely and is not traced.
 class Session {
  public:
   /// Errors: no_such_process, permission_denied, unsupported_cpu, already_traced.
@@ -93,14 +93,13 @@ class Session {
   virtual ~Session() = default;
 
   [[nodiscard]] virtual Target& target() = 0;
-  /// Captures, lets the target run, walks and names. Partial results are in the dump, with what failed. Ends the use of
-  /// a walker made before.
+  /// Captures, lets the target run, walks and names. Partial results are in the dump, with what failed.
   [[nodiscard]] virtual Result<ProcessDump> dump(const DumpOptions& options) = 0;
 
   /// The first half of a dump: what `walker` walks. Threads that stopped late are in it, too (`ThreadCapture::late`).
-  /// Ends the use of a walker made before.
   [[nodiscard]] virtual Result<Capture> capture(const DumpOptions& options) = 0;
-  /// The second half, in the caller's hands. Ends the use of the walker made before.
+  /// The second half, in the caller's hands; in another thread, if the caller likes. Walkers are gone before the
+  /// session.
   [[nodiscard]] virtual Result<Walker> walker(Capture capture, const WalkOptions& options) = 0;
   /// Steppers of the caller's own, for dumps and walkers made from now on.
   [[nodiscard]] virtual StepperChain& steppers() = 0;

@@ -58,8 +58,9 @@ class FrameRange {
 };
 
 /// Walks the threads of a capture, with the steppers and name providers of its session, which must outlive it. A
-/// session has one walker at a time: what it knows of a runtime belongs to one capture. Not thread-safe; walkers of
-/// different sessions run in parallel.
+/// walker is for one thread at a time; any number of them, of one session, too, run in parallel (each has caches of its
+/// own, which the next walker gets when it goes; users' steppers and name providers are asked by all of them). A later
+/// capture, dump or walker of the session changes nothing for it. Where the DAC tells, each walker has one of its own.
 class Walker {
  public:
   class Implementation;

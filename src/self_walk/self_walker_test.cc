@@ -180,6 +180,45 @@ TEST_P(SelfWalkerSignal, WalksThroughTheHandlerOfAThreadThatIsKnownOrNot) {
 }
 INSTANTIATE_TEST_SUITE_P(Stacks, SelfWalkerSignal, ::testing::Bool());
 
+/// Walks from a handler on a stack of its own, of which it asks afterwards how much was written to.
+class StackNeed {
+ public:
+  explicit StackNeed(const SelfWalker& walker) : walker_(walker) {}
+  /// Bytes below the handler's own frame.
+  [[nodiscard]] std::size_t of_a_walk() {
+    g_need = this;
+    std::vector<unsigned char> memory(kSize, kPaint);
+    stack_t stack{}, before_stack{};
+    stack.ss_sp = memory.data();
+    stack.ss_size = kSize;
+    sigaltstack(&stack, &before_stack);
+    struct sigaction action {
+    }, before{};
+    action.sa_sigaction = [](int, siginfo_t*, void* context) { g_need->walk(context); };
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGUSR1, &action, &before);
+    pthread_kill(pthread_self(), SIGUSR1);
+    sigaction(SIGUSR1, &before, nullptr);
+    sigaltstack(&before_stack, nullptr);
+    const auto lowest = std::find_if(memory.begin(), memory.end(), [](unsigned char c) { return c != kPaint; });
+    return handler_ - reinterpret_cast<std::uintptr_t>(&*lowest);
+  }
+  SelfTrace trace;
+
+ private:
+  static constexpr std::size_t kSize = 128 << 10;
+  static constexpr unsigned char kPaint = 0xa5;
+  [[gnu::noinline]] void walk(const void* context) {
+    handler_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    trace = walker_.walk(context, out_);
+  }
+  static StackNeed* g_need;
+  const SelfWalker& walker_;
+  Frames out_;
+  std::uintptr_t handler_ = 0;
+};
+StackNeed* StackNeed::g_need = nullptr;
+
 /// A frame that aligns its stack and has variable size keeps its CFA in memory.
 [[gnu::noinline]] void aligned(std::size_t size, const std::function<void()>& work) {
   alignas(128) volatile char block[256];
@@ -188,6 +227,23 @@ INSTANTIATE_TEST_SUITE_P(Stacks, SelfWalkerSignal, ::testing::Bool());
   extra[0] = 1;
   work();
   if (block[0] + extra[0] != 2) std::abort();
+}
+
+TEST(SelfWalker, NeedsNoMoreStackThanItSays) {
+  for (const bool is_known : {false, true}) {
+    const auto walker = make_walker();
+    StackNeed need(*walker);
+    if (is_known) (void)need.of_a_walk();
+    std::size_t plain = 0, unusual = 0;
+    dive(12, [&] { plain = need.of_a_walk(); });
+    EXPECT_EQ(need.trace.stop, StopReason::end_of_stack);
+    aligned(100, [&] { unusual = need.of_a_walk(); });
+    EXPECT_EQ(need.trace.stop, StopReason::end_of_stack);
+    EXPECT_LE(plain, 5u << 10);
+    EXPECT_LE(unusual, 10u << 10);
+    RecordProperty(is_known ? "plain_again" : "plain", static_cast<int>(plain));
+    RecordProperty(is_known ? "unusual_again" : "unusual", static_cast<int>(unusual));
+  }
 }
 
 TEST(SelfWalker, FollowsRulesOfEveryKind) {

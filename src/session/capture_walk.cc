@@ -45,22 +45,20 @@ AddressRange readable_run(std::span<const Region> regions, Address address) {
 
 }  // namespace
 
-CaptureWalk::CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live,
-                         const object::ModuleMap& modules, std::span<const std::unique_ptr<ClrRuntime>> runtimes,
-                         std::span<const Region> regions, symbolize::ElfSymbols& symbols, const StepperChain& users,
-                         const WalkOptions& options, walk::NativeStepper& native)
+CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
+                         symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options)
     : capture_(capture),
       entry_point_(target.info().entry_point),
-      modules_(modules),
-      overlay_(capture, &live),
-      only_copied_(capture, capture.frozen == &target.memory() ? &live : capture.frozen),
-      runtimes_(runtimes),
+      modules_(worker.modules()),
+      overlay_(capture, &worker.live()),
+      only_copied_(capture, capture.frozen == &target.memory() ? &worker.live() : capture.frozen),
+      runtimes_(worker.runtimes()),
       regions_(regions),
-      native_(native),
-      copied_(modules, runtime_modules(modules, runtimes), regions, capture.frozen != nullptr, overlay_,
-              native.tables()),
+      native_(worker.native()),
+      copied_(modules_, runtime_modules(modules_, runtimes_), regions, capture.frozen != nullptr, overlay_,
+              native_.tables()),
       undescribed_(
-          executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules),
+          executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules_),
       newborn_(overlay_, native_),
       trampoline_(overlay_),
       prologue_(

@@ -10,7 +10,7 @@
 #include "memory/overlay_memory.h"
 #include "mixstack/session.h"
 #include "mixstack/stepper_chain.h"
-#include "session/clr_runtime.h"
+#include "session/worker.h"
 #include "symbolize/elf_symbols.h"
 #include "walk/chain_walker.h"
 #include "walk/code_steppers.h"
@@ -26,12 +26,10 @@ namespace mixstack::session {
 /// Borrows everything it is given; lives as long as the capture is being walked.
 class CaptureWalk {
  public:
-  /// `live` is the running target's memory: code and runtime structures that the capture does not hold come from it,
-  /// stacks never do, since they have changed since. `native` knows the modules; its rules outlive the capture.
-  CaptureWalk(Capture& capture, const Target& target, const MemoryReader& live, const object::ModuleMap& modules,
-              std::span<const std::unique_ptr<ClrRuntime>> runtimes, std::span<const Region> regions,
-              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options,
-              walk::NativeStepper& native);
+  /// Code and runtime structures that the capture does not hold come from the running target, through the worker's
+  /// cache; stacks never do, since they have changed since.
+  CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
+              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
   /// Runtimes and unwind rules know one capture at a time; after another walk was made or bound they are given back.
   void bind();

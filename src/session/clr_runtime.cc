@@ -45,21 +45,23 @@ std::optional<Diagnosis> unavailable(const dotnet::SupplementEntry& entry) {
 
 }  // namespace
 
-ClrRuntime::ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
-                       dotnet::names::FileOpener opener, const object::ModuleMap* modules,
+ClrRuntime::ClrRuntime(std::shared_ptr<const KnownRuntime> known, const Target& target, const MemoryReader& live,
+                       dotnet::names::FileOpener opener, const object::ModuleMap& modules,
                        const RuntimeOptions& options)
-    : target_(target),
+    : known_(std::move(known)),
+      target_(target),
       live_(live),
       first_look_(target.memory()),
       second_look_(target.memory()),
       third_look_(target.memory()) {
+  const dotnet::RuntimeImage& image = known_->image;
   summary_.version = version_for_people(image.version);
   summary_.module_path = image.path;
   summary_.base = image.base;
-  open_descriptor(image, opener);
+  use_descriptor(opener);
   const bool wants_dac = options.provider == ManagedProvider::dac ||
                          (options.provider == ManagedProvider::automatic && !summary_.walkable);
-  if (wants_dac && modules != nullptr) open_dac(image, *modules, opener, options);
+  if (wants_dac) open_dac(image, modules, opener, options);
 }
 
 void ClrRuntime::open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
@@ -90,15 +92,12 @@ void ClrRuntime::lacks_of_descriptor(Diagnosis why) {
   summary_.missing.push_back(std::move(why));
 }
 
-void ClrRuntime::open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener) {
-  // A live process has one memory, and `live` is the cache of it.
-  const bool has_constants = &target_.loaded_memory() != &target_.memory();
-  auto runtime = dotnet::RuntimeFacts::open(live_, image, has_constants ? &target_.loaded_memory() : nullptr);
-  if (!runtime) {
-    lacks_of_descriptor(runtime.error());
+void ClrRuntime::use_descriptor(const dotnet::names::FileOpener& opener) {
+  if (!known_->facts) {
+    lacks_of_descriptor(known_->facts.error());
     return;
   }
-  runtime_ = std::move(*runtime);
+  runtime_ = *known_->facts;
   for (const auto& refusal : runtime_->contracts().refusals()) lacks_of_descriptor(refusal);
   for (const auto& entry : runtime_->supplement().entries())
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));

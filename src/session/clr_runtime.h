@@ -15,21 +15,28 @@
 #include "memory/cached_memory.h"
 #include "mixstack/dump.h"
 #include "mixstack/session.h"
+#include "session/process_facts.h"
 
 namespace mixstack::session {
 
-/// Facts that live as long as the process (descriptor, layouts, names of ordinary code), and those of one capture, made
-/// by `begin_capture`. Not movable: its parts point at each other. Not thread-safe.
+/// What one worker knows of a runtime: names of ordinary code, which stay, and the facts of one capture, made by
+/// `begin_capture`. What is known of it as long as the process lives it shares with other workers. Not movable: its
+/// parts point at each other. Not thread-safe.
 class ClrRuntime {
  public:
   /// `live` is the target's memory through a cache, borrowed as the target and the modules are. A runtime that cannot
   /// be walked is an answer too: its summary says what is missing.
-  ClrRuntime(const dotnet::RuntimeImage& image, const Target& target, const MemoryReader& live,
-             dotnet::names::FileOpener opener, const object::ModuleMap* modules = nullptr,
+  ClrRuntime(std::shared_ptr<const KnownRuntime> known, const Target& target, const MemoryReader& live,
+             dotnet::names::FileOpener opener, const object::ModuleMap& modules,
              const RuntimeOptions& options = {.provider = ManagedProvider::descriptor});
   ClrRuntime(const ClrRuntime&) = delete;
   ClrRuntime& operator=(const ClrRuntime&) = delete;
 
+  [[nodiscard]] const std::shared_ptr<const KnownRuntime>& known() const { return known_; }
+  /// Another list of the same process's modules, borrowed in place of the one before.
+  void use_modules(const object::ModuleMap& modules) {
+    if (dac_) dac_->use_modules(modules);
+  }
   [[nodiscard]] const RuntimeSummary& summary() const { return summary_; }
   [[nodiscard]] bool is_walkable() const { return summary_.walkable; }
 
@@ -89,10 +96,11 @@ class ClrRuntime {
  private:
   void read_thread_names();
   void lacks_of_descriptor(Diagnosis why);
-  void open_descriptor(const dotnet::RuntimeImage& image, const dotnet::names::FileOpener& opener);
+  void use_descriptor(const dotnet::names::FileOpener& opener);
   void open_dac(const dotnet::RuntimeImage& image, const object::ModuleMap& modules,
                 const dotnet::names::FileOpener& opener, const RuntimeOptions& options);
 
+  std::shared_ptr<const KnownRuntime> known_;
   const Target& target_;
   const MemoryReader& live_;
   memory::CachedMemory first_look_, second_look_, third_look_;  ///< of the running target since the capture

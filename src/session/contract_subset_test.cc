@@ -60,23 +60,20 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   process.stop();
   auto target = target::open_live(process.pid());
   ASSERT_TRUE(target);
-  const memory::CachedMemory live((*target)->memory());
   const auto regions = (*target)->regions();
   ASSERT_TRUE(regions);
-  const auto modules =
-      object::ModuleMap::build(*regions, live, [&](const Region& r) { return (*target)->open_file(r); });
-  std::vector<std::unique_ptr<ClrRuntime>> runtimes;
-  for (const auto& image : dotnet::find_runtimes(modules, (*target)->info().executable))
-    runtimes.push_back(std::make_unique<ClrRuntime>(image, **target, live, dotnet::names::FileOpener{}));
+  const auto open = [&](const Region& r) { return (*target)->open_file(r); };
+  const auto facts = ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
+  Worker worker({**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}}, facts);
+  const auto runtimes = worker.runtimes();
   ASSERT_EQ(runtimes.size(), 1u);
   CaptureRequest request;
   request.stop_timeout = std::chrono::seconds(5);
-  request.roots = runtimes.front()->prepare_roots();
+  request.roots = worker.prepare_roots();
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture);
-  symbolize::ElfSymbols symbols(modules, [&](const std::string& p) { return (*target)->open_path(p); });
-  walk::NativeStepper native(modules, capture->arch, 0, std::make_shared<unwind::UnwindTables>());
-  CaptureWalk walk(*capture, **target, live, modules, runtimes, *regions, symbols, {}, {}, native);
+  symbolize::ElfSymbols symbols(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
+  CaptureWalk walk(*capture, **target, worker, *regions, symbols, {}, {});
 
   std::size_t managed_frames = 0;
   for (const ThreadCapture& thread : capture->threads) {

@@ -107,6 +107,16 @@ std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& th
   return cut;
 }
 
+void name_frames(ProcessDump& dump, Symbolizer& symbolizer, std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
+  for (ThreadDump& t : dump.threads) {
+    t.symbols.reserve(t.trace.frames.size());
+    for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
+  }
+  dump.symbols = symbolizer.take_symbols();
+  for (ThreadDump& t : dump.threads)
+    for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
+}
+
 Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
   return {{ErrorCode::limit_exceeded, 0, budget},
           "frames of all threads",
@@ -116,30 +126,40 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
 
 }  // namespace
 
-ProcessSession::ProcessSession(std::unique_ptr<Target> target)
-    : target_(std::move(target)), memory_(target_->memory()) {}
+/// What the stages of a dump share.
+struct ProcessSession::DumpInProgress {
+  const DumpOptions& options;
+  Worker& worker;
+  Capture& capture;
+  std::chrono::steady_clock::time_point captured_at;
+  symbolize::ElfSymbols elf;
+  ProcessDump dump;
+};
+
+ProcessSession::ProcessSession(std::unique_ptr<Target> target) : target_(std::move(target)) {}
 
 Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> target) {
   std::unique_ptr<ProcessSession> session(new ProcessSession(std::move(target)));
-  if (auto loaded = session->load_modules(); !loaded) return fail(loaded.error());
-  session->find_runtimes();
+  if (auto read = session->read_facts(); !read) return fail(read.error());
   return session;
 }
 
-Result<void> ProcessSession::load_modules() {
+Result<void> ProcessSession::read_facts() {
   auto regions = target_->regions();
   if (!regions) return fail(regions.error());
-  build_modules(*regions);
+  read_facts(*regions, nullptr);
   return {};
 }
 
-void ProcessSession::build_modules(const std::vector<Region>& regions) {
-  using FileTrust = object::ModuleMap::FileTrust;
-  image_mappings_ = image_mappings(regions);
-  modules_ = object::ModuleMap::build(
-      regions, memory_, [this](const Region& r) { return budgeted(target_->open_file(r)); }, images_,
-      target_->proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
-  native_.emplace(modules_, target_->info().arch, 0, unwind_tables_);
+void ProcessSession::read_facts(const std::vector<Region>& regions, const ProcessFacts* before) {
+  facts_ = ProcessFacts::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
+}
+
+/// A worker's own until it goes.
+WorkerPool::Lease ProcessSession::worker() {
+  auto worker = workers_->take({*target_, path_opener(), unwind_tables_, runtime_options_}, facts_);
+  worker->forget_memory();
+  return worker;
 }
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
@@ -147,33 +167,26 @@ Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::sh
   return object::within_budget(std::move(*file), file_budget_);
 }
 
+Result<std::shared_ptr<const FileBytes>> ProcessSession::open_mapped(const Region& region) const {
+  const std::lock_guard lock(files_mutex_);
+  return budgeted(target_->open_file(region));
+}
+
 object::PathOpener ProcessSession::path_opener() const {
-  return [this](const std::string& path) { return budgeted(target_->open_path(path)); };
+  return [this](const std::string& path) {
+    const std::lock_guard lock(files_mutex_);
+    return budgeted(target_->open_path(path));
+  };
 }
 
 /// Libraries come and go between the captures of one session.
-void ProcessSession::follow_modules(const std::vector<Region>& regions) {
-  if (are_same_mappings(image_mappings(regions), image_mappings_)) return;
-  build_modules(regions);
-  const auto is_loaded = [this](const std::unique_ptr<ClrRuntime>& runtime) {
-    const auto all = modules_.modules();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const object::Module& m) { return m.load_bias == runtime->summary().base; });
-  };
-  if (runtimes_.empty() || !std::all_of(runtimes_.begin(), runtimes_.end(), is_loaded)) find_runtimes();
-}
-
-void ProcessSession::find_runtimes() {
-  runtimes_.clear();
-  auto opener = path_opener();
-  for (const dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target_->info().executable))
-    runtimes_.push_back(std::make_unique<ClrRuntime>(image, *target_, memory_, opener, &modules_, runtime_options_));
+void ProcessSession::follow_mappings(const std::vector<Region>& regions) {
+  if (!are_same_mappings(image_mappings(regions), facts_->mappings())) read_facts(regions, facts_.get());
 }
 
 void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
   runtime_options_ = options;
-  memory_.clear();
-  find_runtimes();
+  workers_->empty();
 }
 
 void ProcessSession::set_symbol_options(const SymbolOptions& options) {
@@ -193,39 +206,29 @@ void ProcessSession::set_symbol_options(const SymbolOptions& options) {
 }
 
 Result<void> ProcessSession::refresh() {
-  memory_.clear();
-  runtimes_.clear();
-  if (auto loaded = load_modules(); !loaded) return loaded;
-  find_runtimes();
-  return {};
+  workers_->empty();
+  return read_facts();
 }
 
 void ProcessSession::add_name_provider(std::shared_ptr<NameProvider> provider) {
   if (provider) providers_.push_back(std::move(provider));
 }
 
-RootSource* ProcessSession::prepare_roots() {
-  RootSource* last = nullptr;
-  for (const auto& runtime : runtimes_)
-    if (RootSource* roots = runtime->prepare_roots()) last = roots;
-  return last;
-}
-
-Result<Capture> ProcessSession::take(const DumpOptions& options) {
+Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options) {
   CaptureRequest request;
   request.threads = options.threads;
   request.stop_timeout = options.stop_timeout;
   request.late_timeout = options.late_timeout;
   request.stack_byte_budget = options.stack_byte_budget;
-  request.roots = prepare_roots();
+  request.roots = worker.prepare_roots();
   request.vectors = options.vectors;
   auto capture = target_->capture(request);
-  if (capture) memory_.clear();
+  worker.forget_memory();
   return capture;
 }
 
 Result<Capture> ProcessSession::capture(const DumpOptions& options) {
-  auto capture = take(options);
+  auto capture = take(*worker(), options);
   if (capture) join_late(*capture);
   return capture;
 }
@@ -234,69 +237,63 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
   Result<std::vector<Region>> regions =
       capture.regions ? Result<std::vector<Region>>(*capture.regions) : target_->regions();
   if (!regions) return fail(regions.error());
-  follow_modules(*regions);
+  follow_mappings(*regions);
   return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), std::move(*regions), options));
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {*target_,   memory_,        modules_,       runtimes_,   steppers_,
-          providers_, symbol_tables_, unwind_tables_, debuginfod_, path_opener()};
+  return {worker(), *target_, steppers_, providers_, symbol_tables_, debuginfod_, path_opener()};
 }
 
 /// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
-void ProcessSession::walk_late(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
-                               ProcessDump& dump) {
-  for (Capture& late : capture.late) {
-    late.frozen = capture.frozen;
-    CaptureWalk walk(late, *target_, memory_, modules_, runtimes_, *late.regions, elf, steppers_, options.walk,
-                     *native_);
+void ProcessSession::walk_late(DumpInProgress& at) {
+  for (Capture& late : at.capture.late) {
+    late.frozen = at.capture.frozen;
+    CaptureWalk walk(late, *target_, at.worker, *late.regions, at.elf, steppers_, at.options.walk);
     walk.bound_explicit_frames(kMostExplicitFrames);
-    const std::size_t before = dump.threads.size();
-    if (const std::size_t cut = walk_threads(walk, late.threads, options, dump.threads); cut != 0)
-      dump.diagnoses.push_back(frames_cut(options.frame_budget, cut));
+    const std::size_t before = at.dump.threads.size();
+    if (const std::size_t cut = walk_threads(walk, late.threads, at.options, at.dump.threads); cut != 0)
+      at.dump.diagnoses.push_back(frames_cut(at.options.frame_budget, cut));
     const auto code = image_mappings(*late.regions);
-    for (std::size_t i = before; i < dump.threads.size(); i++)
-      doubt_code_of_another_time(dump.threads[i], image_mappings_, code);
-    for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+    for (std::size_t i = before; i < at.dump.threads.size(); i++)
+      doubt_code_of_another_time(at.dump.threads[i], facts_->mappings(), code);
+    for (Diagnosis& d : walk.take_diagnoses()) at.dump.diagnoses.push_back(std::move(d));
   }
 }
 
 /// A second stop of one thread, with more of its stack.
-bool ProcessSession::complete_cut_stack(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
-                                        ThreadDump& thread, std::size_t stack_bytes) {
+bool ProcessSession::complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes) {
   CaptureRequest request;
   request.threads = {thread.tid};
   request.initial_stack_bytes = stack_bytes;
   request.stack_byte_budget = stack_bytes;
-  request.stop_timeout = request.late_timeout = options.late_timeout;
+  request.stop_timeout = request.late_timeout = at.options.late_timeout;
   request.goes_on = true;
-  request.vectors = options.vectors;
-  request.roots = prepare_roots();
+  request.vectors = at.options.vectors;
+  request.roots = at.worker.prepare_roots();
   const auto begin = std::chrono::steady_clock::now();
   auto again = target_->capture(request);
   if (!again || again->threads.size() != 1 || !again->threads.front().captured || !again->regions) return false;
-  memory_.clear();
-  again->threads.front().late = thread.late + (begin - captured_at_);
-  CaptureWalk walk(*again, *target_, memory_, modules_, runtimes_, *again->regions, elf, steppers_, options.walk,
-                   *native_);
+  at.worker.forget_memory();
+  again->threads.front().late = thread.late + (begin - at.captured_at);
+  CaptureWalk walk(*again, *target_, at.worker, *again->regions, at.elf, steppers_, at.options.walk);
   thread = walk.walk(again->threads.front());
-  doubt_code_of_another_time(thread, image_mappings_, image_mappings(*again->regions));
-  capture.late.push_back(std::move(*again));
+  doubt_code_of_another_time(thread, facts_->mappings(), image_mappings(*again->regions));
+  at.capture.late.push_back(std::move(*again));
   return true;
 }
 
 /// Of a stack whose end nobody knows (a fiber's, a coroutine's) only so much is copied in the common stop as such
 /// stacks usually need, lest all threads stand still for a large arena. Answers whether there was any.
-bool ProcessSession::complete_cut_stacks(Capture& capture, const DumpOptions& options, symbolize::ElfSymbols& elf,
-                                         ProcessDump& dump) {
+bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   std::size_t completed = 0;
-  for (ThreadDump& thread : dump.threads) {
+  for (ThreadDump& thread : at.dump.threads) {
     if (thread.trace.stop != StopReason::stack_truncated || completed >= kMostCompleted) continue;
     completed++;
     for (const std::size_t bytes : kLargerCopies) {
       const std::size_t before = thread.trace.frames.size();
-      if (bytes > std::max(options.stack_byte_budget, kLargerCopies.front())) break;
-      if (!complete_cut_stack(capture, options, elf, thread, bytes)) break;
+      if (bytes > std::max(at.options.stack_byte_budget, kLargerCopies.front())) break;
+      if (!complete_cut_stack(at, thread, bytes)) break;
       if (thread.trace.stop != StopReason::stack_truncated || thread.trace.frames.size() <= before) break;
     }
   }
@@ -304,25 +301,27 @@ bool ProcessSession::complete_cut_stacks(Capture& capture, const DumpOptions& op
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
-  auto capture = take(options);
+  const WorkerPool::Lease worker = this->worker();
+  auto capture = take(*worker, options);
   if (!capture) return fail(capture.error());
-  captured_at_ = std::chrono::steady_clock::now();
+  const auto captured_at = std::chrono::steady_clock::now();
   if (!capture->regions) {
     auto regions = target_->regions();
     if (!regions) return fail(regions.error());
     capture->regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
   }
   const std::vector<Region>& regions = *capture->regions;
-  follow_modules(regions);
+  follow_mappings(regions);
+  worker->follow(facts_);
 
-  ProcessDump dump;
+  DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_}, {}};
+  ProcessDump& dump = at.dump;
   dump.target = target_->info();
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  symbolize::ElfSymbols elf(modules_, path_opener(), symbol_tables_);
-  walk_late(*capture, options, elf, dump);
-  CaptureWalk walk(*capture, *target_, memory_, modules_, runtimes_, regions, elf, steppers_, options.walk, *native_);
+  walk_late(at);
+  CaptureWalk walk(*capture, *target_, *worker, regions, at.elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   walk.bound_explicit_frames(kMostExplicitFrames);
   const std::size_t late = dump.threads.size();
@@ -335,39 +334,30 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
                      [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
   for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
-  if (capture->frozen == nullptr && complete_cut_stacks(*capture, options, elf, dump))
-    for (const auto& runtime : runtimes_) runtime->begin_capture(*capture, walk.memory());
-  for (const auto& runtime : runtimes_) dump.runtimes.push_back(runtime->summary());
-  Symbolizer symbolizer(name_providers(providers_, runtimes_, elf));
+  if (capture->frozen == nullptr && complete_cut_stacks(at))
+    for (const auto& runtime : worker->runtimes()) runtime->begin_capture(*capture, walk.memory());
+  for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
+  Symbolizer symbolizer(name_providers(providers_, worker->runtimes(), at.elf));
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
   std::vector<FreedFrame> freed;
-  for (const auto& runtime : runtimes_) {
+  for (const auto& runtime : worker->runtimes()) {
     if (!runtime->has_code() || capture->frozen != nullptr) continue;
     for (const FreedFrame& f : find_freed_code(dump, *capture, *runtime, target_->memory())) freed.push_back(f);
   }
-  name_frames(dump, symbolizer);
+  name_frames(dump, symbolizer, worker->runtimes());
   mark_freed_code(dump, freed);
-  for (const auto& runtime : runtimes_)
+  for (const auto& runtime : worker->runtimes())
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);
-  add_target_diagnoses(dump, regions);
-  return dump;
-}
-
-void ProcessSession::name_frames(ProcessDump& dump, Symbolizer& symbolizer) {
-  for (ThreadDump& t : dump.threads) {
-    t.symbols.reserve(t.trace.frames.size());
-    for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
-  }
-  dump.symbols = symbolizer.take_symbols();
-  for (ThreadDump& t : dump.threads)
-    for (const auto& runtime : runtimes_) runtime->explain_abort(dump.symbols, t);
+  add_target_diagnoses(dump, *worker, regions);
+  return std::move(dump);
 }
 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
 /// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
-void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<Region>& regions) const {
+void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worker,
+                                          const std::vector<Region>& regions) const {
   if (file_budget_->is_spent())
     dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
                               "files of the target",
@@ -384,13 +374,13 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const std::vector<R
     for (const Frame& f : t.trace.frames)
       if (const Region* r = target::find_region(regions, f.pc.lookup())) wanted.insert(r->path);
   }
-  for (const auto& runtime : runtimes_) {
+  for (const auto& runtime : worker.runtimes()) {
     wanted.insert(runtime->summary().module_path);
     for (std::string& path : runtime->files_missing()) wanted.insert(std::move(path));
     for (std::string& path : runtime->files_used()) vouched_for.insert(std::move(path));
   }
   // A single-file program has its runtime inside.
-  if (runtimes_.empty()) wanted.insert(target_->info().executable);
+  if (worker.runtimes().empty()) wanted.insert(target_->info().executable);
   for (Diagnosis& d : of_target) {
     const bool is_of_a_file = mapped.contains(d.subject);
     if (!is_of_a_file || (wanted.contains(d.subject) && !vouched_for.contains(d.subject)))

@@ -41,18 +41,15 @@ void join_late(Capture& capture) {
                    [](const ThreadCapture& a, const ThreadCapture& b) { return a.tid < b.tid; });
 }
 
-Walker::Implementation::Implementation(const Parts& given, Capture captured, std::vector<Region> mapped,
+Walker::Implementation::Implementation(Parts given, Capture captured, std::vector<Region> mapped,
                                        const WalkOptions& wanted)
-    : parts(given),
+    : parts(std::move(given)),
       options(wanted),
       capture(std::move(captured)),
       regions(std::move(mapped)),
-      runtimes(parts.runtimes),
-      elf(parts.modules, parts.open_path, parts.tables),
-      native(parts.modules, capture.arch, capture.pac_mask, parts.unwind_tables),
-      walk(capture, parts.target, parts.live, parts.modules, parts.runtimes, regions, elf, parts.users, options,
-           native),
-      symbolizer(name_providers(parts.providers, parts.runtimes, elf)),
+      elf(parts.worker->modules(), parts.open_path, parts.tables),
+      walk(capture, parts.target, *parts.worker, regions, elf, parts.users, options),
+      symbolizer(name_providers(parts.providers, parts.worker->runtimes(), elf)),
       late_walks_(capture.late.size()),
       bound_(&walk) {}
 
@@ -66,8 +63,7 @@ session::CaptureWalk& Walker::Implementation::walk_of(const ThreadCapture& threa
   if (!made) {
     Capture& late = capture.late[thread.instant - 1];
     const std::span<const Region> mapped = late.regions ? *late.regions : regions;
-    made = std::make_unique<session::CaptureWalk>(late, parts.target, parts.live, parts.modules, parts.runtimes, mapped,
-                                                  elf, parts.users, options, native);
+    made = std::make_unique<session::CaptureWalk>(late, parts.target, *parts.worker, mapped, elf, parts.users, options);
     bound_ = made.get();
   }
   if (bound_ != made.get()) made->bind();
@@ -207,7 +203,7 @@ std::optional<ManagedThreadFacts> Walker::managed(const ThreadCapture& thread) {
 
 std::vector<dotnet::Runtime> Walker::runtimes() {
   std::vector<dotnet::Runtime> all;
-  for (const auto& runtime : implementation_->runtimes)
+  for (const auto& runtime : implementation_->parts.worker->runtimes())
     all.emplace_back(std::make_shared<dotnet::Runtime::Implementation>(*runtime, *implementation_));
   return all;
 }

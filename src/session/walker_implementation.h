@@ -15,20 +15,17 @@ namespace mixstack {
 
 class Walker::Implementation {
  public:
-  /// What a walker borrows of its session.
+  /// What a walker has of its session: a worker of its own, the rest borrowed or shared.
   struct Parts {
+    session::WorkerPool::Lease worker;
     const Target& target;
-    const MemoryReader& live;
-    const object::ModuleMap& modules;
-    std::span<const std::unique_ptr<session::ClrRuntime>> runtimes;
     const StepperChain& users;
     std::span<const std::shared_ptr<NameProvider>> providers;
     std::shared_ptr<symbolize::SymbolTables> tables;
-    walk::Tables unwind_tables;
     std::shared_ptr<target::Debuginfod> debuginfod;  ///< null: not wanted
     object::PathOpener open_path;
   };
-  Implementation(const Parts& parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
+  Implementation(Parts parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
 
   /// The walk of a thread's instant, with the runtimes bound to it.
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread);
@@ -44,10 +41,8 @@ class Walker::Implementation {
   WalkOptions options;
   Capture capture;
   std::vector<Region> regions;
-  std::span<const std::unique_ptr<session::ClrRuntime>> runtimes;
   symbolize::ElfSymbols elf;
-  walk::NativeStepper native;  ///< its own: walkers may be used by several threads
-  session::CaptureWalk walk;   ///< of the common instant, the only one where one thread was captured
+  session::CaptureWalk walk;  ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;
   std::vector<Diagnosis> diagnoses;
 

@@ -354,6 +354,51 @@ TEST(ParallelWalkers, DifferentSessionsInDifferentThreads) {
 }
 
 #if defined(__x86_64__)
+/// What a walker says of a thread, in words.
+std::string said_of(Walker& walker, const ThreadCapture& thread) {
+  std::string text = std::to_string(thread.tid);
+  const Trace trace = walker.walk(thread);
+  for (const Frame& f : trace.frames) text += "\n" + walker.name(f).name + (f.trust == Trust::certain ? "" : " ?");
+  const auto facts = walker.managed(thread);
+  return text + "\n" + std::string(to_string(trace.stop)) + (facts ? " " + facts->name : "");
+}
+
+TEST(ParallelWalkers, OfOneSessionInDifferentThreads) {
+  const test::DotnetProcess process("locks");
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
+  ASSERT_TRUE(session);
+  auto alone = walker_of(**session);
+  ASSERT_TRUE(alone);
+  std::vector<std::string> expected;
+  for (const ThreadCapture& thread : alone->capture().threads) expected.push_back(said_of(*alone, thread));
+  ASSERT_GT(expected.size(), 5u);
+
+  std::vector<Walker> walkers;
+  for (int i = 0; i < 10; i++) {
+    auto walker = walker_of(**session);
+    ASSERT_TRUE(walker);
+    walkers.push_back(std::move(*walker));
+  }
+  std::vector<std::vector<std::string>> seen(walkers.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < walkers.size(); i++)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 3; round++) {
+        seen[i].clear();
+        for (const ThreadCapture& thread : walkers[i].capture().threads) seen[i].push_back(said_of(walkers[i], thread));
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (const auto& texts : seen) EXPECT_EQ(texts, expected);
+  // Of an earlier capture, after later ones and a dump.
+  ASSERT_TRUE((*session)->dump(patient()));
+  std::vector<std::string> again;
+  for (const ThreadCapture& thread : alone->capture().threads) again.push_back(said_of(*alone, thread));
+  EXPECT_EQ(again, expected);
+}
+
 TEST(Sessions, SeeLibrariesThatComeLater) {
   int order[2];
   ASSERT_EQ(::pipe(order), 0);

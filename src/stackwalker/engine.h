@@ -50,8 +50,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] static Result<std::shared_ptr<Engine>> open(std::unique_ptr<Target> target);
 
   [[nodiscard]] Target& target() { return session_->target(); }
-  [[nodiscard]] const object::ModuleMap& modules() { return session_->parts().modules; }
-  [[nodiscard]] symbolize::SymbolTables& tables() { return *session_->parts().tables; }
+  [[nodiscard]] const object::ModuleMap& modules() { return session_->facts()->modules(); }
+  [[nodiscard]] symbolize::SymbolTables& tables() { return session_->symbol_tables(); }
   /// Reads the modules again if the mappings of files have changed; true if so. Ends the capture then. Does nothing
   /// during a walk.
   [[nodiscard]] Result<bool> refresh();

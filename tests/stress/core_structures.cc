@@ -137,8 +137,9 @@ int fail_with(const Error& error) {
 
 /// Of every runtime, all that threads and the code on their stacks lead to.
 void tour(Session& session, const ProcessDump& dump, RecordedReads& reads) {
-  const auto parts = static_cast<session::ProcessSession&>(session).parts();
-  for (const auto& image : find_runtimes(parts.modules, session.target().info().executable)) {
+  const auto facts_of_all = static_cast<session::ProcessSession&>(session).facts();
+  for (const auto& known : facts_of_all->runtimes()) {
+    const RuntimeImage& image = known->image;
     reads.now("descriptor");
     const auto facts = RuntimeFacts::open(reads, image);
     if (!facts) continue;

@@ -33,6 +33,8 @@ class DacRuntime {
   DacRuntime(const DacRuntime&) = delete;
   DacRuntime& operator=(const DacRuntime&) = delete;
 
+  /// Another list of the same process's modules, borrowed in place of the one before.
+  void use_modules(const object::ModuleMap& modules) { stepper_.use_modules(modules); }
   /// Starts the DAC and asks it for the threads of the running process (through no cache: the helper has one). A
   /// failure is final for this capture, and what follows then finds no threads.
   [[nodiscard]] Outcome<RootSource*> prepare_roots(const MemoryReader& live);

@@ -36,7 +36,7 @@ const Result<ManagedRow>& DacStepper::row(CodeAddress pc) {
   const auto known = rows_.find(pc.lookup());
   if (known != rows_.end()) return known->second;
   const Description& method = provider_.describe(pc);
-  return rows_.emplace(pc.lookup(), managed_row(*memory_, modules_, provider_.arch(), method, pc)).first->second;
+  return rows_.emplace(pc.lookup(), managed_row(*memory_, *modules_, provider_.arch(), method, pc)).first->second;
 }
 
 bool DacStepper::claim(Frame& frame) {

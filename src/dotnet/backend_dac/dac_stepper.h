@@ -16,8 +16,9 @@ namespace mixstack::dotnet::dac {
 class DacStepper final : public walk::FrameStepper {
  public:
   explicit DacStepper(DacProvider& provider, const object::ModuleMap& modules)
-      : provider_(provider), modules_(modules) {}
+      : provider_(provider), modules_(&modules) {}
 
+  void use_modules(const object::ModuleMap& modules) { modules_ = &modules; }
   /// `memory` is what the provider is bound to; borrowed until the next call. `threads`: the ids of the target's own
   /// pid namespace by ours, of the threads whose Thread object belongs to the capture. Others are unwound by the
   /// runtime's unwind codes alone.
@@ -45,7 +46,7 @@ class DacStepper final : public walk::FrameStepper {
   [[nodiscard]] walk::StepOutcome by_unwind_codes(walk::Cursor& cursor, const walk::ThreadInput& thread);
 
   DacProvider& provider_;
-  const object::ModuleMap& modules_;
+  const object::ModuleMap* modules_;
   const MemoryReader* memory_ = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> os_ids_;
   std::uint32_t thread_ = 0;  ///< whose callers are kept

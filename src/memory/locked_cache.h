@@ -1,0 +1,29 @@
+// A page cache that several threads read through.
+#pragma once
+
+#include <mutex>
+
+#include "memory/cached_memory.h"
+
+namespace mixstack::memory {
+
+/// For what is read rarely, by whoever comes first. Thread-safe. Borrows the reader below.
+class LockedCache final : public MemoryReader {
+ public:
+  explicit LockedCache(const MemoryReader& below) : cache_(below) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    const std::lock_guard lock(mutex_);
+    return cache_.read_some(address, out);
+  }
+  /// Forgets everything: what is read from now on is as the target is now.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    cache_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  CachedMemory cache_;
+};
+
+}  // namespace mixstack::memory

@@ -1,0 +1,49 @@
+#include "session/process_facts.h"
+
+#include <algorithm>
+
+#include "session/unloaded_code.h"
+
+namespace mixstack::session {
+namespace {
+
+[[nodiscard]] bool is_the_same(const dotnet::RuntimeImage& a, const dotnet::RuntimeImage& b) {
+  return a.base == b.base && a.path == b.path && a.descriptor == b.descriptor && a.version == b.version &&
+         a.commit == b.commit;
+}
+
+}  // namespace
+
+std::shared_ptr<const ProcessFacts> ProcessFacts::read(const Sources& sources, const std::vector<Region>& regions,
+                                                       const ProcessFacts* before) {
+  std::shared_ptr<ProcessFacts> facts(new ProcessFacts(sources, regions));
+  facts->find_runtimes(sources.target, before);
+  facts->memory_.clear();
+  return facts;
+}
+
+ProcessFacts::ProcessFacts(const Sources& sources, const std::vector<Region>& regions)
+    : memory_(sources.target.memory()), mappings_(image_mappings(regions)) {
+  using FileTrust = object::ModuleMap::FileTrust;
+  modules_ = object::ModuleMap::build(regions, memory_, sources.open_mapped, sources.images,
+                                      sources.target.proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
+}
+
+void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* before) {
+  // A live process has one memory, and `memory_` is a cache of it.
+  const bool has_constants = &target.loaded_memory() != &target.memory();
+  for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {
+    if (before != nullptr) {
+      const auto known = std::find_if(before->runtimes_.begin(), before->runtimes_.end(),
+                                      [&](const auto& r) { return r->facts && is_the_same(r->image, image); });
+      if (known != before->runtimes_.end()) {
+        runtimes_.push_back(*known);
+        continue;
+      }
+    }
+    auto facts = dotnet::RuntimeFacts::open(memory_, image, has_constants ? &target.loaded_memory() : nullptr);
+    runtimes_.push_back(std::make_shared<const KnownRuntime>(KnownRuntime{std::move(image), std::move(facts)}));
+  }
+}
+
+}  // namespace mixstack::session

@@ -1,0 +1,53 @@
+// What is known of a process as long as its images stay where they are.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dotnet/code/runtime.h"
+#include "memory/locked_cache.h"
+#include "mixstack/target.h"
+#include "object/module_map.h"
+
+namespace mixstack::session {
+
+/// A CoreCLR among the images, and what it says of itself; a refusal is an answer, too.
+struct KnownRuntime {
+  dotnet::RuntimeImage image;
+  dotnet::Diagnosed<std::shared_ptr<const dotnet::RuntimeFacts>> facts;
+};
+
+/// One generation: immutable, so that any number of workers share it in any threads; other mappings make another one.
+/// (Images are opened when first asked for, which nobody sees.) Borrows the target.
+class ProcessFacts {
+ public:
+  struct Sources {
+    const Target& target;
+    object::ModuleMap::FileOpener open_mapped;  ///< called by any thread
+    std::shared_ptr<object::ImageCache> images;
+  };
+  /// Reads headers of images and descriptors of runtimes. Those of `before` (may be null) that are still there are not
+  /// read again.
+  [[nodiscard]] static std::shared_ptr<const ProcessFacts> read(const Sources& sources,
+                                                                const std::vector<Region>& regions,
+                                                                const ProcessFacts* before);
+  ProcessFacts(const ProcessFacts&) = delete;
+  ProcessFacts& operator=(const ProcessFacts&) = delete;
+
+  [[nodiscard]] const object::ModuleMap& modules() const { return modules_; }
+  [[nodiscard]] std::span<const std::shared_ptr<const KnownRuntime>> runtimes() const { return runtimes_; }
+  /// The mappings that all this was read from (`image_mappings`).
+  [[nodiscard]] const std::vector<Region>& mappings() const { return mappings_; }
+
+ private:
+  ProcessFacts(const Sources& sources, const std::vector<Region>& regions);
+  void find_runtimes(const Target& target, const ProcessFacts* before);
+
+  memory::LockedCache memory_;  ///< pages as they were when these facts were read; other images from later
+  std::vector<Region> mappings_;
+  object::ModuleMap modules_;
+  std::vector<std::shared_ptr<const KnownRuntime>> runtimes_;
+};
+
+}  // namespace mixstack::session

@@ -1,0 +1,69 @@
+#include "session/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mixstack::session {
+
+Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts)
+    : sources_(sources), live_(sources.target.memory()) {
+  follow(std::move(facts));
+}
+
+void Worker::follow(std::shared_ptr<const ProcessFacts> facts) {
+  if (facts == facts_) return;
+  // The modules that others borrow stay until nobody does.
+  const auto before = std::exchange(facts_, std::move(facts));
+  native_.emplace(modules(), sources_.target.info().arch, 0, sources_.unwind_tables);
+  std::vector<std::unique_ptr<ClrRuntime>> runtimes;
+  for (const auto& known : facts_->runtimes()) {
+    const auto at = std::find_if(runtimes_.begin(), runtimes_.end(),
+                                 [&](const auto& r) { return r != nullptr && r->known() == known; });
+    if (at != runtimes_.end()) {
+      runtimes.push_back(std::move(*at));
+      runtimes.back()->use_modules(modules());
+    } else {
+      runtimes.push_back(std::make_unique<ClrRuntime>(known, sources_.target, live_, sources_.open_path, modules(),
+                                                      sources_.runtime_options));
+    }
+  }
+  runtimes_ = std::move(runtimes);
+}
+
+RootSource* Worker::prepare_roots() {
+  RootSource* last = nullptr;
+  for (const auto& runtime : runtimes_)
+    if (RootSource* roots = runtime->prepare_roots()) last = roots;
+  return last;
+}
+
+WorkerPool::Lease WorkerPool::take(const Worker::Sources& sources, const std::shared_ptr<const ProcessFacts>& facts) {
+  std::unique_ptr<Worker> worker;
+  std::uint64_t round = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    round = round_;
+    if (!idle_.empty()) {
+      worker = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (worker == nullptr) worker = std::make_unique<Worker>(sources, facts);
+  worker->follow(facts);
+  return {worker.release(), Return(shared_from_this(), round)};
+}
+
+void WorkerPool::Return::operator()(Worker* worker) const {
+  std::unique_ptr<Worker> owned(worker);
+  const std::lock_guard lock(pool_->mutex_);
+  if (round_ == pool_->round_ && pool_->idle_.size() < kMost) pool_->idle_.push_back(std::move(owned));
+}
+
+void WorkerPool::empty() {
+  std::vector<std::unique_ptr<Worker>> gone;
+  const std::lock_guard lock(mutex_);
+  round_++;
+  gone.swap(idle_);
+}
+
+}  // namespace mixstack::session

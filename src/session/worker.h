@@ -1,0 +1,83 @@
+// Whoever walks captures of a process: what one walking thread keeps from capture to capture, for itself.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/cached_memory.h"
+#include "mixstack/session.h"
+#include "object/debug_file.h"
+#include "session/clr_runtime.h"
+#include "session/process_facts.h"
+#include "walk/native_stepper.h"
+
+namespace mixstack::session {
+
+/// Caches that belong to one walking thread at a time: rules, what lies at addresses of managed code, metadata and
+/// names of methods, pages of the running target. Works on one generation of the facts, which it keeps alive.
+class Worker {
+ public:
+  struct Sources {
+    const Target& target;
+    object::PathOpener open_path;
+    walk::Tables unwind_tables;
+    RuntimeOptions runtime_options;
+  };
+  Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Goes on with another generation; what it knows of runtimes that are still there stays.
+  void follow(std::shared_ptr<const ProcessFacts> facts);
+  /// A new capture: what was read of the running target is of another time.
+  void forget_memory() { live_.clear(); }
+
+  [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
+  [[nodiscard]] const object::ModuleMap& modules() const { return facts_->modules(); }
+  /// The running target, through a cache.
+  [[nodiscard]] const MemoryReader& live() const { return live_; }
+  [[nodiscard]] std::span<const std::unique_ptr<ClrRuntime>> runtimes() const { return runtimes_; }
+  [[nodiscard]] walk::NativeStepper& native() { return *native_; }
+  /// Of all runtimes, to be read in a stop; null when there are none.
+  [[nodiscard]] RootSource* prepare_roots();
+
+ private:
+  Sources sources_;
+  std::shared_ptr<const ProcessFacts> facts_;
+  memory::CachedMemory live_;
+  std::optional<walk::NativeStepper> native_;
+  std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
+};
+
+/// Workers that nobody uses at the moment, last used first: one that comes back has warm caches. Thread-safe.
+class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
+ public:
+  /// Gives a worker back when it goes, unless the pool was emptied since.
+  class Return {
+   public:
+    Return() = default;
+    Return(std::shared_ptr<WorkerPool> pool, std::uint64_t round) : pool_(std::move(pool)), round_(round) {}
+    void operator()(Worker* worker) const;
+
+   private:
+    std::shared_ptr<WorkerPool> pool_;
+    std::uint64_t round_ = 0;
+  };
+  using Lease = std::unique_ptr<Worker, Return>;
+
+  [[nodiscard]] Lease take(const Worker::Sources& sources, const std::shared_ptr<const ProcessFacts>& facts);
+  /// Options have changed, or everything is to be read again.
+  void empty();
+
+ private:
+  static constexpr std::size_t kMost = 16;
+
+  std::mutex mutex_;
+  std::uint64_t round_ = 0;
+  std::vector<std::unique_ptr<Worker>> idle_;
+};
+
+}  // namespace mixstack::session
