@@ -134,6 +134,8 @@ class Decoder {
   [[nodiscard]] Memory memory() const {
     Memory m;
     const unsigned mod = modrm_ >> 6;
+    // LEA with a register is no instruction, and no SIB byte follows its ModRM.
+    if (mod == 3 || !where_.plain_address) return m;
     std::size_t at = where_.opcode_at + 2;
     unsigned base = rm_field();
     if ((modrm_ & 7) == 4) {
@@ -142,7 +144,7 @@ class Decoder {
       if (index != 4) return m;
       base = (sib & 7) | ((where_.rex & 1) != 0 ? 8u : 0u);
     }
-    if (mod == 3 || (mod == 0 && (base & 7) == 5)) return m;
+    if (mod == 0 && (base & 7) == 5) return m;
     if (mod == 1) m.offset = base::load_at<std::int8_t>(code_, at).value_or(0);
     if (mod == 2) m.offset = base::load_at<std::int32_t>(code_, at).value_or(0);
     m.base = dwarf(base);

@@ -17,6 +17,7 @@ struct Layout {
   unsigned rex = 0;
   bool has_modrm = false;
   bool operand16 = false;
+  bool plain_address = true;  ///< no prefix that cuts an address to 32 bits or adds the base of FS or GS
 };
 [[nodiscard]] Layout layout(std::span<const std::byte> code);
 

@@ -97,6 +97,7 @@ class Scanner {
       if (!is_prefix(b)) return;
       if (b == 0x66) result_.operand16 = true;
       if (b == 0x67) address32_ = true;
+      if (b == 0x67 || b == 0x64 || b == 0x65) result_.plain_address = false;
       result_.rex = 0;
     }
   }
