@@ -4,12 +4,31 @@
 //   second_dump_bench [PID [ROUNDS]]     default: a .NET process of 100 sleeping threads, 100 rounds
 #include <sys/resource.h>
 
+#include <atomic>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "mixstack/session.h"
 #include "pause/stop_floor.h"
 #include "support/dotnet_process.h"
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+}  // namespace
+
+// NOLINTBEGIN: every allocation of the program is counted.
+void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+  std::abort();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+// NOLINTEND
 
 namespace {
 
@@ -41,11 +60,12 @@ int run(std::uint32_t pid, int rounds) {
   if (!session) return 1;
   DumpOptions options;
   options.stop_timeout = std::chrono::seconds(2);
-  std::vector<double> outside, inside;
+  std::vector<double> outside, inside, made;
   std::size_t threads = 0, frames = 0;
   double first = 0;
   for (int i = 0; i <= rounds; i++) {
     const double own = process_ms(), stopped = cpu_ms(RUSAGE_CHILDREN);
+    const std::size_t allocated = allocations;
     auto dump = (*session)->dump(options);
     if (!dump) return 1;
     if (i == 0) {
@@ -55,6 +75,7 @@ int run(std::uint32_t pid, int rounds) {
       continue;
     }
     outside.push_back(process_ms() - own);
+    made.push_back(static_cast<double>(allocations - allocated));
     inside.push_back(cpu_ms(RUSAGE_CHILDREN) - stopped);
   }
   pause_bench::StopFloor floor(static_cast<pid_t>(pid), 16 << 10);
@@ -70,6 +91,8 @@ int run(std::uint32_t pid, int rounds) {
       threads, frames, first, median(outside), median(outside) * 1e6 / static_cast<double>(frames), median(inside));
   std::printf("bare stop and copy %.2f ms of CPU; all of a later dump / bare: %.2f\n", median(bare),
               (median(outside) + median(inside)) / median(bare));
+  std::printf("allocations of a later dump: %.0f, %.1f a thread, %.2f a frame\n", median(made),
+              median(made) / static_cast<double>(threads), median(made) / static_cast<double>(frames));
   return 0;
 }
 
@@ -78,7 +101,7 @@ int run(std::uint32_t pid, int rounds) {
 int main(int argc, char** argv) {
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 100;
   if (argc > 1) return run(static_cast<std::uint32_t>(std::atoi(argv[1])), rounds);
-  const test::DotnetProcess process("sleepers");
+  const test::DotnetProcess process("sleepers", "100");
   if (!process.ready()) {
     std::puts("the debuggees are not there: run tests/debuggees/build");
     return 0;

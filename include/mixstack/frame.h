@@ -111,4 +111,11 @@ struct Trace {
   Error stop_error;
 };
 
+/// What a walk for addresses alone found. They are in the span that was given.
+struct AddressTrace {
+  std::size_t count = 0;
+  StopReason stop = StopReason::end_of_stack;  ///< `max_frames`: there are more than the span holds
+  Error stop_error;
+};
+
 }  // namespace mixstack

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "mixstack/frame.h"
@@ -44,14 +43,21 @@ class Symbolizer {
     std::uint32_t kind_and_identifier;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  struct KeyHash {
-    std::size_t operator()(const Key& k) const;
+  /// A place and the number of its name. Open addressing: what was seen is found with one look, as a rule.
+  struct Slot {
+    Key key;
+    std::uint32_t symbol = 0;
+    bool is_used = false;
   };
   static Key key_of(const Frame& frame);
+  static std::size_t hash_of(const Key& key);
+  [[nodiscard]] Slot& slot_of(const Key& key);
+  void grow();
 
   std::vector<NameProvider*> providers_;
   std::deque<SymbolInfo> symbols_;
-  std::unordered_map<Key, std::uint32_t, KeyHash> known_;
+  std::vector<Slot> known_;  ///< a power of two, at most half of it used
+  std::size_t used_ = 0;
 };
 
 }  // namespace mixstack

@@ -67,6 +67,20 @@ struct ThreadCapture {
 /// How consistent with each other the threads of a capture are.
 enum class Consistency : std::uint8_t { all_stopped_together, one_by_one, not_stopped };
 
+/// Frees bytes, or tells whoever lent them that they are no longer used. Thread-safe.
+struct BytesOwner {
+  BytesOwner() = default;
+  BytesOwner(std::default_delete<std::byte[]> /*of make_unique*/) {}  // NOLINT: makes every buffer fit
+  explicit BytesOwner(std::shared_ptr<void> of_lender) : lender(std::move(of_lender)) {}
+  void operator()(std::byte* bytes) const {
+    if (lender == nullptr) delete[] bytes;
+  }
+
+ private:
+  std::shared_ptr<void> lender;
+};
+using OwnedBytes = std::unique_ptr<std::byte[], BytesOwner>;
+
 /// Everything read from a target in one stop. Movable, owns its bytes; independent of the target afterwards, but for
 /// `frozen`, which is borrowed from it.
 struct Capture {
@@ -81,7 +95,7 @@ struct Capture {
                                       ///< threads have left for an alternate signal stack
   std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
   std::uint32_t threads_not_stopped = 0;
-  std::vector<std::unique_ptr<std::byte[]>> storage;  ///< what the slices point into
+  std::vector<OwnedBytes> storage;  ///< what the slices point into
   /// The mappings of that instant, by address; null where the source does not tell (`Target::regions` does).
   std::shared_ptr<const std::vector<Region>> regions;
   /// Threads that could not stop in time for this instant, each at its own: a busy machine or a CPU quota did not let

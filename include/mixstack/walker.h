@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mixstack/dotnet.h"
@@ -75,6 +76,10 @@ class Walker {
 
   /// Never fails: whatever goes wrong is the trace's stop reason. Frames are plain data and outlive everything.
   [[nodiscard]] Trace walk(const ThreadCapture& thread);
+  /// The code addresses of `walk` alone (of frames that are code), innermost first, as many as fit into `out`: for
+  /// samplers. Allocates nothing for the frames of a stack that unwind information and the runtime's own words tell
+  /// whole, which is nearly every one; of others it keeps the addresses of a `walk`.
+  [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   [[nodiscard]] FrameRange frames(const ThreadCapture& thread);
   /// The innermost frame, and from a frame to its caller by the chain of steppers alone: without the second witness
   /// that `walk` and `frames` hear at every transition.

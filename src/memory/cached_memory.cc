@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace mixstack::memory {
 namespace {
+
+constexpr std::size_t kMostAgain = 256;  // pages; more are not those of one capture like the last
 
 [[nodiscard]] CacheOptions checked(CacheOptions o) {
   o.page_size = std::bit_ceil(std::clamp<std::size_t>(o.page_size, 64, 1 << 20));
@@ -18,10 +21,17 @@ namespace {
 
 CachedMemory::CachedMemory(const MemoryReader& below, const CacheOptions& options)
     : below_(below),
+      bulk_(dynamic_cast<const BulkMemory*>(&below)),
       options_(checked(options)),
       buffer_(std::make_unique<std::byte[]>(options_.read_ahead_pages * options_.page_size)) {}
 
 void CachedMemory::clear() {
+  if (bulk_ != nullptr && used_ != 0) {
+    again_.clear();
+    for (std::size_t i = 0; i < used_ && again_.size() <= kMostAgain; i++)
+      if (pages_[i].is_used && pages_[i].valid == options_.page_size) again_.push_back(pages_[i].address);
+    if (again_.size() > kMostAgain) again_.clear();
+  }
   index_.clear();
   used_ = 0;
   next_victim_ = 0;
@@ -35,7 +45,7 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   if (used_ < options_.max_pages) {
     used_++;
     if (slot == pages_.size())
-      pages_.push_back({0, 0, std::make_unique_for_overwrite<std::byte[]>(options_.page_size)});
+      pages_.push_back({0, 0, false, std::make_unique_for_overwrite<std::byte[]>(options_.page_size)});
   } else {
     slot = next_victim_;
     next_victim_ = (next_victim_ + 1) % used_;
@@ -43,6 +53,7 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   }
   latest_ = nullptr;
   pages_[slot].address = aligned;
+  pages_[slot].is_used = false;
   index_[aligned] = static_cast<std::uint32_t>(slot);
   return pages_[slot];
 }
@@ -63,13 +74,35 @@ void CachedMemory::load(Address aligned, std::size_t count) const {
   }
 }
 
+/// What cannot be had whole this way is read when it is asked for.
+void CachedMemory::load_again() const {
+  const std::vector<Address> addresses = std::exchange(again_, {});
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(addresses.size() * options_.page_size);
+  std::vector<RangeRead> reads;
+  reads.reserve(addresses.size());
+  for (const Address a : addresses)
+    reads.push_back({a, {bytes.get() + reads.size() * options_.page_size, options_.page_size}});
+  bulk_->read_ranges(reads);
+  for (const RangeRead& read : reads) {
+    if (read.done != options_.page_size || index_.contains(read.address)) continue;
+    Page& page = slot_for(read.address);
+    page.valid = options_.page_size;
+    std::memcpy(page.bytes.get(), read.out.data(), options_.page_size);
+  }
+}
+
 const CachedMemory::Page& CachedMemory::page(Address aligned) const {
   if (latest_ != nullptr && latest_->address == aligned) return *latest_;
   auto known = index_.find(aligned);
+  if (known == index_.end() && !again_.empty()) {
+    load_again();
+    known = index_.find(aligned);
+  }
   if (known == index_.end()) {
     load(aligned, options_.read_ahead_pages);
     known = index_.find(aligned);
   }
+  pages_[known->second].is_used = true;
   latest_ = &pages_[known->second];
   return *latest_;
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memory/process_memory.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::memory {
@@ -22,6 +23,8 @@ struct CacheOptions {
 /// `generation()`. Not thread-safe, reads included: one cache per walking thread. Borrows the reader below.
 class CachedMemory final : public MemoryReader {
  public:
+  /// If the memory below can be read in many places at once, the pages that were used before a `clear()` are read again
+  /// with one call as soon as any is missed after it: who looked at them in one capture does so in the next.
   explicit CachedMemory(const MemoryReader& below, const CacheOptions& options = {});
 
   /// Reads larger than a quarter of the cache go past it.
@@ -39,14 +42,17 @@ class CachedMemory final : public MemoryReader {
   struct Page {
     Address address = 0;
     std::size_t valid = 0;  // bytes from its start that could be read
+    bool is_used = false;   // not only read ahead
     std::unique_ptr<std::byte[]> bytes;
   };
   /// The page at a page-aligned address, read with some of its successors when it is missing.
   [[nodiscard]] const Page& page(Address aligned) const;
   void load(Address aligned, std::size_t count) const;
   [[nodiscard]] Page& slot_for(Address aligned) const;
+  void load_again() const;
 
   const MemoryReader& below_;
+  const BulkMemory* bulk_ = nullptr;
   CacheOptions options_;
   std::uint64_t generation_ = 0;
   mutable std::unordered_map<Address, std::uint32_t> index_;
@@ -54,6 +60,7 @@ class CachedMemory final : public MemoryReader {
   mutable std::size_t used_ = 0;  // pages_ beyond this are spare
   mutable std::size_t next_victim_ = 0;
   mutable const Page* latest_ = nullptr;  // most reads hit the page of the read before
+  mutable std::vector<Address> again_;    // pages to be read with the next miss
   std::unique_ptr<std::byte[]> buffer_;
 };
 

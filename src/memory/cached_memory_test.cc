@@ -84,6 +84,45 @@ TEST_F(CachedMemoryTest, RemembersWhatCannotBeReadAndForgetsOnClear) {
   EXPECT_EQ(cache.cached_pages(), 1u);
 }
 
+/// Counts how often it is asked for many ranges.
+class CountingBulk final : public BulkMemory {
+ public:
+  explicit CountingBulk(const MemoryReader& below) : below_(below) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    reads++;
+    return below_.read_some(address, out);
+  }
+  void read_ranges(std::span<RangeRead> ranges) const override {
+    together.push_back(ranges.size());
+    for (auto& r : ranges) r.done = below_.read_some(r.address, r.out).value_or(0);
+  }
+  mutable int reads = 0;
+  mutable std::vector<std::size_t> together;
+
+ private:
+  const MemoryReader& below_;
+};
+
+TEST_F(CachedMemoryTest, ReadsWhatWasUsedAgainWithOneCall) {
+  const CountingBulk below(below_);
+  CachedMemory cache(below, {kPage, 64, 2});
+  const auto look = [&] {
+    for (const Address page : {kBase, kBase + 8 * kPage, kBase + 20 * kPage})
+      EXPECT_EQ(cache.read<int>(page).value(), below_.read<int>(page).value());
+    EXPECT_FALSE(cache.read<int>(0x8000).has_value());
+  };
+  look();
+  EXPECT_EQ(below.reads, 4);
+  for (int round = 1; round < 3; round++) {
+    cache.clear();
+    cache.clear();
+    look();
+    EXPECT_EQ(below.together, std::vector<std::size_t>(static_cast<std::size_t>(round), 3))
+        << "not what was read ahead";
+    EXPECT_EQ(below.reads, 4 + round) << "what could not be read is looked for again";
+  }
+}
+
 TEST_F(CachedMemoryTest, PrefetchReadsWhatIsMissing) {
   const CachedMemory cache(counting_, {kPage, 64, 8});
   cache.prefetch({kBase + 100, kBase + 16 * kPage});

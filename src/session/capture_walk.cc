@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "symbolize/demangle.h"
+#include "walk/address_walk.h"
 #include "walk/chain_order.h"
 
 namespace mixstack::session {
@@ -149,11 +150,15 @@ dotnet::ManagedThread CaptureWalk::with_checked_stack(dotnet::ManagedThread mana
 }
 
 dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) {
-  const Owner owner = owner_of(thread);
+  return checkpoints_of(thread, owner_of(thread), options_.explicit_frames);
+}
+
+dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread, const Owner& owner,
+                                                   bool methods) const {
   if (owner.thread == nullptr) return {};
   const Address sp = thread.registers.sp();
   const dotnet::ManagedThread managed = with_checked_stack(*owner.thread, sp);
-  auto list = owner.runtime->checkpoints(managed, options_.explicit_frames);
+  auto list = owner.runtime->checkpoints(managed, methods);
   dotnet::forget_dead_places(list, managed, sp);
   return list;
 }
@@ -209,17 +214,44 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
     dump.trace.stop_error = thread.error;
     return dump;
   }
-  if (const Owner owner = owner_of(thread); owner.thread != nullptr) {
-    dump.managed = owner.runtime->facts(*owner.thread);
-    dump.trace = walk_managed(thread, most_frames, owner, advisor);
-    judge_stop(dump.trace);
-    return dump;
+  const Owner owner = owner_of(thread);
+  if (owner.thread != nullptr) dump.managed = owner.runtime->facts(*owner.thread);
+  dump.trace = trace_of(thread, most_frames, owner, advisor);
+  return dump;
+}
+
+Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                            walk::Advisor* advisor) {
+  if (owner.thread != nullptr) {
+    Trace trace = walk_managed(thread, most_frames, owner, advisor);
+    judge_stop(trace);
+    return trace;
   }
   walk::ThreadInput input = input_for(thread);
   input.max_frames = most_frames;
-  dump.trace = walker_->walk(input, advisor);
-  judge_stop(dump.trace);
-  return dump;
+  Trace trace = walker_->walk(input, advisor);
+  judge_stop(trace);
+  return trace;
+}
+
+AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
+  if (!thread.captured) return {0, StopReason::not_captured, thread.error};
+  const Owner owner = owner_of(thread);
+  // The engine has the rules of one runtime, and steppers of the caller's may have another opinion of any frame.
+  if (users_.empty() && runtimes_.size() <= 1) {
+    const dotnet::CheckpointList list = checkpoints_of(thread, owner, false);
+    walk::ThreadInput input = input_for(thread);
+    input.checkpoints = list.checkpoints;
+    const auto plain =
+        list.error.code == ErrorCode::none ? walk::plain_addresses(native_.engine(), input, out) : std::nullopt;
+    if (plain) return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
+  }
+  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), UINT32_MAX));
+  const Trace whole = trace_of(thread, most, owner, nullptr);
+  AddressTrace found{0, whole.stop, whole.stop_error};
+  for (const Frame& f : whole.frames)
+    if (f.kind != FrameKind::runtime_frame && found.count < out.size()) out[found.count++] = f.pc;
+  return found;
 }
 
 /// The first instructions of the program, or of the dynamic linker that is to start it.

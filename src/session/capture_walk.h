@@ -37,6 +37,9 @@ class CaptureWalk {
   /// With at most `most_frames` frames, if that is less than the options allow.
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu,
                                 walk::Advisor* advisor = nullptr);
+  /// The code addresses of `walk` alone, innermost first, at most `out.size()` of them; no facts, and where the stack
+  /// is as usual no allocation for its frames.
+  [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
   void stands_still(bool still) { stands_still_ = still; }
   /// From now on all walks together read at most so many explicit Frames, and as many more as are usual in any case.
@@ -64,6 +67,10 @@ class CaptureWalk {
 
  private:
   [[nodiscard]] dotnet::ManagedThread with_checked_stack(dotnet::ManagedThread managed, Address sp) const;
+  [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread, const Owner& owner,
+                                                      bool methods) const;
+  [[nodiscard]] Trace trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                               walk::Advisor* advisor);
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;

@@ -180,8 +180,8 @@ void ClrRuntime::read_thread_names() {
   std::vector<const dotnet::ManagedThread*> asked;
   for (const ThreadId tid : captured_)
     if (const dotnet::ManagedThread* t = thread(tid)) asked.push_back(t);
-  const auto names = dotnet::thread_names(runtime_->memory(first_look_), runtime_->memory(second_look_),
-                                          runtime_->memory(third_look_), runtime_->memory(target_.memory()), asked);
+  const auto names = names_of_threads_.read(runtime_->memory(first_look_), runtime_->memory(second_look_),
+                                            runtime_->memory(third_look_), runtime_->memory(target_.memory()), asked);
   thread_names_.emplace();
   for (std::size_t i = 0; i < asked.size(); i++)
     thread_names_->emplace(asked[i]->address, names[i] ? symbolize::printable(*names[i]) : std::string());

@@ -115,6 +115,7 @@ class ClrRuntime {
   std::unique_ptr<dotnet::names::MethodNames> names_;
   std::unique_ptr<dotnet::names::ManagedSymbols> symbols_;
   dotnet::ThreadList threads_;
+  dotnet::ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
   std::optional<std::unordered_map<Address, std::string>>
       thread_names_;  ///< of these, by Thread; read when first asked

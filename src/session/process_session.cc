@@ -82,8 +82,9 @@ void name_throw_frames(ManagedThreadFacts& facts, Symbolizer& symbolizer) {
 
 void name_managed_code(ProcessDump& dump, Symbolizer& symbolizer) {
   for (ThreadDump& t : dump.threads) {
-    for (const Frame& f : t.trace.frames)
-      if (f.kind == FrameKind::managed) (void)symbolizer.name(f);
+    t.symbols.resize(t.trace.frames.size());
+    for (std::size_t i = 0; i < t.symbols.size(); i++)
+      if (const Frame& f = t.trace.frames[i]; f.kind == FrameKind::managed) t.symbols[i] = symbolizer.name(f);
     if (t.managed) name_throw_frames(*t.managed, symbolizer);
   }
 }
@@ -107,11 +108,10 @@ std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& th
   return cut;
 }
 
-void name_frames(ProcessDump& dump, Symbolizer& symbolizer, std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
-  for (ThreadDump& t : dump.threads) {
-    t.symbols.reserve(t.trace.frames.size());
-    for (const Frame& f : t.trace.frames) t.symbols.push_back(symbolizer.name(f));
-  }
+void name_other_code(ProcessDump& dump, Symbolizer& symbolizer, std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
+  for (ThreadDump& t : dump.threads)
+    for (std::size_t i = 0; i < t.symbols.size(); i++)
+      if (const Frame& f = t.trace.frames[i]; f.kind != FrameKind::managed) t.symbols[i] = symbolizer.name(f);
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
@@ -180,8 +180,10 @@ object::PathOpener ProcessSession::path_opener() const {
 }
 
 /// Libraries come and go between the captures of one session.
-void ProcessSession::follow_mappings(const std::vector<Region>& regions) {
-  if (!are_same_mappings(image_mappings(regions), facts_->mappings())) read_facts(regions, facts_.get());
+void ProcessSession::follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions) {
+  if (regions == followed_) return;
+  if (!are_same_mappings(image_mappings(*regions), facts_->mappings())) read_facts(*regions, facts_.get());
+  followed_ = regions;
 }
 
 void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
@@ -207,6 +209,7 @@ void ProcessSession::set_symbol_options(const SymbolOptions& options) {
 
 Result<void> ProcessSession::refresh() {
   workers_->empty();
+  followed_ = nullptr;
   return read_facts();
 }
 
@@ -234,11 +237,13 @@ Result<Capture> ProcessSession::capture(const DumpOptions& options) {
 }
 
 Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& options) {
-  Result<std::vector<Region>> regions =
-      capture.regions ? Result<std::vector<Region>>(*capture.regions) : target_->regions();
-  if (!regions) return fail(regions.error());
-  follow_mappings(*regions);
-  return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), std::move(*regions), options));
+  if (!capture.regions) {
+    auto regions = target_->regions();
+    if (!regions) return fail(regions.error());
+    capture.regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  }
+  follow_mappings(capture.regions);
+  return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), options));
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
@@ -311,7 +316,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     capture->regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
   }
   const std::vector<Region>& regions = *capture->regions;
-  follow_mappings(regions);
+  follow_mappings(capture->regions);
   worker->follow(facts_);
 
   DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_}, {}};
@@ -345,7 +350,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     if (!runtime->has_code() || capture->frozen != nullptr) continue;
     for (const FreedFrame& f : find_freed_code(dump, *capture, *runtime, target_->memory())) freed.push_back(f);
   }
-  name_frames(dump, symbolizer, worker->runtimes());
+  name_other_code(dump, symbolizer, worker->runtimes());
   mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));

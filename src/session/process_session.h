@@ -39,7 +39,7 @@ class ProcessSession final : public Session {
   explicit ProcessSession(std::unique_ptr<Target> target);
   [[nodiscard]] Result<void> read_facts();
   void read_facts(const std::vector<Region>& regions, const ProcessFacts* before);
-  void follow_mappings(const std::vector<Region>& regions);
+  void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
   [[nodiscard]] WorkerPool::Lease worker();
   [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options);
   struct DumpInProgress;
@@ -59,7 +59,8 @@ class ProcessSession final : public Session {
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
-  std::shared_ptr<const ProcessFacts> facts_;  ///< the latest generation
+  std::shared_ptr<const ProcessFacts> facts_;            ///< the latest generation
+  std::shared_ptr<const std::vector<Region>> followed_;  ///< the list that it was last compared with
   std::shared_ptr<WorkerPool> workers_ = std::make_shared<WorkerPool>();
   StepperChain steppers_;
   std::vector<std::shared_ptr<NameProvider>> providers_;

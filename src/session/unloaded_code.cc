@@ -25,8 +25,23 @@ void doubt_frames(ThreadDump& thread, const std::function<bool(Address)>& is_dou
   }
 }
 
+/// Whether any native frame is in an image that has no file to be opened. The mappings of an image are one file's.
+bool is_any_without_file(const ProcessDump& dump, const Target& target, std::span<const Region> all) {
+  std::vector<ModuleIndex> seen;
+  for (const ThreadDump& t : dump.threads) {
+    for (const Frame& f : t.trace.frames) {
+      if (f.kind != FrameKind::native || std::find(seen.begin(), seen.end(), f.module) != seen.end()) continue;
+      const Region* r = target::find_region(all, f.pc.lookup());
+      if (r != nullptr && is_image_code(*r) && !target.open_file(*r)) return true;
+      seen.push_back(f.module);
+    }
+  }
+  return false;
+}
+
 /// The images that a native frame is in and that have no file to be opened: usually none.
 std::vector<Region> images_without_file(const ProcessDump& dump, const Target& target, std::span<const Region> all) {
+  if (!is_any_without_file(dump, target, all)) return {};
   std::map<Address, const Region*> seen;
   for (const ThreadDump& t : dump.threads)
     for (const Frame& f : t.trace.frames)

@@ -41,12 +41,11 @@ void join_late(Capture& capture) {
                    [](const ThreadCapture& a, const ThreadCapture& b) { return a.tid < b.tid; });
 }
 
-Walker::Implementation::Implementation(Parts given, Capture captured, std::vector<Region> mapped,
-                                       const WalkOptions& wanted)
+Walker::Implementation::Implementation(Parts given, Capture captured, const WalkOptions& wanted)
     : parts(std::move(given)),
       options(wanted),
       capture(std::move(captured)),
-      regions(std::move(mapped)),
+      regions(*capture.regions),
       elf(parts.worker->modules(), parts.open_path, parts.tables),
       walk(capture, parts.target, *parts.worker, regions, elf, parts.users, options),
       symbolizer(name_providers(parts.providers, parts.worker->runtimes(), elf)),
@@ -177,6 +176,10 @@ const ThreadCapture* Walker::thread(ThreadId tid) const {
 }
 
 Trace Walker::walk(const ThreadCapture& thread) { return implementation_->trace_of(thread); }
+
+AddressTrace Walker::addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
+  return implementation_->walk_of(thread).addresses(thread, out);
+}
 
 FrameRange Walker::frames(const ThreadCapture& thread) {
   session::CaptureWalk& walk = implementation_->walk_of(thread);

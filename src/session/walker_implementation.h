@@ -25,7 +25,8 @@ class Walker::Implementation {
     std::shared_ptr<target::Debuginfod> debuginfod;  ///< null: not wanted
     object::PathOpener open_path;
   };
-  Implementation(Parts parts, Capture capture, std::vector<Region> regions, const WalkOptions& options);
+  /// `capture` has its regions.
+  Implementation(Parts parts, Capture capture, const WalkOptions& options);
 
   /// The walk of a thread's instant, with the runtimes bound to it.
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread);
@@ -40,7 +41,7 @@ class Walker::Implementation {
   Parts parts;
   WalkOptions options;
   Capture capture;
-  std::vector<Region> regions;
+  const std::vector<Region>& regions;  ///< of the capture
   symbolize::ElfSymbols elf;
   session::CaptureWalk walk;  ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;

@@ -63,6 +63,28 @@ TEST_P(DotnetWalker, LazyFramesAreThoseOfTheWholeWalk) {
   EXPECT_GT(managed, 3u);
 }
 
+TEST_P(DotnetWalker, AddressesAreThoseOfTheWholeWalk) {
+  const test::DotnetProcess process(GetParam());
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
+  ASSERT_TRUE(session);
+  auto walker = walker_of(**session);
+  ASSERT_TRUE(walker);
+  for (const ThreadCapture& thread : walker->capture().threads) {
+    const Trace trace = walker->walk(thread);
+    std::vector<CodeAddress> out(trace.frames.size() + 1);
+    const AddressTrace all = walker->addresses(thread, out);
+    ASSERT_EQ(all.count, trace.frames.size()) << thread.tid;
+    EXPECT_EQ(all.stop, trace.stop) << thread.tid;
+    for (std::size_t i = 0; i < all.count; i++) EXPECT_EQ(out[i], trace.frames[i].pc) << thread.tid << " " << i;
+    if (trace.frames.size() < 2) continue;
+    const AddressTrace some = walker->addresses(thread, std::span(out).first(trace.frames.size() - 1));
+    EXPECT_EQ(some.count, trace.frames.size() - 1) << thread.tid;
+    EXPECT_EQ(some.stop, StopReason::max_frames) << thread.tid;
+  }
+}
+
 TEST_P(DotnetWalker, TheRuntimeAnswersForThreadsCodeFramesAndTheContract) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";

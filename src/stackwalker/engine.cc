@@ -77,7 +77,8 @@ Result<bool> Engine::refresh() {
 Result<void> Engine::begin(Capture capture, std::vector<Region> regions) {
   WalkOptions options;
   options.keep_registers = true;
-  walk_ = std::make_unique<Walker::Implementation>(session_->parts(), std::move(capture), std::move(regions), options);
+  if (!capture.regions) capture.regions = std::make_shared<const std::vector<Region>>(std::move(regions));
+  walk_ = std::make_unique<Walker::Implementation>(session_->parts(), std::move(capture), options);
   return {};
 }
 

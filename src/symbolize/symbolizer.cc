@@ -8,6 +8,8 @@
 namespace mixstack {
 namespace {
 
+constexpr std::size_t kFirstSlots = 1024;
+
 /// Whoever made a name (a helper that runs foreign code, a user's provider): control bytes end here.
 void make_printable(SymbolInfo& symbol) {
   for (std::string* text :
@@ -19,8 +21,8 @@ void make_printable(SymbolInfo& symbol) {
 
 }  // namespace
 
-std::size_t Symbolizer::KeyHash::operator()(const Key& k) const {
-  // Addresses are dense and aligned: one multiplication (Fibonacci hashing) spreads them over the buckets.
+std::size_t Symbolizer::hash_of(const Key& k) {
+  // Addresses are dense and aligned: one multiplication (Fibonacci hashing) spreads them over the table.
   const std::uint64_t mixed =
       (k.address ^ (k.method << 1) ^ (k.stub_target << 2) ^ k.kind_and_identifier) * 0x9e3779b97f4a7c15ull;
   return static_cast<std::size_t>(mixed ^ (mixed >> 32));
@@ -32,29 +34,49 @@ Symbolizer::Key Symbolizer::key_of(const Frame& frame) {
           static_cast<std::uint32_t>(frame.kind) | (frame.is_funclet ? 0x80u : 0u) | frame.frame_identifier << 8};
 }
 
-Symbolizer::Symbolizer(std::vector<NameProvider*> providers) : providers_(std::move(providers)), symbols_(1) {
-  known_.reserve(1024);
+Symbolizer::Symbolizer(std::vector<NameProvider*> providers)
+    : providers_(std::move(providers)), symbols_(1), known_(kFirstSlots) {}
+
+/// The one that has the key, or the free one where it belongs.
+Symbolizer::Slot& Symbolizer::slot_of(const Key& key) {
+  const std::size_t mask = known_.size() - 1;
+  for (std::size_t i = hash_of(key);; i++) {
+    Slot& slot = known_[i & mask];
+    if (!slot.is_used || slot.key == key) return slot;
+  }
+}
+
+void Symbolizer::grow() {
+  std::vector<Slot> before(known_.size() * 2);
+  before.swap(known_);
+  for (const Slot& s : before)
+    if (s.is_used) slot_of(s.key) = s;
 }
 
 std::uint32_t Symbolizer::name(const Frame& frame) {
-  const auto [it, is_new] = known_.try_emplace(key_of(frame), 0);
-  if (!is_new) return it->second;
+  const Key key = key_of(frame);
+  if (const Slot& known = slot_of(key); known.is_used) [[likely]]
+    return known.symbol;
+  std::uint32_t symbol = 0;
   for (NameProvider* p : providers_) {
     if (auto info = p->describe(frame)) {
       make_printable(*info);
-      it->second = static_cast<std::uint32_t>(symbols_.size());
+      symbol = static_cast<std::uint32_t>(symbols_.size());
       symbols_.push_back(std::move(*info));
       break;
     }
   }
-  return it->second;
+  if (++used_ > known_.size() / 2) grow();
+  slot_of(key) = {key, symbol, true};
+  return symbol;
 }
 
 std::vector<SymbolInfo> Symbolizer::take_symbols() {
   std::vector<SymbolInfo> all(std::make_move_iterator(symbols_.begin()), std::make_move_iterator(symbols_.end()));
   symbols_.clear();
   symbols_.emplace_back();
-  known_.clear();
+  known_.assign(kFirstSlots, {});
+  used_ = 0;
   return all;
 }
 

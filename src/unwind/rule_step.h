@@ -36,6 +36,12 @@ struct RuleStep {
   StepperId found_by = StepperId::none;
 };
 
+/// Whose code lies at a place, and what kind of rule it has.
+struct CodePlace {
+  ModuleIndex module = kNoModule;
+  CompactKind kind = CompactKind::none;  ///< outside of all modules: `none` where the bound source knows no method
+};
+
 /// The registers of a light walk. The order of the members keeps GCC 12 from packing sp and fp into one vector
 /// register, which doubles the time of a step.
 struct LightFrame {
@@ -100,6 +106,12 @@ class RuleStepper {
     RuleSlot local;
     return arch_ == Arch::aarch64 ? find<Arch::aarch64, true>(pc, local).module
                                   : find<Arch::x86_64, true>(pc, local).module;
+  }
+  template <Arch A>
+  [[nodiscard]] CodePlace place(CodeAddress pc) {
+    RuleSlot local;
+    const RuleSlot& slot = find<A, true>(pc, local);
+    return {slot.module, slot.rule->kind};
   }
   /// The module around the code, or null. The same answer a step gives, without the cache.
   [[nodiscard]] const NativeModule* module_at(CodeAddress pc) const { return modules_.find(pc.lookup()); }

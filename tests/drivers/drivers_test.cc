@@ -174,6 +174,14 @@ Seen by_steps(Walker& walker, std::size_t most) {
   return seen;
 }
 
+Seen by_addresses(Walker& walker, std::size_t most) {
+  std::array<CodeAddress, 256> out;
+  const AddressTrace trace = walker.addresses(walker.capture().threads.front(), std::span(out).first(most));
+  Seen seen{{}, trace.stop};
+  for (std::size_t i = 0; i < trace.count; i++) seen.pcs.push_back(out[i].raw());
+  return seen;
+}
+
 /// The StackwalkerAPI has fewer reasons: whole or not.
 std::pair<std::vector<Address>, bool> by_stackwalker(const Registers& registers) {
   using namespace Dyninst::Stackwalker;
@@ -219,6 +227,7 @@ class Drivers : public testing::Test {
     lazily.stop = frames.stop();
     same("Walker::frames", lazily);
     same("Walker::step", by_steps(*walker, most));
+    same("Walker::addresses", by_addresses(*walker, most));
     if (stop == StopReason::max_frames) return;
     const auto [stackwalker, whole] = by_stackwalker(registers_);
     EXPECT_EQ(stackwalker, pcs) << "StackwalkerAPI";

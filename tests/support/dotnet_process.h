@@ -19,11 +19,11 @@
 
 namespace mixstack::test {
 
-/// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO` and waits for its READY line. Ends it at the end.
-/// A scenario that dies is held where its runtime calls abort (libholdabort.so).
+/// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO [ARGUMENT]` and waits for its READY line. Ends it at
+/// the end. A scenario that dies is held where its runtime calls abort (libholdabort.so).
 class DotnetProcess {
  public:
-  explicit DotnetProcess(const std::string& scenario) {
+  explicit DotnetProcess(const std::string& scenario, std::string argument = {}) {
     const std::string dll = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/Scenarios/Scenarios.dll";
     if (!std::filesystem::exists(dll)) return;
     int in[2], out[2];
@@ -33,7 +33,7 @@ class DotnetProcess {
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     std::string name = "dotnet", path = dll, which = scenario;
-    char* arguments[] = {name.data(), path.data(), which.data(), nullptr};
+    char* arguments[] = {name.data(), path.data(), which.data(), argument.empty() ? nullptr : argument.data(), nullptr};
     std::string preload = "LD_PRELOAD=" + std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/native/libholdabort.so";
     std::vector<char*> environment;
     if (scenario.starts_with("crash_")) environment.push_back(preload.data());

@@ -162,7 +162,9 @@ const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
     return **known;
   const unwind::CompactRule* made = &unwind::kNoCompactRule;
   if (const auto rule = general(pc)) {
-    const auto small = unwind::compact(*rule, memory_.layouts().arch);
+    // Unwind codes of a method that cannot be found may as well be another's: no small rule, which would be believed.
+    const bool is_known = find(pc).method_desc != 0;
+    const auto small = is_known ? unwind::compact(*rule, memory_.layouts().arch) : std::nullopt;
     made = small ? intern(*small) : &unwind::kInterpretedRule;
   }
   return *rules_.insert(key, made);

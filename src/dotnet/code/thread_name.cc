@@ -49,12 +49,6 @@ std::string utf8_of(std::span<const char16_t> text) {
   return out;
 }
 
-struct NameFound {
-  Address object = 0, string = 0;
-  std::string text;
-  bool operator==(const NameFound&) const = default;
-};
-
 /// A few neighbouring fields, had with one read: the process runs, and each read is a system call.
 class Fields {
  public:
@@ -165,32 +159,48 @@ Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread
   return fail(error);
 }
 
-std::vector<Result<std::string>> thread_names(const RuntimeMemory& first, const RuntimeMemory& second,
-                                              const RuntimeMemory& third, const RuntimeMemory& memory,
-                                              std::span<const ManagedThread* const> threads) {
+bool ThreadNames::is_known(const ManagedThread& thread, const NameFound& name) const {
+  const auto at = known_.find(thread.address);
+  if (at == known_.end()) return false;
+  const Known& k = at->second;
+  return k.os_id == thread.os_id && k.id == thread.id && k.handle == thread.thread_object_handle && k.name == name;
+}
+
+std::vector<Result<std::string>> ThreadNames::read(const RuntimeMemory& first, const RuntimeMemory& second,
+                                                   const RuntimeMemory& third, const RuntimeMemory& memory,
+                                                   std::span<const ManagedThread* const> threads) {
   const Result<NameFound> unknown = fail(ErrorCode::not_found), differs = fail(ErrorCode::mismatch);
   std::vector<Result<NameFound>> found(threads.size(), unknown);
-  std::vector<Result<std::string>> names;
-  names.reserve(threads.size());
+  std::vector<std::size_t> fresh;  // not as they were
   const auto string_table = first.through(first.layouts().globals.string_method_table);
-  for (std::size_t i = 0; string_table && i < threads.size(); i++)
-    if (threads[i]->thread_object_handle != 0) found[i] = find_name(first, *threads[i], *string_table);
-  for (std::size_t i = 0; i < threads.size(); i++) {
-    if (!found[i]) continue;
+  for (std::size_t i = 0; string_table && i < threads.size(); i++) {
+    if (threads[i]->thread_object_handle == 0) continue;
+    found[i] = find_name(first, *threads[i], *string_table);
+    if (found[i] && !is_known(*threads[i], *found[i])) fresh.push_back(i);
+  }
+  for (const std::size_t i : fresh) {
     const auto again = find_name(second, *threads[i], *string_table);
     if (!again || *again != *found[i]) found[i] = differs;
   }
-  for (std::size_t i = 0; i < threads.size(); i++)
+  for (const std::size_t i : fresh)
     if (found[i] && !is_still_there(third, *threads[i])) found[i] = differs;
+  std::vector<Result<std::string>> names;
+  names.reserve(threads.size());
+  std::unordered_map<Address, Known> known;
+  known.reserve(threads.size());
   for (std::size_t i = 0; i < threads.size(); i++) {
+    const ManagedThread& thread = *threads[i];
     if (found[i]) {
-      names.emplace_back(std::move(found[i]->text));
+      names.emplace_back(found[i]->text);
+      known.insert_or_assign(thread.address,
+                             Known{thread.os_id, thread.id, thread.thread_object_handle, std::move(*found[i])});
     } else if (found[i].error().code == ErrorCode::mismatch) {
-      names.push_back(thread_name(memory, *threads[i]));
+      names.push_back(thread_name(memory, thread));
     } else {
       names.push_back(fail(found[i].error()));
     }
   }
+  known_ = std::move(known);
   return names;
 }
 

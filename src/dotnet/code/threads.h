@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dotnet/code/runtime_memory.h"
@@ -51,12 +52,36 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 /// agree that it is this thread's. Of a running process `memory` must read past caches: pages of different moments
 /// agree by chance.
 [[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
-/// The same for many threads with few reads, one answer for each. `first`, `second` and `third` may be caches of
-/// `memory` that hold nothing yet: all names are read through the first, then all again through the second, then it is
-/// asked through the third whether the threads are still there, so that no page is older than the reading it confirms.
-[[nodiscard]] std::vector<Result<std::string>> thread_names(const RuntimeMemory& first, const RuntimeMemory& second,
-                                                            const RuntimeMemory& third, const RuntimeMemory& memory,
-                                                            std::span<const ManagedThread* const> threads);
+/// A name and where it lay.
+struct NameFound {
+  Address object = 0, string = 0;
+  std::string text;
+  bool operator==(const NameFound&) const = default;
+};
+
+/// The names of a process's threads, capture after capture. One thread at a time.
+class ThreadNames {
+ public:
+  /// `thread_name` of many threads with few reads, one answer for each. `first`, `second` and `third` may be caches of
+  /// `memory` that hold nothing yet: all names are read through the first; those that are not as they were found the
+  /// last time again through the second, then it is asked through the third whether these threads are still there, so
+  /// that no page is older than the reading it confirms. A name that is found where it was, with the text it had, is
+  /// this thread's whoever moved what between two reads.
+  [[nodiscard]] std::vector<Result<std::string>> read(const RuntimeMemory& first, const RuntimeMemory& second,
+                                                      const RuntimeMemory& third, const RuntimeMemory& memory,
+                                                      std::span<const ManagedThread* const> threads);
+
+ private:
+  struct Known {
+    std::uint64_t os_id = 0;
+    std::uint32_t id = 0;
+    Address handle = 0;
+    NameFound name;
+  };
+  [[nodiscard]] bool is_known(const ManagedThread& thread, const NameFound& name) const;
+
+  std::unordered_map<Address, Known> known_;  ///< of the threads asked about last, by Thread
+};
 
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);

@@ -188,7 +188,7 @@ struct Named : Threads {
     const Changing changing(memory, is_read, std::move(happens));
     const auto through = [&](unsigned i) { return i == look ? RuntimeMemory(changing, layouts) : runtime(); };
     const std::array<const ManagedThread*, 1> threads{&thread};
-    return thread_names(through(1), through(2), through(3), runtime(), threads).at(0);
+    return ThreadNames().read(through(1), through(2), through(3), runtime(), threads).at(0);
   }
 };
 
@@ -225,7 +225,7 @@ TEST(ThreadName, OfManyThreadsOneAnswerForEach) {
   ASSERT_EQ(threads.size(), 2u);
   std::vector<const ManagedThread*> asked;
   for (const ManagedThread& t : threads) asked.push_back(&t);
-  const auto names = thread_names(n.runtime(), n.runtime(), n.runtime(), n.runtime(), asked);
+  const auto names = ThreadNames().read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), asked);
   ASSERT_EQ(names.size(), 2u);
   for (std::size_t i = 0; i < 2; i++) {
     const auto alone = thread_name(n.runtime(), threads[i]);
@@ -253,6 +253,21 @@ TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
     ASSERT_FALSE(late.has_value()) << look;
     EXPECT_EQ(late.error().code, ErrorCode::mismatch);
   }
+}
+
+TEST(ThreadName, FoundAsItWasNeedsNoSecondLook) {
+  Named n;
+  const std::array<const ManagedThread*, 1> threads{&n.thread};
+  const test::SparseMemory nothing;
+  const RuntimeMemory none(nothing, n.layouts);
+  ThreadNames names;
+  EXPECT_EQ(names.read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), threads).at(0).value(), "a");
+  EXPECT_EQ(names.read(n.runtime(), none, none, none, threads).at(0).value(), "a");
+  n.put_object(Named::kObject, u"b");
+  EXPECT_FALSE(names.read(n.runtime(), none, none, none, threads).at(0).has_value()) << "another text";
+  EXPECT_EQ(names.read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), threads).at(0).value(), "b");
+  n.thread.os_id++;
+  EXPECT_FALSE(names.read(n.runtime(), none, none, none, threads).at(0).has_value()) << "another thread";
 }
 
 TEST(Exceptions, AreFollowedThroughTheirNesting) {

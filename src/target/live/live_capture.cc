@@ -36,14 +36,13 @@ struct LiveCapture::Instant {
 };
 
 LiveCapture::LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info,
-                         const CaptureRequest& request, bool hold_all, ReadRegions read_regions,
-                         std::size_t& usual_stack)
+                         const CaptureRequest& request, bool hold_all, ReadRegions read_regions, LastCapture& last)
     : proc_(proc),
       memory_(memory),
       info_(info),
       request_(request),
       hold_all_(hold_all),
-      usual_stack_(usual_stack),
+      last_(last),
       read_regions_(std::move(read_regions)),
       code_query_(proc),
       roots_(memory, memory.in_stop()) {}
@@ -63,11 +62,13 @@ Result<void> LiveCapture::list_threads() {
   if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
   slots_.reserve(tids.size() + kSpareThreads);
   if (request_.vectors) vectors_.resize(slots_.capacity());
-  for (const ThreadId tid : tids) {
+  auto stats = last_.stats.read(tids);
+  for (std::size_t i = 0; i < tids.size(); i++) {
     slots_.push_back({});
-    slots_.back().tid = tid;
-    slots_.back().stat = proc_.thread_stat(tid).value_or(ThreadStat{});
+    slots_.back().tid = tids[i];
+    if (stats[i]) slots_.back().stat = std::move(*stats[i]);
   }
+  listed_ = std::move(tids);
   return {};
 }
 
@@ -90,9 +91,20 @@ Result<void> LiveCapture::make_room() {
   const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + kRedZone;
   Instant& common = *instants_.front();
   common.copies.reserve(threads);
-  if (usual_stack_ == 0) usual_stack_ = estimate_usual_stack();
+  if (last_.usual_stack == 0) last_.usual_stack = estimate_usual_stack();
   // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
-  return common.room.prepare(threads * initial + request_.stack_byte_budget, slots_.size() * usual_stack_);
+  const std::size_t most = threads * initial + request_.stack_byte_budget;
+  return common.room.prepare(most, slots_.size() * last_.usual_stack, last_.room);
+}
+
+/// The same threads have the same Thread objects, usually.
+void LiveCapture::expect_roots() {
+  if (request_.roots == nullptr) return;
+  if (!last_.roots.empty() && last_.threads == listed_) {
+    roots_.expect(last_.roots);
+  } else {
+    roots_.rehearse(*request_.roots);
+  }
 }
 
 /// Which pages of stacks are there is known before the stop, so far as stacks are told by the guard page below them;
@@ -120,18 +132,31 @@ void LiveCapture::bring_back_stacks() const {
   }
 }
 
-Result<void> LiveCapture::prepare() {
-  auto regions = read_regions_();
-  if (!regions) return fail(regions.error());
-  regions_ = std::make_shared<const std::vector<Region>>(std::move(*regions));
+/// The same threads and the same sizes have the same mappings, but for one that took another's place meanwhile. Whether
+/// code did is asked in the stop; of other memory the list serves to tell what is worth a look.
+Result<void> LiveCapture::find_mappings() {
+  sizes_ = proc_.mapped_sizes();
+  const bool is_usable = last_.regions != nullptr && sizes_.all != 0 && sizes_ == last_.sizes;
+  if (is_usable && last_.threads == listed_) {
+    regions_ = last_.regions;
+  } else {
+    auto regions = read_regions_();
+    if (!regions) return fail(regions.error());
+    regions_ = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  }
   code_ = mapped_code(*regions_);
   found_.reserve(code_.size() + kSpareThreads);
+  return {};
+}
+
+Result<void> LiveCapture::prepare() {
   if (auto listed = list_threads(); !listed) return fail(listed.error());
+  if (auto found = find_mappings(); !found) return fail(found.error());
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
   if (auto room = make_room(); !room) return fail(room.error());
   bring_back_stacks();
   look_at_stacks();
-  if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
+  expect_roots();
   return {};
 }
 
@@ -178,6 +203,7 @@ void LiveCapture::add_copies(Instant& instant, bool of_running) {
 void LiveCapture::follow_mappings(Instant& instant) {
   instant.regions = instants_.front()->regions ? instants_.front()->regions : regions_;
   const auto asked = code_query_.ask(found_);
+  is_code_told_ = asked.has_value();
   const bool is_unknown = !asked && regions_->size() <= kShortList;
   if (!is_unknown && (!asked || found_ == code_)) return;
   auto now = read_regions_();
@@ -329,12 +355,22 @@ void LiveCapture::hand_over(Instant& instant, Capture& capture) const {
   instant.roots.hand_over(capture);
 }
 
+void LiveCapture::leave_for_the_next() {
+  const Instant& common = *instants_.front();
+  if (request_.threads.empty() && common.copies.size() > 0)
+    last_.usual_stack = common.room.used() / common.copies.size() + kPage;
+  last_.regions = is_code_told_ && common.regions == regions_ ? regions_ : nullptr;
+  last_.sizes = sizes_;
+  const bool is_all_known = request_.roots != nullptr && roots_.was_expected();
+  last_.roots = is_all_known ? roots_.ranges() : std::vector<AddressRange>{};
+  last_.threads = std::move(listed_);
+}
+
 Result<Capture> LiveCapture::finish() {
   if (error_.code != ErrorCode::none) return fail(error_);
   if (!stopper_) return fail(ErrorCode::internal);
   std::vector<Capture> captures(instants_.size());
-  if (request_.threads.empty() && instants_.front()->copies.size() > 0)
-    usual_stack_ = instants_.front()->room.used() / instants_.front()->copies.size() + kPage;
+  leave_for_the_next();
   const auto threads = stopper_->threads();
   const bool whole_process = request_.threads.empty();
   bool any = false;

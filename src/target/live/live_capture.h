@@ -7,6 +7,7 @@
 
 #include "mixstack/target.h"
 #include "target/live/guest_memory.h"
+#include "target/live/last_capture.h"
 #include "target/live/mapped_code.h"
 #include "target/live/proc_dir.h"
 #include "target/live/root_reads.h"
@@ -34,9 +35,9 @@ class LiveCapture {
   /// Reads the list of mappings as it is now.
   using ReadRegions = std::function<Result<std::vector<Region>>()>;
 
-  /// Borrows all. `usual_stack`: what a stack took at the last capture of the process, 0 before the first.
+  /// Borrows all. `last` is of the captures before, and of this one afterwards.
   LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request,
-              bool hold_all, ReadRegions read_regions, std::size_t& usual_stack);
+              bool hold_all, ReadRegions read_regions, LastCapture& last);
   ~LiveCapture();
   LiveCapture(const LiveCapture&) = delete;
   LiveCapture& operator=(const LiveCapture&) = delete;
@@ -62,12 +63,14 @@ class LiveCapture {
   };
 
   // before the stop
+  [[nodiscard]] Result<void> find_mappings();
   [[nodiscard]] Result<void> list_threads();
   void look_at_stacks() const;
   void leave_their_cpus() const;
   void bring_back_stacks() const;
   [[nodiscard]] std::size_t estimate_usual_stack() const;
   [[nodiscard]] Result<void> make_room();
+  void expect_roots();
   // in the stop
   [[nodiscard]] Result<void> seize_all();
   void read_registers();
@@ -81,22 +84,26 @@ class LiveCapture {
   // after the stop
   [[nodiscard]] ThreadCapture describe(const StoppedThread& t, Slot& slot) const;
   void hand_over(Instant& instant, Capture& capture) const;
+  void leave_for_the_next();
 
   const ProcDir& proc_;
   const GuestMemory& memory_;
   const TargetInfo& info_;
   const CaptureRequest& request_;
   const bool hold_all_;
-  std::size_t& usual_stack_;
+  LastCapture& last_;
   const ReadRegions read_regions_;
   MappedCodeQuery code_query_;
-  RegionList regions_;             ///< read before the stop
+  MappedSizes sizes_;              ///< before that list was read
+  RegionList regions_;             ///< as before the stop
   std::vector<MappedCode> code_;   ///< of `regions_`
   std::vector<MappedCode> found_;  ///< in the stop
+  bool is_code_told_ = false;      ///< in the stop, by the kernel
   RootReads roots_;
 
   Tracer* tracer_ = nullptr;
   std::optional<ThreadStopper> stopper_;
+  std::vector<ThreadId> listed_;      // before the stop
   std::vector<Slot> slots_;           // parallel to the stopper's threads
   std::vector<VectorBytes> vectors_;  // parallel to them, if wanted
   std::vector<std::unique_ptr<Instant>> instants_;

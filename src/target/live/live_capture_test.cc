@@ -289,7 +289,7 @@ TEST(LiveCapture, ReadsRootsInTheStop) {
     request.roots = &source;
     auto capture = (*target)->capture(request);
     ASSERT_TRUE(capture.has_value());
-    EXPECT_EQ(source.calls, 2);
+    EXPECT_GE(source.calls, round == 0 ? 2 : 1) << "later ones expect what the one before found";
     // Stacks behind pages never touched are among them, too.
     std::erase_if(capture->roots, [](const MemorySlice& r) { return r.bytes.size() != sizeof(Node); });
     ASSERT_GE(capture->roots.size(), 50u);

@@ -116,7 +116,7 @@ class LiveTarget final : public Target {
   }
   [[nodiscard]] Result<Capture> capture_as(Tracer::Kind kind, const CaptureRequest& request, bool& is_refused) {
     LiveCapture capture(
-        proc_, memory_, info_, request, options_.hold_all, [this] { return read_regions(); }, usual_stack_);
+        proc_, memory_, info_, request, options_.hold_all, [this] { return read_regions(); }, last_);
     if (auto prepared = capture.prepare(); !prepared) return fail(prepared.error());
     auto ran = run_as_tracer([&](Tracer& tracer) { capture.stop(tracer); }, kind);
     is_refused = capture.is_refused();
@@ -145,7 +145,7 @@ class LiveTarget final : public Target {
   LiveOptions options_;
   mutable GuestMemory memory_;
   std::uint32_t unserved_reads_ = 0;
-  std::size_t usual_stack_ = 0;
+  LastCapture last_{proc_};
 };
 
 }  // namespace

@@ -195,6 +195,20 @@ std::size_t ProcDir::task_count() const {
   return st.st_nlink - 2;
 }
 
+MappedSizes ProcDir::mapped_sizes() const {
+  std::array<char, 256> buffer;
+  const auto text = read_small(dir_.get(), (memory_prefix_ + "statm").c_str(), buffer);
+  MappedSizes sizes;
+  const char *at = text.data(), *const end = text.data() + text.size();
+  for (int field = 1; field <= 6 && at < end; field++) {
+    std::uint64_t pages = 0;
+    at = std::from_chars(at, end, pages).ptr + 1;
+    if (field == 1) sizes.all = pages;
+    if (field == 6) sizes.data = pages;
+  }
+  return sizes;
+}
+
 bool ProcDir::has_task(ThreadId tid) const {
   return ::faccessat(tasks_.get(), std::to_string(tid).c_str(), F_OK, 0) == 0;
 }
@@ -202,6 +216,10 @@ bool ProcDir::has_task(ThreadId tid) const {
 std::optional<ThreadStat> ProcDir::thread_stat(ThreadId tid) const {
   std::array<char, 1024> buffer;
   return parse_thread_stat(read_small(tasks_.get(), task_file(tid, "/stat").c_str(), buffer));
+}
+
+base::ScopedFd ProcDir::open_thread_stat(ThreadId tid) const {
+  return base::ScopedFd(::openat(tasks_.get(), task_file(tid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 std::int64_t ProcDir::thread_syscall(ThreadId tid) const {

@@ -19,6 +19,13 @@ struct ThreadStat {
   char state = '?';
   int cpu = -1;  ///< where it ran last
 };
+/// Pages that a process has mapped, in all and privately writable (the first and the sixth number of /proc/PID/statm):
+/// mapping, unmapping and most changes of a mapping's rights change them.
+struct MappedSizes {
+  std::uint64_t all = 0, data = 0;
+  friend bool operator==(const MappedSizes&, const MappedSizes&) = default;
+};
+
 /// Parses a stat line; the name may hold anything, parentheses and newlines included.
 [[nodiscard]] std::optional<ThreadStat> parse_thread_stat(std::string_view line);
 /// The value of a line `Key:\tvalue` of /proc/PID/status.
@@ -52,8 +59,12 @@ class ProcDir {
   /// `Threads:` of the status file, from the link count of the task directory, which Linux makes from the same
   /// number (proc_task_getattr in fs/proc/base.c) and which costs one system call. 0: unknown.
   [[nodiscard]] std::size_t task_count() const;
+  /// Zeros when they cannot be read.
+  [[nodiscard]] MappedSizes mapped_sizes() const;
   [[nodiscard]] bool has_task(ThreadId tid) const;
   [[nodiscard]] std::optional<ThreadStat> thread_stat(ThreadId tid) const;
+  /// The file that tells it; none when the thread has gone.
+  [[nodiscard]] base::ScopedFd open_thread_stat(ThreadId tid) const;
   /// The system call a thread is blocked in, -1 when it runs or nobody may know.
   [[nodiscard]] std::int64_t thread_syscall(ThreadId tid) const;
   /// The stack pointer of a thread that waits in the kernel, 0 when it runs or nobody may know.

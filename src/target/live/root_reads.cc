@@ -79,10 +79,15 @@ void RootReads::rehearse(RootSource& source) {
 
 RootReads RootReads::again() const {
   RootReads other(running_, in_stop_);
-  std::vector<AddressRange> ranges;
-  for (const auto& r : expected_) ranges.push_back({r.address, r.address + r.out.size()});
-  other.expected_ = other.make_reads(std::move(ranges));
+  other.expect(ranges());
   return other;
+}
+
+std::vector<AddressRange> RootReads::ranges() const {
+  std::vector<AddressRange> ranges;
+  ranges.reserve(expected_.size());
+  for (const auto& r : expected_) ranges.push_back({r.address, r.address + r.out.size()});
+  return ranges;
 }
 
 std::optional<MemorySlice> RootReads::find(AddressRange range) const {

@@ -21,7 +21,13 @@ class RootReads {
 
   /// Before the stop: asks `source` and makes room for what it read and answered.
   void rehearse(RootSource& source);
-  /// The same for another stop of the same process: what was expected in this one is expected there.
+  /// The same, for a source that will read what an earlier one read (`ranges`).
+  void expect(std::vector<AddressRange> ranges) { expected_ = make_reads(std::move(ranges)); }
+  /// All that was expected.
+  [[nodiscard]] std::vector<AddressRange> ranges() const;
+  /// In the stop all was as expected.
+  [[nodiscard]] bool was_expected() const { return extra_.empty(); }
+  /// For another stop of the same process: what was expected in this one is expected there.
   [[nodiscard]] RootReads again() const;
   /// In the stop.
   void read(RootSource& source);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
 
 #include "target/memory_map.h"
 
@@ -13,7 +12,8 @@ namespace {
 
 using State = memory::PageMap::State;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kMostHoles = 64;  // per stack
+constexpr std::size_t kMostHoles = 64;       // per stack
+constexpr std::size_t kMostKept = 16 << 20;  // pages that stay between two captures
 constexpr std::size_t kMostReserved = std::size_t{1} << 36;
 
 #ifndef MADV_POPULATE_WRITE
@@ -29,35 +29,47 @@ void touch(std::byte* begin, std::size_t size) {
 
 }  // namespace
 
-Result<void> StackRoom::prepare(std::size_t most, std::size_t likely) {
-  for (room_ = std::min(most, kMostReserved);; room_ /= 2) {
-    storage_.emplace_back(new (std::nothrow) std::byte[room_]);
-    if (storage_.back() != nullptr) break;
-    storage_.pop_back();
-    if (room_ < kPage) return fail(ErrorCode::limit_exceeded, room_, ENOMEM);
+Result<void> StackRoom::prepare(std::size_t most, std::size_t likely, std::shared_ptr<StackBytes>& kept) {
+  most = std::min(most, kMostReserved);
+  const bool fits = kept != nullptr && kept->size >= most && !kept->is_lent.load(std::memory_order_acquire);
+  for (std::size_t size = most; !fits; size /= 2) {
+    kept = std::make_shared<StackBytes>(size);
+    if (kept->size != 0) break;
+    if (size < kPage) return fail(ErrorCode::limit_exceeded, size, ENOMEM);
   }
-  touched_ = std::min(room_, likely);
-  touch(storage_.back().get(), touched_);
+  room_ = kept;
+  likely = std::min(room_->size, likely);
+  if (room_->touched < likely) touch(room_->bytes.get() + room_->touched, likely - room_->touched);
+  room_->touched = std::max(room_->touched, likely);
   return {};
 }
 
 std::span<std::byte> StackRoom::take(std::size_t size) {
-  if (size <= room_ - used_) {
+  if (room_ != nullptr && size <= room_->size - used_) {
     used_ += size;
-    return {storage_.front().get() + used_ - size, size};
+    return {room_->bytes.get() + used_ - size, size};
   }
-  storage_.emplace_back(new (std::nothrow) std::byte[size]);
-  return {storage_.back().get(), storage_.back() == nullptr ? 0 : size};
+  more_.emplace_back(new (std::nothrow) std::byte[size]);
+  return {more_.back().get(), more_.back() == nullptr ? 0 : size};
 }
 
 void StackRoom::hand_over(Capture& capture) {
-  if (used_ < touched_) {
-    const auto base = reinterpret_cast<std::uintptr_t>(storage_.front().get());
-    const auto first = (base + used_ + kPage - 1) & ~std::uintptr_t{kPage - 1};
-    const auto last = (base + touched_) & ~std::uintptr_t{kPage - 1};
+  for (auto& s : more_) capture.storage.push_back(std::move(s));
+  if (room_ == nullptr) return;
+  room_->touched = std::max(room_->touched, used_);
+  const std::size_t keep = std::max(used_, kMostKept);
+  if (keep < room_->touched) {
+    const auto base = reinterpret_cast<std::uintptr_t>(room_->bytes.get());
+    const auto first = (base + keep + kPage - 1) & ~std::uintptr_t{kPage - 1};
+    const auto last = (base + room_->touched) & ~std::uintptr_t{kPage - 1};
     if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    room_->touched = keep;
   }
-  for (auto& s : storage_) capture.storage.push_back(std::move(s));
+  room_->is_lent = true;
+  std::byte* const bytes = room_->bytes.get();
+  std::shared_ptr<void> until_then(
+      bytes, [room = std::move(room_)](void*) { room->is_lent.store(false, std::memory_order_release); });
+  capture.storage.emplace_back(bytes, BytesOwner(std::move(until_then)));
 }
 
 void StackCopies::reserve(std::size_t threads) {

@@ -1,7 +1,9 @@
 // Copies of the stacks of threads that stand still at one instant.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "mixstack/target.h"
@@ -11,22 +13,32 @@
 
 namespace mixstack::target {
 
+/// A piece of memory that one capture after the other uses.
+struct StackBytes {
+  explicit StackBytes(std::size_t n) : bytes(new (std::nothrow) std::byte[n]), size(bytes == nullptr ? 0 : n) {}
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t size;
+  std::size_t touched = 0;           ///< bytes at the front whose pages are there
+  std::atomic<bool> is_lent{false};  ///< to a capture that has not ended
+};
+
 /// Bytes for copies: one large piece whose front was touched before the stop, for page faults of our own would count as
 /// its pause, and others when that is used up.
 class StackRoom {
  public:
-  /// Address space for `most` bytes, less where that is not to be had, and pages for `likely` of them. Errors:
-  /// limit_exceeded.
-  [[nodiscard]] Result<void> prepare(std::size_t most, std::size_t likely);
+  /// Address space for `most` bytes, less where that is not to be had, and pages for `likely` of them. `kept` is used
+  /// if it fits and nobody has it, and is what to keep for the next time afterwards. Errors: limit_exceeded.
+  [[nodiscard]] Result<void> prepare(std::size_t most, std::size_t likely, std::shared_ptr<StackBytes>& kept);
   /// Empty when there is no memory.
   [[nodiscard]] std::span<std::byte> take(std::size_t size);
-  /// Gives back what was touched and not used, and hands the rest over.
   [[nodiscard]] std::size_t used() const { return used_; }
+  /// Gives back what was touched and not used, and hands the rest over.
   void hand_over(Capture& capture);
 
  private:
-  std::vector<std::unique_ptr<std::byte[]>> storage_;
-  std::size_t room_ = 0, touched_ = 0, used_ = 0;
+  std::shared_ptr<StackBytes> room_;
+  std::vector<std::unique_ptr<std::byte[]>> more_;
+  std::size_t used_ = 0;
 };
 
 /// One per instant. Between `plan` and the end of the last `copy` the threads stand still. A stack is copied as far as

@@ -43,6 +43,35 @@ internal static unsafe class Interop
         return Native.CallDeep(&Level, depth - 1, (int)(depth % 3)) + 1;
     }
 
+    // mixtures [count]: as many different stacks. The bits of a thread's number say at which of twelve levels native
+    // code lies in between.
+    [Scenario("mixtures")]
+    private static void Mixtures()
+    {
+        for (int i = 0; i < Program.Argument(0, 24); i++)
+        {
+            nint way = 4096 | i;
+            Scene.Actor("mixture" + i, () => Mixture(way));
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Mixture(nint way)
+    {
+        if (way <= 1)
+        {
+            Scene.Park();
+            return 0;
+        }
+        return ((way & 1) != 0 ? Native.CallDeep(&MixtureFromNative, way >> 1, (int)(way % 5)) : Managed(way >> 1, "x")) + 1;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Managed<T>(nint way, T value) => Mixture(way) ^ value!.GetHashCode();
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int MixtureFromNative(nint way) => Mixture(way);
+
     private static void SortWithPointer()
     {
         int* values = stackalloc int[] { 3, 1, 2 };

@@ -1,5 +1,5 @@
 // A native C++ program with nested calls through templates, a virtual function, a lambda and a library (qsort).
-//   plain [threads]     prints READY <pid> when every thread stands still
+//   plain [threads]     prints READY <pid> when every thread is in its place, the main thread last
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +12,7 @@
 
 namespace plain {
 
+int threads = 3;
 std::atomic<int> in_place{0};
 
 struct Shape {
@@ -20,7 +21,10 @@ struct Shape {
 };
 
 __attribute__((noinline)) int stand_still(const std::string& name) {
-  in_place.fetch_add(1);
+  if (in_place.fetch_add(1) == threads) {
+    std::printf("READY %d\n", getpid());
+    std::fflush(stdout);
+  }
   for (;;) {
     pause();
     asm volatile("" ::"r"(name.data()) : "memory");
@@ -57,15 +61,13 @@ int run(int depth) {
 }  // namespace plain
 
 int main(int count, char** arguments) {
-  int threads = count > 1 ? std::atoi(arguments[1]) : 3;
+  if (count > 1) plain::threads = std::atoi(arguments[1]);
   std::vector<std::thread> pool;
-  for (int i = 0; i < threads; i++) {
+  for (int i = 0; i < plain::threads; i++) {
     pool.emplace_back([i] { plain::run(i * 5); });
   }
-  while (plain::in_place.load() != threads) {
+  while (plain::in_place.load() != plain::threads) {
     usleep(1000);
   }
-  std::printf("READY %d\n", getpid());
-  std::fflush(stdout);
   return plain::run(10);
 }

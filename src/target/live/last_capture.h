@@ -1,0 +1,26 @@
+// What the captures of one live process leave to the next one, so that it need not find out again.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "target/live/stack_copies.h"
+#include "target/live/thread_stats.h"
+
+namespace mixstack::target {
+
+/// Member of the live target. Nothing here decides what is captured: a wrong expectation costs time.
+struct LastCapture {
+  explicit LastCapture(const ProcDir& proc) : stats(proc) {}
+
+  ThreadStats stats;
+  /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
+  std::shared_ptr<const std::vector<Region>> regions;
+  MappedSizes sizes;
+  std::size_t usual_stack = 0;       ///< bytes of a stack, on average; 0 before the first capture
+  std::vector<ThreadId> threads;     ///< that had these mappings and `roots`
+  std::vector<AddressRange> roots;   ///< all that was read for the runtime's roots; empty: not known
+  std::shared_ptr<StackBytes> room;  ///< used again when no capture holds it any more
+};
+
+}  // namespace mixstack::target
