@@ -87,7 +87,7 @@ int run(unsigned pid) {
   if (!capture || runtimes.empty()) return 1;
   symbolize::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
   session::CaptureWalk walk(*capture, **target, worker, *regions, elf, {}, {});
-  const std::vector<NameProvider*> providers{&runtimes.front()->symbols(), &elf};
+  const std::vector<NameProvider*> providers{runtimes.front()->names(), &elf};
   print("cold", walk_and_name(walk, *capture, providers));
   Round best;
   for (int i = 0; i < 20; i++) {

@@ -10,7 +10,7 @@ endif()
 
 set(layers)
 foreach(layer base model arch memory walk_core object unwind target walk self_walk symbolize dotnet_code dotnet_names
-              dotnet_backend_dac session report capi)
+              dotnet_backend_dac dotnet_runtime session report capi)
   if(TARGET mixstack_${layer})
     get_target_property(type mixstack_${layer} TYPE)
     if(type STREQUAL STATIC_LIBRARY)

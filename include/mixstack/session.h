@@ -9,6 +9,7 @@
 
 #include "mixstack/dump.h"
 #include "mixstack/result.h"
+#include "mixstack/runtime_options.h"
 #include "mixstack/stepper_chain.h"
 #include "mixstack/target.h"
 #include "mixstack/walker.h"
@@ -39,21 +40,6 @@ struct CoreOptions {
   /// Path of debuginfod-find(1), asked last for ELF files that are missing, by build id; empty: not asked. It goes by
   /// the environment (DEBUGINFOD_URLS) and may use the network.
   std::string debuginfod_find;
-};
-
-/// Who tells of a runtime's managed frames.
-enum class ManagedProvider : std::uint8_t {
-  automatic,   ///< its contract descriptor, its DAC where that does not suffice (.NET 8 and 9)
-  descriptor,  ///< no DAC is loaded and no helper started
-  dac,         ///< the DAC alone
-};
-
-/// How the managed side of a target is read. The DAC is libmscordaccore.so of exactly the target's runtime; it runs in
-/// mixstack-helper, a program of its own without privileges, and sees only what is read for it.
-struct RuntimeOptions {
-  ManagedProvider provider = ManagedProvider::automatic;
-  std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so
-  std::string helper;    ///< path of mixstack-helper; empty: beside our own program, or in ../libexec/mixstack
 };
 
 /// Where symbols come from that are not on this machine.

@@ -23,7 +23,7 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
 
 /// Where the runtimes copy their barriers from.
 std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
-                                         std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
+                                         std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   std::vector<ModuleIndex> list;
   for (ModuleIndex i = 0; i < modules.modules().size(); i++)
     for (const auto& runtime : runtimes)
@@ -84,8 +84,8 @@ void CaptureWalk::bind() {
   native_.set_pac_mask(capture_.pac_mask);
   native_.engine().unbind();
   for (const auto& runtime : runtimes_) {
-    runtime->begin_capture(capture_, overlay_, &native_.engine());
-    if (runtime->has_code()) native_.engine().bind(&runtime->code());
+    runtime->begin_capture(capture_, overlay_, native_.engine());
+    if (unwind::RuleSource* rules = runtime->rules()) native_.engine().bind(rules);
   }
 }
 
@@ -94,7 +94,7 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   const auto add = [](auto& list, walk::FrameStepper& s) { list.emplace_back(std::string(s.name()), &s); };
   add(chain.owners, native_);
   for (const auto& runtime : runtimes_)
-    if (runtime->is_walkable()) add(chain.owners, runtime->stepper());
+    if (walk::FrameStepper* stepper = runtime->stepper()) add(chain.owners, *stepper);
   add(chain.owners, copied_);
   add(chain.owners, undescribed_);
   add(chain.fallbacks, newborn_);
@@ -181,7 +181,8 @@ void CaptureWalk::mend_hijacked_stacks() {
 bool CaptureWalk::is_described(Frame& frame) {
   if (native_.claim(frame)) return true;
   for (const auto& runtime : runtimes_)
-    if (runtime->is_walkable() && runtime->stepper().claim(frame)) return frame.kind == FrameKind::managed;
+    if (walk::FrameStepper* s = runtime->stepper(); s != nullptr && s->claim(frame))
+      return frame.kind == FrameKind::managed;
   return false;
 }
 

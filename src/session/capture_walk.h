@@ -49,7 +49,7 @@ class CaptureWalk {
   [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread);
   /// The runtime that knows a thread, and its Thread; both null when none does.
   struct Owner {
-    ClrRuntime* runtime = nullptr;
+    dotnet::ManagedRuntime* runtime = nullptr;
     const dotnet::ManagedThread* thread = nullptr;
   };
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
@@ -83,7 +83,7 @@ class CaptureWalk {
   const object::ModuleMap& modules_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
   memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
-  std::span<const std::unique_ptr<ClrRuntime>> runtimes_;
+  std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes_;
   std::span<const Region> regions_;
   walk::NativeStepper& native_;
   walk::CopiedCodeStepper copied_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dotnet/code/stack_walk.h"
+#include "dotnet/runtime/runtime_by_contracts.h"
 #include "memory/cached_memory.h"
 #include "session/capture_walk.h"
 #include "support/dotnet_process.h"
@@ -80,7 +81,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
     const dotnet::ManagedThread* managed = runtimes.front()->thread(thread.ns_tid);
     if (managed == nullptr) continue;
     const auto whole = mixed_frames(walk.walk(thread).trace);
-    const auto part = contract_frames(*managed, thread, runtimes.front()->code());
+    const auto part = contract_frames(*managed, thread, *runtimes.front()->contracts()->code());
     managed_frames += part.size();
     EXPECT_TRUE(is_ordered_subset(part, whole)) << GetParam() << " thread " << thread.tid << ": " << part.size()
                                                 << " contract frames, " << whole.size() << " managed frames";

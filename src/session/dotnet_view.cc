@@ -33,9 +33,9 @@ ManagedCode public_kind(CodeKind kind) {
 
 class StackWalk::Implementation {
  public:
-  Implementation(session::ClrRuntime& runtime, const ManagedThread& thread, const ThreadCapture& capture,
-                 const StackView& stack, std::uint64_t pac_mask)
-      : contract_(runtime.code(), runtime.captured_memory(), pac_mask),
+  Implementation(CodeManager& code, const ManagedThread& thread, const ThreadCapture& capture, const StackView& stack,
+                 std::uint64_t pac_mask)
+      : contract_(code, code.memory(), pac_mask),
         walk_(contract_.create_stack_walk(thread, capture.registers, stack)) {}
 
   bool next() {
@@ -83,18 +83,19 @@ const std::string& Runtime::version() const { return summary().version; }
 
 std::vector<ThreadFacts> Runtime::threads() const {
   std::vector<ThreadFacts> all;
-  session::ClrRuntime& runtime = implementation_->common();
+  ManagedRuntime& runtime = implementation_->common();
   for (const ManagedThread& t : runtime.threads()) {
     ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
-    if (runtime.has_descriptor()) facts.name = runtime.thread_name(t);
+    if (RuntimeByContracts* contracts = runtime.contracts()) facts.name = contracts->thread_name(t);
     all.push_back(std::move(facts));
   }
   return all;
 }
 
 std::optional<CodeFacts> Runtime::code_at(Address address) const {
-  if (!implementation_->runtime().has_code()) return std::nullopt;
-  const CodeInfo& info = implementation_->runtime().code().find(CodeAddress::exact(address));
+  CodeManager* code = implementation_->code();
+  if (code == nullptr) return std::nullopt;
+  const CodeInfo& info = code->find(CodeAddress::exact(address));
   if (info.kind == CodeKind::none) return std::nullopt;
   return CodeFacts{public_kind(info.kind), info.is_funclet, info.method_desc, info.method_start,
                    AddressRange{info.function_begin, info.function_end}};
@@ -103,7 +104,7 @@ std::optional<CodeFacts> Runtime::code_at(Address address) const {
 Result<std::vector<FrameFacts>> Runtime::explicit_frames(const ThreadCapture& thread) const {
   const ManagedThread* managed = implementation_->managed(thread);
   if (managed == nullptr) return fail(ErrorCode::no_such_thread, thread.tid);
-  session::ClrRuntime& runtime = implementation_->runtime();
+  ManagedRuntime& runtime = implementation_->runtime();
   const CheckpointList list = runtime.checkpoints(*managed, true);
   if (list.checkpoints.empty() && list.error.code != ErrorCode::none) return fail(list.error);
   std::vector<FrameFacts> all;
@@ -112,44 +113,44 @@ Result<std::vector<FrameFacts>> Runtime::explicit_frames(const ThreadCapture& th
     record.kind = FrameKind::runtime_frame;
     record.explicit_frame = c.address;
     record.frame_identifier = c.identifier;
-    const auto name = runtime.is_walkable() ? runtime.symbols().describe(record) : std::nullopt;
+    const auto name = runtime.names() != nullptr ? runtime.names()->describe(record) : std::nullopt;
     all.push_back({c.address, c.identifier, name ? name->raw_name : std::string(), c.method, c.resumes, c.context});
   }
   return all;
 }
 
 std::string Runtime::frame_name(std::uint64_t identifier) const {
-  const session::ClrRuntime& runtime = implementation_->runtime();
-  if (!runtime.has_descriptor()) return {};
-  return std::string(dotnet::frame_name(runtime.captured_memory().layouts(), identifier));
+  RuntimeByContracts* contracts = implementation_->contracts();
+  if (contracts == nullptr) return {};
+  return std::string(dotnet::frame_name(contracts->captured_memory().layouts(), identifier));
 }
 
 Result<Address> Runtime::frame_method(Address frame) const {
-  session::ClrRuntime& runtime = implementation_->runtime();
-  if (!runtime.has_code()) return fail(ErrorCode::contract_unsupported);
-  return StackWalkContract(runtime.code(), runtime.captured_memory()).method_desc(frame);
+  CodeManager* code = implementation_->code();
+  if (code == nullptr) return fail(ErrorCode::contract_unsupported);
+  return StackWalkContract(*code, code->memory()).method_desc(frame);
 }
 
 Result<std::string> Runtime::method_name(Address method, bool raw) const {
-  names::MethodNames* names = implementation_->runtime().names();
-  if (names == nullptr) return fail(ErrorCode::contract_unsupported);
-  const auto name = names->describe(method);
+  RuntimeByContracts* contracts = implementation_->contracts();
+  if (contracts == nullptr) return fail(ErrorCode::contract_unsupported);
+  const auto name = contracts->method_names().describe(method);
   if (!name) return fail(name.error());
   return raw ? (*name)->raw_name : (*name)->name;
 }
 
 Result<std::string> Runtime::type_name(Address method_table, bool raw) const {
-  names::MethodNames* names = implementation_->runtime().names();
-  if (names == nullptr) return fail(ErrorCode::contract_unsupported);
-  return names->type_name(method_table, raw);
+  RuntimeByContracts* contracts = implementation_->contracts();
+  if (contracts == nullptr) return fail(ErrorCode::contract_unsupported);
+  return contracts->method_names().type_name(method_table, raw);
 }
 
 Result<StackWalk> Runtime::stack_walk(const ThreadCapture& thread) const {
-  if (!implementation_->runtime().has_code()) return fail(ErrorCode::contract_unsupported);
+  if (implementation_->code() == nullptr) return fail(ErrorCode::contract_unsupported);
   const ManagedThread* managed = implementation_->managed(thread);
   if (managed == nullptr || !thread.captured) return fail(ErrorCode::no_such_thread, thread.tid);
   session::CaptureWalk& walk = implementation_->walk_of(thread);
-  return StackWalk(std::make_unique<StackWalk::Implementation>(implementation_->runtime(), *managed, thread,
+  return StackWalk(std::make_unique<StackWalk::Implementation>(*implementation_->code(), *managed, thread,
                                                                walk.input_for(thread).stack, walk.pac_mask()));
 }
 

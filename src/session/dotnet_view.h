@@ -1,23 +1,27 @@
 // What stands behind the public view of a runtime.
 #pragma once
 
+#include "dotnet/runtime/runtime_by_contracts.h"
 #include "mixstack/dotnet.h"
-#include "session/clr_runtime.h"
 #include "session/walker_implementation.h"
 
 namespace mixstack::dotnet {
 
 class Runtime::Implementation {
  public:
-  Implementation(session::ClrRuntime& runtime, Walker::Implementation& walker) : runtime_(runtime), walker_(walker) {}
+  Implementation(ManagedRuntime& runtime, Walker::Implementation& walker) : runtime_(runtime), walker_(walker) {}
   /// As it was bound last: by `common`, or to the instant of the thread that was asked about.
-  [[nodiscard]] session::ClrRuntime& runtime() { return runtime_; }
+  [[nodiscard]] ManagedRuntime& runtime() { return runtime_; }
   /// As it was when most threads stood still.
-  [[nodiscard]] session::ClrRuntime& common() {
+  [[nodiscard]] ManagedRuntime& common() {
     (void)walker_.common();
     return runtime_;
   }
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread) { return walker_.walk_of(thread); }
+  /// What its contracts tell, as it was bound last; null where they are not there.
+  [[nodiscard]] RuntimeByContracts* contracts() { return runtime_.contracts(); }
+  /// Code as the contracts tell it, bound likewise; null: not told.
+  [[nodiscard]] CodeManager* code() { return contracts() != nullptr ? contracts()->code() : nullptr; }
   /// The runtime's Thread of a captured thread, or null.
   [[nodiscard]] const ManagedThread* managed(const ThreadCapture& thread) {
     (void)walker_.walk_of(thread);
@@ -25,7 +29,7 @@ class Runtime::Implementation {
   }
 
  private:
-  session::ClrRuntime& runtime_;
+  ManagedRuntime& runtime_;
   Walker::Implementation& walker_;
 };
 

@@ -42,7 +42,8 @@ void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* befor
       }
     }
     auto facts = dotnet::RuntimeFacts::open(memory_, image, has_constants ? &target.loaded_memory() : nullptr);
-    runtimes_.push_back(std::make_shared<const KnownRuntime>(KnownRuntime{std::move(image), std::move(facts)}));
+    runtimes_.push_back(
+        std::make_shared<const dotnet::KnownRuntime>(dotnet::KnownRuntime{std::move(image), std::move(facts)}));
   }
 }
 

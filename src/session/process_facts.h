@@ -5,18 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "dotnet/code/runtime.h"
+#include "dotnet/runtime/managed_runtime.h"
 #include "memory/locked_cache.h"
 #include "mixstack/target.h"
 #include "object/module_map.h"
 
 namespace mixstack::session {
-
-/// A CoreCLR among the images, and what it says of itself; a refusal is an answer, too.
-struct KnownRuntime {
-  dotnet::RuntimeImage image;
-  dotnet::Diagnosed<std::shared_ptr<const dotnet::RuntimeFacts>> facts;
-};
 
 /// One generation: immutable, so that any number of workers share it in any threads; other mappings make another one.
 /// (Images are opened when first asked for, which nobody sees.) Borrows the target.
@@ -36,7 +30,7 @@ class ProcessFacts {
   ProcessFacts& operator=(const ProcessFacts&) = delete;
 
   [[nodiscard]] const object::ModuleMap& modules() const { return modules_; }
-  [[nodiscard]] std::span<const std::shared_ptr<const KnownRuntime>> runtimes() const { return runtimes_; }
+  [[nodiscard]] std::span<const std::shared_ptr<const dotnet::KnownRuntime>> runtimes() const { return runtimes_; }
   /// The mappings that all this was read from (`image_mappings`).
   [[nodiscard]] const std::vector<Region>& mappings() const { return mappings_; }
 
@@ -47,7 +41,7 @@ class ProcessFacts {
   memory::LockedCache memory_;  ///< pages as they were when these facts were read; other images from later
   std::vector<Region> mappings_;
   object::ModuleMap modules_;
-  std::vector<std::shared_ptr<const KnownRuntime>> runtimes_;
+  std::vector<std::shared_ptr<const dotnet::KnownRuntime>> runtimes_;
 };
 
 }  // namespace mixstack::session

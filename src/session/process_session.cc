@@ -9,7 +9,6 @@
 #include "session/capture_walk.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
-#include "session/freed_code.h"
 #include "session/launch.h"
 #include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
@@ -108,7 +107,8 @@ std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& th
   return cut;
 }
 
-void name_other_code(ProcessDump& dump, Symbolizer& symbolizer, std::span<const std::unique_ptr<ClrRuntime>> runtimes) {
+void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
+                     std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   for (ThreadDump& t : dump.threads)
     for (std::size_t i = 0; i < t.symbols.size(); i++)
       if (const Frame& f = t.trace.frames[i]; f.kind != FrameKind::managed) t.symbols[i] = symbolizer.name(f);
@@ -339,19 +339,18 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
                      [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
   for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
-  if (capture->frozen == nullptr && complete_cut_stacks(at))
-    for (const auto& runtime : worker->runtimes()) runtime->begin_capture(*capture, walk.memory());
+  if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
   Symbolizer symbolizer(name_providers(providers_, worker->runtimes(), at.elf));
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
-  std::vector<FreedFrame> freed;
+  std::vector<dotnet::FreedFrame> freed;
   for (const auto& runtime : worker->runtimes()) {
-    if (!runtime->has_code() || capture->frozen != nullptr) continue;
-    for (const FreedFrame& f : find_freed_code(dump, *capture, *runtime, target_->memory())) freed.push_back(f);
+    if (capture->frozen != nullptr) continue;
+    for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
-  mark_freed_code(dump, freed);
+  dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
   if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);

@@ -10,12 +10,12 @@
 namespace mixstack {
 
 std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
-                                          std::span<const std::unique_ptr<session::ClrRuntime>> runtimes,
+                                          std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
                                           NameProvider& elf) {
   std::vector<NameProvider*> all;
   for (const auto& p : users) all.push_back(p.get());
   for (const auto& runtime : runtimes)
-    if (runtime->is_walkable()) all.push_back(&runtime->symbols());
+    if (NameProvider* names = runtime->names()) all.push_back(names);
   all.push_back(&elf);
   return all;
 }

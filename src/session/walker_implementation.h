@@ -58,8 +58,8 @@ class Walker::Implementation {
 void join_late(Capture& capture);
 
 /// Names managed frames by runtime, then native ones; the users' providers first of all.
-[[nodiscard]] std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
-                                                        std::span<const std::unique_ptr<session::ClrRuntime>> runtimes,
-                                                        NameProvider& elf);
+[[nodiscard]] std::vector<NameProvider*> name_providers(
+    std::span<const std::shared_ptr<NameProvider>> users,
+    std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, NameProvider& elf);
 
 }  // namespace mixstack

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dotnet/runtime/open_runtime.h"
+
 namespace mixstack::session {
 
 Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts)
@@ -15,26 +17,26 @@ void Worker::follow(std::shared_ptr<const ProcessFacts> facts) {
   // The modules that others borrow stay until nobody does.
   const auto before = std::exchange(facts_, std::move(facts));
   native_.emplace(modules(), sources_.target.info().arch, 0, sources_.unwind_tables);
-  std::vector<std::unique_ptr<ClrRuntime>> runtimes;
+  std::vector<std::unique_ptr<dotnet::ManagedRuntime>> runtimes;
   for (const auto& known : facts_->runtimes()) {
-    const auto at = std::find_if(runtimes_.begin(), runtimes_.end(),
-                                 [&](const auto& r) { return r != nullptr && r->known() == known; });
-    if (at != runtimes_.end()) {
-      runtimes.push_back(std::move(*at));
+    const auto at = std::find(known_.begin(), known_.end(), known);
+    if (at != known_.end()) {
+      runtimes.push_back(std::move(runtimes_[static_cast<std::size_t>(at - known_.begin())]));
       runtimes.back()->use_modules(modules());
     } else {
-      runtimes.push_back(std::make_unique<ClrRuntime>(known, sources_.target, live_, sources_.open_path, modules(),
-                                                      sources_.runtime_options));
+      runtimes.push_back(
+          dotnet::open_runtime(known, sources_.target, live_, sources_.open_path, modules(), sources_.runtime_options));
     }
   }
   runtimes_ = std::move(runtimes);
+  known_.assign(facts_->runtimes().begin(), facts_->runtimes().end());
 }
 
 RootSource* Worker::prepare_roots() {
-  RootSource* last = nullptr;
+  roots_.all.clear();
   for (const auto& runtime : runtimes_)
-    if (RootSource* roots = runtime->prepare_roots()) last = roots;
-  return last;
+    if (RootSource* roots = runtime->prepare_roots()) roots_.all.push_back(roots);
+  return roots_.all.empty() ? nullptr : &roots_;
 }
 
 WorkerPool::Lease WorkerPool::take(const Worker::Sources& sources, const std::shared_ptr<const ProcessFacts>& facts) {

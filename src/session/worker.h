@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "dotnet/runtime/managed_runtime.h"
 #include "memory/cached_memory.h"
 #include "mixstack/session.h"
 #include "object/debug_file.h"
-#include "session/clr_runtime.h"
 #include "session/process_facts.h"
 #include "walk/native_stepper.h"
 
@@ -39,17 +39,28 @@ class Worker {
   [[nodiscard]] const object::ModuleMap& modules() const { return facts_->modules(); }
   /// The running target, through a cache.
   [[nodiscard]] const MemoryReader& live() const { return live_; }
-  [[nodiscard]] std::span<const std::unique_ptr<ClrRuntime>> runtimes() const { return runtimes_; }
+  [[nodiscard]] std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes() const { return runtimes_; }
   [[nodiscard]] walk::NativeStepper& native() { return *native_; }
   /// Of all runtimes, to be read in a stop; null when there are none.
   [[nodiscard]] RootSource* prepare_roots();
 
  private:
+  /// Those of several runtimes as one.
+  class AllRoots final : public RootSource {
+   public:
+    void collect(const MemoryReader& memory, std::vector<AddressRange>& out) override {
+      for (RootSource* one : all) one->collect(memory, out);
+    }
+    std::vector<RootSource*> all;
+  };
+
   Sources sources_;
   std::shared_ptr<const ProcessFacts> facts_;
   memory::CachedMemory live_;
   std::optional<walk::NativeStepper> native_;
-  std::vector<std::unique_ptr<ClrRuntime>> runtimes_;
+  std::vector<std::shared_ptr<const dotnet::KnownRuntime>> known_;
+  std::vector<std::unique_ptr<dotnet::ManagedRuntime>> runtimes_;  ///< of these, in their order
+  AllRoots roots_;
 };
 
 /// Workers that nobody uses at the moment, last used first: one that comes back has warm caches. Thread-safe.

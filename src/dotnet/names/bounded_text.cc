@@ -63,6 +63,13 @@ void append_escaped(std::string& out, std::uint32_t c) {
 
 }  // namespace
 
+bool looks_like_identifier(std::string_view text) {
+  if (text.empty() || text.find('\\') != std::string_view::npos) return false;
+  const char c = text.front();
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+  return is_letter || c == '_' || c == '<' || c == '.' || c == '$';
+}
+
 bool is_plain_text(std::string_view text) {
   if (text.empty()) return false;
   while (!text.empty()) {

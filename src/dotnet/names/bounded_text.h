@@ -41,6 +41,9 @@ class BoundedText {
   bool is_cut_ = false;
 };
 
+/// Whether a text begins as names of methods do (a letter, `_`, or what compilers put there: `<`, `.`, `$`) and holds
+/// no backslash.
+[[nodiscard]] bool looks_like_identifier(std::string_view text);
 /// Whether bytes are text of which `printable` would escape nothing: not empty, UTF-8, without control characters.
 [[nodiscard]] bool is_plain_text(std::string_view text);
 

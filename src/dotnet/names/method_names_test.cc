@@ -131,6 +131,21 @@ TEST_F(MethodNamesTest, BytesThatAreNoNameAreNotPrintedAsOne) {
   }
 }
 
+TEST_F(MethodNamesTest, WithoutASignatureTextIsANameOnlyIfItLooksLikeOne) {
+  const auto described = [&](std::string_view text, const std::vector<std::byte>& signature) -> std::string {
+    ByteWriter rest;
+    rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0x4000).u64(runtime_.text(std::string(text))).u64(0);
+    auto all = names();
+    const auto name = all.describe(runtime_.method_desc(plain_, 0, 7, rest));
+    return name ? (*name)->name : std::string();
+  };
+  const auto whole = bytes_of({0x00, 1, 0x01, 0x0e}), freed = bytes_of({0xff, 0xff, 0xff, 0xff});
+  EXPECT_EQ(described("\\", whole), "\\(string) [dynamic]") << "somebody may call it so";
+  EXPECT_EQ(described("\\", freed), "");
+  EXPECT_EQ(described("9 lives", freed), "");
+  EXPECT_EQ(described("Run", freed), "Run(?) [dynamic]");
+}
+
 TEST_F(MethodNamesTest, OnlyStubsOfOneMethodNameTheOneTheyWereMadeFor) {
   const auto signature = bytes_of({0x00, 0, 0x01});
   const Address target = runtime_.method_desc(plain_, 1), resolver = runtime_.place();

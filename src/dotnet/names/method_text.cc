@@ -203,6 +203,10 @@ Result<MethodName> MethodText::dynamic(const MethodDescFacts& facts, const Metho
   MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
   context.class_arguments = types_.class_arguments(tree_, type);  // stubs of delegates: the delegate's own
   const MethodSignature signature = stored_signature(facts, context);
+  // Name and signature are freed together: where the signature is none any more, bytes that happen to be text are a
+  // name only if they look like one.
+  const bool is_signature_lost = signature.is_cut && signature.parameters.empty();
+  if (is_signature_lost && !looks_like_identifier(*own)) return fail(ErrorCode::malformed, facts.name);
   BoundedText raw(options_.max_name), text(options_.max_name);
   raw << (facts.is_lightweight() ? "DynamicClass." : facts.is_il_stub() ? "ILStubClass." : "") << *own;
   append_raw_parameters(raw, tree_, signature);

@@ -1,9 +1,9 @@
-#include "session/crash_facts.h"
+#include "dotnet/runtime/crash_facts.h"
 
 #include <algorithm>
 #include <array>
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 namespace {
 
 using Kind = RuntimeAbort::Kind;
@@ -30,10 +30,10 @@ bool is_fail_fast(const SymbolInfo* symbol) {
 
 /// The strings that a stack frame holds pinned: the reference to a String is among its words, and so is the address of
 /// that String's first character.
-std::vector<std::string> pinned_strings(const dotnet::RuntimeMemory& memory, const Frame& frame) {
+std::vector<std::string> pinned_strings(const RuntimeMemory& memory, const Frame& frame) {
   std::vector<std::string> texts;
   const auto string_type = memory.through(memory.layouts().globals.string_method_table);
-  const dotnet::Field first_char = memory.layouts().string.first_char;
+  const Field first_char = memory.layouts().string.first_char;
   const unsigned word = memory.pointer_size();
   if (!string_type || !first_char || frame.cfa <= frame.sp || frame.cfa - frame.sp > kMaxScanned) return texts;
   std::vector<Address> words;
@@ -44,16 +44,16 @@ std::vector<std::string> pinned_strings(const dotnet::RuntimeMemory& memory, con
     if (w < first_char.offset || std::find(words.begin(), words.end(), object) == words.end()) continue;
     if (std::find(seen.begin(), seen.end(), object) != seen.end() || seen.size() == kMaxTexts) continue;
     seen.push_back(object);
-    auto type = dotnet::object_method_table(memory, object);
+    auto type = object_method_table(memory, object);
     if (!type || *type != *string_type) continue;
-    if (auto text = dotnet::managed_string(memory, object)) texts.push_back(std::move(*text));
+    if (auto text = managed_string(memory, object)) texts.push_back(std::move(*text));
   }
   return texts;
 }
 
 // Environment.FailFast hands its texts, the source of the error (Debug.Assert names one) and the message, to the
 // runtime as pinned strings of its innermost frame. The runtime keeps them nowhere else before .NET 11.
-void take_message(const dotnet::RuntimeMemory& memory, const Frame& frame, RuntimeAbort& abort) {
+void take_message(const RuntimeMemory& memory, const Frame& frame, RuntimeAbort& abort) {
   for (const std::string& text : pinned_strings(memory, frame)) {
     if (!abort.message.empty()) abort.message += '\n';
     abort.message += text;
@@ -88,9 +88,9 @@ bool is_aborting(const ThreadDump& thread, const RuntimeSummary& runtime, std::s
 
 }  // namespace
 
-void read_exceptions(const dotnet::RuntimeMemory& memory, const dotnet::ManagedThread& thread,
-                     dotnet::names::ExceptionReader& reader, ManagedThreadFacts& facts) {
-  for (const dotnet::CurrentException& current : dotnet::current_exceptions(memory, thread).exceptions) {
+void read_exceptions(const RuntimeMemory& memory, const ManagedThread& thread, names::ExceptionReader& reader,
+                     ManagedThreadFacts& facts) {
+  for (const CurrentException& current : current_exceptions(memory, thread).exceptions) {
     if (current.object == 0) continue;
     facts.exceptions_are_cut = facts.exceptions.size() == kMaxNestedExceptions;
     if (facts.exceptions_are_cut) break;
@@ -101,7 +101,7 @@ void read_exceptions(const dotnet::RuntimeMemory& memory, const dotnet::ManagedT
   if (thread.last_thrown_handle == 0) return;
   const auto object = memory.pointer_at(thread.last_thrown_handle);
   if (!object || *object == 0 || has(facts, *object)) return;
-  const auto last = dotnet::read_exception(memory, *object);
+  const auto last = read_exception(memory, *object);
   if (!last || last->message != 0 || last->stack_trace != 0) return;
   const std::string type = reader.type_of(*object);
   if (type == "System.StackOverflowException") facts.abort = RuntimeAbort{Kind::stack_overflow, {}, false};
@@ -110,8 +110,8 @@ void read_exceptions(const dotnet::RuntimeMemory& memory, const dotnet::ManagedT
   if (last->inner != 0 && !has(facts, last->inner)) facts.exceptions.push_back(reader.read(last->inner));
 }
 
-void explain_abort(const dotnet::RuntimeMemory& memory, const RuntimeSummary& runtime,
-                   std::span<const SymbolInfo> symbols, ThreadDump& thread) {
+void explain_abort(const RuntimeMemory& memory, const RuntimeSummary& runtime, std::span<const SymbolInfo> symbols,
+                   ThreadDump& thread) {
   if (!thread.managed) return;
   std::optional<RuntimeAbort>& abort = thread.managed->abort;
   const std::size_t innermost = first_managed(thread.trace);
@@ -123,4 +123,4 @@ void explain_abort(const dotnet::RuntimeMemory& memory, const RuntimeSummary& ru
   }
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

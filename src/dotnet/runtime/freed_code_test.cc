@@ -1,10 +1,10 @@
-#include "session/freed_code.h"
+#include "dotnet/runtime/freed_code.h"
 
 #include <gtest/gtest.h>
 
 #include "support/sparse_memory.h"
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 namespace {
 
 constexpr Address kStack = 0x7000, kFinalizerStack = 0x9000, kPlain = 0x1000, kDynamic = 0x2000;
@@ -103,4 +103,4 @@ TEST(FreedCode, AFinalizerThreadThatWasNotCopiedOrRanMayHaveFreedAnything) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

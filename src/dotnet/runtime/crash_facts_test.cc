@@ -1,13 +1,13 @@
-#include "session/crash_facts.h"
+#include "dotnet/runtime/crash_facts.h"
 
 #include <gtest/gtest.h>
 
 #include "support/fake_exceptions.h"
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 namespace {
 
-using dotnet::names::FakeExceptions;
+using names::FakeExceptions;
 using Kind = RuntimeAbort::Kind;
 
 constexpr std::string_view kRuntime = "/usr/share/dotnet/libcoreclr.so";
@@ -37,8 +37,8 @@ class CrashFacts : public ::testing::Test {
     heap_.put_words(thread_.last_thrown_handle, {object});
   }
   ManagedThreadFacts read() {
-    dotnet::names::MethodNames names(heap_.runtime(), {});
-    dotnet::names::ExceptionReader reader(heap_.runtime(), nullptr, names);
+    names::MethodNames names(heap_.runtime(), {});
+    names::ExceptionReader reader(heap_.runtime(), nullptr, names);
     ManagedThreadFacts facts;
     read_exceptions(heap_.runtime(), thread_, reader, facts);
     return facts;
@@ -74,7 +74,7 @@ class CrashFacts : public ::testing::Test {
 
   FakeExceptions heap_;
   RuntimeSummary runtime_;
-  dotnet::ManagedThread thread_;
+  ManagedThread thread_;
   std::vector<SymbolInfo> symbols_;
   ThreadDump dump_;
 };
@@ -174,4 +174,4 @@ TEST_F(CrashFacts, HandlingAnExceptionIsNoEnd) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

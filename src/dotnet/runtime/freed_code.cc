@@ -1,8 +1,8 @@
-#include "session/freed_code.h"
+#include "dotnet/runtime/freed_code.h"
 
 #include <algorithm>
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 namespace {
 
 constexpr std::string_view kFreed = "freed while named", kMayBeFreed = "may have been freed while named";
@@ -47,13 +47,6 @@ void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_
 
 }  // namespace
 
-std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture, ClrRuntime& runtime,
-                                        const MemoryReader& now) {
-  const FreeableCode code{[&](const Frame& f) { return runtime.code().find(f.pc).is_collectible; },
-                          [&](const Frame& f) { return runtime.is_same_code(f, now); }, runtime.finalizer_os_id()};
-  return find_freed_code(dump, capture, code, now);
-}
-
 std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture, const FreeableCode& code,
                                         const MemoryReader& now) {
   std::vector<FreedFrame> doubts, freed;
@@ -77,4 +70,4 @@ void mark_freed_code(ProcessDump& dump, std::span<const FreedFrame> freed) {
   for (const FreedFrame& f : freed) mark(dump, dump.threads[f.thread], f.frame, f.note);
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

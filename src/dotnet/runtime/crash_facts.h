@@ -7,19 +7,19 @@
 #include "dotnet/names/exception_reader.h"
 #include "mixstack/dump.h"
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 
 /// Exceptions that one thread handles at once, of which all details are read.
 inline constexpr std::size_t kMaxNestedExceptions = 16;
 
 /// The exceptions of a thread, and the two ends that the runtime itself leaves a mark of: stack overflow, and every
 /// other fatal error (`runtime_failure`, to be told apart by `explain_abort`).
-void read_exceptions(const dotnet::RuntimeMemory& memory, const dotnet::ManagedThread& thread,
-                     dotnet::names::ExceptionReader& reader, ManagedThreadFacts& facts);
+void read_exceptions(const RuntimeMemory& memory, const ManagedThread& thread, names::ExceptionReader& reader,
+                     ManagedThreadFacts& facts);
 
 /// From the named stack: FailFast with its message, and the abort after an exception that nobody caught. `memory` is
 /// that of the capture; `runtime` the thread's.
-void explain_abort(const dotnet::RuntimeMemory& memory, const RuntimeSummary& runtime,
-                   std::span<const SymbolInfo> symbols, ThreadDump& thread);
+void explain_abort(const RuntimeMemory& memory, const RuntimeSummary& runtime, std::span<const SymbolInfo> symbols,
+                   ThreadDump& thread);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

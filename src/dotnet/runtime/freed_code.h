@@ -8,15 +8,21 @@
 #include <vector>
 
 #include "mixstack/dump.h"
-#include "session/clr_runtime.h"
 
-namespace mixstack::session {
+namespace mixstack::dotnet {
 
 /// A frame whose code may have been freed, and its place given to another method, between the stop and now: it may have
 /// the wrong name, and its caller may have been found by another method's unwind codes.
 struct FreedFrame {
   std::size_t thread = 0, frame = 0;  ///< of the dump
   std::string_view note;
+};
+
+/// What a runtime tells of its code.
+struct FreeableCode {
+  std::function<bool(const Frame&)> may_be_freed;  ///< collectible code, as the walk found it
+  std::function<bool(const Frame&)> is_same;       ///< as it is now
+  std::uint64_t finalizer_os_id = 0;               ///< 0: not known, hence not known to be idle
 };
 
 /// Those of a live process, to be asked for when its managed frames have been named.
@@ -32,18 +38,9 @@ struct FreedFrame {
 /// its innermost frame to the one in question is still what was copied. `now` reads the target as it is, past every
 /// cache.
 [[nodiscard]] std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture,
-                                                      ClrRuntime& runtime, const MemoryReader& now);
-
-/// The same from its parts.
-struct FreeableCode {
-  std::function<bool(const Frame&)> may_be_freed;  ///< collectible code, as the walk found it
-  std::function<bool(const Frame&)> is_same;       ///< as it is now
-  std::uint64_t finalizer_os_id = 0;               ///< 0: not known, hence not known to be idle
-};
-[[nodiscard]] std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture,
                                                       const FreeableCode& code, const MemoryReader& now);
 
 /// When all frames have names: these frames and their callers become `inferred`, and they get their notes.
 void mark_freed_code(ProcessDump& dump, std::span<const FreedFrame> freed);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::dotnet

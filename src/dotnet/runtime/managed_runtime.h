@@ -1,0 +1,80 @@
+// A runtime inside a target, as those who walk and name its frames see it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dotnet/code/checkpoints.h"
+#include "dotnet/code/runtime.h"
+#include "dotnet/code/threads.h"
+#include "dotnet/runtime/freed_code.h"
+#include "mixstack/dump.h"
+#include "mixstack/symbolizer.h"
+#include "mixstack/target.h"
+#include "unwind/rule_step.h"
+#include "walk_core/stepper.h"
+
+namespace mixstack::dotnet {
+
+/// A CoreCLR among the images, and what it says of itself; a refusal is an answer, too.
+struct KnownRuntime {
+  RuntimeImage image;
+  Diagnosed<std::shared_ptr<const RuntimeFacts>> facts;
+};
+
+class RuntimeByContracts;
+
+/// What one worker knows of a runtime: names of ordinary code, which stay, and the facts of one capture, made by
+/// `begin_capture`. Two implementations: by the runtime's contracts, and by its DAC. Not thread-safe.
+class ManagedRuntime {
+ public:
+  ManagedRuntime() = default;
+  ManagedRuntime(const ManagedRuntime&) = delete;
+  ManagedRuntime& operator=(const ManagedRuntime&) = delete;
+  virtual ~ManagedRuntime() = default;
+
+  /// Which runtime, and what of it cannot be told.
+  [[nodiscard]] virtual const RuntimeSummary& summary() const = 0;
+  /// Another list of the same process's modules, borrowed in place of the one before.
+  virtual void use_modules(const object::ModuleMap& modules) = 0;
+
+  /// What is to be read in the stop; null when nothing can be told before it.
+  [[nodiscard]] virtual RootSource* prepare_roots() = 0;
+  /// Forgets the facts of the last capture and reads the threads of this one. `overlay`, and the engine that is to
+  /// execute rules, are borrowed until the next call.
+  virtual void begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper& engine) = 0;
+
+  /// Whoever knows its code in this capture; null: nobody does, and `summary` says why.
+  [[nodiscard]] virtual walk::FrameStepper* stepper() = 0;
+  [[nodiscard]] virtual NameProvider* names() = 0;
+  /// The rules of its code, where they are told as such.
+  [[nodiscard]] virtual unwind::RuleSource* rules() = 0;
+
+  [[nodiscard]] virtual const std::vector<ManagedThread>& threads() const = 0;
+  /// Why that list is not whole.
+  [[nodiscard]] virtual Error thread_list_error() const = 0;
+  /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
+  [[nodiscard]] virtual const ManagedThread* thread(std::uint64_t os_id) const = 0;
+  [[nodiscard]] virtual CheckpointList checkpoints(const ManagedThread& thread, bool methods,
+                                                   std::size_t most = kMaxFrames) = 0;
+  [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
+
+  /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
+  virtual void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) = 0;
+  /// Frames whose code may have been freed since the stop, to be asked for when managed frames have names. `now` reads
+  /// the target as it is.
+  [[nodiscard]] virtual std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
+                                                           const MemoryReader& now) = 0;
+
+  /// Paths of assemblies that could not be named for want of metadata, and of those named from their files.
+  [[nodiscard]] virtual std::vector<std::string> files_missing() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> files_used() const = 0;
+  /// What went wrong since the last call.
+  [[nodiscard]] virtual std::vector<mixstack::Diagnosis> take_diagnoses() = 0;
+
+  /// What its contracts tell of it, for questions about single methods, types and Frames; null where no descriptor is.
+  [[nodiscard]] virtual RuntimeByContracts* contracts() = 0;
+};
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,20 @@
+// Which way a runtime is read.
+#pragma once
+
+#include <memory>
+
+#include "dotnet/runtime/managed_runtime.h"
+#include "mixstack/runtime_options.h"
+#include "object/debug_file.h"
+
+namespace mixstack::dotnet {
+
+/// By its contracts, or by its DAC where that is wanted or nothing else knows the runtime. All borrowed as long as it
+/// lives; `live` is the target's memory through a cache.
+[[nodiscard]] std::unique_ptr<ManagedRuntime> open_runtime(std::shared_ptr<const KnownRuntime> known,
+                                                           const Target& target, const MemoryReader& live,
+                                                           const object::PathOpener& opener,
+                                                           const object::ModuleMap& modules,
+                                                           const RuntimeOptions& options);
+
+}  // namespace mixstack::dotnet

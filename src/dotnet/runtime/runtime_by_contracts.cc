@@ -1,0 +1,184 @@
+#include "dotnet/runtime/runtime_by_contracts.h"
+
+#include <algorithm>
+
+#include "dotnet/runtime/crash_facts.h"
+#include "symbolize/demangle.h"
+
+namespace mixstack::dotnet {
+namespace {
+
+constexpr const char* kDamaged =
+    "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
+    "started)";
+
+/// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
+/// in (eng/Versions in dotnet/runtime). People say 10.0.12.
+std::string version_for_people(const std::string& file_version) {
+  const auto second = file_version.find('.', file_version.find('.') + 1);
+  if (second == std::string::npos) return file_version;
+  const auto third = file_version.find('.', second + 1);
+  const std::string build = file_version.substr(second + 1, third - second - 1);
+  const bool is_number =
+      !build.empty() && build.size() < 9 && build.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoul(build) < 100) return file_version;
+  return file_version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
+}
+
+/// A field that neither the descriptor nor the supplement tells.
+std::optional<mixstack::Diagnosis> unavailable(const SupplementEntry& entry) {
+  using State = SupplementEntry::State;
+  if (entry.state == State::no_match)
+    return mixstack::Diagnosis{
+        {ErrorCode::field_unavailable, 0, 0}, std::string(entry.field), "no known layout fits this runtime"};
+  if (entry.state == State::contradicted)
+    return mixstack::Diagnosis{
+        {ErrorCode::mismatch, 0, 0}, std::string(entry.field), "the known layout disagrees with live data"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_damage(ErrorCode code) {
+  return code == ErrorCode::malformed || code == ErrorCode::mismatch || code == ErrorCode::truncated ||
+         code == ErrorCode::limit_exceeded;
+}
+
+RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known, const Target& target,
+                                       const MemoryReader& live, const names::FileOpener& opener, bool walks)
+    : known_(std::move(known)),
+      target_(target),
+      live_(live),
+      first_look_(target.memory()),
+      second_look_(target.memory()),
+      third_look_(target.memory()) {
+  const RuntimeImage& image = known_->image;
+  summary_.version = version_for_people(image.version);
+  summary_.module_path = image.path;
+  summary_.base = image.base;
+  use_descriptor(opener, walks);
+}
+
+void RuntimeByContracts::lacks(mixstack::Diagnosis why) {
+  if (is_damage(why.error.code)) {
+    is_damaged_ = true;
+    why.text = kDamaged;
+  }
+  summary_.missing.push_back(std::move(why));
+}
+
+void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, bool walks) {
+  if (!known_->facts) {
+    lacks(known_->facts.error());
+    return;
+  }
+  runtime_ = *known_->facts;
+  for (const auto& refusal : runtime_->contracts().refusals()) lacks(refusal);
+  for (const auto& entry : runtime_->supplement().entries())
+    if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
+  if (runtime_->contracts().admits(Contract::thread)) roots_ = std::make_unique<ThreadRoots>(runtime_->layouts());
+  const bool cpu_fits = runtime_->layouts().arch == target_.info().arch;
+  if (!cpu_fits)
+    summary_.missing.push_back(
+        {{ErrorCode::mismatch, 0, 0}, "Architecture", "the descriptor is of another CPU than the process"});
+  const RuntimeMemory memory = runtime_->memory(live_);
+  names::NameOptions options;
+  options.fresh = &target_.memory();
+  names_ = std::make_unique<names::MethodNames>(memory, options, opener);
+  summary_.walkable = runtime_->can_walk() && cpu_fits;
+  if (!summary_.walkable || !walks) return;
+  code_ = std::make_unique<CodeManager>(memory, runtime_->contracts());
+  stepper_ = std::make_unique<ManagedStepper>(*code_);
+  symbols_ = std::make_unique<names::ManagedSymbols>(*names_, runtime_->layouts());
+}
+
+void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReader& overlay,
+                                       unwind::RuleStepper& engine) {
+  thread_names_.reset();
+  captured_.clear();
+  for (const ThreadCapture& t : capture.threads)
+    if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
+  if (names_) names_->new_capture();
+  if (code_) code_->rebind(runtime_->memory(overlay));
+  if (stepper_) stepper_->use(engine);
+  threads_.set(roots_ ? read_threads(runtime_->memory(overlay)) : ThreadList{});
+}
+
+CheckpointList RuntimeByContracts::checkpoints(const ManagedThread& thread, bool methods, std::size_t most) {
+  return code_ ? read_checkpoints(*code_, thread, methods, most) : CheckpointList{};
+}
+
+ManagedThreadFacts RuntimeByContracts::facts(const ManagedThread& thread) {
+  ManagedThreadFacts facts;
+  facts.managed_id = thread.id;
+  facts.cooperative = thread.cooperative;
+  facts.state = thread.state;
+  if (!roots_) return facts;
+  const RuntimeMemory memory = captured_memory();
+  facts.name = thread_name(thread);
+  names::ExceptionReader exceptions(memory, code_.get(), *names_);
+  read_exceptions(memory, thread, exceptions, facts);
+  return facts;
+}
+
+void RuntimeByContracts::read_thread_names() {
+  for (memory::CachedMemory* look : {&first_look_, &second_look_, &third_look_}) look->clear();
+  std::vector<const ManagedThread*> asked;
+  for (const ThreadId tid : captured_)
+    if (const ManagedThread* t = thread(tid)) asked.push_back(t);
+  const auto names = names_of_threads_.read(runtime_->memory(first_look_), runtime_->memory(second_look_),
+                                            runtime_->memory(third_look_), runtime_->memory(target_.memory()), asked);
+  thread_names_.emplace();
+  for (std::size_t i = 0; i < asked.size(); i++)
+    thread_names_->emplace(asked[i]->address, names[i] ? symbolize::printable(*names[i]) : std::string());
+}
+
+std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
+  if (!thread_names_) read_thread_names();
+  if (const auto known = thread_names_->find(thread.address); known != thread_names_->end()) return known->second;
+  const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
+  return name ? symbolize::printable(*name) : std::string();
+}
+
+void RuntimeByContracts::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) {
+  if (runtime_ && this->thread(thread.ns_tid) != nullptr)
+    dotnet::explain_abort(captured_memory(), summary_, symbols, thread);
+}
+
+std::vector<FreedFrame> RuntimeByContracts::freed_code(const ProcessDump& dump, const Capture& capture,
+                                                       const MemoryReader& now) {
+  if (!code_) return {};
+  const FreeableCode code{[&](const Frame& f) { return code_->find(f.pc).is_collectible; },
+                          [&](const Frame& f) { return is_same_code(f, now); }, finalizer_os_id()};
+  return find_freed_code(dump, capture, code, now);
+}
+
+std::vector<std::string> RuntimeByContracts::files_missing() const {
+  return names_ ? names_->files_missing() : std::vector<std::string>{};
+}
+
+std::vector<std::string> RuntimeByContracts::files_used() const {
+  return names_ ? names_->files_used() : std::vector<std::string>{};
+}
+
+RuntimeMemory RuntimeByContracts::captured_memory() const { return code_ ? code_->memory() : runtime_->memory(live_); }
+
+std::uint64_t RuntimeByContracts::finalizer_os_id() const {
+  const auto& global = runtime_->layouts().globals.finalizer_thread;
+  if (!global) return 0;
+  const auto finalizer = code_->memory().through(global);
+  if (!finalizer) return 0;
+  const auto is_it = [&](const ManagedThread& t) { return t.address == *finalizer; };
+  const auto found = std::find_if(threads().begin(), threads().end(), is_it);
+  return found == threads().end() ? 0 : found->os_id;
+}
+
+bool RuntimeByContracts::is_same_code(const Frame& frame, const MemoryReader& now) {
+  CodeManager again(runtime_->memory(now), runtime_->contracts());
+  const CodeInfo info = again.find(frame.pc);
+  const CodeInfo& before = code_->find(frame.pc);
+  return info.kind == before.kind && info.method_desc == before.method_desc &&
+         info.method_start == before.method_start && info.code_header == before.code_header;
+}
+
+}  // namespace mixstack::dotnet

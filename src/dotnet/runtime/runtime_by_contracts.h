@@ -1,0 +1,92 @@
+// A runtime read by its contracts: descriptor, threads, code, names.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dotnet/code/code_manager.h"
+#include "dotnet/code/managed_stepper.h"
+#include "dotnet/names/managed_symbols.h"
+#include "dotnet/runtime/managed_runtime.h"
+#include "dotnet/runtime/thread_index.h"
+#include "memory/cached_memory.h"
+
+namespace mixstack::dotnet {
+
+/// What it shares with other workers, it knows as long as the process lives. Not movable: its parts point at each
+/// other.
+class RuntimeByContracts final : public ManagedRuntime {
+ public:
+  /// `live` is the target's memory through a cache, borrowed as the target is. A runtime that cannot be walked is an
+  /// answer too: its summary says what is missing. Without `walks` its code is left to somebody else.
+  RuntimeByContracts(std::shared_ptr<const KnownRuntime> known, const Target& target, const MemoryReader& live,
+                     const names::FileOpener& opener, bool walks = true);
+
+  [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
+  void use_modules(const object::ModuleMap&) override {}
+  [[nodiscard]] RootSource* prepare_roots() override { return roots_.get(); }
+  void begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper& engine) override;
+  [[nodiscard]] walk::FrameStepper* stepper() override { return stepper_.get(); }
+  [[nodiscard]] NameProvider* names() override { return symbols_.get(); }
+  [[nodiscard]] unwind::RuleSource* rules() override { return code_.get(); }
+  [[nodiscard]] const std::vector<ManagedThread>& threads() const override { return threads_.list().threads; }
+  [[nodiscard]] Error thread_list_error() const override { return threads_.list().error; }
+  [[nodiscard]] const ManagedThread* thread(std::uint64_t os_id) const override { return threads_.find(os_id); }
+  [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
+  [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
+  void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
+  [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
+                                                   const MemoryReader& now) override;
+  [[nodiscard]] std::vector<std::string> files_missing() const override;
+  [[nodiscard]] std::vector<std::string> files_used() const override;
+  [[nodiscard]] std::vector<mixstack::Diagnosis> take_diagnoses() override { return {}; }
+  [[nodiscard]] RuntimeByContracts* contracts() override { return is_described() ? this : nullptr; }
+
+  /// Its descriptor is understood; whether its code is, `code` tells.
+  [[nodiscard]] bool is_described() const { return runtime_ != nullptr; }
+  /// Threads are told (contract Thread).
+  [[nodiscard]] bool has_threads() const { return roots_ != nullptr; }
+  /// Its descriptor is there, and holds what cannot be right.
+  [[nodiscard]] bool is_damaged() const { return is_damaged_; }
+
+  // Where it is described:
+  /// Bound to the current capture; null where code is not told.
+  [[nodiscard]] CodeManager* code() { return code_.get(); }
+  [[nodiscard]] names::MethodNames& method_names() { return *names_; }
+  [[nodiscard]] RuntimeMemory captured_memory() const;
+  /// Thread.Name; empty when it has none or it cannot be told.
+  [[nodiscard]] std::string thread_name(const ManagedThread& thread);
+
+ private:
+  void lacks(mixstack::Diagnosis why);
+  void use_descriptor(const names::FileOpener& opener, bool walks);
+  void read_thread_names();
+  [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
+  [[nodiscard]] std::uint64_t finalizer_os_id() const;
+
+  std::shared_ptr<const KnownRuntime> known_;
+  const Target& target_;
+  const MemoryReader& live_;
+  memory::CachedMemory first_look_, second_look_, third_look_;  ///< of the running target since the capture
+  RuntimeSummary summary_;
+  bool is_damaged_ = false;
+  std::shared_ptr<const RuntimeFacts> runtime_;  ///< null when its descriptor was refused
+  std::unique_ptr<ThreadRoots> roots_;
+  std::unique_ptr<CodeManager> code_;
+  std::unique_ptr<ManagedStepper> stepper_;
+  std::unique_ptr<names::MethodNames> names_;
+  std::unique_ptr<names::ManagedSymbols> symbols_;
+  ThreadIndex threads_;
+  ThreadNames names_of_threads_;
+  std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
+  /// Of these, by Thread; read when first asked.
+  std::optional<std::unordered_map<Address, std::string>> thread_names_;
+};
+
+/// Bytes that cannot be right, in contrast to versions that are not known and memory that cannot be read.
+[[nodiscard]] bool is_damage(ErrorCode code);
+
+}  // namespace mixstack::dotnet
