@@ -6,9 +6,7 @@ namespace mixstack::target {
 
 DebugEngine::DebugEngine()
     : tracer_(events_,
-              [this](const DebugTracer::RecordPointer& record) {
-                return make_debugged_process(shared_from_this(), record);
-              }),
+              [this](const ProcessPointer& process) { return make_debugged_process(shared_from_this(), process); }),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 DebugEngine::~DebugEngine() { shut_down(); }
@@ -23,10 +21,9 @@ Result<std::shared_ptr<DebugEngine>> DebugEngine::start() {
     self->changed_.notify_all();
     self->events_.set_sources(0);
   };
-  const pid_t host = ::getpid();
   auto process = TracerProcess::start(
-      [self, host] {
-        if (self->tracer_.set_up(host)) self->serve();
+      [self] {
+        if (self->tracer_.loop.set_up()) self->serve();
       },
       ended);
   if (!process) return fail(process.error());
@@ -93,7 +90,7 @@ void DebugEngine::shut_down() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_ == State::ended; });
   }
-  tracer_.forget_all();
+  tracer_.table.forget_all();
   events_.clear();
 }
 

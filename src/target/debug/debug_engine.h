@@ -39,6 +39,17 @@ class DebugEngine : public std::enable_shared_from_this<DebugEngine> {
     return std::move(*answer);
   }
 
+  /// The same for a process, if it is debugged. Errors before those: see ProcessStatus. What is known for good needs no
+  /// tracer: an ended process stays ended when its session is destroyed.
+  template <class Work>
+  [[nodiscard]] std::invoke_result_t<Work&, DebugTracer&> ask(const TracedProcess& process, Work work) {
+    if (auto there = process.status.check(); !there) return fail(there.error());
+    return ask([&](DebugTracer& tracer) -> std::invoke_result_t<Work&, DebugTracer&> {
+      if (auto there = process.status.check(); !there) return fail(there.error());
+      return work(tracer);
+    });
+  }
+
   [[nodiscard]] EventQueue& events() { return events_; }
   [[nodiscard]] pid_t tracer_pid() const { return process_->pid(); }
 
@@ -65,11 +76,11 @@ class DebugEngine : public std::enable_shared_from_this<DebugEngine> {
   std::unique_ptr<TracerProcess> process_;
 };
 
-/// The handle of a record.
+/// The handle of a process.
 [[nodiscard]] std::shared_ptr<DebuggedProcess> make_debugged_process(std::shared_ptr<DebugEngine> engine,
-                                                                     std::shared_ptr<DebugRecord> record);
+                                                                     ProcessPointer process);
 /// `DebuggedProcess::open_target`.
 [[nodiscard]] Result<std::unique_ptr<Target>> make_debug_target(std::shared_ptr<DebugEngine> engine,
-                                                                std::shared_ptr<DebugRecord> record);
+                                                                ProcessPointer process);
 
 }  // namespace mixstack::target

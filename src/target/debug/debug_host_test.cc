@@ -38,6 +38,7 @@ TEST(DebugHost, ItsChildrenAndItsHandlersAreItsOwn) {
   ours.sa_sigaction = on_child;
   ours.sa_flags = SA_SIGINFO | SA_RESTART;  // no SA_NOCLDSTOP: stops of children would be told, too
   ::sigaction(SIGCHLD, &ours, &before);
+  g_child_signals = g_foreign_signals = 0;
   {
     Loop loop;
     ASSERT_TRUE(loop->attach(process.id(), {.follow_children = true}).has_value());

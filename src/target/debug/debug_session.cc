@@ -44,24 +44,24 @@ Result<std::unique_ptr<DebugSession>> DebugSession::open() {
 
 Result<std::shared_ptr<DebuggedProcess>> DebugSession::launch(const LaunchRequest& request) {
   return engine_->ask([&](DebugTracer& tracer) -> Result<std::shared_ptr<DebuggedProcess>> {
-    auto record = tracer.launch(request);
-    if (!record) return fail(record.error());
-    return (*record)->handle;
+    auto process = tracer.beginnings.launch(request);
+    if (!process) return fail(process.error());
+    return (*process)->handle;
   });
 }
 
 Result<std::shared_ptr<DebuggedProcess>> DebugSession::attach(std::uint32_t pid, const DebugOptions& options) {
   return engine_->ask([&](DebugTracer& tracer) -> Result<std::shared_ptr<DebuggedProcess>> {
-    auto record = tracer.attach(pid, options);
-    if (!record) return fail(record.error());
-    return (*record)->handle;
+    auto process = tracer.beginnings.attach(pid, options);
+    if (!process) return fail(process.error());
+    return (*process)->handle;
   });
 }
 
 std::shared_ptr<DebuggedProcess> DebugSession::find(std::uint32_t pid) const {
   auto found = engine_->ask([&](DebugTracer& tracer) -> Result<std::shared_ptr<DebuggedProcess>> {
-    const auto record = tracer.find(pid);
-    return record == nullptr ? nullptr : record->handle;
+    const auto process = tracer.table.find(pid);
+    return process == nullptr ? nullptr : process->handle;
   });
   return found.value_or(nullptr);
 }
@@ -70,7 +70,8 @@ std::vector<std::shared_ptr<DebuggedProcess>> DebugSession::processes() const {
   using Handles = std::vector<std::shared_ptr<DebuggedProcess>>;
   auto all = engine_->ask([&](DebugTracer& tracer) -> Result<Handles> {
     Handles handles;
-    for (const auto& record : tracer.records()) handles.push_back(record->handle);
+    for (const auto& process : tracer.table.all())
+      if (process->handle != nullptr) handles.push_back(process->handle);
     return handles;
   });
   return all.value_or(Handles());

@@ -8,15 +8,18 @@ namespace {
 
 class DebugTarget final : public Target {
  public:
-  DebugTarget(std::shared_ptr<DebugEngine> engine, std::shared_ptr<DebugRecord> record,
-              std::shared_ptr<Program> program, std::uint64_t generation)
-      : engine_(std::move(engine)), record_(std::move(record)), program_(std::move(program)), generation_(generation) {}
+  DebugTarget(std::shared_ptr<DebugEngine> engine, ProcessPointer process, std::shared_ptr<Program> program,
+              std::uint64_t generation)
+      : engine_(std::move(engine)),
+        process_(std::move(process)),
+        program_(std::move(program)),
+        generation_(generation) {}
 
   [[nodiscard]] const TargetInfo& info() const override { return program_->info; }
   [[nodiscard]] const MemoryReader& memory() const override { return program_->memory; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override {
-    if (auto there = DebugTracer::check(*record_); !there) return fail(there.error());
-    return engine_->ask([&](DebugTracer& tracer) { return tracer.threads(*record_); });
+    return engine_->ask(*process_,
+                        [&](DebugTracer&) -> Result<std::vector<ThreadId>> { return process_->list_threads(); });
   }
   [[nodiscard]] Result<std::vector<Region>> regions() const override {
     auto all = program_->regions();
@@ -31,26 +34,23 @@ class DebugTarget final : public Target {
     return open_target_path(program_->proc, path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
-    if (auto there = DebugTracer::check(*record_); !there) return fail(there.error());
-    return engine_->ask([&](DebugTracer& tracer) { return tracer.capture(*record_, generation_, request); });
+    return engine_->ask(*process_,
+                        [&](DebugTracer& tracer) { return tracer.capture(*process_, generation_, request); });
   }
 
  private:
   std::shared_ptr<DebugEngine> engine_;
-  std::shared_ptr<DebugRecord> record_;
+  ProcessPointer process_;
   std::shared_ptr<Program> program_;
   std::uint64_t generation_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> make_debug_target(std::shared_ptr<DebugEngine> engine,
-                                                  std::shared_ptr<DebugRecord> record) {
-  if (auto there = DebugTracer::check(*record); !there) return fail(there.error());
+Result<std::unique_ptr<Target>> make_debug_target(std::shared_ptr<DebugEngine> engine, ProcessPointer process) {
   auto* const asked = engine.get();
-  return asked->ask([&](DebugTracer&) -> Result<std::unique_ptr<Target>> {
-    if (auto there = DebugTracer::check(*record); !there) return fail(there.error());
-    return std::make_unique<DebugTarget>(engine, record, record->program, record->generation);
+  return asked->ask(*process, [&](DebugTracer&) -> Result<std::unique_ptr<Target>> {
+    return std::make_unique<DebugTarget>(engine, process, process->program, process->generation);
   });
 }
 

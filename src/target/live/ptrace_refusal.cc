@@ -93,6 +93,15 @@ ThreadId tracer_of(std::uint32_t pid, ThreadId tid) {
   return static_cast<ThreadId>(number_of(read_text(status_path(pid, tid)), "TracerPid", 10));
 }
 
+Error refusal_of(const ProcDir& proc, ThreadId tid, int error) {
+  const auto stat = proc.thread_stat(tid);
+  if (error == ESRCH || !stat || stat->state == 'Z' || stat->state == 'X')
+    return {ErrorCode::no_such_thread, error, tid};
+  if (const ThreadId tracer = tracer_of(proc.pid(), tid); tracer != 0)
+    return {ErrorCode::already_traced, error, tracer};
+  return {ErrorCode::permission_denied, error, tid};
+}
+
 PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
   PtraceRefusalReport r;
   r.own_uid = ::geteuid();

@@ -7,6 +7,8 @@
 
 namespace mixstack::target {
 
+class ProcDir;
+
 /// The first rule of ptrace(2) "Ptrace access mode checking" and of PTRACE_SEIZE that stands in the way.
 enum class PtraceRefusal : std::uint8_t {
   none,             ///< nothing known stands in the way (any more)
@@ -52,6 +54,10 @@ struct PtraceRefusalReport {
 
 /// A thread that has not ended; the main thread if that is one, which may end before the others. 0: none.
 [[nodiscard]] ThreadId living_thread(std::uint32_t pid);
+
+/// Why PTRACE_SEIZE of a thread answered `error`. Errors: no_such_thread, already_traced (value is the tracer),
+/// permission_denied.
+[[nodiscard]] Error refusal_of(const ProcDir& proc, ThreadId tid, int error);
 
 /// The tracer of a thread, or 0.
 [[nodiscard]] ThreadId tracer_of(std::uint32_t pid, ThreadId tid);

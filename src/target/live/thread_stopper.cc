@@ -2,11 +2,9 @@
 
 #include <sched.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 
 #include "target/live/ptrace_refusal.h"
@@ -22,8 +20,6 @@ constexpr long kFirstNap = 5'000;
 constexpr long kLongestNap = 100'000;
 // Before the first nap, and after every stop: going to sleep and waking up costs as much as most stops take.
 constexpr std::chrono::microseconds kEager{60};
-
-void* as_data(long value) { return reinterpret_cast<void*>(value); }
 
 void sleep_for(long nanoseconds) {
   const timespec t{0, nanoseconds};
@@ -44,72 +40,54 @@ bool ThreadStopper::is_known(ThreadId tid) const {
   return std::any_of(threads_.begin(), threads_.end(), [&](const StoppedThread& t) { return t.tid == tid; });
 }
 
-Error ThreadStopper::refusal(ThreadId tid, int error) const {
-  const auto stat = proc_.thread_stat(tid);
-  if (error == ESRCH || !stat || stat->state == 'Z' || stat->state == 'X')
-    return {ErrorCode::no_such_thread, error, tid};
-  if (const ThreadId tracer = tracer_of(proc_.pid(), tid); tracer != 0)
-    return {ErrorCode::already_traced, error, tracer};
-  return {ErrorCode::permission_denied, error, tid};
-}
-
 void ThreadStopper::seize(ThreadId tid, bool is_running) {
   StoppedThread t{tid, StopPhase::pending, is_running, false, 0, {}};
   // Exec is always reported, for it makes all we know worthless. New threads are reported (and seized at birth) only
   // from the second round on, when nearly all stand still: in the first, a thread that makes another would stop early.
   const long options = PTRACE_O_TRACEEXEC | (interrupting_ ? PTRACE_O_TRACECLONE : 0);
-  if (const int error = tracer_.seize(static_cast<pid_t>(tid), options); error != 0) {
-    t.error = refusal(tid, error);
+  if (const int error = tracer_.seize(tid, options); error != 0) {
+    t.error = refusal_of(proc_, tid, error);
     // The main thread stays as a zombie while others live; any other thread in that state is about to vanish.
     const bool dying = t.error.code == ErrorCode::no_such_thread && tid != proc_.pid();
     t.phase = dying ? StopPhase::gone : StopPhase::refused;
     threads_.push_back(t);
     return;
   }
-  if (!is_main(t)) tracer_.add(static_cast<pid_t>(tid));
+  if (!is_main(t)) tracer_.add(tid);
   // The id could have been given to another process since it was listed.
   t.is_foreign = !proc_.has_task(tid);
   threads_.push_back(t);
   pending_++;
-  if (interrupting_) (void)::ptrace(PTRACE_INTERRUPT, static_cast<pid_t>(tid), nullptr, nullptr);
+  if (interrupting_) ptrace_interrupt(tid);
 }
 
 void ThreadStopper::interrupt_all() {
   interrupting_ = true;
   for (const bool running : {false, true})
     for (const auto& t : threads_)
-      if (t.phase == StopPhase::pending && t.is_running == running)
-        (void)::ptrace(PTRACE_INTERRUPT, static_cast<pid_t>(t.tid), nullptr, nullptr);
+      if (t.phase == StopPhase::pending && t.is_running == running) ptrace_interrupt(t.tid);
 }
 
-void ThreadStopper::handle_stop(StoppedThread& t, int event, int signal) {
+void ThreadStopper::handle_stop(StoppedThread& t, const TraceeReport& stop) {
   t.phase = StopPhase::stopped;
-  t.signal = event == 0 ? signal : 0;
-  if (event == PTRACE_EVENT_EXEC) execed_ = true;
-  if (event == PTRACE_EVENT_CLONE) adopt_newborn(t.tid);
-}
-
-void ThreadStopper::adopt_newborn(ThreadId parent) {
-  unsigned long tid = 0;
-  if (::ptrace(PTRACE_GETEVENTMSG, static_cast<pid_t>(parent), nullptr, &tid) != 0 || tid == 0) return;
-  newborns_.push_back(static_cast<ThreadId>(tid));
+  t.signal = stop.event == TraceeEvent::signal ? stop.value : 0;
+  if (stop.event == TraceeEvent::exec) execed_ = true;
+  if (stop.event != TraceeEvent::clone) return;
+  if (const ThreadId newborn = ptrace_new_task(t.tid); newborn != 0) newborns_.push_back(newborn);
 }
 
 /// A stop is looked at, never taken: when a tracer dies, the kernel lets its tracees go with the signal whose delivery
 /// was intercepted, but only as long as nobody took the report of that stop (wait_task_stopped in kernel/exit.c clears
 /// the exit code that ptrace_signal in kernel/signal.c goes on with).
 bool ThreadStopper::poll(StoppedThread& t) {
-  siginfo_t info{};
-  const int options = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
-  const bool failed = ::waitid(P_PID, static_cast<id_t>(t.tid), &info, options) != 0;
-  if (failed ? errno == EINTR : info.si_pid == 0) return false;
-  if (!failed && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) {
-    handle_stop(t, info.si_status >> 8, info.si_status & 0xff);
+  const auto report = peek_report(t.tid);
+  if (!report) return false;
+  if (report->is_stop()) {
+    handle_stop(t, *report);
     return true;
   }
   // The end of the process is its parent's to collect, and that may be our own host.
-  int status = 0;
-  if (!failed && !is_main(t)) (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  if (report->is_end() && !is_main(t)) collect_end(t.tid);
   t.phase = StopPhase::gone;
   t.error = {ErrorCode::no_such_thread, ESRCH, t.tid};
   return true;
@@ -127,7 +105,7 @@ bool ThreadStopper::sweep() {
     const ThreadId tid = newborns_.back();
     newborns_.pop_back();
     if (is_known(tid)) continue;
-    tracer_.add(static_cast<pid_t>(tid));
+    tracer_.add(tid);
     threads_.push_back({tid, StopPhase::pending, false, !proc_.has_task(tid), 0, {}});
     pending_++;
     progress = true;
@@ -136,15 +114,13 @@ bool ThreadStopper::sweep() {
 }
 
 /// Finds stops whose report somebody else took: a host program that waits for any of its children in another thread
-/// is told of our tracees too. Only a thread in a ptrace stop answers this request.
+/// is told of our tracees too.
 void ThreadStopper::probe_pending() {
   for (auto& t : threads_) {
-    siginfo_t info{};
     if (t.phase != StopPhase::pending) continue;
-    if (::ptrace(PTRACE_GETSIGINFO, static_cast<pid_t>(t.tid), nullptr, &info) != 0) continue;
-    // An event is coded as signal + (event << 8) (ptrace(2)); other codes of signals are below 256.
-    const int event = info.si_code > 0xff ? info.si_code >> 8 : 0;
-    handle_stop(t, event, info.si_signo);
+    const auto stop = present_stop(t.tid);
+    if (!stop) continue;
+    handle_stop(t, *stop);
     pending_--;
   }
 }
@@ -223,13 +199,12 @@ bool ThreadStopper::wait_until_stopped(Clock::time_point deadline, bool whole_pr
 }
 
 void ThreadStopper::release(StoppedThread& t) {
-  if (::ptrace(PTRACE_DETACH, static_cast<pid_t>(t.tid), nullptr, as_data(t.signal)) == 0) {
+  if (ptrace_detach(t.tid, t.signal)) {
     t.phase = StopPhase::released;
     return;
   }
   // It was killed meanwhile: collect it, lest an exec wait for us.
-  int status = 0;
-  if (!is_main(t)) (void)::waitpid(static_cast<pid_t>(t.tid), &status, __WALL | WNOHANG);
+  if (!is_main(t)) collect_end(t.tid);
   t.phase = StopPhase::gone;
 }
 

@@ -9,6 +9,7 @@
 #include "mixstack/target.h"
 #include "target/live/proc_dir.h"
 #include "target/live/tracer.h"
+#include "target/ptrace.h"
 
 namespace mixstack::target {
 
@@ -73,12 +74,10 @@ class ThreadStopper {
   void recheck_stopped();
   /// Takes what the kernel reports of a thread, if anything. True when its phase has changed.
   [[nodiscard]] bool poll(StoppedThread& t);
-  void handle_stop(StoppedThread& t, int event, int signal);
+  void handle_stop(StoppedThread& t, const TraceeReport& stop);
   void probe_pending();
-  void adopt_newborn(ThreadId parent);
   [[nodiscard]] bool is_main(const StoppedThread& t) const;
   [[nodiscard]] bool is_known(ThreadId tid) const;
-  [[nodiscard]] Error refusal(ThreadId tid, int error) const;
   void release(StoppedThread& t);
 
   const ProcDir& proc_;

@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +14,7 @@
 #include <new>
 
 #include "target/live/proc_dir.h"
+#include "target/ptrace.h"
 #include "target/tracer_process.h"
 
 namespace mixstack::target {
@@ -27,13 +26,6 @@ constexpr int kLeaveTries = 2000;  // times 50 us
 constexpr int kHighest = -20;
 // A copy takes some milliseconds, and a tracer that is only not given a CPU is not the one to blame.
 constexpr auto kLongestRead = 100ms;
-
-sigset_t timer_signal() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGRTMAX);
-  return set;
-}
 
 /// Blocks every signal that does not stem from a fault of our own.
 class SignalBlock {
@@ -155,13 +147,6 @@ Result<void> run_in_thread(const std::function<void(Tracer&)>& work) {
 
 }  // namespace
 
-bool has_ended(pid_t tid) {
-  siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return false;
-  if (info.si_pid != tid) return false;
-  return info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
-}
-
 std::int64_t Tracer::now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 std::chrono::nanoseconds Tracer::reading_for() const {
@@ -174,7 +159,7 @@ void Tracer::reserve(std::size_t threads) {
   tids_.reserve(threads);
 }
 
-void Tracer::add(pid_t tid) {
+void Tracer::add(ThreadId tid) {
   const std::lock_guard lock(mutex_);
   tids_.push_back(tid);
 }
@@ -183,40 +168,14 @@ void Tracer::add(pid_t tid) {
 void Tracer::collect_dead() const {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (kind_ == Kind::thread) lock.lock();  // in a process its one thread is here, in the handler
-  for (const pid_t tid : tids_) {
-    int status = 0;
-    if (has_ended(tid)) (void)::waitpid(tid, &status, WNOHANG | __WALL);
-  }
+  for (const ThreadId tid : tids_)
+    if (const auto report = peek_report(tid); report && report->is_end()) collect_end(tid);
 }
 
-int Tracer::seize(pid_t tid, long options) {
-  const auto seize_now = [&] {
-    return ::ptrace(PTRACE_SEIZE, tid, nullptr, reinterpret_cast<void*>(options)) == 0 ? 0 : errno;
-  };
-  if (kind_ == Kind::thread) return seize_now();
-  if (!has_timer_) {
-    struct sigaction action {};
-    action.sa_sigaction = [](int, siginfo_t* info, void*) {
-      const int before = errno;
-      static_cast<const Tracer*>(info->si_value.sival_ptr)->collect_dead();
-      errno = before;
-    };
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigevent event{};
-    event.sigev_notify = SIGEV_SIGNAL;
-    event.sigev_signo = SIGRTMAX;
-    event.sigev_value.sival_ptr = this;
-    timer_t timer{};  // of the tracer's process; ends with it
-    const itimerspec spec{{0, 2'000'000}, {0, 2'000'000}};
-    has_timer_ = ::sigaction(SIGRTMAX, &action, nullptr) == 0 && ::timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
-                 ::timer_settime(timer, 0, &spec, nullptr) == 0;
-  }
-  // The signal comes in the call or stays pending: it interrupts nothing else.
-  const sigset_t signal = timer_signal();
-  (void)pthread_sigmask(SIG_UNBLOCK, &signal, nullptr);
-  const int error = seize_now();
-  (void)pthread_sigmask(SIG_BLOCK, &signal, nullptr);
-  return error;
+int Tracer::seize(ThreadId tid, long options) {
+  if (kind_ == Kind::thread) return ptrace_seize(tid, options);
+  if (!has_timer_) has_timer_ = watch_.set_up().has_value();
+  return watch_.seize(tid, options);
 }
 
 Result<void> run_as_tracer(const std::function<void(Tracer&)>& work, Tracer::Kind kind) {

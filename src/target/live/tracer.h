@@ -1,8 +1,6 @@
 // Whoever traces during one stop: a process of its own, which ends with the stop.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,11 +9,10 @@
 #include <vector>
 
 #include "mixstack/result.h"
+#include "mixstack/target.h"
+#include "target/seize_watch.h"
 
 namespace mixstack::target {
-
-/// Whether a tracee has ended, without collecting it. waitid reports ptrace stops even when only ends are asked for.
-[[nodiscard]] bool has_ended(pid_t tid);
 
 /// What a stop needs of the process or thread that makes it. Used by that one only, but for what is said otherwise.
 class Tracer {
@@ -31,12 +28,10 @@ class Tracer {
   [[nodiscard]] Kind kind() const { return kind_; }
   void reserve(std::size_t threads);
   /// The thread was seized. Not for the main thread, whose end only its parent may collect.
-  void add(pid_t tid);
-  /// PTRACE_SEIZE; 0 or errno. An exec waits, with the lock held that PTRACE_SEIZE needs (cred_guard_mutex: de_thread
-  /// in fs/exec.c, ptrace_attach in kernel/ptrace.c), until each dying thread that is traced was collected by its
-  /// tracer, and that may be waiting here for that very lock. So while it waits, which a signal may interrupt, a
-  /// timer's handler (in a thread: the thread that waits for it) collects what has died.
-  [[nodiscard]] int seize(pid_t tid, long options);
+  void add(ThreadId tid);
+  /// PTRACE_SEIZE; 0 or errno. While it waits for an exec that waits for us, a SeizeWatch (in a thread: the thread that
+  /// waits for it) collects what has died.
+  [[nodiscard]] int seize(ThreadId tid, long options);
 
   /// Reads of the target's memory in a stop lie between the two: a page may be served by somebody who never answers, a
   /// thread of the stopped target for example. A tracer that sleeps in such a read too long is killed.
@@ -54,7 +49,8 @@ class Tracer {
   bool has_timer_ = false;
   std::atomic<std::int64_t> read_since_{0};
   mutable std::mutex mutex_;  // taken only where there are two threads
-  std::vector<pid_t> tids_;
+  std::vector<ThreadId> tids_;
+  SeizeWatch watch_{[this] { collect_dead(); }};
 };
 
 /// Runs `work` in a tracer and waits for it. All ptrace calls of one stop belong into `work`.

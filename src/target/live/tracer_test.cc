@@ -42,12 +42,12 @@ TEST_P(TracerKinds, AnExecThatWaitsForOurTraceesDoesNotBlockUs) {
   int error = -1;
   auto ran = run_as_tracer(
       [&](Tracer& tracer) {
-        const auto traced = static_cast<pid_t>(process.shared().values[0]);
+        const auto traced = static_cast<ThreadId>(process.shared().values[0]);
         error = tracer.seize(traced, 0);
         tracer.add(traced);
         process.shared().go = 1;
-        (void)eventually([&] { return state_of(process.pid(), traced) == 'Z'; }, 5s);
-        (void)tracer.seize(static_cast<pid_t>(process.shared().values[1]), 0);
+        (void)eventually([&] { return state_of(process.pid(), static_cast<pid_t>(traced)) == 'Z'; }, 5s);
+        (void)tracer.seize(static_cast<ThreadId>(process.shared().values[1]), 0);
       },
       GetParam());
   EXPECT_TRUE(ran.has_value());
@@ -64,7 +64,7 @@ TEST_P(TracerKinds, WhatItStillTracesIsFreeWhenItReturns) {
   for (const bool stop : {false, true}) {
     auto ran = run_as_tracer(
         [&](Tracer& tracer) {
-          EXPECT_EQ(tracer.seize(process.pid(), 0), 0);
+          EXPECT_EQ(tracer.seize(process.id(), 0), 0);
           if (!stop) return;
           EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, process.pid(), nullptr, nullptr), 0);
           int status = 0;
@@ -92,7 +92,7 @@ TEST_P(TracerKinds, NoSignalComesBetweenStopAndRelease) {
 
 /// Stops a thread of the target and then reads something that nobody ever answers.
 void stop_and_read_for_ever(Tracer& tracer, pid_t pid, int fd) {
-  EXPECT_EQ(tracer.seize(pid, 0), 0);
+  EXPECT_EQ(tracer.seize(static_cast<ThreadId>(pid), 0), 0);
   EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr), 0);
   int status = 0;
   EXPECT_EQ(::waitpid(pid, &status, __WALL), pid);
@@ -129,7 +129,7 @@ TEST(Tracer, EndsWithTheProcessItWorksFor) {
       int ends[2];
       if (::pipe(ends) != 0) ::_exit(9);
       (void)run_as_tracer([&](Tracer& tracer) {
-        EXPECT_EQ(tracer.seize(process.pid(), 0), 0);
+        EXPECT_EQ(tracer.seize(process.id(), 0), 0);
         EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, process.pid(), nullptr, nullptr), 0);
         int status = 0;
         EXPECT_EQ(::waitpid(process.pid(), &status, __WALL), process.pid());
@@ -154,7 +154,7 @@ TEST(Tracer, GoesOnWhenTheProcessItWorksForIsStopped) {
   });
   const TestProcess tool([&](Shared& s) {
     (void)run_as_tracer([&](Tracer& tracer) {
-      EXPECT_EQ(tracer.seize(process.pid(), 0), 0);
+      EXPECT_EQ(tracer.seize(process.id(), 0), 0);
       EXPECT_EQ(::ptrace(PTRACE_INTERRUPT, process.pid(), nullptr, nullptr), 0);
       int status = 0;
       EXPECT_EQ(::waitpid(process.pid(), &status, __WALL), process.pid());

@@ -1,0 +1,27 @@
+// What the tracer makes of the kernel's reports.
+#pragma once
+
+#include "target/debug/process_table.h"
+
+namespace mixstack::target {
+
+class ReportHandler {
+ public:
+  /// Borrows both.
+  ReportHandler(ProcessTable& table, Strays& strays) : table_(table), strays_(strays) {}
+  void handle(const TraceeReport& report);
+
+ private:
+  void on_end(const TraceeReport& end);
+  void end_process(TracedProcess& process, const TraceeReport& end);
+  void on_stop(TracedProcess& process, Tracee& t, const TraceeReport& stop);
+  [[nodiscard]] bool on_startup(TracedProcess& process, Tracee& t, TraceeEvent event);
+  void on_new_task(TracedProcess& process, ThreadId parent, TraceeEvent event);
+  void on_new_process(TracedProcess& process, ThreadId parent, ThreadId pid, ChildKind kind);
+  [[nodiscard]] TracedProcess* adopt(ThreadId tid);
+
+  ProcessTable& table_;
+  Strays& strays_;
+};
+
+}  // namespace mixstack::target
