@@ -19,7 +19,7 @@ std::vector<RegisterRule> meaningful(const UnwindRule& rule, Arch arch) {
   std::vector<RegisterRule> out;
   for (std::size_t i = 0; i < rule.count; i++) {
     const RegisterRule& r = rule.rules[i];
-    const bool preserved = (callee_saved_registers(arch) >> r.reg & 1) != 0 || r.reg == rule.ra_register;
+    const bool preserved = (arch::cpu(arch).preserved_with_sp() >> r.reg & 1) != 0 || r.reg == rule.ra_register;
     if (preserved || r.kind != RegisterRuleKind::undefined) out.push_back(r);
   }
   return out;

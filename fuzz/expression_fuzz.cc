@@ -22,6 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((flags & 4) != 0) context.cfa = kStack + 0x80;
   unsigned steps = unwind::kExpressionStepLimit;
   (void)unwind::evaluate_expression(cursor.rest(), context, steps);
-  (void)unwind::match_expression(cursor.rest());
+  (void)unwind::match_expression(Arch::x86_64, cursor.rest());
   return 0;
 }

@@ -11,6 +11,8 @@ namespace mixstack {
 
 /// The CPU of a *target*; the host's own is never assumed.
 enum class Arch : std::uint8_t { unknown, x86_64, aarch64, x86, arm };
+/// All but `unknown`.
+inline constexpr std::array kArchs{Arch::x86_64, Arch::aarch64, Arch::x86, Arch::arm};
 
 /// Register numbers are the DWARF numbers of the CPU's psABI, with the pc at the number given here.
 /// x86-64: System V AMD64 psABI figure 3.36. AArch64: "DWARF for the Arm 64-bit Architecture" table of registers.
@@ -63,7 +65,14 @@ struct ArchRegisters {
 /// not free (about 300 bytes): inner loops keep one and update it in place.
 class Registers {
  public:
-  static constexpr unsigned kMax = 35;
+  /// As many as the CPU with the most of them has.
+  static constexpr unsigned kMax = [] {
+    unsigned most = 0;
+    for (const Arch arch : kArchs) most = arch_registers(arch).count > most ? arch_registers(arch).count : most;
+    return most;
+  }();
+  // A psABI that numbers registers higher (ppc64le: lr is 65) needs numbers of our own, as the pc has them here.
+  static_assert(kMax < 64, "sets of registers are 64 bits, of which the last is no register");
 
   constexpr Registers() = default;
   constexpr explicit Registers(Arch arch) : arch_(arch) {}

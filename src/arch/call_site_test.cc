@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "arch/aarch64/pointer_auth.h"
-
 namespace mixstack::arch {
 namespace {
 
@@ -137,14 +135,6 @@ TEST(CallSite, OtherCpus) {
   EXPECT_EQ(before(Arch::x86, {0xe8, 0xfb, 0xff, 0xff, 0xff}, 0)->target, 0xfffffffbu);
   EXPECT_FALSE(before(Arch::arm, {0xff, 0xff, 0xff, 0xeb}));
   EXPECT_FALSE(before(Arch::unknown, {0xe8, 0, 0, 0, 0}));
-}
-
-TEST(PointerAuth, StripsBothHalves) {
-  using aarch64::strip_pac;
-  EXPECT_EQ(strip_pac(0x0000aaaabbbb1234u), 0x0000aaaabbbb1234u);
-  EXPECT_EQ(strip_pac(0x5a2caaaabbbb1234u), 0x0000aaaabbbb1234u);
-  EXPECT_EQ(strip_pac(0xff80800011112222u), 0xffff800011112222u);
-  EXPECT_EQ(strip_pac(0x007f00aabbbb1234u, 0x007f000000000000u), 0x000000aabbbb1234u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "arch/aarch64/context_layout.h"
 #include "arch/arm/context_layout.h"
+#include "arch/per_cpu.h"
 #include "arch/x86/context_layout.h"
 #include "arch/x86_64/context_layout.h"
 #include "base/byte_cursor.h"
@@ -11,19 +12,11 @@
 namespace mixstack::arch {
 
 const ContextLayout* context_layout(Arch arch) {
-  switch (arch) {
-    case Arch::x86_64:
-      return &x86_64::kContextLayout;
-    case Arch::aarch64:
-      return &aarch64::kContextLayout;
-    case Arch::x86:
-      return &x86::kContextLayout;
-    case Arch::arm:
-      return &arm::kContextLayout;
-    case Arch::unknown:
-      break;
-  }
-  return nullptr;
+  static constexpr PerCpu<const ContextLayout*> kLayouts{.x86_64 = &x86_64::kContextLayout,
+                                                         .aarch64 = &aarch64::kContextLayout,
+                                                         .x86 = &x86::kContextLayout,
+                                                         .arm = &arm::kContextLayout};
+  return kLayouts[arch];
 }
 
 Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out, std::uint32_t context_flags,

@@ -5,13 +5,10 @@
 #include <cstring>
 #include <vector>
 
-#include "arch/calling_convention.h"
-#include "arch/register_names.h"
+#include "arch/cpu.h"
 
 namespace mixstack::arch {
 namespace {
-
-constexpr std::uint64_t bit(unsigned reg) { return std::uint64_t{1} << reg; }
 
 Registers numbered(Arch arch) {
   Registers r(arch);
@@ -111,13 +108,13 @@ TEST(Context, FlagsNameRegisters) {
 TEST(CallingConvention, Sets) {
   using namespace x86_64_reg;
   const std::uint64_t unix_set = bit(rbx) | bit(rbp) | bit(r12) | bit(r13) | bit(r14) | bit(r15);
-  EXPECT_EQ(callee_saved(Arch::x86_64, Convention::platform_unix), unix_set);
-  EXPECT_EQ(callee_saved(Arch::x86_64, Convention::coreclr_windows), unix_set | bit(rsi) | bit(rdi));
-  EXPECT_EQ(callee_saved(Arch::aarch64, Convention::platform_unix), 0x3ff80000u);
-  EXPECT_EQ(callee_saved(Arch::aarch64, Convention::coreclr_unix), 0x7ff80000u);
-  EXPECT_EQ(callee_saved(Arch::arm, Convention::coreclr_unix), 0x4ff0u);
-  EXPECT_EQ(callee_saved(Arch::x86, Convention::platform_unix), 0xe8u);
-  EXPECT_EQ(callee_saved(Arch::unknown, Convention::platform_unix), 0u);
+  EXPECT_EQ(cpu(Arch::x86_64).preserved.platform_unix, unix_set);
+  EXPECT_EQ(cpu(Arch::x86_64).preserved.coreclr_windows, unix_set | bit(rsi) | bit(rdi));
+  EXPECT_EQ(cpu(Arch::aarch64).preserved.platform_unix, 0x3ff80000u);
+  EXPECT_EQ(cpu(Arch::aarch64).preserved.coreclr_unix, 0x7ff80000u);
+  EXPECT_EQ(cpu(Arch::arm).preserved.coreclr_unix, 0x4ff0u);
+  EXPECT_EQ(cpu(Arch::x86).preserved.platform_unix, 0xe8u);
+  EXPECT_EQ(cpu(Arch::unknown).preserved.platform_unix, 0u);
 }
 
 }  // namespace

@@ -2,29 +2,10 @@
 
 #include <string>
 
+#include "arch/cpu.h"
 #include "helper/wide_text.h"
 
 namespace mixstack::helper {
-namespace {
-
-/// IMAGE_FILE_MACHINE_* (winnt.h).
-std::uint32_t machine_of(Arch arch) {
-  switch (arch) {
-    case Arch::x86_64:
-      return 0x8664;
-    case Arch::aarch64:
-      return 0xaa64;
-    case Arch::x86:
-      return 0x14c;
-    case Arch::arm:
-      return 0x1c4;
-    case Arch::unknown:
-      break;
-  }
-  return 0;
-}
-
-}  // namespace
 
 HResult DataTarget::QueryInterface(const Guid& iid, void** out) {
   if (iid == kIidUnknown || iid == kIidDataTarget || iid == kIidDataTarget2 || iid == kIidDataTarget3) {
@@ -44,7 +25,7 @@ HResult DataTarget::QueryInterface(const Guid& iid, void** out) {
 }
 
 HResult DataTarget::GetMachineType(std::uint32_t* machine) {
-  *machine = machine_of(facts_.arch);
+  *machine = arch::cpu(facts_.arch).pe_machine;
   return *machine == 0 ? kFail : kOk;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 
 namespace mixstack::object {
@@ -26,21 +27,6 @@ struct Class64 {
   using Shdr = Elf64_Shdr;
 };
 
-Arch arch_of(std::uint16_t machine) {
-  switch (machine) {
-    case EM_X86_64:
-      return Arch::x86_64;
-    case EM_AARCH64:
-      return Arch::aarch64;
-    case EM_386:
-      return Arch::x86;
-    case EM_ARM:
-      return Arch::arm;
-    default:
-      return Arch::unknown;
-  }
-}
-
 /// Counts too large for their 16 bits stand in section header 0 (gABI "ELF Header", PN_XNUM).
 template <class C>
 void resolve_extended_counts(FileView file, const typename C::Ehdr& e, ElfHeader& h) {
@@ -59,8 +45,9 @@ Result<ElfHeader> parse_header_of(FileView file) {
   if (!e) return fail(ErrorCode::truncated, sizeof(typename C::Ehdr));
   ElfHeader h;
   h.is_64_bit = e->e_ident[EI_CLASS] == ELFCLASS64;
-  h.arch = arch_of(e->e_machine);
-  if (h.arch == Arch::x86_64 && !h.is_64_bit) h.arch = Arch::unknown;  // x32: 64-bit registers, 32-bit pointers
+  h.arch = arch::cpu_of_elf(e->e_machine);
+  // x32 and ILP32: 64-bit registers, 32-bit pointers.
+  if (arch::cpu(h.arch).registers.pointer_size == 8 && !h.is_64_bit) h.arch = Arch::unknown;
   h.type = e->e_type;
   h.machine = e->e_machine;
   h.entry = e->e_entry;

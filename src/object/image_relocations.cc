@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 
 namespace mixstack::object {
@@ -24,10 +25,6 @@ struct Tables {
   std::uint64_t rela = 0, rela_size = 0, plt = 0, plt_size = 0, relr = 0, relr_size = 0;
   bool plt_is_rela = true;
 };
-
-[[nodiscard]] std::uint32_t relative_type(Arch arch) {
-  return arch == Arch::aarch64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
-}
 
 [[nodiscard]] std::span<const std::byte> bytes_of(const ElfImage& image, std::uint64_t address, std::uint64_t size) {
   return size == 0 ? std::span<const std::byte>{} : image.bytes_at(address, static_cast<std::size_t>(size));
@@ -148,7 +145,7 @@ std::vector<Relocation> read_relocations(const ElfImage& image) {
   std::vector<Relocation> out;
   if (!image.is_64_bit()) return out;
   const Tables t = read_tables(image);
-  const std::uint32_t relative = relative_type(image.arch());
+  const std::uint32_t relative = arch::cpu(image.arch()).elf.relative;
   read_relr(image, bytes_of(image, t.relr, t.relr_size), out);
   read_rela(bytes_of(image, t.rela, t.rela_size), relative, out);
   if (t.plt_is_rela) read_rela(bytes_of(image, t.plt, t.plt_size), relative, out);

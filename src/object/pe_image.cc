@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 
 namespace mixstack::object {
@@ -18,12 +19,6 @@ constexpr std::uint16_t kPe32 = 0x10b, kPe32Plus = 0x20b;
 constexpr std::uint16_t kMaxSections = 96;  // the limit of Windows' loader
 constexpr std::size_t kFileHeaderSize = 20, kSectionSize = 40, kCliHeaderSize = 72;
 
-constexpr std::array<std::pair<std::uint16_t, Arch>, 4> kCpus{{
-    {std::uint16_t{0x8664}, Arch::x86_64},
-    {std::uint16_t{0xaa64}, Arch::aarch64},
-    {std::uint16_t{0x014c}, Arch::x86},
-    {std::uint16_t{0x01c4}, Arch::arm},
-}};
 constexpr std::array<std::pair<std::uint16_t, PeOs>, 6> kSystems{{
     {std::uint16_t{0}, PeOs::windows},
     {std::uint16_t{0x7b79}, PeOs::linux},
@@ -44,8 +39,8 @@ PeDirectory read_directory(base::ByteCursor& cursor) {
 
 PeMachine decode_pe_machine(std::uint16_t raw) {
   for (const auto& [mask, os] : kSystems)
-    for (const auto& [machine, arch] : kCpus)
-      if ((machine ^ mask) == raw) return {raw, arch, os};
+    if (const Arch arch = arch::cpu_of_pe(static_cast<std::uint16_t>(raw ^ mask)); arch != Arch::unknown)
+      return {raw, arch, os};
   return {raw, Arch::unknown, PeOs::unknown};
 }
 

@@ -1,80 +1,14 @@
 #include "object/plt_decode.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-
-#include "base/byte_cursor.h"
+#include "arch/per_cpu.h"
 
 namespace mixstack::object {
-namespace {
-
-constexpr std::size_t kMaxStubs = 1u << 18;
-
-/// Forms of x86-64 stubs up to the displacement of `jmp *disp32(%rip)` (psABI figure "Procedure Linkage Table"; IBT
-/// forms: endbr64 first; MPX forms: bnd prefix).
-struct X86Form {
-  std::array<std::uint8_t, 8> bytes;
-  std::size_t size;
-};
-constexpr std::array<X86Form, 4> kX86Forms{{
-    {{0xff, 0x25}, 2},
-    {{0xf2, 0xff, 0x25}, 3},
-    {{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25}, 6},
-    {{0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25}, 7},
-}};
-
-std::vector<PltJump> decode_x86_64(const Section& s) {
-  std::vector<PltJump> out;
-  const std::size_t stub = s.entry_size == 8 ? 8 : 16;
-  for (std::size_t at = 0; at + stub <= s.bytes.size() && out.size() < kMaxStubs; at += stub) {
-    for (const auto& form : kX86Forms) {
-      const auto displacement = base::load_at<std::int32_t>(s.bytes, at + form.size);
-      if (!displacement || form.size + 4 > stub || std::memcmp(&s.bytes[at], form.bytes.data(), form.size) != 0)
-        continue;
-      const std::uint64_t next = s.address + at + form.size + 4;
-      out.push_back({s.address + at, static_cast<std::uint32_t>(stub),
-                     next + static_cast<std::uint64_t>(std::int64_t{*displacement})});
-      break;
-    }
-  }
-  return out;
-}
-
-// AArch64 (ELF for the Arm 64-bit Architecture, "PLT"): [bti c;] adrp x16, page; ldr x17, [x16, #lo]; add; br x17.
-constexpr std::uint32_t kBtiC = 0xd503245f;
-constexpr bool is_adrp_x16(std::uint32_t i) { return (i & 0x9f00001f) == 0x90000010; }
-constexpr bool is_ldr_x17_x16(std::uint32_t i) { return (i & 0xffc003ff) == 0xf9400211; }
-
-std::uint64_t adrp_target(std::uint32_t instruction, std::uint64_t address) {
-  const std::uint64_t low = instruction >> 29 & 3, high = instruction >> 5 & 0x7ffff;
-  auto pages = static_cast<std::int64_t>(high << 2 | low);
-  if ((pages & 0x100000) != 0) pages -= 0x200000;
-  return (address & ~std::uint64_t{0xfff}) + static_cast<std::uint64_t>(pages) * 4096;
-}
-
-std::vector<PltJump> decode_aarch64(const Section& s) {
-  constexpr std::size_t kLongest = 24;
-  std::vector<PltJump> out;
-  const auto at = [&](std::size_t i) { return base::load_at<std::uint32_t>(s.bytes, i).value_or(0); };
-  for (std::size_t i = 0; i + 16 <= s.bytes.size() && out.size() < kMaxStubs; i += 4) {
-    if (!is_adrp_x16(at(i)) || !is_ldr_x17_x16(at(i + 4))) continue;
-    const std::size_t start = i >= 4 && at(i - 4) == kBtiC ? i - 4 : i;
-    const std::uint64_t slot = adrp_target(at(i), s.address + i) + (at(i + 4) >> 10 & 0xfff) * 8;
-    out.push_back({s.address + start, static_cast<std::uint32_t>(std::min(kLongest, s.bytes.size() - start)), slot});
-  }
-  for (std::size_t k = 1; k < out.size(); k++)
-    out[k - 1].size =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(out[k - 1].size, out[k].address - out[k - 1].address));
-  return out;
-}
-
-}  // namespace
 
 std::vector<PltJump> decode_plt(Arch arch, const Section& section) {
-  if (arch == Arch::x86_64) return decode_x86_64(section);
-  if (arch == Arch::aarch64) return decode_aarch64(section);
-  return {};
+  static constexpr arch::PerCpu<std::vector<PltJump> (*)(const Section&)> kDecoders{.x86_64 = x86_64::decode_plt,
+                                                                                    .aarch64 = aarch64::decode_plt};
+  const auto decode = kDecoders[arch];
+  return decode == nullptr ? std::vector<PltJump>() : decode(section);
 }
 
 }  // namespace mixstack::object

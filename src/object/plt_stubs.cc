@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "object/elf_headers.h"
 #include "object/plt_decode.h"
@@ -24,16 +25,15 @@ struct Slot {
 };
 using Slots = std::unordered_map<std::uint64_t, Slot>;
 
-/// Relocations that fill GOT slots with functions (psABI of each CPU).
-bool fills_got(Arch arch, std::uint32_t type) {
-  if (arch == Arch::aarch64)
-    return type == R_AARCH64_GLOB_DAT || type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_IRELATIVE;
-  return type == R_X86_64_GLOB_DAT || type == R_X86_64_JUMP_SLOT || type == R_X86_64_IRELATIVE;
+/// Relocations that fill GOT slots with functions.
+bool fills_got(const arch::ElfNumbers& types, std::uint32_t type) {
+  return type == types.glob_dat || type == types.jump_slot || type == types.irelative;
 }
 
 Slots read_slots(const ElfImage& image) {
   Slots slots;
   std::size_t budget = kMaxRelocations;
+  const arch::ElfNumbers& types = arch::cpu(image.arch()).elf;
   for (std::uint32_t i = 0; i < image.sections().size(); i++) {
     const auto& header = image.sections()[i];
     if (header.type != SHT_RELA || (header.flags & SHF_ALLOC) == 0) continue;
@@ -42,7 +42,7 @@ Slots read_slots(const ElfImage& image) {
     budget -= count;
     for (std::size_t k = 0; k < count && slots.size() < kMaxSlots; k++) {
       const auto r = *base::load_at<Elf64_Rela>(bytes, k * sizeof(Elf64_Rela));
-      if (!fills_got(image.arch(), static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info)))) continue;
+      if (!fills_got(types, static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info)))) continue;
       slots.try_emplace(r.r_offset, Slot{static_cast<std::uint32_t>(ELF64_R_SYM(r.r_info)), header.link,
                                          static_cast<std::uint64_t>(r.r_addend)});
     }
@@ -89,7 +89,7 @@ bool is_plt_section(const Section& s) {
 
 std::vector<PltStub> read_plt_stubs(const ElfImage& image, const std::function<std::string(std::uint64_t)>& name_at) {
   std::vector<PltStub> out;
-  if (!image.is_64_bit() || (image.arch() != Arch::x86_64 && image.arch() != Arch::aarch64)) return out;
+  if (!image.is_64_bit() || !arch::cpu(image.arch()).is_walked) return out;
   const auto slots = read_slots(image);
   SlotNames names(image, name_at);
   std::size_t sections = 0;

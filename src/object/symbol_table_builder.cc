@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "object/elf_dynamic.h"
 #include "object/plt_stubs.h"
@@ -77,7 +78,7 @@ std::shared_ptr<SymbolTable> SymbolTableBuilder::build() {
 
 void SymbolTableBuilder::add_image(const ElfImage& image) {
   const auto sections = image.sections();
-  is_thumb_ = image.arch() == Arch::arm;
+  function_flags_ = arch::cpu(image.arch()).function_flags;
   bool has_dynamic = false;
   for (const auto& s : sections) {
     if ((s.type != SHT_SYMTAB && s.type != SHT_DYNSYM) || s.link >= sections.size()) continue;
@@ -101,11 +102,11 @@ void SymbolTableBuilder::add_table(const ElfImage& image, std::span<const std::b
   auto& ranges = sections_.emplace_back();
   for (const auto& s : image.sections().first(std::min(image.sections().size(), kMaxSections)))
     ranges.push_back({s.address, s.address + s.size, (s.flags & SHF_EXECINSTR) != 0});
-  const bool arm = image.arch() == Arch::arm || image.arch() == Arch::aarch64;
+  const bool is_marked = arch::cpu(image.arch()).marks_code_with_symbols;
   if (image.is_64_bit()) {
-    collect<Elf64_Sym>(symbols, source, arm);
+    collect<Elf64_Sym>(symbols, source, is_marked);
   } else {
-    collect<Elf32_Sym>(symbols, source, arm);
+    collect<Elf32_Sym>(symbols, source, is_marked);
   }
 }
 
@@ -126,7 +127,7 @@ void SymbolTableBuilder::collect(std::span<const std::byte> symbols, std::uint32
 
 void SymbolTableBuilder::add(const ElfSymbol& s, std::uint32_t source) {
   const unsigned type = s.info & 15u;
-  const std::uint64_t value = is_thumb_ && is_function(type) ? s.value & ~std::uint64_t{1} : s.value;
+  const std::uint64_t value = is_function(type) ? s.value & ~std::uint64_t{function_flags_} : s.value;
   const std::uint64_t start = value - table_->base_;
   if (start >= 0xffffffffu) return;
   const auto& ranges = sections_[source];

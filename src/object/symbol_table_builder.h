@@ -43,7 +43,7 @@ class SymbolTableBuilder {
   std::shared_ptr<SymbolTable> table_;
   std::vector<Raw> raw_, scratch_;
   std::vector<std::vector<SectionRange>> sections_;  // by source
-  bool is_thumb_ = false;
+  std::uint32_t function_flags_ = 0;
 };
 
 }  // namespace mixstack::object

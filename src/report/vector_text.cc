@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "arch/cpu.h"
 #include "report/json_fields.h"
 
 namespace mixstack::report {
@@ -15,8 +16,8 @@ bool has_crash_vectors(const ProcessDump& dump, const ThreadDump& thread) {
 }
 
 std::string vector_name(Arch arch, const VectorRegisters& set, std::size_t number) {
-  const std::string_view prefix = arch == Arch::aarch64 ? "v" : set.size > 16 ? "ymm" : "xmm";
-  return fmt::format("{}{}", prefix, number);
+  const arch::VectorNames& names = arch::cpu(arch).vectors;
+  return fmt::format("{}{}", set.size > 16 ? names.wide_prefix : names.prefix, number);
 }
 
 std::string vector_value(const VectorRegisters& set, std::size_t number) {

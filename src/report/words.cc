@@ -4,23 +4,11 @@
 
 #include <cstring>
 
+#include "arch/cpu.h"
+
 namespace mixstack::report {
 
-std::string_view arch_name(Arch arch) {
-  switch (arch) {
-    case Arch::x86_64:
-      return "x86_64";
-    case Arch::aarch64:
-      return "aarch64";
-    case Arch::x86:
-      return "x86";
-    case Arch::arm:
-      return "arm";
-    case Arch::unknown:
-      break;
-  }
-  return "unknown";
-}
+std::string_view arch_name(Arch arch) { return arch::cpu(arch).name; }
 
 std::string_view consistency_name(Consistency consistency) {
   switch (consistency) {

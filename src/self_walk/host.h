@@ -4,12 +4,11 @@
 #include <array>
 #include <cstdint>
 
+#include "arch/user_context.h"
 #include "mixstack/registers.h"
 #include "unwind/rule_step.h"
 
 namespace mixstack::self_walk {
-
-class Walk;
 
 /// Registers of a function at the place where it called `capture_here`: return address of that call, sp after it, and
 /// those that calls preserve.
@@ -30,14 +29,12 @@ namespace host {
 
 /// From a `ucontext_t`.
 [[nodiscard]] unwind::LightFrame light_frame(const void* context);
-[[nodiscard]] Registers registers_of(const void* context);
+[[nodiscard]] inline Registers registers_of(const void* context) {
+  return arch::user_context_registers(arch(), context);
+}
 /// The frame that called `mixstack_capture_here`; its pc is a return address.
 [[nodiscard]] unwind::LightFrame light_frame(const HereRegisters& here);
 [[nodiscard]] Registers registers_of(const HereRegisters& here);
-
-/// Walk::steps and Walk::careful_steps for this CPU.
-void run(Walk& walk, unwind::LightFrame frame);
-void run_careful(Walk& walk, Registers registers, CodeAddress pc);
 
 }  // namespace host
 }  // namespace mixstack::self_walk

@@ -40,7 +40,7 @@ struct PackedRule {
     unwind::RuleSlot slot;
     slot.assign<A>(unwind::RuleCache::key_of(pc), row, kNoModule);
     std::uint32_t kind = slot.kind;
-    const bool stays = A == Arch::aarch64 && pc.is_exact() && slot.cfa_offset == 0;  // no frame yet
+    const bool stays = arch::cpu(A).has_link_register() && pc.is_exact() && slot.cfa_offset == 0;  // no frame yet
     const bool is_by_sp = (kind & step_kind::kByFp) == 0;
     const bool holds = slot.depth <= slot.cfa_offset || (stays && row.depth == 0);
     if (is_by_sp && (!holds || (slot.cfa_offset <= 0 && !stays))) kind |= step_kind::kNotPlain;
@@ -144,9 +144,9 @@ class RuleSlots {
   /// The low bits of return addresses are as good as random; see unwind::RuleCache.
   template <Arch A>
   [[nodiscard]] Slot& first(Address key) const {
-    constexpr unsigned kAlwaysZero = A == Arch::aarch64 ? 2 : 0;
+    constexpr std::uint64_t kSize = sizeof(Slot) >> arch::cpu(A).zero_address_bits;
     constexpr std::uint64_t kMask = (kFirstSlots - 1) * sizeof(Slot);
-    return *reinterpret_cast<Slot*>(first_ + ((key * (sizeof(Slot) >> kAlwaysZero)) & kMask));
+    return *reinterpret_cast<Slot*>(first_ + ((key * kSize) & kMask));
   }
   /// While little has spilled one page of the large table is enough: a page fault takes as long as two look-ups. What
   /// lies there is lost when the rest comes into use.

@@ -103,10 +103,10 @@ Result<std::unique_ptr<SelfWalker>> SelfWalker::create(const Options& options) {
 SelfTrace SelfWalker::walk(const void* context, std::span<Address> out) const noexcept {
   Walk walk = shared_->begin_walk(out, false);
   const unwind::LightFrame frame = self_walk::host::light_frame(context);
-  self_walk::host::run(walk, frame);
+  walk.steps(frame);
   if (walk.needs_all_registers()) {
     walk.begin_again();
-    self_walk::host::run_careful(walk, self_walk::host::registers_of(context), frame.pc);
+    walk.careful_steps(self_walk::host::registers_of(context), frame.pc);
   }
   return walk.finish();
 }
@@ -116,10 +116,10 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out) const no
   self_walk::mixstack_capture_here(&here);
   Walk walk = shared_->begin_walk(out, true);
   const unwind::LightFrame frame = self_walk::host::light_frame(here);
-  self_walk::host::run(walk, frame);
+  walk.steps(frame);
   if (walk.needs_all_registers()) {
     walk.begin_again();
-    self_walk::host::run_careful(walk, self_walk::host::registers_of(here), frame.pc);
+    walk.careful_steps(self_walk::host::registers_of(here), frame.pc);
   }
   return walk.finish();
 }
@@ -127,10 +127,10 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out) const no
 SelfTrace SelfWalker::walk_registers(const Registers& registers, std::span<Address> out) const noexcept {
   if (registers.arch() != self_walk::host::arch()) return {0, StopReason::register_unknown, 0, 0, 0, 0};
   Walk walk = shared_->begin_walk(out, false);
-  self_walk::host::run(walk, unwind::LightFrame::innermost(registers));
+  walk.steps(unwind::LightFrame::innermost(registers));
   if (walk.needs_all_registers()) {
     walk.begin_again();
-    self_walk::host::run_careful(walk, registers, CodeAddress::exact(registers.pc()));
+    walk.careful_steps(registers, CodeAddress::exact(registers.pc()));
   }
   return walk.finish();
 }

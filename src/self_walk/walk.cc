@@ -29,7 +29,7 @@ constexpr Address kLastUserAddress = ~Address{0} >> 1;
 // What one step waits for of the one before is short, as in unwind::RuleStepper: return address -> slot -> CFA ->
 // return address. So everything the loop carries is in variables of its own, and what is rarely so costs one branch.
 template <Arch A>
-void Walk::steps(LightFrame frame) {
+void Walk::steps_on(LightFrame frame) {
   const RuleSlots slots = tables_.slots();
   use_known_stack(frame.sp);
   if (!skips_first_ && !add(frame.pc.raw())) return;
@@ -43,20 +43,20 @@ void Walk::steps(LightFrame frame) {
   for (;;) {
     PackedRule rule;
     if (!slots.find_first<A>(key, rule)) [[unlikely]]
-      rule = look_up<A>(key);
+      rule = look_up(key);
     Address cfa = sp + static_cast<Address>(std::int64_t{rule.cfa_offset});
     bool is_plain = true;
     constexpr std::uint32_t kUnusual = step_kind::kByFp | step_kind::kNotPlain | step_kind::kMayGo;
     if ((rule.what & kUnusual << 16) != 0) [[unlikely]] {
-      if ((rule.kind() & step_kind::kMayGo) != 0 && !is_valid(rule.module())) rule = look_up_again<A>(key, rule);
+      if ((rule.kind() & step_kind::kMayGo) != 0 && !is_valid(rule.module())) rule = look_up_again(key, rule);
       const bool is_by_fp = (rule.kind() & step_kind::kByFp) != 0;
       cfa = (is_by_fp ? fp : sp) + static_cast<Address>(std::int64_t{rule.cfa_offset});
       is_plain = (rule.kind() & step_kind::kNotPlain) == 0 && (!is_by_fp || (cfa > sp && cfa - sp >= rule.depth));
     }
     Address ra = 0;
     if (is_plain && cfa < words_end) [[likely]] {
-      if constexpr (A == Arch::x86_64) {
-        ra = load(cfa - 8);
+      if constexpr (!arch::cpu(A).has_link_register()) {
+        ra = load(cfa - unwind::kCompactLayouts[A].pushed_ra);
       } else {
         ra = rule.ra_slot() != 0 ? load(cfa - rule.ra_slot()) : lr;
         if ((rule.kind() & step_kind::kSigned) != 0) ra &= ~sources_.pac_mask;
@@ -88,24 +88,19 @@ void Walk::steps(LightFrame frame) {
     }
   }
 }
-template void Walk::steps<Arch::x86_64>(LightFrame);
-template void Walk::steps<Arch::aarch64>(LightFrame);
+
+void Walk::steps(const LightFrame& frame) {
+  arch::dispatch(host::arch(), [&]<Arch A>() { steps_on<A>(frame); });
+}
 
 template <Arch A>
 bool Walk::slow_step(LightFrame& frame) {
-  constexpr ArchRegisters kNumbers = arch_registers(A);
-  Registers registers(A);
-  registers.set_pc(frame.pc.raw());
-  registers.set_sp(frame.sp);
-  if (frame.fp != LightFrame::kUnknownFp) registers.set_fp(frame.fp);
-  if constexpr (A == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
+  Registers registers = frame.registers(A);
   if (!general_step(frame.pc, registers)) {
     needs_all_registers_ = trace_.stop == StopReason::register_unknown;
     return false;
   }
-  frame.sp = registers.sp();
-  frame.fp = registers.is_known(kNumbers.fp) ? registers.fp() : LightFrame::kUnknownFp;
-  frame.lr = A == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
+  frame.take(registers);
   return true;
 }
 
@@ -128,7 +123,7 @@ void Walk::begin_again() {
   needs_all_registers_ = led_nowhere_ = false;
 }
 
-void Walk::careful_steps(Registers& registers, CodeAddress pc) {
+void Walk::careful_steps(Registers registers, CodeAddress pc) {
   use_known_stack(registers.sp());
   if (!skips_first_ && !add(pc.raw())) return;
   while (general_step(pc, registers))

@@ -42,9 +42,8 @@ class Walk {
     valid_[0] = tables.modules().initial();
   }
 
-  template <Arch A>
-  void steps(unwind::LightFrame frame);
-  void careful_steps(Registers& registers, CodeAddress pc);
+  void steps(const unwind::LightFrame& frame);
+  void careful_steps(Registers registers, CodeAddress pc);
   [[nodiscard]] bool needs_all_registers() const { return needs_all_registers_; }
   void begin_again();
   [[nodiscard]] SelfTrace finish() const {
@@ -99,13 +98,11 @@ class Walk {
     return is_exact(key) ? CodeAddress::exact(~key) : CodeAddress::after_call(key);
   }
   /// A rule that is not in the small table.
-  template <Arch A>
   [[nodiscard]] PackedRule look_up(Address key);
   /// Validates the module of a rule that was found; finds another rule when it has gone.
-  template <Arch A>
   [[nodiscard]] PackedRule look_up_again(Address key, PackedRule found);
-  template <Arch A>
   [[nodiscard]] PackedRule make_rule(Address key);
+  void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
   [[nodiscard]] Result<UnwindRule> trampoline_rule(CodeAddress pc);
   /// What the core asks of its host: nothing is kept but the address, by those who ask for the step.
@@ -124,7 +121,10 @@ class Walk {
   /// One step by the general rule. False when the walk is over.
   [[nodiscard]] bool general_step(CodeAddress& pc, Registers& registers);
   template <Arch A>
-  [[nodiscard]] bool slow_step(unwind::LightFrame& frame);
+  void steps_on(unwind::LightFrame frame);
+  /// Apart, for the loop that calls it to stay small.
+  template <Arch A>
+  [[nodiscard, gnu::noinline]] bool slow_step(unwind::LightFrame& frame);
   /// The last return address turned out to be none.
   void take_back_nowhere() {
     if (led_nowhere_ && trace_.count > 0) trace_.count--;

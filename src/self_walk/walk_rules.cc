@@ -106,40 +106,41 @@ Result<Walk::Site> Walk::site_at(CodeAddress pc) {
   return site;
 }
 
-template <Arch A>
 PackedRule Walk::look_up(Address key) {
   PackedRule rule;
-  if (!tables_.slots().find_second(key, rule)) return make_rule<A>(key);
+  if (!tables_.slots().find_second(key, rule)) return make_rule(key);
   // Now and then, so that what is in use ends up in the small table, and two that want the same place there do not
   // change places in every walk.
-  if (tables_.count_second_hit() % 61 == 0 && tables_.slots().put<A>(key, rule)) tables_.count_replaced();
+  if (tables_.count_second_hit() % 61 == 0) keep_rule(key, rule);
   return rule;
 }
 
-template <Arch A>
 PackedRule Walk::look_up_again(Address key, PackedRule found) {
-  return validate(found.module(), code_address(key)) ? found : make_rule<A>(key);
+  return validate(found.module(), code_address(key)) ? found : make_rule(key);
 }
 
-template <Arch A>
 PackedRule Walk::make_rule(Address key) {
+  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16};
   const CodeAddress pc = code_address(key);
   const auto site = site_at(pc);
   // The general step looks for code that is known without unwind information, and says what is wrong.
-  if (!site) return {0, 0, 0, step_kind::kNotPlain << 16};
+  if (!site) return kUnknown;
   trace_.rules_found++;
   unwind::CompactRule row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
   row.depth = *std::max_element(row.slots.begin(), row.slots.end());
   const bool is_kept = site->module != ModuleRecords::kNone;
   const bool may_go = is_kept && !tables_.modules()[site->module].is_initial;
-  const auto rule = PackedRule::from<A>(row, pc, site->module, may_go);
-  if (is_kept && tables_.slots().put<A>(key, rule)) tables_.count_replaced();
+  const auto rule = arch::dispatch(host::arch(), kUnknown,
+                                   [&]<Arch A>() { return PackedRule::from<A>(row, pc, site->module, may_go); });
+  if (is_kept) keep_rule(key, rule);
   return rule;
 }
-template PackedRule Walk::look_up<Arch::x86_64>(Address);
-template PackedRule Walk::look_up<Arch::aarch64>(Address);
-template PackedRule Walk::look_up_again<Arch::x86_64>(Address, PackedRule);
-template PackedRule Walk::look_up_again<Arch::aarch64>(Address, PackedRule);
+
+void Walk::keep_rule(Address key, const PackedRule& rule) {
+  arch::dispatch(host::arch(), [&]<Arch A>() {
+    if (tables_.slots().put<A>(key, rule)) tables_.count_replaced();
+  });
+}
 
 Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   const auto site = site_at(pc);

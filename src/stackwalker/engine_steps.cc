@@ -75,7 +75,7 @@ void Engine::locate_by_record(const Place& from, Place& to) {
   const Registers& registers = from.registers;
   const Address ra = to.frame.pc.raw();
   std::uint64_t word = 0;
-  if (registers.arch() == Arch::x86_64 && !to.frame.pc.is_exact() && to.frame.sp > kWord &&
+  if (!arch::cpu(registers.arch()).has_link_register() && !to.frame.pc.is_exact() && to.frame.sp > kWord &&
       read_word(to.frame.sp - kWord, word) && word == ra)
     to.ra = in_memory(to.frame.sp - kWord);
   const ArchRegisters numbers = arch_registers(registers.arch());

@@ -2,21 +2,24 @@
 #include <limits>
 #include <sstream>
 
+#include "arch/cpu.h"
 #include "stackwalker/access.h"
 
 namespace Dyninst {
 namespace {
 
 constexpr std::int32_t kNumber = 0x00ffffff;
+constexpr mixstack::arch::PerCpu<Architecture> kArchitectures{.x86_64 = Arch_x86_64, .aarch64 = Arch_aarch64};
 
 /// The API's number of a register is one more than its DWARF number.
 MachRegister make(Architecture arch, unsigned dwarf_number) {
   return MachRegister(static_cast<std::int32_t>(static_cast<unsigned>(arch) + dwarf_number + 1));
 }
 
+const mixstack::arch::Cpu& cpu_of(Architecture arch) { return mixstack::arch::cpu(Stackwalker::engine_arch(arch)); }
+
 MachRegister one_of_three(Architecture arch, unsigned mixstack::ArchRegisters::*which) {
-  if (arch != Arch_x86_64 && arch != Arch_aarch64) return {};
-  return make(arch, mixstack::arch_registers(Stackwalker::engine_arch(arch)).*which);
+  return cpu_of(arch).is_walked ? make(arch, cpu_of(arch).registers.*which) : MachRegister();
 }
 
 }  // namespace
@@ -29,39 +32,21 @@ MachRegister MachRegister::getFramePointer(Architecture arch) {
   return one_of_three(arch, &mixstack::ArchRegisters::fp);
 }
 MachRegister MachRegister::getReturnAddress(Architecture arch) {
-  return arch == Arch_aarch64 ? aarch64::x30 : MachRegister();
+  return cpu_of(arch).has_link_register() ? make(arch, cpu_of(arch).link_register) : MachRegister();
 }
 
 std::string MachRegister::name() const {
-  constexpr const char* kX86[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-                                  "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+  const mixstack::arch::Cpu& cpu = cpu_of(getArchitecture());
   const auto number = static_cast<unsigned>(number_ & kNumber) - 1;
-  switch (getArchitecture()) {
-    case Arch_x86_64:
-      if (number < std::size(kX86)) return std::string("x86_64::") + kX86[number];
-      break;
-    case Arch_aarch64:
-      if (*this == aarch64::sp) return "aarch64::sp";
-      if (*this == aarch64::pc) return "aarch64::pc";
-      if (number < mixstack::aarch64_reg::sp) return "aarch64::x" + std::to_string(number);
-      break;
-    default:
-      break;
-  }
-  return "InvalidReg";
+  if (!cpu.is_walked || number > cpu.registers.pc) return "InvalidReg";  // the pc is the last the API knows
+  return std::string(cpu.name) + "::" + std::string(cpu.register_names[number]);
 }
 
 namespace Stackwalker {
 
-mixstack::Arch engine_arch(Architecture arch) {
-  if (arch == Arch_x86_64) return mixstack::Arch::x86_64;
-  return arch == Arch_aarch64 ? mixstack::Arch::aarch64 : mixstack::Arch::unknown;
-}
+mixstack::Arch engine_arch(Architecture arch) { return kArchitectures.find(arch); }
 
-Architecture public_arch(mixstack::Arch arch) {
-  if (arch == mixstack::Arch::x86_64) return Arch_x86_64;
-  return arch == mixstack::Arch::aarch64 ? Arch_aarch64 : Arch_none;
-}
+Architecture public_arch(mixstack::Arch arch) { return kArchitectures[arch]; }
 
 MachRegister public_register(mixstack::Arch arch, unsigned dwarf_number) {
   const Architecture own = public_arch(arch);

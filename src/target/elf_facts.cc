@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 
 namespace mixstack::target {
@@ -19,8 +20,8 @@ Result<Arch> arch_of_elf_header(std::span<const std::byte> header) {
   const bool is_64_bit = std::to_integer<int>(header[EI_CLASS]) == ELFCLASS64;
   const bool is_little = std::to_integer<int>(header[EI_DATA]) == ELFDATA2LSB;
   const auto machine = elf_half(header, 18);
-  if (is_64_bit && is_little && machine == EM_X86_64) return Arch::x86_64;
-  if (is_64_bit && is_little && machine == EM_AARCH64) return Arch::aarch64;
+  const Arch arch = arch::cpu_of_elf(machine);
+  if (is_64_bit && is_little && arch::cpu(arch).is_walked) return arch;
   return fail(ErrorCode::unsupported_cpu, machine);
 }
 

@@ -1,19 +1,26 @@
 #include "target/register_set.h"
 
+#include "arch/per_cpu.h"
+
 namespace mixstack::target {
+namespace {
+
+struct RegisterSetFormat {
+  std::size_t size = 0;
+  Result<RegisterSet> (*decode)(std::span<const std::byte>) = nullptr;
+};
+constexpr arch::PerCpu<RegisterSetFormat> kFormats{
+    .x86_64 = {x86_64::kRegisterSetSize, x86_64::decode_register_set},
+    .aarch64 = {aarch64::kRegisterSetSize, aarch64::decode_register_set}};
+
+}  // namespace
+
+std::size_t register_set_size(Arch arch) { return kFormats[arch].size; }
 
 Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> bytes) {
-  switch (arch) {
-    case Arch::x86_64:
-      return x86_64::decode_register_set(bytes);
-    case Arch::aarch64:
-      return aarch64::decode_register_set(bytes);
-    case Arch::unknown:
-    case Arch::x86:
-    case Arch::arm:
-      break;
-  }
-  return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
+  const auto decode = kFormats[arch].decode;
+  if (decode == nullptr) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
+  return decode(bytes);
 }
 
 }  // namespace mixstack::target

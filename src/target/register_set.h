@@ -17,18 +17,20 @@ struct RegisterSet {
   Address thread_pointer = 0;  ///< base of thread-local storage, 0: not in this set
 };
 
-/// Large enough for the general register set of every CPU mixstack knows (AArch64: 34 words).
-inline constexpr std::size_t kRegisterSetBytes = 34 * 8;
-
 namespace x86_64 {
+inline constexpr std::size_t kRegisterSetSize = 27 * 8;
 /// `struct user_regs_struct` of arch/x86/include/asm/user_64.h. Another size is `unsupported_cpu` (value is the size):
 /// the kernel answers the 32-bit set for a thread in 32-bit mode.
 [[nodiscard]] Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes);
 }  // namespace x86_64
 namespace aarch64 {
+inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 /// `struct user_pt_regs` of arch/arm64/include/uapi/asm/ptrace.h. Errors as above.
 [[nodiscard]] Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes);
 }  // namespace aarch64
+
+/// In bytes; 0 for a CPU nobody looked at.
+[[nodiscard]] std::size_t register_set_size(Arch arch);
 
 /// NT_PRSTATUS's registers (ptrace GETREGSET, or pr_reg of a core's note).
 [[nodiscard]] Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> bytes);

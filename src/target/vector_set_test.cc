@@ -40,21 +40,21 @@ TEST(VectorSet, NeonRegistersComeFirst) {
 TEST(VectorSet, UpperHalvesOnlyWhereTheyAreSaved) {
   auto bytes = counted(576 + 256);
   std::fill_n(bytes.begin() + 512, 8, std::byte{0});
-  EXPECT_EQ(decode_xstate(bytes)->size, 16);
+  EXPECT_EQ(x86_64::decode_xstate(bytes)->size, 16);
   bytes[512] = std::byte{7};  // x87, SSE, AVX
-  const auto set = decode_xstate(bytes);
+  const auto set = x86_64::decode_xstate(bytes);
   EXPECT_EQ(set->size, 32);
   EXPECT_EQ(set->values[3][16], bytes[576 + 3 * 16]);
   EXPECT_EQ(set->values[3][0], bytes[160 + 3 * 16]);
   bytes.resize(600);
-  EXPECT_EQ(decode_xstate(bytes)->size, 16);
+  EXPECT_EQ(x86_64::decode_xstate(bytes)->size, 16);
 }
 
 TEST(VectorSet, OfPtraceAreEitherNote) {
   EXPECT_EQ(decode_vectors(Arch::x86_64, counted(512))->size, 16);
   EXPECT_EQ(decode_vectors(Arch::aarch64, counted(528))->values.size(), 32u);
-  EXPECT_EQ(decode_vectors(Arch::x86_64, {}), nullptr);
-  EXPECT_EQ(decode_vectors(Arch::unknown, counted(528)), nullptr);
+  EXPECT_FALSE(decode_vectors(Arch::x86_64, {}));
+  EXPECT_FALSE(decode_vectors(Arch::unknown, counted(528)));
 }
 
 TEST(VectorSet, OfInterruptedCodeAreBehindThePointerInTheContext) {

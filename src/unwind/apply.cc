@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arch/cpu.h"
 #include "unwind/expression.h"
 
 namespace mixstack::unwind {
@@ -144,7 +145,7 @@ Result<Caller> apply(const UnwindRule& rule, Registers& registers, CodeAddress p
   if (*ra == 0 && !rule.is_signal_frame) return Caller{{}, *cfa, true};
 
   Registers caller = registers;
-  caller.keep(callee_saved_registers(registers.arch()));
+  caller.keep(arch::cpu(registers.arch()).preserved_with_sp());
   caller.set(numbers.sp, *cfa);
   for (const auto& r : rules_of(rule)) {
     const auto v = evaluator.value(r);
@@ -167,7 +168,7 @@ SavedLocation saved_location(const UnwindRule& rule, unsigned reg, const Registe
   using Kind = SavedLocation::Kind;
   const RegisterRule* r = find_rule(rule, reg);
   if (r == nullptr) {
-    const bool preserved = reg < Registers::kMax && (callee_saved_registers(registers.arch()) >> reg & 1) != 0;
+    const bool preserved = reg < Registers::kMax && (arch::cpu(registers.arch()).preserved_with_sp() >> reg & 1) != 0;
     return {preserved ? Kind::unchanged : Kind::unknown, 0, 0};
   }
   switch (r->kind) {

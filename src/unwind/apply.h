@@ -18,29 +18,6 @@ struct Caller {
   bool is_end_of_stack = false;  ///< there is no caller; registers were not changed
 };
 
-/// Registers that a function preserves, one bit per DWARF number, sp included, pc not. Sources: System V AMD64 psABI
-/// figure 3.4, AAPCS64 section 6.1.1, i386 psABI table 2.3, AAPCS32 section 6.1.1.
-[[nodiscard]] constexpr std::uint64_t callee_saved_registers(Arch arch) {
-  constexpr auto range = [](unsigned first, unsigned last) {
-    return ((std::uint64_t{1} << (last + 1)) - 1) & ~((std::uint64_t{1} << first) - 1);
-  };
-  constexpr auto bit = [](unsigned reg) { return std::uint64_t{1} << reg; };
-  switch (arch) {
-    case Arch::x86_64:
-      return bit(x86_64_reg::rbx) | bit(x86_64_reg::rbp) | bit(x86_64_reg::rsp) |
-             range(x86_64_reg::r12, x86_64_reg::r15);
-    case Arch::aarch64:
-      return range(aarch64_reg::x19, aarch64_reg::x29) | bit(aarch64_reg::sp);
-    case Arch::x86:
-      return bit(x86_reg::ebx) | range(x86_reg::esp, x86_reg::edi);
-    case Arch::arm:
-      return range(arm_reg::r4, arm_reg::r11) | bit(arm_reg::sp);
-    case Arch::unknown:
-      break;
-  }
-  return 0;
-}
-
 /// Executes `rule` for a frame at `pc` and replaces `registers` by the caller's.
 ///
 /// Registers without a rule keep their value if the ABI says they are preserved and become unknown otherwise; registers

@@ -107,7 +107,7 @@ class Interpreter {
   }
   void def_cfa_expression(std::uint64_t block) {
     using Kind = ExpressionPattern::Kind;
-    const auto pattern = match_expression(read_block(section_, block));
+    const auto pattern = match_expression(section_.arch, read_block(section_, block));
     row_.cfa_register = pattern.reg;
     row_.cfa_offset = pattern.offset;
     row_.plt_step = pattern.plt_step;
@@ -119,11 +119,8 @@ class Interpreter {
         row_.cfa_kind = CfaKind::deref_register_offset;
         break;
       case Kind::plt:
-        if (section_.arch == Arch::x86_64) {
-          row_.cfa_kind = CfaKind::plt;
-          break;
-        }
-        [[fallthrough]];
+        row_.cfa_kind = CfaKind::plt;
+        break;
       case Kind::none:
         row_.cfa_kind = CfaKind::expression;
         row_.cfa_offset = number(block);
@@ -137,7 +134,7 @@ class Interpreter {
     set(reg, column(RegisterRuleKind::in_register, 0, other));
   }
   void expression(std::uint64_t reg, std::uint64_t block) {
-    const auto pattern = match_expression(read_block(section_, block));
+    const auto pattern = match_expression(section_.arch, read_block(section_, block));
     if (pattern.kind == ExpressionPattern::Kind::register_offset) {
       set(reg, column(RegisterRuleKind::at_register_offset, pattern.offset, pattern.reg));
     } else {
@@ -186,13 +183,10 @@ bool fits(std::int64_t v) {
 /// A return-address column without a rule means that the register still holds it, as the link register of a leaf does.
 /// A column that calls do not preserve has nothing to hold: so glibc marks thread_start on AArch64 (column 15).
 bool may_hold_return_address(const CfiSection& section, const Cie& cie) {
+  const arch::Cpu& cpu = arch::cpu(section.arch);
   const auto column = static_cast<unsigned>(cie.ra_register);
-  const unsigned link = section.arch == Arch::aarch64 ? +aarch64_reg::lr
-                        : section.arch == Arch::arm   ? +arm_reg::lr
-                                                      : column;
-  const bool is_volatile = column < arch_registers(section.arch).pc && column != link &&
-                           (callee_saved_registers(section.arch) >> column & 1) == 0;
-  return !is_volatile;
+  return !cpu.has_link_register() || column >= cpu.registers.pc || column == cpu.link_register ||
+         (cpu.preserved_with_sp() >> column & 1) != 0;
 }
 
 Result<UnwindRule> to_rule(const Row& row, const CfiSection& section, const Cie& cie, const Fde& fde) {

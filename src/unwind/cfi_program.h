@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "unwind/cfi_opcode.h"
 #include "unwind/cfi_section.h"
@@ -110,10 +111,10 @@ class CfiDecoder {
       case dw_cfa::kAarch64NegateRaStateWithPc:
       case dw_cfa::kGnuWindowSave:
         // SPARC's window save means nothing on a CPU we know; a stray one must not change the row.
-        if (section_.arch == Arch::aarch64) state_.toggle_ra_state();
+        if (arch::cpu(section_.arch).signs_return_addresses) state_.toggle_ra_state();
         break;
       case dw_cfa::kAarch64SetRaState: {
-        if (section_.arch != Arch::aarch64) return Outcome::bad;
+        if (!arch::cpu(section_.arch).signs_return_addresses) return Outcome::bad;
         const std::uint64_t ra_state = cursor_.uleb();
         (void)cursor_.sleb();
         state_.set_ra_state(ra_state != 0);

@@ -2,7 +2,6 @@
 // look-up of a single row without allocation (compact_row.h) share.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <limits>
 
@@ -12,16 +11,6 @@
 
 namespace mixstack::unwind {
 
-/// Register number to slot, once per CPU: -1 where the register has none.
-template <Arch A>
-constexpr std::array<std::int8_t, Registers::kMax> make_slots() {
-  std::array<std::int8_t, Registers::kMax> map{};
-  for (unsigned reg = 0; reg < map.size(); reg++) map[reg] = static_cast<std::int8_t>(compact_slot(A, reg));
-  return map;
-}
-inline constexpr auto kSlotsX86 = make_slots<Arch::x86_64>();
-inline constexpr auto kSlotsArm = make_slots<Arch::aarch64>();
-
 /// The part of a state behind CfiDecoder (cfi_program.h) that knows rows but not locations. `Remembered` is a bounded
 /// stack of states: push(state) answers false when full, pop(state) false when empty.
 template <class Remembered>
@@ -30,11 +19,8 @@ class CompactRowState {
   using State = CfiCompiler::State;
   CompactRowState(const CfiSection& section, const State& initial, Remembered remembered)
       : section_(section),
-        slots_(section.arch == Arch::aarch64 ? kSlotsArm : kSlotsX86),
+        layout_(kCompactLayouts[section.arch]),
         count_(arch_registers(section.arch).count),
-        ra_(section.arch == Arch::aarch64 ? CompactLayout<Arch::aarch64>::kRa : CompactLayout<Arch::x86_64>::kRa),
-        ra_column_(section.arch == Arch::aarch64 ? CompactLayout<Arch::aarch64>::kRaColumn
-                                                 : CompactLayout<Arch::x86_64>::kRaColumn),
         initial_(initial),
         state_(initial),
         remembered_(remembered) {}
@@ -56,8 +42,8 @@ class CompactRowState {
     set_cfa_offset(offset);
   }
   void def_cfa_expression(std::uint64_t block) {
-    const auto pattern = match_expression(read_block(section_, block));
-    state_.cfa_is_odd = pattern.kind != ExpressionPattern::Kind::plt || section_.arch != Arch::x86_64;
+    const auto pattern = match_expression(section_.arch, read_block(section_, block));
+    state_.cfa_is_odd = pattern.kind != ExpressionPattern::Kind::plt;
     state_.rule.kind = CompactKind::plt;
     state_.rule.cfa_register = pattern.reg;
     state_.rule.plt_step = pattern.plt_step;
@@ -65,22 +51,22 @@ class CompactRowState {
   }
   void offset(std::uint64_t reg, std::int64_t n) {
     if (reg >= count_) return;
-    const int slot = slots_[reg];
+    const int slot = layout_.slot_of[reg];
     const std::int64_t depth = -n;
     if (slot < 0 || depth < 8 || depth > std::numeric_limits<std::uint16_t>::max()) return set_odd(reg);
     state_.rule.slots[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(depth);
     state_.odd &= ~(std::uint64_t{1} << reg);
-    if (static_cast<unsigned>(slot) == ra_) state_.ra_undefined = false;
+    if (static_cast<unsigned>(slot) == layout_.ra) state_.ra_undefined = false;
   }
   void value_offset(std::uint64_t reg, std::int64_t) { set_odd(reg); }
   void in_register(std::uint64_t reg, std::uint64_t) { set_odd(reg); }
   void expression(std::uint64_t reg, std::uint64_t) { set_odd(reg); }
   void value_expression(std::uint64_t reg, std::uint64_t) { set_odd(reg); }
   void undefined(std::uint64_t reg) {
-    if (reg == ra_column_) {
+    if (reg == layout_.ra_column) {
       state_.ra_undefined = true;
       state_.odd &= ~(std::uint64_t{1} << reg);
-    } else if (reg < count_ && slots_[reg] < 0 && !is_sp(reg)) {
+    } else if (reg < count_ && layout_.slot_of[reg] < 0 && !is_sp(reg)) {
       state_.odd &= ~(std::uint64_t{1} << reg);  // not preserved anyway
     } else {
       set_odd(reg);
@@ -91,9 +77,9 @@ class CompactRowState {
     if (reg >= count_) return;
     const std::uint64_t bit = std::uint64_t{1} << reg;
     state_.odd = (state_.odd & ~bit) | (initial_.odd & bit);
-    if (reg == ra_column_) state_.ra_undefined = initial_.ra_undefined;
-    if (slots_[reg] < 0) return;
-    const auto slot = static_cast<std::size_t>(slots_[reg]);
+    if (reg == layout_.ra_column) state_.ra_undefined = initial_.ra_undefined;
+    if (layout_.slot_of[reg] < 0) return;
+    const auto slot = static_cast<std::size_t>(layout_.slot_of[reg]);
     state_.rule.slots[slot] = initial_.rule.slots[slot];
   }
   bool remember() { return remembered_.push(state_); }
@@ -111,8 +97,8 @@ class CompactRowState {
     rule = state_.rule;
     if (state_.ra_undefined) {
       rule.kind = CompactKind::end_of_stack;
-      rule.slots[ra_] = 0;
-    } else if (section_.arch == Arch::x86_64 && rule.slots[ra_] != 8) {
+      rule.slots[layout_.ra] = 0;
+    } else if (layout_.pushed_ra != 0 && rule.slots[layout_.ra] != layout_.pushed_ra) {
       rule = {};
       rule.kind = CompactKind::interpret;
     }
@@ -132,10 +118,8 @@ class CompactRowState {
   }
 
   const CfiSection& section_;
-  const std::array<std::int8_t, Registers::kMax>& slots_;
+  const CompactLayout& layout_;
   unsigned count_;
-  unsigned ra_;
-  unsigned ra_column_;
   const State& initial_;
   State state_;
   Remembered remembered_;
@@ -145,10 +129,9 @@ class CompactRowState {
 template <class Row>
 [[nodiscard]] CfiCompiler::State settle_initial(const CfiSection& section, const Cie& cie, ErrorCode error, Row& row) {
   CfiCompiler::State initial = row.state();
-  const bool x86 = section.arch == Arch::x86_64;
-  const unsigned column = x86 ? CompactLayout<Arch::x86_64>::kRaColumn : CompactLayout<Arch::aarch64>::kRaColumn;
-  const bool is_plain = error == ErrorCode::none && !row.is_bad() && cie.ra_register == column &&
-                        !cie.is_signal_frame && cie.address_size == 8 && (x86 || section.arch == Arch::aarch64);
+  const arch::Cpu& cpu = arch::cpu(section.arch);
+  const bool is_plain = error == ErrorCode::none && !row.is_bad() && cie.ra_register == cpu.ra_column &&
+                        !cie.is_signal_frame && cie.address_size == 8 && cpu.is_walked;
   if (!is_plain) initial.odd |= std::uint64_t{1} << 63;  // no register: stays odd whatever the FDE does
   return initial;
 }

@@ -8,19 +8,14 @@ namespace mixstack::unwind {
 namespace {
 
 /// Calls `f(register, slot)` for each saved register in ascending register number.
-template <class L, class F>
-void for_each_saved(const CompactRule& rule, F f) {
-  for (unsigned reg = 0; reg < Registers::kMax; reg++) {
-    for (std::size_t i = 0; i < L::kPreserved.size(); i++)
-      if (L::kPreserved[i] == reg && rule.slots[i] != 0) f(reg, rule.slots[i]);
-    if (L::kRaColumn == reg && rule.slots[L::kRa] != 0) f(reg, rule.slots[L::kRa]);
-  }
-}
-
 template <class F>
 void for_each_saved(const CompactRule& rule, Arch arch, F f) {
-  if (arch == Arch::x86_64) for_each_saved<CompactLayout<Arch::x86_64>>(rule, f);
-  if (arch == Arch::aarch64) for_each_saved<CompactLayout<Arch::aarch64>>(rule, f);
+  const CompactLayout& layout = kCompactLayouts[arch];
+  for (unsigned reg = 0; reg < Registers::kMax; reg++) {
+    const int slot = layout.slot_of[reg];
+    if (slot >= 0 && rule.slots[static_cast<std::size_t>(slot)] != 0)
+      f(reg, rule.slots[static_cast<std::size_t>(slot)]);
+  }
 }
 
 }  // namespace
@@ -35,8 +30,8 @@ void derive(CompactRule& rule, Arch arch) {
 }
 
 std::uint64_t hash_of(const CompactRule& rule) {
-  std::array<std::uint64_t, 4> words{};
-  static_assert(offsetof(CompactRule, saved) == sizeof(words), "the identity of a rule is its first 32 bytes");
+  // The identity of a rule is what lies before the derived fields.
+  std::array<std::uint64_t, offsetof(CompactRule, saved) / sizeof(std::uint64_t)> words{};
   std::memcpy(words.data(), &rule, sizeof(words));
   std::uint64_t h = static_cast<std::uint64_t>(rule.origin);
   for (const std::uint64_t w : words) h = (h ^ w) * 0x9e3779b97f4a7c15u ^ h >> 29;
@@ -44,11 +39,10 @@ std::uint64_t hash_of(const CompactRule& rule) {
 }
 
 std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch) {
-  const bool is_x86 = arch == Arch::x86_64;
-  if (!is_x86 && arch != Arch::aarch64) return std::nullopt;
-  const unsigned ra_column = is_x86 ? CompactLayout<Arch::x86_64>::kRaColumn : CompactLayout<Arch::aarch64>::kRaColumn;
-  const bool is_plain = rule.cfa_kind == CfaKind::register_offset && rule.ra_register == ra_column &&
-                        rule.trust == Trust::certain && !rule.is_signal_frame && !rule.is_end_of_stack;
+  const CompactLayout& layout = kCompactLayouts[arch];
+  const bool is_plain = layout.ra != 0 && rule.cfa_kind == CfaKind::register_offset &&
+                        rule.ra_register == layout.ra_column && rule.trust == Trust::certain && !rule.is_signal_frame &&
+                        !rule.is_end_of_stack;
   if (!is_plain || rule.count > UnwindRule::kMaxRules) return std::nullopt;
   CompactRule out;
   out.kind = CompactKind::register_offset;
@@ -57,12 +51,12 @@ std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch) {
   out.origin = rule.origin;
   if (rule.ra_is_signed) out.flags |= CompactRule::kRaSigned;
   for (const RegisterRule& r : std::span(rule.rules).first(rule.count)) {
-    const int slot = compact_slot(arch, r.reg);
+    const int slot = r.reg < Registers::kMax ? layout.slot_of[r.reg] : -1;
     const bool fits = r.kind == RegisterRuleKind::at_cfa_offset && r.value < 0 && r.value >= -0xffff;
     if (slot < 0 || !fits) return std::nullopt;
     out.slots[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(-r.value);
   }
-  if (is_x86 && out.slots[CompactLayout<Arch::x86_64>::kRa] != 8) return std::nullopt;
+  if (layout.pushed_ra != 0 && out.slots[layout.ra] != layout.pushed_ra) return std::nullopt;
   derive(out, arch);
   return out;
 }
@@ -70,8 +64,7 @@ std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch) {
 UnwindRule expand(const CompactRule& rule, Arch arch) {
   UnwindRule out;
   out.origin = rule.origin;
-  out.ra_register = static_cast<std::uint8_t>(arch == Arch::aarch64 ? CompactLayout<Arch::aarch64>::kRaColumn
-                                                                    : CompactLayout<Arch::x86_64>::kRaColumn);
+  out.ra_register = kCompactLayouts[arch].ra_column;
   out.is_end_of_stack = rule.kind == CompactKind::end_of_stack;
   out.cfa_kind = rule.kind == CompactKind::plt ? CfaKind::plt : CfaKind::register_offset;
   out.cfa_register = rule.cfa_register;

@@ -3,11 +3,14 @@
 // interpreted.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 
+#include "arch/cpu.h"
 #include "mixstack/registers.h"
 #include "unwind/rule.h"
 
@@ -21,9 +24,17 @@ enum class CompactKind : std::uint8_t {
   end_of_stack,     ///< the return address is undefined
 };
 
+/// As many as the CPU with the most of them needs: one for each preserved register, one for the return address. A
+/// multiple of four, so that no byte of a rule is padding.
+inline constexpr std::size_t kMostSlots = [] {
+  int most = 0;
+  for (const Arch arch : kArchs)
+    if (arch::cpu(arch).is_walked) most = std::max(most, std::popcount(arch::cpu(arch).preserved.platform_unix) + 1);
+  return static_cast<std::size_t>(most + 3) / 4 * 4;
+}();
+
 /// Interned per image. Slot i tells where the i-th register of `CompactLayout` is saved: at CFA - slot; 0: nowhere.
 struct CompactRule {
-  static constexpr std::size_t kSlots = 12;
   static constexpr std::uint8_t kRaSigned = 1;
 
   std::int32_t cfa_offset = 0;
@@ -31,7 +42,7 @@ struct CompactRule {
   CompactKind kind = CompactKind::none;
   std::uint8_t flags = 0;
   std::uint8_t plt_step = 0;
-  std::array<std::uint16_t, kSlots> slots{};
+  std::array<std::uint16_t, kMostSlots> slots{};
   // Derived from the above when the rule is interned.
   std::uint64_t saved = 0;  ///< registers with a slot, as in Registers::known()
   std::uint32_t depth = 0;  ///< bytes below the CFA that hold all slots
@@ -46,38 +57,36 @@ struct CompactRule {
 inline constexpr CompactRule kNoCompactRule{};
 inline constexpr CompactRule kInterpretedRule{.kind = CompactKind::interpret};
 
-/// Which register each slot belongs to. The last slot used is the return address.
-template <Arch>
-struct CompactLayout;
+/// Which register each slot belongs to. Of CPUs whose stacks are not walked nothing is compact.
+struct CompactLayout {
+  std::array<std::uint8_t, kMostSlots> preserved{};    ///< of slots 0 to ra - 1: the frame pointer, then by number
+  std::array<std::int8_t, Registers::kMax> slot_of{};  ///< of each register, -1: it has none
+  unsigned ra = 0;                                     ///< the slot of the return address, the last one used
+  std::uint8_t ra_column = 0;
+  /// The slot that the return address always has, as `call` pushed it; 0: any, or still in the link register.
+  std::uint16_t pushed_ra = 0;
 
-template <>
-struct CompactLayout<Arch::x86_64> {
-  static constexpr std::array<std::uint8_t, 6> kPreserved{x86_64_reg::rbp, x86_64_reg::rbx, x86_64_reg::r12,
-                                                          x86_64_reg::r13, x86_64_reg::r14, x86_64_reg::r15};
-  static constexpr unsigned kFp = 0;  ///< index in kPreserved
-  static constexpr unsigned kRa = 6;  ///< its slot is always 8: `call` pushed it
-  static constexpr unsigned kRaColumn = x86_64_reg::rip;
+  static constexpr unsigned kFp = 0;  ///< the slot of the frame pointer
+
+  constexpr CompactLayout() { slot_of.fill(-1); }
+  constexpr explicit CompactLayout(const arch::Cpu& cpu) : CompactLayout() {
+    if (!cpu.is_walked) return;
+    add(cpu.registers.fp);
+    for (unsigned reg = 0; reg < cpu.registers.count; reg++)
+      if ((cpu.preserved.platform_unix >> reg & 1) != 0 && reg != cpu.registers.fp) add(reg);
+    ra_column = static_cast<std::uint8_t>(cpu.ra_column);
+    slot_of[ra_column] = static_cast<std::int8_t>(ra);
+    if (!cpu.has_link_register()) pushed_ra = static_cast<std::uint16_t>(cpu.registers.pointer_size);
+  }
+
+ private:
+  constexpr void add(unsigned reg) {
+    preserved[ra] = static_cast<std::uint8_t>(reg);
+    slot_of[reg] = static_cast<std::int8_t>(ra++);
+  }
 };
 
-template <>
-struct CompactLayout<Arch::aarch64> {
-  static constexpr std::array<std::uint8_t, 11> kPreserved{29, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
-  static constexpr unsigned kFp = 0;
-  static constexpr unsigned kRa = 11;  ///< 0: still in the link register
-  static constexpr unsigned kRaColumn = aarch64_reg::lr;
-};
-
-/// The slot of a register, or -1.
-[[nodiscard]] constexpr int compact_slot(Arch arch, std::uint64_t reg) {
-  const auto find = [reg]<class L>(L) {
-    for (std::size_t i = 0; i < L::kPreserved.size(); i++)
-      if (L::kPreserved[i] == reg) return static_cast<int>(i);
-    return reg == L::kRaColumn ? static_cast<int>(L::kRa) : -1;
-  };
-  if (arch == Arch::x86_64) return find(CompactLayout<Arch::x86_64>{});
-  if (arch == Arch::aarch64) return find(CompactLayout<Arch::aarch64>{});
-  return -1;
-}
+inline constexpr auto kCompactLayouts = arch::per_cpu([](const arch::Cpu& cpu) { return CompactLayout(cpu); });
 
 /// Fills in the derived fields.
 void derive(CompactRule& rule, Arch arch);

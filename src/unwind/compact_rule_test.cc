@@ -13,7 +13,7 @@ CompactRule managed_rule(Arch arch) {
   rule.origin = StepperId::managed;
   rule.slots[0] = 16;
   rule.slots[3] = 40;
-  rule.slots[arch == Arch::x86_64 ? CompactLayout<Arch::x86_64>::kRa : CompactLayout<Arch::aarch64>::kRa] = 8;
+  rule.slots[kCompactLayouts[arch].ra] = 8;
   derive(rule, arch);
   return rule;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "unwind/cfi_pointer.h"
 #include "unwind/expression_op.h"
@@ -316,7 +317,7 @@ Result<std::uint64_t> evaluate_expression(std::span<const std::byte> expression,
   return Machine(expression, context).run(steps);
 }
 
-ExpressionPattern match_expression(std::span<const std::byte> expression) {
+ExpressionPattern match_expression(Arch arch, std::span<const std::byte> expression) {
   base::ByteCursor cursor(expression);
   ExpressionPattern pattern;
   if (!read_base_register(cursor, pattern)) return {};
@@ -329,10 +330,12 @@ ExpressionPattern match_expression(std::span<const std::byte> expression) {
     pattern.kind = ExpressionPattern::Kind::deref_register_offset;
     return pattern;
   }
-  // What GNU ld and lld write for .plt on x86-64: breg7 n; breg16 0; lit15; and; litK; ge; lit3; shl; plus.
-  const std::array<std::uint8_t, 4> head{kBreg0 + x86_64_reg::rip, 0, kLit0 + 15, kAnd};
+  // What GNU ld and lld write for .plt where calls push: breg(sp) n; breg(pc) 0; lit15; and; litK; ge; lit3; shl; plus.
+  const arch::Cpu& cpu = arch::cpu(arch);
+  if (!cpu.is_walked || cpu.has_link_register()) return {};
+  const std::array<std::uint8_t, 4> head{static_cast<std::uint8_t>(kBreg0 + cpu.registers.pc), 0, kLit0 + 15, kAnd};
   const std::array<std::uint8_t, 4> tail{kGe, kLit0 + 3, kShl, kPlus};
-  if (pattern.reg != x86_64_reg::rsp || cursor.remaining() != head.size() + 1 + tail.size()) return {};
+  if (pattern.reg != cpu.registers.sp || cursor.remaining() != head.size() + 1 + tail.size()) return {};
   for (const auto expected : head)
     if (cursor.u8() != expected) return {};
   const std::uint8_t step = cursor.u8();

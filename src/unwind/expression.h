@@ -37,13 +37,13 @@ struct ExpressionPattern {
     none,
     register_offset,        ///< reg + offset
     deref_register_offset,  ///< *(reg + offset)
-    plt,                    ///< rsp + offset + ((rip & 15) >= plt_step ? 8 : 0)
+    plt,                    ///< sp + offset + ((pc & 15) >= plt_step ? 8 : 0)
   };
   Kind kind = Kind::none;
   std::uint8_t reg = 0;
   std::uint8_t plt_step = 0;
   std::int64_t offset = 0;
 };
-[[nodiscard]] ExpressionPattern match_expression(std::span<const std::byte> expression);
+[[nodiscard]] ExpressionPattern match_expression(Arch arch, std::span<const std::byte> expression);
 
 }  // namespace mixstack::unwind

@@ -172,7 +172,7 @@ TEST(Expression, FourByteTargets) {
 
 TEST(Expression, Patterns) {
   using Kind = ExpressionPattern::Kind;
-  const auto match = [](const Bytes& code) { return match_expression(code.bytes()); };
+  const auto match = [](const Bytes& code) { return match_expression(Arch::x86_64, code.bytes()); };
   EXPECT_EQ(match({0x77, 40}).kind, Kind::register_offset);
   EXPECT_EQ(match({0x77, 40}).offset, 40);
   EXPECT_EQ(match({0x92, 17, 0x7f}).reg, 17);

@@ -1,5 +1,7 @@
 #include "unwind/frame_pointer.h"
 
+#include "arch/cpu.h"
+
 namespace mixstack::unwind {
 namespace {
 
@@ -24,9 +26,9 @@ void add(UnwindRule& rule, unsigned reg, std::int32_t cfa_offset) {
 }  // namespace
 
 Result<FramePointerRule> frame_pointer_rule(const Registers& registers, const StackView& stack) {
-  const Arch arch = registers.arch();
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
-  const ArchRegisters numbers = arch_registers(arch);
+  const arch::Cpu& cpu = arch::cpu(registers.arch());
+  if (!cpu.is_walked) return fail(ErrorCode::unsupported_cpu);
+  const ArchRegisters& numbers = cpu.registers;
   if (!registers.is_known(numbers.fp)) return fail(ErrorCode::register_unknown, numbers.fp);
   if (!registers.is_known(numbers.sp)) return fail(ErrorCode::register_unknown, numbers.sp);
   const Address fp = registers.fp();
@@ -38,13 +40,13 @@ Result<FramePointerRule> frame_pointer_rule(const Registers& registers, const St
   if (!is_plausible(fp, sp, record)) return fail(ErrorCode::no_unwind_info, fp);
 
   FramePointerRule result;
-  result.sp_is_exact = arch == Arch::x86_64;
+  result.sp_is_exact = !cpu.has_link_register();
   UnwindRule& rule = result.rule;
   rule.cfa_kind = CfaKind::register_offset;
   rule.cfa_register = static_cast<std::uint8_t>(numbers.fp);
   rule.cfa_offset = 16;
-  rule.ra_register = static_cast<std::uint8_t>(arch == Arch::x86_64 ? x86_64_reg::rip : unsigned{aarch64_reg::lr});
-  rule.ra_is_signed = arch == Arch::aarch64;  // stripping an unsigned address does not change it
+  rule.ra_register = static_cast<std::uint8_t>(cpu.ra_column);
+  rule.ra_is_signed = cpu.signs_return_addresses;  // stripping an unsigned address does not change it
   rule.is_end_of_stack = record.return_address == 0;
   rule.origin = StepperId::frame_pointer;
   rule.trust = Trust::frame_pointer;

@@ -1,4 +1,4 @@
-// Functions whose call frame information is wrong, known by their machine code.
+// Functions whose call frame information is wrong, known by their machine code (x86_64/).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ CompactRule rule_with(std::int32_t cfa_offset) {
   rule.kind = CompactKind::register_offset;
   rule.cfa_register = x86_64_reg::rsp;
   rule.cfa_offset = cfa_offset;
-  rule.slots[CompactLayout<Arch::x86_64>::kRa] = 8;
+  rule.slots[kCompactLayouts.x86_64.ra] = 8;
   return rule;
 }
 

@@ -51,7 +51,7 @@ class ExpressionPool {
 /// A register without a rule keeps its value if it is callee-saved by the ABI and becomes unknown otherwise;
 /// the return address without a rule is an error except where `ra_register` says it is live in a register.
 struct UnwindRule {
-  static constexpr unsigned kMaxRules = 34;
+  static constexpr unsigned kMaxRules = Registers::kMax - 1;  // all but the pc
 
   CfaKind cfa_kind = CfaKind::undefined;
   std::uint8_t cfa_register = 0;

@@ -35,14 +35,13 @@ struct alignas(32) RuleSlot {
 
   template <Arch A>
   void assign(Address new_key, const CompactRule& r, ModuleIndex m) {
-    using Layout = CompactLayout<A>;
-    constexpr ArchRegisters kNumbers = arch_registers(A);
+    constexpr ArchRegisters kNumbers = arch::cpu(A).registers;
     key = new_key;
     rule = &r;
     module = m;
     cfa_offset = r.cfa_offset;
-    fp_slot = r.slots[Layout::kFp];
-    ra_slot = r.slots[Layout::kRa];
+    fp_slot = r.slots[CompactLayout::kFp];
+    ra_slot = r.slots[kCompactLayouts[A].ra];
     depth = static_cast<std::uint16_t>(std::max(r.depth, 8u));
     const bool by_fp = r.cfa_register == kNumbers.fp;
     const bool plain = r.kind == CompactKind::register_offset && (by_fp || r.cfa_register == kNumbers.sp);
@@ -64,13 +63,13 @@ class RuleCache {
   /// What a location is kept under: a return address as it stands, since that is what the hot loop has in hand; the
   /// same address as an exact pc means another row and is kept under its complement, which no return address equals.
   [[nodiscard]] static Address key_of(CodeAddress pc) { return pc.is_exact() ? ~pc.raw() : pc.raw(); }
-  /// The only slot for `key`. The low bits of return addresses are as good as random; `A` tells how many of them are
-  /// always zero.
+  /// The only slot for `key`. The low bits of return addresses are as good as random, but for those that the CPU keeps
+  /// zero.
   template <Arch A>
   [[nodiscard]] RuleSlot& slot(Address key) {
-    constexpr unsigned kAlwaysZero = A == Arch::aarch64 ? 2 : 0;
     // Index times size, with the multiplication folded into the shift.
-    const auto offset = static_cast<std::size_t>((key * (sizeof(RuleSlot) >> kAlwaysZero)) & offset_mask_);
+    const auto offset =
+        static_cast<std::size_t>((key * (sizeof(RuleSlot) >> arch::cpu(A).zero_address_bits)) & offset_mask_);
     return *reinterpret_cast<RuleSlot*>(reinterpret_cast<std::byte*>(slots_.get()) + offset);
   }
   /// To be called before a slot is filled; invalidates references to slots.

@@ -3,6 +3,12 @@
 #include <optional>
 
 namespace mixstack::unwind {
+namespace {
+
+/// Of a CPU whose stacks are not walked.
+constexpr RuleSlot kNoSlot;
+
+}  // namespace
 
 void RuleStepper::set_modules(NativeModules modules) {
   modules_ = std::move(modules);
@@ -34,7 +40,8 @@ Result<UnwindRule> RuleStepper::rule_at(CodeAddress pc) const {
 
 const RuleSlot& RuleStepper::find_exact(Address pc) {
   const Address key = RuleCache::key_of(CodeAddress::exact(pc));
-  const auto& slot = arch_ == Arch::aarch64 ? cache_.slot<Arch::aarch64>(key) : cache_.slot<Arch::x86_64>(key);
+  const RuleSlot& slot =
+      *arch::dispatch(arch_, &kNoSlot, [&]<Arch A>() -> const RuleSlot* { return &cache_.slot<A>(key); });
   return slot.key == key ? slot : replace(CodeAddress::exact(pc));
 }
 
@@ -43,8 +50,8 @@ const RuleSlot& RuleStepper::refill(Address return_address) { return replace(Cod
 const RuleSlot& RuleStepper::replace(CodeAddress pc) {
   cache_.count_miss();
   const Address key = RuleCache::key_of(pc);
-  if (arch_ == Arch::aarch64) return fill<Arch::aarch64>(cache_.slot<Arch::aarch64>(key), pc);
-  return fill<Arch::x86_64>(cache_.slot<Arch::x86_64>(key), pc);
+  return *arch::dispatch(arch_, &kNoSlot,
+                         [&]<Arch A>() -> const RuleSlot* { return &fill<A>(cache_.slot<A>(key), pc); });
 }
 
 Result<UnwindRule> RuleStepper::general_rule(const RuleSlot& slot, CodeAddress pc) {
@@ -94,18 +101,11 @@ RuleStep RuleStepper::slow_step(const RuleSlot& slot, CodeAddress pc, Registers&
 }
 
 RuleStep RuleStepper::slow_light(const RuleSlot& slot, LightFrame& frame, const StackView& stack) {
-  const ArchRegisters numbers = arch_registers(arch_);
-  Registers registers(arch_);
-  registers.set_pc(frame.pc.raw());
-  registers.set_sp(frame.sp);
-  if (frame.fp != LightFrame::kUnknownFp) registers.set_fp(frame.fp);
-  if (arch_ == Arch::aarch64) registers.set(aarch64_reg::lr, frame.lr);
+  Registers registers = frame.registers(arch_);
   const RuleStep result = slow_step(slot, frame.pc, registers, stack);
   if (result.status != RuleStatus::caller) return result;
   frame.pc = result.pc;
-  frame.sp = registers.sp();
-  frame.fp = registers.is_known(numbers.fp) ? registers.fp() : LightFrame::kUnknownFp;
-  frame.lr = arch_ == Arch::aarch64 ? registers.value_or_zero(aarch64_reg::lr) : 0;
+  frame.take(registers);
   return result;
 }
 

@@ -57,10 +57,24 @@ struct LightFrame {
   [[nodiscard]] static LightFrame innermost(const Registers& registers) {
     LightFrame frame;
     frame.pc = CodeAddress::exact(registers.pc());
-    frame.sp = registers.sp();
-    if (registers.is_known(arch_registers(registers.arch()).fp)) frame.fp = registers.fp();
-    if (registers.arch() == Arch::aarch64) frame.lr = registers.value_or_zero(aarch64_reg::lr);
+    frame.take(registers);
     return frame;
+  }
+  /// All but the pc.
+  void take(const Registers& registers) {
+    const arch::Cpu& cpu = arch::cpu(registers.arch());
+    sp = registers.sp();
+    fp = registers.is_known(cpu.registers.fp) ? registers.fp() : kUnknownFp;
+    lr = cpu.has_link_register() ? registers.value_or_zero(cpu.link_register) : 0;
+  }
+  [[nodiscard]] Registers registers(Arch arch) const {
+    const arch::Cpu& cpu = arch::cpu(arch);
+    Registers known(arch);
+    known.set_pc(pc.raw());
+    known.set_sp(sp);
+    if (fp != kUnknownFp) known.set_fp(fp);
+    if (cpu.has_link_register()) known.set(cpu.link_register, lr);
+    return known;
   }
 };
 
@@ -89,11 +103,10 @@ class RuleStepper {
 
   /// From the frame at `pc` with `registers` to its caller, in place. `stack` is only read.
   [[nodiscard]] RuleStep step(CodeAddress pc, Registers& registers, const StackView& stack) {
-    return arch_ == Arch::aarch64 ? step_full<Arch::aarch64, true>(pc, registers, stack)
-                                  : step_full<Arch::x86_64, true>(pc, registers, stack);
+    return arch::dispatch(arch_, RuleStep{}, [&]<Arch A>() { return step_full<A, true>(pc, registers, stack); });
   }
   [[nodiscard]] RuleStep step_light(LightFrame& frame, const StackView& stack) {
-    return arch_ == Arch::aarch64 ? light<Arch::aarch64, true>(frame, stack) : light<Arch::x86_64, true>(frame, stack);
+    return arch::dispatch(arch_, RuleStep{}, [&]<Arch A>() { return light<A, true>(frame, stack); });
   }
   /// For CPUs known at compile time, and for measuring without the cache.
   template <Arch A, bool kCached>
@@ -104,8 +117,7 @@ class RuleStepper {
   /// The module around the code, kNoModule where none is. A step from there finds its rule in the cache then.
   [[nodiscard]] ModuleIndex module_of(CodeAddress pc) {
     RuleSlot local;
-    return arch_ == Arch::aarch64 ? find<Arch::aarch64, true>(pc, local).module
-                                  : find<Arch::x86_64, true>(pc, local).module;
+    return arch::dispatch(arch_, kNoModule, [&]<Arch A>() { return find<A, true>(pc, local).module; });
   }
   template <Arch A>
   [[nodiscard]] CodePlace place(CodeAddress pc) {
@@ -182,7 +194,7 @@ class RuleStepper {
   /// in memory throughout.
   template <Arch A, std::size_t... I>
   static void zero_volatile(Registers& registers, std::index_sequence<I...>) {
-    ((callee_saved_registers(A) >> I & 1 ? void() : registers.store(I, 0)), ...);
+    ((arch::cpu(A).preserved_with_sp() >> I & 1 ? void() : registers.store(I, 0)), ...);
   }
   static RuleStep end_of_stack(const RuleSlot& slot) {
     return {{}, 0, slot.module, RuleStatus::end_of_stack, slot.rule->origin};
@@ -191,10 +203,10 @@ class RuleStepper {
   [[nodiscard]] const RuleSlot& find_exact(Address pc);
   [[nodiscard]] const RuleSlot& refill(Address return_address);
   [[nodiscard]] const RuleSlot& replace(CodeAddress pc);
-  /// walk::advances, but that on x86-64 what is rare goes the slow way.
+  /// walk::advances, but that what is rare where calls push the return address goes the slow way.
   template <Arch A>
   static bool advances(Address cfa, Address sp, bool is_exact) {
-    if constexpr (A == Arch::aarch64) return walk::advances(sp, cfa, is_exact, A, true);
+    if constexpr (arch::cpu(A).has_link_register()) return walk::advances(sp, cfa, is_exact, A, true);
     return cfa > sp;
   }
 
@@ -236,10 +248,10 @@ inline RuleSlot& RuleStepper::fill(RuleSlot& slot, CodeAddress pc) {
 
 template <Arch A, bool kCached>
 inline RuleStep RuleStepper::step_full(CodeAddress pc, Registers& registers, const StackView& stack) {
-  using Layout = CompactLayout<A>;
-  constexpr ArchRegisters kNumbers = arch_registers(A);
-  constexpr std::uint64_t kPreserved = callee_saved_registers(A);
-  constexpr auto bit = [](unsigned reg) { return std::uint64_t{1} << reg; };
+  using arch::bit;
+  constexpr const CompactLayout& kLayout = kCompactLayouts[A];
+  constexpr ArchRegisters kNumbers = arch::cpu(A).registers;
+  constexpr std::uint64_t kPreserved = arch::cpu(A).preserved_with_sp();
   const auto slow = [&](const RuleSlot& slot) {
     if ((slot.kind & slot_kind::kEnd) != 0) return end_of_stack(slot);
     Registers copy = registers;
@@ -264,26 +276,26 @@ inline RuleStep RuleStepper::step_full(CodeAddress pc, Registers& registers, con
   const Address host = opaque(reinterpret_cast<Address>(stack.data) - stack.base);
   prefetch_above(top);
   Address ra = 0;
-  if constexpr (A == Arch::x86_64) {
-    ra = load(reinterpret_cast<const std::byte*>(host + cfa - 8));
+  if constexpr (!arch::cpu(A).has_link_register()) {
+    ra = load(reinterpret_cast<const std::byte*>(host + cfa - kCompactLayouts[A].pushed_ra));
   } else {
-    ra = slot.ra_slot != 0 ? load(top - slot.ra_slot) : registers.data()[Layout::kRaColumn];
+    ra = slot.ra_slot != 0 ? load(top - slot.ra_slot) : registers.data()[kLayout.ra_column];
     if ((slot.kind & slot_kind::kSigned) != 0) ra &= ~pac_mask_;
   }
   if (ra == 0) [[unlikely]]
     return slow(slot);
 
-  if ((known & ~(kPreserved | bit(kNumbers.pc) | bit(Layout::kRaColumn))) != 0) [[unlikely]]
+  if ((known & ~(kPreserved | bit(kNumbers.pc) | bit(kLayout.ra_column))) != 0) [[unlikely]]
     zero_volatile<A>(registers, std::make_index_sequence<kNumbers.count>());
   const CompactRule& rule = *slot.rule;
-  for (std::size_t i = 0; i < Layout::kPreserved.size(); i++) {
-    const unsigned reg = Layout::kPreserved[i];
+  for (std::size_t i = 0; i < kLayout.ra; i++) {
+    const unsigned reg = kLayout.preserved[i];
     registers.store(reg, saved_or(rule.slots[i], top, registers.data()[reg]));
   }
   registers.store(kNumbers.sp, cfa);
   registers.store(kNumbers.pc, ra);
-  registers.store(Layout::kRaColumn, ra);
-  registers.set_known((known & kPreserved) | rule.saved | bit(kNumbers.sp) | bit(kNumbers.pc) | bit(Layout::kRaColumn));
+  registers.store(kLayout.ra_column, ra);
+  registers.set_known((known & kPreserved) | rule.saved | bit(kNumbers.sp) | bit(kNumbers.pc) | bit(kLayout.ra_column));
   return {CodeAddress::after_call(ra), cfa, slot.module, RuleStatus::caller, rule.origin};
 }
 
@@ -309,8 +321,8 @@ inline RuleStep RuleStepper::light(LightFrame& frame, const StackView& stack) {
   const Address host = opaque(reinterpret_cast<Address>(stack.data) - stack.base);
   prefetch_above(top);
   Address ra = 0;
-  if constexpr (A == Arch::x86_64) {
-    ra = load(reinterpret_cast<const std::byte*>(host + cfa - 8));
+  if constexpr (!arch::cpu(A).has_link_register()) {
+    ra = load(reinterpret_cast<const std::byte*>(host + cfa - kCompactLayouts[A].pushed_ra));
   } else {
     ra = slot.ra_slot != 0 ? load(top - slot.ra_slot) : frame.lr;
     if ((slot.kind & slot_kind::kSigned) != 0) ra &= ~pac_mask_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "arch/call_site.h"
+#include "arch/cpu.h"
 
 namespace mixstack::walk {
 namespace {
@@ -57,10 +58,11 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
   if (!cursor.frame.is_interrupted || cursor.frame.kind == FrameKind::managed) return {};
   const Arch arch = cursor.registers.arch();
   const Address sp = cursor.registers.sp();
-  if (arch == Arch::aarch64) {
-    const auto lr = cursor.registers.get(aarch64_reg::lr);
+  const arch::Cpu& cpu = arch::cpu(arch);
+  if (cpu.has_link_register()) {
+    const auto lr = cursor.registers.get(cpu.link_register);
     if (lr && look_at(arch, *lr) == Belief::caller) return found(cursor, *lr, sp);
-  } else if (arch == Arch::x86_64) {
+  } else if (cpu.is_walked) {
     // The delay-load thunks of precompiled code push the number of a section and a module: push $n; push m(%rip); jmp.
     const Address highest = cursor.frame.kind == FrameKind::runtime_stub ? sp + 16 : sp + 8;
     for (Address slot = sp; slot <= highest; slot += 8) {
@@ -70,8 +72,8 @@ StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) 
       if (belief != Belief::caller) continue;
       // `push %rbp; mov %rsp,%rbp`: what was saved is the frame pointer.
       std::uint64_t saved = 0;
-      if (slot == sp + 8 && cursor.registers.get(x86_64_reg::rbp) == sp && thread.stack.word(sp, saved))
-        cursor.registers.set(x86_64_reg::rbp, saved);
+      if (slot == sp + 8 && cursor.registers.get(cpu.registers.fp) == sp && thread.stack.word(sp, saved))
+        cursor.registers.set_fp(saved);
       return found(cursor, value, slot + 8);
     }
   }

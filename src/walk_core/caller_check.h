@@ -1,8 +1,8 @@
 // Whether a caller's place makes sense.
 #pragma once
 
+#include "arch/cpu.h"
 #include "mixstack/address.h"
-#include "mixstack/registers.h"
 
 namespace mixstack::walk {
 
@@ -11,7 +11,7 @@ namespace mixstack::walk {
 /// unwind information alone can know. Signal-safe.
 [[nodiscard]] constexpr bool advances(Address callee_sp, Address caller_sp, bool callee_was_interrupted, Arch arch,
                                       bool is_described) {
-  const bool may_stay = callee_was_interrupted && (is_described || arch == Arch::aarch64);
+  const bool may_stay = callee_was_interrupted && (is_described || arch::cpu(arch).has_link_register());
   return caller_sp > callee_sp || (caller_sp == callee_sp && may_stay);
 }
 

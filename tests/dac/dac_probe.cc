@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "arch/register_names.h"
+#include "arch/cpu.h"
 #include "dac/mixed_walk.h"
 #include "dotnet/backend_dac/dac_provider.h"
 #include "memory/cached_memory.h"

@@ -1,4 +1,4 @@
-// Call instructions of x86-64 (and x86, whose encodings are the same here).
+// Call instructions of x86-64.
 #pragma once
 
 #include "arch/call_site.h"

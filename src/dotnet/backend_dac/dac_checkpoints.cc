@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "unwind/apply.h"
+#include "arch/cpu.h"
 
 namespace mixstack::dotnet::dac {
 namespace {
@@ -37,7 +37,7 @@ RecordKind record_kind(std::string_view name, Arch arch) {
                                                          "RedirectedThreadFrame", "FuncEvalFrame"};
   if (std::find(kInterrupted.begin(), kInterrupted.end(), name) != kInterrupted.end())
     return {bit(numbers.count) - 1, true};
-  return {place | unwind::callee_saved_registers(arch), false};
+  return {place | arch::cpu(arch).preserved_with_sp(), false};
 }
 
 std::vector<walk::Checkpoint> checkpoints_of(std::span<const Element> elements) {

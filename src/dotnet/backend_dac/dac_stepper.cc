@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arch/context.h"
+#include "arch/cpu.h"
 #include "unwind/apply.h"
 
 namespace mixstack::dotnet::dac {
@@ -19,7 +20,7 @@ Registers believable(const Registers& of_dac, const Registers& callee) {
   const auto bit = [](unsigned reg) { return std::uint64_t{1} << reg; };
   const std::uint64_t place = bit(numbers.pc) | bit(numbers.sp) | bit(numbers.fp);
   Registers known = of_dac;
-  known.keep(place | (unwind::callee_saved_registers(of_dac.arch()) & callee.known()));
+  known.keep(place | (arch::cpu(of_dac.arch()).preserved_with_sp() & callee.known()));
   return known;
 }
 

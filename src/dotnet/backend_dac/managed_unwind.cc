@@ -2,8 +2,7 @@
 
 #include "dotnet/code/function_table.h"
 #include "object/pe_image.h"
-#include "unwind/windows/amd64/rule.h"
-#include "unwind/windows/arm64/rule.h"
+#include "unwind/windows/format.h"
 
 namespace mixstack::dotnet::dac {
 namespace {
@@ -12,20 +11,15 @@ namespace {
 constexpr unsigned kGcInfo = 16, kMethodDesc = 24, kRowCount = 32, kRows = 36;
 
 /// The one part of the runtime's layouts that is needed here, RUNTIME_FUNCTION: fixed by each CPU's exception format.
-Layouts row_layouts(Arch arch) {
+Layouts row_layouts(Arch arch, const unwind::windows::Format& format) {
   Layouts layouts;
   layouts.arch = arch;
   layouts.pointer_size = arch_registers(arch).pointer_size;
   auto& row = layouts.runtime_function;
   row.begin_address.offset = 0;
-  if (arch == Arch::x86_64) {
-    row.end_address.offset = 4;
-    row.unwind_data.offset = 8;
-    row.size = 12;
-  } else {
-    row.unwind_data.offset = 4;
-    row.size = 8;
-  }
+  if (format.row_has_end) row.end_address.offset = 4;
+  row.unwind_data.offset = format.row_has_end ? 8 : 4;
+  row.size = row.unwind_data.offset + 4;
   return layouts;
 }
 
@@ -59,8 +53,9 @@ Result<FunctionTable> image_table(const RuntimeMemory& memory, const object::Mod
 
 Result<ManagedRow> managed_row(const MemoryReader& reader, const object::ModuleMap& modules, Arch arch,
                                const Description& method, CodeAddress pc) {
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
-  const Layouts layouts = row_layouts(arch);
+  const auto* format = unwind::windows::format_of(arch);
+  if (format == nullptr) return fail(ErrorCode::unsupported_cpu);
+  const Layouts layouts = row_layouts(arch, *format);
   const RuntimeMemory memory(reader, layouts);
   auto table = method.is_jitted ? jit_table(memory, method) : image_table(memory, modules, pc.lookup());
   if (!table) return fail(table.error());
@@ -80,17 +75,9 @@ Result<ManagedRow> managed_row(const MemoryReader& reader, const object::ModuleM
 Result<unwind::UnwindRule> managed_rule(const MemoryReader& memory, const ManagedRow& row, Arch arch, CodeAddress pc) {
   const unwind::windows::MemoryUnwindData data(memory, row.image_base);
   const auto rva = static_cast<std::uint32_t>(pc.raw() - row.image_base);
-  switch (arch) {
-    case Arch::x86_64:
-      return unwind::windows::amd64_rule(data, {row.row, rva, !pc.is_exact()});
-    case Arch::aarch64:
-      return unwind::windows::arm64_rule(data, {row.row, rva, !pc.is_exact()});
-    case Arch::x86:
-    case Arch::arm:
-    case Arch::unknown:
-      break;
-  }
-  return fail(ErrorCode::unsupported_cpu);
+  const auto* format = unwind::windows::format_of(arch);
+  if (format == nullptr) return fail(ErrorCode::unsupported_cpu);
+  return format->rule(data, {row.row, rva, !pc.is_exact()});
 }
 
 }  // namespace mixstack::dotnet::dac

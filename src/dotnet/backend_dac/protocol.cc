@@ -23,7 +23,7 @@ void encode_registers(const Registers& registers, Writer& out) {
 
 Registers decode_registers(ByteCursor& in) {
   const std::uint8_t arch = in.u8();
-  if (arch > static_cast<std::uint8_t>(Arch::arm)) in.set_failed();
+  if (arch > static_cast<std::uint8_t>(kArchs.back())) in.set_failed();
   Registers registers(in.ok() ? static_cast<Arch>(arch) : Arch::unknown);
   const std::uint64_t known = in.u64();
   if (known >> arch_registers(registers.arch()).count != 0) in.set_failed();
@@ -88,7 +88,7 @@ Result<Opening> decode_opening(std::span<const std::byte> payload) {
   ByteCursor in(payload);
   Opening v;
   const std::uint8_t arch = in.u8();
-  if (arch > static_cast<std::uint8_t>(Arch::arm)) in.set_failed();
+  if (arch > static_cast<std::uint8_t>(kArchs.back())) in.set_failed();
   v.arch = static_cast<Arch>(arch);
   v.runtime_base = in.u64();
   return whole(in, v);

@@ -1,7 +1,6 @@
 #include "dotnet/code/code_manager.h"
 
-#include "unwind/windows/amd64/rule.h"
-#include "unwind/windows/arm64/rule.h"
+#include "unwind/windows/format.h"
 
 namespace mixstack::dotnet {
 
@@ -142,17 +141,9 @@ Result<unwind::UnwindRule> CodeManager::general(CodeAddress pc) {
   const RuntimeMemory memory = info.kind == CodeKind::r2r ? memory_.constants() : memory_;
   const unwind::windows::MemoryUnwindData data(memory.reader(), info.image_base);
   const auto rva = static_cast<std::uint32_t>(pc.raw() - info.image_base);
-  switch (memory_.layouts().arch) {
-    case Arch::x86_64:
-      return unwind::windows::amd64_rule(data, {info.row, rva, !pc.is_exact()});
-    case Arch::aarch64:
-      return unwind::windows::arm64_rule(data, {info.row, rva, !pc.is_exact()});
-    case Arch::x86:  // by GCInfo, not by unwind codes
-    case Arch::arm:
-    case Arch::unknown:
-      break;
-  }
-  return fail(ErrorCode::unsupported_cpu);
+  const auto* format = unwind::windows::format_of(memory_.layouts().arch);
+  if (format == nullptr) return fail(ErrorCode::unsupported_cpu);
+  return format->rule(data, {info.row, rva, !pc.is_exact()});
 }
 
 const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {

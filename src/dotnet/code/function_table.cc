@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
+#include "unwind/windows/format.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -27,8 +29,7 @@ FunctionRow decode(const RuntimeMemory& memory, std::span<const std::byte> bytes
   const auto& l = memory.layouts().runtime_function;
   FunctionRow row;
   row.function.begin = word(bytes, l.begin_address);
-  // Bit 0 of a Thumb function's address is set.
-  if (memory.layouts().arch == Arch::arm) row.function.begin &= ~1u;
+  row.function.begin &= ~arch::cpu(memory.layouts().arch).function_flags;
   row.function.end = word(bytes, l.end_address);
   row.function.unwind_data = word(bytes, l.unwind_data);
   return row;
@@ -108,39 +109,10 @@ Result<FunctionRow> FunctionTable::find_among_few(const RuntimeMemory& memory, s
   return best;
 }
 
-static bool is_arm64_fragment(const RuntimeMemory& memory, Address unwind_data) {
-  auto header = memory.reader().read<std::uint32_t>(unwind_data);
-  if (!header) return false;
-  std::uint32_t epilogues = *header >> 22 & 0x1f;
-  const std::uint32_t code_words = *header >> 27;
-  Address codes = unwind_data + 4;
-  if (epilogues == 0 && code_words == 0) {
-    auto extended = memory.reader().read<std::uint32_t>(codes);
-    if (!extended) return false;
-    epilogues = *extended & 0xffff;
-    codes += 4;
-  }
-  const bool single_epilogue = (*header >> 21 & 1) != 0;
-  if (!single_epilogue) codes += Address{epilogues} * 4;
-  constexpr std::uint8_t kEndC = 0xe5;
-  return memory.reader().read<std::uint8_t>(codes).value_or(0) == kEndC;
-}
-
 bool is_fragment(const RuntimeMemory& memory, Address image_base, const FunctionRow& row) {
-  const Address unwind_data = image_base + row.function.unwind_data;
-  switch (memory.layouts().arch) {
-    case Arch::x86_64: {
-      constexpr unsigned kChainInfo = 4;  // UNW_FLAG_CHAININFO, src/coreclr/inc/win64unwind.h
-      return (memory.reader().read<std::uint8_t>(unwind_data).value_or(0) >> 3 & kChainInfo) != 0;
-    }
-    case Arch::aarch64:
-      return (row.function.unwind_data & 3) == 0 && is_arm64_fragment(memory, unwind_data);
-    case Arch::x86:
-    case Arch::arm:
-    case Arch::unknown:
-      break;
-  }
-  return false;
+  const auto* format = unwind::windows::format_of(memory.layouts().arch);
+  return format != nullptr &&
+         format->is_fragment(unwind::windows::MemoryUnwindData(memory.reader(), image_base), row.function);
 }
 
 }  // namespace mixstack::dotnet

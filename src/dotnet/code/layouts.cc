@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "arch/per_cpu.h"
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -46,13 +48,9 @@ class NeedsOfContracts {
 
 // RuntimeInfo contract: the Architecture global (docs/design/datacontracts/RuntimeInfo.md).
 Arch arch_of(const Descriptor& d) {
+  constexpr arch::PerCpu<std::string_view> kNames{.x86_64 = "x64", .aarch64 = "arm64", .x86 = "x86", .arm = "arm"};
   const auto name = d.global_text("Architecture");
-  if (!name) return Arch::unknown;
-  if (*name == "x64") return Arch::x86_64;
-  if (*name == "arm64") return Arch::aarch64;
-  if (*name == "x86") return Arch::x86;
-  if (*name == "arm") return Arch::arm;
-  return Arch::unknown;
+  return name ? kNames.find(*name) : Arch::unknown;
 }
 
 // clr_config's OperatingSystem: 0 or "win" is Windows, 1 or "unix" any Unix (RuntimeInfo.md).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arch/cpu.h"
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/method_check.h"
 #include "dotnet/code/threads.h"
@@ -32,9 +33,7 @@ constexpr std::string_view kRangeListType = "CodeRangeMapRangeList.RangeListType
 constexpr std::string_view kStackBounds = "Thread.CachedStackBase";
 constexpr std::string_view kHijack = "Thread.HijackedReturnAddress";
 
-bool is_unix_64(const Layouts& l) {
-  return l.pointer_size == 8 && !l.is_windows && (l.arch == Arch::x86_64 || l.arch == Arch::aarch64);
-}
+bool is_unix_64(const Layouts& l) { return l.pointer_size == 8 && !l.is_windows && arch::cpu(l.arch).is_walked; }
 
 bool inlined_call_frame_of_10(const Layouts& l) {
   const auto& i = l.inlined_call_frame;

@@ -1,7 +1,6 @@
 #include "self_walk/host.h"
 
 #include "base/byte_cursor.h"
-#include "self_walk/walk.h"
 
 // Stores the pc and sp as they are behind the call, x29, x30 (which is the pc), x19 to x28.
 asm(R"(
@@ -28,9 +27,7 @@ mixstack_capture_here:
 namespace mixstack::self_walk::host {
 namespace {
 
-/// ucontext_t: the sigcontext starts at 176: fault address, x0..x30, sp, pc
-/// (Linux arch/arm64/include/uapi/asm/{ucontext,sigcontext}.h).
-constexpr std::size_t kContextRegisters = 176 + 8;
+constexpr std::size_t kContextRegisters = arch::aarch64::kCpu.signal_frame.registers;
 
 [[nodiscard]] std::uint64_t context_word(const void* context, std::size_t index) {
   std::uint64_t value;
@@ -72,12 +69,6 @@ unwind::LightFrame light_frame(const void* context) {
   return frame;
 }
 
-Registers registers_of(const void* context) {
-  Registers registers(Arch::aarch64);
-  for (unsigned i = 0; i <= aarch64_reg::pc; i++) registers.set(i, context_word(context, i));
-  return registers;
-}
-
 unwind::LightFrame light_frame(const HereRegisters& here) {
   unwind::LightFrame frame;
   frame.pc = CodeAddress::after_call(here.values[0]);
@@ -96,8 +87,5 @@ Registers registers_of(const HereRegisters& here) {
   for (unsigned i = 0; i < 10; i++) registers.set(aarch64_reg::x19 + i, here.values[4 + i]);
   return registers;
 }
-
-void run(Walk& walk, unwind::LightFrame frame) { walk.steps<Arch::aarch64>(frame); }
-void run_careful(Walk& walk, Registers registers, CodeAddress pc) { walk.careful_steps(registers, pc); }
 
 }  // namespace mixstack::self_walk::host

@@ -1,7 +1,6 @@
 #include "self_walk/host.h"
 
 #include "base/byte_cursor.h"
-#include "self_walk/walk.h"
 
 // Stores rip, rsp as they are behind the call, rbp, rbx, r12 to r15.
 asm(R"(
@@ -30,13 +29,9 @@ mixstack_capture_here:
 namespace mixstack::self_walk::host {
 namespace {
 
-using namespace x86_64_reg;  // NOLINT: the lists below are of its names
+using namespace x86_64_reg;  // NOLINT: the list below is of its names
 
-/// ucontext_t: flags, link and stack take 40 bytes, then r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip
-/// (Linux arch/x86/include/uapi/asm/{ucontext,sigcontext}.h).
-constexpr std::size_t kContextRegisters = 40;
-constexpr std::array<unsigned, 17> kContextOrder{r8,  r9,  r10, r11, r12, r13, r14, r15, rdi,
-                                                 rsi, rbp, rbx, rdx, rax, rcx, rsp, rip};
+constexpr std::size_t kContextRegisters = arch::x86_64::kCpu.signal_frame.registers;
 constexpr std::array<unsigned, 8> kHereOrder{rip, rsp, rbp, rbx, r12, r13, r14, r15};
 
 [[nodiscard]] std::uint64_t context_word(const void* context, std::size_t index) {
@@ -72,12 +67,6 @@ unwind::LightFrame light_frame(const void* context) {
   return frame;
 }
 
-Registers registers_of(const void* context) {
-  Registers registers(Arch::x86_64);
-  for (std::size_t i = 0; i < kContextOrder.size(); i++) registers.set(kContextOrder[i], context_word(context, i));
-  return registers;
-}
-
 unwind::LightFrame light_frame(const HereRegisters& here) {
   unwind::LightFrame frame;
   frame.pc = CodeAddress::after_call(here.values[0]);
@@ -91,8 +80,5 @@ Registers registers_of(const HereRegisters& here) {
   for (std::size_t i = 0; i < kHereOrder.size(); i++) registers.set(kHereOrder[i], here.values[i]);
   return registers;
 }
-
-void run(Walk& walk, unwind::LightFrame frame) { walk.steps<Arch::x86_64>(frame); }
-void run_careful(Walk& walk, Registers registers, CodeAddress pc) { walk.careful_steps(registers, pc); }
 
 }  // namespace mixstack::self_walk::host

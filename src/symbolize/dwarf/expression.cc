@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arch/cpu.h"
+
 namespace mixstack::symbolize {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxPieces = 64;
 constexpr std::size_t kMaxSteps = 4096;  // branches may lead back
-constexpr std::uint64_t kFirstXmm = 17;  // System V ABI for x86-64, figure 3.36
-constexpr std::uint64_t kFirstV = 64;    // DWARF for the Arm 64-bit Architecture, section 4.1
 
 /// A base type of the stack's entries (DWARF 5, 2.5.1); the generic one is an address without a sign.
 struct BaseType {
@@ -425,7 +425,7 @@ bool Machine::execute(const Dwarf_Op& op) {
 
 std::vector<std::byte> register_bytes(const DwarfFrame& frame, std::uint64_t reg, std::size_t size) {
   std::vector<std::byte> out;
-  const std::uint64_t first = frame.registers->arch() == Arch::aarch64 ? kFirstV : kFirstXmm;
+  const std::uint64_t first = arch::cpu(frame.registers->arch()).vectors.first;
   if (const auto value = frame.registers->get(static_cast<unsigned>(reg)); value && size <= sizeof *value) {
     out.resize(size);
     std::memcpy(out.data(), &*value, size);

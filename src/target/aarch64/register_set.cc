@@ -7,8 +7,7 @@ namespace mixstack::target::aarch64 {
 // struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h: x0 to x30, sp, pc, pstate. The DWARF numbers of
 // registers.h have the same order. The system call and the thread pointer are sets of their own.
 Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
-  constexpr std::size_t kWords = 34;
-  if (bytes.size() != kWords * 8) return fail(ErrorCode::unsupported_cpu, bytes.size());
+  if (bytes.size() != kRegisterSetSize) return fail(ErrorCode::unsupported_cpu, bytes.size());
   RegisterSet set;
   set.registers = Registers(Arch::aarch64);
   for (unsigned r = aarch64_reg::x0; r <= aarch64_reg::pc; r++)

@@ -13,7 +13,7 @@
 namespace mixstack::target {
 namespace {
 
-constexpr std::uint32_t kXstate = 0x202, kArmPacMask = 0x406;  // NT_X86_XSTATE, NT_ARM_PAC_MASK: uapi/linux/elf.h
+constexpr std::uint32_t kArmPacMask = 0x406;  // NT_ARM_PAC_MASK: uapi/linux/elf.h
 constexpr std::size_t kMaxThreads = 200'000;  // Linux: pid_max is at most 4 million, 32,768 unless raised
 // Of files. Linux: max_map_count is 65,530 unless raised. One costs us about 1.6 KiB.
 constexpr std::size_t kMaxMappings = 250'000;
@@ -44,8 +44,6 @@ constexpr std::size_t kStateName = 1, kPid = 24, kName = 40, kNameSize = 16, kAr
   return info;
 }
 
-[[nodiscard]] std::size_t register_bytes(Arch arch) { return arch == Arch::aarch64 ? 34 * 8 : 27 * 8; }
-
 /// Collects notes in their order: those behind an NT_PRSTATUS are of that thread.
 class NoteReader {
  public:
@@ -56,7 +54,7 @@ class NoteReader {
     if (note.owner != "LINUX") return;
     if (note.type == kArmPacMask && note.bytes.size() >= 16 && is_of_a_thread_)
       out_.threads.back().pac_mask = base::load_at<std::uint64_t>(note.bytes, 8).value_or(0);
-    if (note.type == kXstate && arch_ == Arch::x86_64) take_vectors(decode_xstate(note.bytes));
+    if (is_extended_vector_note(arch_, note.type)) take_vectors(decode_vectors(arch_, note.bytes));
   }
   [[nodiscard]] CoreNotes finish() {
     if (duplicates_ != 0)
@@ -99,7 +97,7 @@ class NoteReader {
   void take_thread(std::span<const std::byte> bytes) {
     is_of_a_thread_ = false;  // nor is what follows, if this one cannot be taken
     const auto tid = base::load_at<std::uint32_t>(bytes, kThreadId);
-    if (!tid || bytes.size() < kRegisters + register_bytes(arch_)) {
+    if (!tid || bytes.size() < kRegisters + register_set_size(arch_)) {
       short_++;
       return;
     }
@@ -114,7 +112,7 @@ class NoteReader {
     CoreThread thread;
     thread.tid = *tid;
     thread.signal = base::load_at<std::int16_t>(bytes, kCurrentSignal).value_or(0);
-    thread.registers = decode_register_set(arch_, bytes.subspan(kRegisters, register_bytes(arch_)));
+    thread.registers = decode_register_set(arch_, bytes.subspan(kRegisters, register_set_size(arch_)));
     out_.threads.push_back(std::move(thread));
     is_of_a_thread_ = true;
   }
@@ -127,7 +125,7 @@ class NoteReader {
     }
     if (!is_of_a_thread_) return;
     auto& vectors = out_.threads.back().vectors;
-    if (!vectors || vectors->size < set->size) vectors = std::make_shared<const VectorRegisters>(std::move(*set));
+    if (!vectors || vectors->size < set->size) vectors = shared_vectors(std::move(set));
   }
 
   void take_process(std::span<const std::byte> bytes) {

@@ -43,7 +43,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
   t.registers = slot.registers->registers;
   t.syscall = slot.registers->syscall;
   copies_.describe(slot.copy, t);
-  if (slot.vectors) t.vectors = decode_vectors(program_.info.arch, slot.vectors->used());
+  if (slot.vectors) t.vectors = shared_vectors(decode_vectors(program_.info.arch, slot.vectors->used()));
   return std::move(t);
 }
 

@@ -337,7 +337,7 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
     out.late = slot.instant->late;
     slot.instant->copies.describe(slot.copy, out);
     const auto index = static_cast<std::size_t>(&slot - slots_.data());
-    if (index < vectors_.size()) out.vectors = decode_vectors(info_.arch, vectors_[index].used());
+    if (index < vectors_.size()) out.vectors = shared_vectors(decode_vectors(info_.arch, vectors_[index].used()));
     return out;
   }
   out.error = t.error.code != ErrorCode::none ? t.error : slot.registers.error();

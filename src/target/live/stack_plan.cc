@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arch/calling_convention.h"
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "target/memory_map.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 /// The lowest of `candidate` (0: none) and the preserved registers that point into `stack`.
 [[nodiscard]] Address lowest_of(Address candidate, const Registers& registers, const AddressRange& stack) {
-  const std::uint64_t preserved = arch::callee_saved(registers.arch(), arch::Convention::platform_unix);
+  const std::uint64_t preserved = arch::cpu(registers.arch()).preserved.platform_unix;
   for (unsigned reg = 0; reg < Registers::kMax; reg++) {
     const auto value = (preserved >> reg & 1) != 0 ? registers.get(reg) : std::nullopt;
     if (value && stack.contains(*value) && (candidate == 0 || *value < candidate)) candidate = *value;

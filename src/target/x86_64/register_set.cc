@@ -35,9 +35,9 @@ enum Slot : std::size_t {
   ds,
   es,
   fs,
-  gs,
-  slots
+  gs
 };
+static_assert((gs + 1) * 8 == kRegisterSetSize);
 
 struct Pair {
   unsigned reg;
@@ -65,7 +65,7 @@ constexpr std::array<Pair, 17> kPairs{{{reg::rax, ax},
 }  // namespace
 
 Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
-  if (bytes.size() != slots * 8) return fail(ErrorCode::unsupported_cpu, bytes.size());
+  if (bytes.size() != kRegisterSetSize) return fail(ErrorCode::unsupported_cpu, bytes.size());
   const auto word = [&](Slot s) { return base::load_at<std::uint64_t>(bytes, s * 8).value_or(0); };
   RegisterSet set;
   set.registers = Registers(Arch::x86_64);

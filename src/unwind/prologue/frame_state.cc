@@ -3,26 +3,22 @@
 #include <bit>
 #include <limits>
 
-#include "arch/aarch64/calling_convention.h"
-#include "arch/x86_64/calling_convention.h"
 #include "unwind/rule_builder.h"
 
 namespace mixstack::unwind::prologue {
 namespace {
 
-bool is_preserved(Arch arch, unsigned reg) {
-  const std::uint64_t set = arch == Arch::aarch64 ? arch::aarch64::kCalleeSavedCoreClrUnix : arch::x86_64::kCalleeSaved;
-  return reg < 64 && (set >> reg & 1) != 0;
+bool is_preserved(const arch::Cpu& cpu, unsigned reg) {
+  return reg < 64 && (cpu.preserved.coreclr_unix >> reg & 1) != 0;
 }
 
 }  // namespace
 
-FrameState::FrameState(Arch arch) : arch_(arch) {
-  const ArchRegisters numbers = arch_registers(arch);
-  sp_number_ = static_cast<std::uint8_t>(numbers.sp);
-  fp_number_ = static_cast<std::uint8_t>(numbers.fp);
-  sp_ = arch == Arch::x86_64 ? -8 : 0;  // a call pushes the return address, or leaves it in lr
-}
+FrameState::FrameState(const arch::Cpu& cpu)
+    : cpu_(&cpu),
+      sp_number_(static_cast<std::uint8_t>(cpu.registers.sp)),
+      fp_number_(static_cast<std::uint8_t>(cpu.registers.fp)),
+      sp_(cpu.has_link_register() ? 0 : -std::int64_t{cpu.registers.pointer_size}) {}
 
 bool FrameState::is_complete_as(const FrameState& other) const {
   const std::int64_t depth = sp_ ? -*sp_ : -1;
@@ -58,15 +54,15 @@ void FrameState::set(unsigned reg, std::optional<std::int64_t> address) {
 
 void FrameState::save_one(unsigned reg, std::int64_t at) {
   const bool fits = at < 0 && at >= std::numeric_limits<std::int32_t>::min();
-  if (reg >= kSlots || !is_preserved(arch_, reg) || (saved_ >> reg & 1) != 0 || !fits) return;
+  if (reg >= kSlots || !is_preserved(*cpu_, reg) || (saved_ >> reg & 1) != 0 || !fits) return;
   if (reg == fp_number_ && fp_) return;  // the frame's own address, not the caller's frame pointer
-  saved_ |= 1u << reg;
+  saved_ |= arch::bit(reg);
   places_[reg] = static_cast<std::int32_t>(at);
 }
 
 void FrameState::restore_one(unsigned reg, std::int64_t at) {
   if (reg < kSlots && (saved_ >> reg & 1) != 0 && places_[reg] == at) {
-    saved_ &= ~(1u << reg);
+    saved_ &= ~arch::bit(reg);
     if (reg == fp_number_) fp_.reset();
   } else {
     set(reg, std::nullopt);
@@ -87,8 +83,7 @@ void FrameState::restore(const Instruction& i) {
   const auto at = address(i.base, i.offset);
   for (unsigned n = 0; n < 2; n++) {
     const unsigned reg = i.regs[n];
-    // Register 31 as data is the zero register of AArch64.
-    if (reg == kNoRegister || (arch_ == Arch::aarch64 && reg == sp_number_)) continue;
+    if (reg == kNoRegister) continue;
     if (at) {
       restore_one(reg, *at + 8 * n);
     } else {
@@ -120,7 +115,7 @@ void FrameState::set_constant(const Instruction& i) {
 void FrameState::call() {
   // The stack probe of CoreCLR and of Windows keeps the register that holds the new sp; others are lost, but then
   // nothing of the frame hangs on them.
-  if (constant_register_ != kNoRegister && !is_preserved(arch_, constant_register_)) constant_register_ = kNoRegister;
+  if (constant_register_ != kNoRegister && !is_preserved(*cpu_, constant_register_)) constant_register_ = kNoRegister;
 }
 
 void FrameState::execute(const Instruction& i) {
@@ -176,10 +171,8 @@ Result<UnwindRule> FrameState::rule() const {
   for (unsigned reg = 0; reg < kSlots; reg++) {
     if ((saved_ >> reg & 1) != 0) builder.saved(reg, cfa + places_[reg]);
   }
-  const bool x86 = arch_ == Arch::x86_64;
-  if (x86) builder.saved(x86_64_reg::rip, cfa + -8);
-  auto rule = builder.finish(cfa, x86 ? unsigned{x86_64_reg::rip} : unsigned{aarch64_reg::lr}, StepperId::prologue,
-                             Trust::prologue);
+  if (!cpu_->has_link_register()) builder.saved(cpu_->ra_column, cfa + -std::int64_t{cpu_->registers.pointer_size});
+  auto rule = builder.finish(cfa, cpu_->ra_column, StepperId::prologue, Trust::prologue);
   if (rule) rule->ra_is_signed = ra_signed_;
   return rule;
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "mixstack/registers.h"
+#include "arch/cpu.h"
 #include "mixstack/result.h"
 #include "unwind/prologue/instruction.h"
 #include "unwind/rule.h"
@@ -16,7 +16,7 @@ namespace mixstack::unwind::prologue {
 class FrameState {
  public:
   /// At the first instruction of a function.
-  explicit FrameState(Arch arch);
+  explicit FrameState(const arch::Cpu& cpu);
 
   void execute(const Instruction& i);
   /// The rule for the caller; `no_unwind_info` when neither sp nor fp is tied to the CFA.
@@ -26,7 +26,7 @@ class FrameState {
   [[nodiscard]] bool is_complete_as(const FrameState& other) const;
 
  private:
-  static constexpr unsigned kSlots = 32;  // DWARF numbers below 32 on both CPUs
+  static constexpr unsigned kSlots = Registers::kMax;
 
   [[nodiscard]] std::optional<std::int64_t> address(unsigned reg, std::int64_t offset) const;
   void save(const Instruction& i);
@@ -38,7 +38,7 @@ class FrameState {
   void set_constant(const Instruction& i);
   void call();
 
-  Arch arch_;
+  const arch::Cpu* cpu_;
   std::uint8_t sp_number_, fp_number_;
   bool ra_signed_ = false;
   std::uint8_t constant_register_ = kNoRegister;
@@ -47,7 +47,7 @@ class FrameState {
   std::optional<std::int64_t> fp_;               ///< only while it is a frame pointer
   std::uint8_t scratch_register_ = kNoRegister;  ///< one register more that points into the stack
   std::int64_t scratch_ = 0;
-  std::uint32_t saved_ = 0;
+  std::uint64_t saved_ = 0;
   std::array<std::int32_t, kSlots> places_{};
 };
 

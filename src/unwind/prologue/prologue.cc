@@ -13,6 +13,7 @@ namespace {
 using prologue::Effect;
 using prologue::FrameState;
 using prologue::Instruction;
+using Decoder = Instruction (*)(std::span<const std::byte>);
 
 /// States at the targets of forward branches. When it is full, the branch with the nearest target is given up last.
 class PendingBranches {
@@ -47,7 +48,7 @@ class PendingBranches {
   static constexpr std::size_t kMax = 48;
   struct Entry {
     std::size_t target = 0;
-    FrameState state{Arch::x86_64};
+    FrameState state{arch::cpu(Arch::unknown)};
   };
   std::array<Entry, kMax> entries_;
   std::size_t count_ = 0;
@@ -56,15 +57,15 @@ class PendingBranches {
 /// One pass over the code.
 class Sweep {
  public:
-  Sweep(Arch arch, std::span<const std::byte> code)
-      : arch_(arch), code_(code), state_(FrameState(arch)), deepest_(arch) {}
+  Sweep(const arch::Cpu& cpu, Decoder decode, std::span<const std::byte> code)
+      : decode_(decode), code_(code), state_(FrameState(cpu)), deepest_(cpu) {}
 
   /// The state before the instruction at `offset`, or before the one that ends there for a return address.
   [[nodiscard]] Result<UnwindRule> run(std::size_t offset, bool is_return_address) {
     for (std::size_t at = 0; at < code_.size();) {
       enter(at);
       if (at == offset && !is_return_address) return state_->rule();
-      const Instruction i = decode(code_.subspan(at));
+      const Instruction i = decode_(code_.subspan(at));
       if (i.length == 0 || (at < offset && at + i.length > offset)) return fail(ErrorCode::malformed, at);
       if (is_return_address && at + i.length == offset) return state_->rule();
       follow(i, at);
@@ -75,10 +76,6 @@ class Sweep {
   }
 
  private:
-  [[nodiscard]] Instruction decode(std::span<const std::byte> at) const {
-    return arch_ == Arch::aarch64 ? prologue::aarch64::decode(at) : prologue::x86_64::decode(at);
-  }
-
   void enter(std::size_t at) {
     // A branch's state outweighs the one from above, which may stand behind a call that never returns.
     if (const auto branched = pending_.take(at)) state_ = branched;
@@ -97,7 +94,7 @@ class Sweep {
     }
   }
 
-  Arch arch_;
+  Decoder decode_;
   std::span<const std::byte> code_;
   PendingBranches pending_;
   std::optional<FrameState> state_;  ///< nothing behind a return or jump
@@ -111,10 +108,12 @@ class Sweep {
 
 Result<UnwindRule> prologue_rule(Arch arch, std::span<const std::byte> code, std::size_t offset,
                                  bool is_return_address) {
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
+  static constexpr arch::PerCpu<Decoder> kDecoders{.x86_64 = prologue::x86_64::decode,
+                                                   .aarch64 = prologue::aarch64::decode};
+  if (kDecoders[arch] == nullptr) return fail(ErrorCode::unsupported_cpu);
   if (offset > code.size() || (is_return_address && offset == 0)) return fail(ErrorCode::invalid_argument, offset);
   if (offset > kMaxPrologueCode) return fail(ErrorCode::limit_exceeded, offset);
-  return Sweep(arch, code.first(offset)).run(offset, is_return_address);
+  return Sweep(arch::cpu(arch), kDecoders[arch], code.first(offset)).run(offset, is_return_address);
 }
 
 }  // namespace mixstack::unwind

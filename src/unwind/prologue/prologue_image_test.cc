@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "arch/aarch64/calling_convention.h"
-#include "arch/x86_64/calling_convention.h"
+#include "arch/aarch64/cpu.h"
+#include "arch/x86_64/cpu.h"
 #include "support/aarch64_simulator.h"
 #include "support/mapped_pe.h"
 #include "support/x86_64_simulator.h"

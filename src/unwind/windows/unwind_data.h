@@ -38,6 +38,13 @@ class UnwindDataSource {
   /// The row that covers `rva`, if the source can look one up. Only asked to tell a jump to the cold part of a split
   /// function from a tail call; without an answer such a jump counts as a tail call.
   [[nodiscard]] virtual std::optional<RuntimeFunction> function_at(std::uint32_t rva) const;
+  /// A number at `rva`, if all of it can be read.
+  template <class T>
+  [[nodiscard]] std::optional<T> number_at(std::uint32_t rva) const {
+    T value = 0;
+    const auto n = read_some(rva, std::as_writable_bytes(std::span(&value, 1)));
+    return n && *n == sizeof(T) ? std::optional<T>(value) : std::nullopt;
+  }
 };
 
 /// Data in a target's memory at `image_base`. Borrows the reader.

@@ -72,7 +72,7 @@ Result<FrameUpdate> inlined_call(const RuntimeMemory& memory, Address at, const 
   if (frame) {
     auto extra = frames::frame_registers(before.arch())->apply_inlined_call_extra(memory.layouts(), frame->bytes(), r);
     if (!extra) return fail(extra.error());
-  } else if (memory.layouts().arch == Arch::arm) {
+  } else if (frames::frame_registers(before.arch())->needs_whole_inlined_call) {
     return fail(frame.error());
   }
   return changed(r);
@@ -124,7 +124,7 @@ Result<FrameUpdate> func_eval(const RuntimeMemory& memory, Address at, const Reg
   auto update = whole_context(memory, *eval + l.debugger_eval.target_context.offset);
   if (!update) return update;
   update->registers = frames::frame_registers(before.arch())->apply_func_eval(before, update->registers);
-  update->whole = before.arch() != Arch::x86;
+  update->whole = frames::frame_registers(before.arch())->func_eval_replaces_all;
   if (!update->whole) update->context_flags = 0;
   if (!update->whole) update->stored.reset();
   return update;
@@ -138,9 +138,8 @@ Result<FrameUpdate> resumable(const RuntimeMemory& memory, Address at) {
 
 Result<FrameUpdate> faulting(const RuntimeMemory& memory, Address at) {
   const Layouts& l = memory.layouts();
-  // Windows x86 has another layout of this Frame, which no descriptor tells.
-  if (!l.faulting_exception_frame.target_context || (l.arch == Arch::x86 && l.is_windows))
-    return fail(ErrorCode::field_unavailable, at);
+  const bool is_told = !l.is_windows || frames::frame_registers(l.arch)->has_common_faulting_frame_on_windows;
+  if (!l.faulting_exception_frame.target_context || !is_told) return fail(ErrorCode::field_unavailable, at);
   auto update = whole_context(memory, at + l.faulting_exception_frame.target_context.offset);
   if (update) update->context_flags &= ~arch::context_layout(l.arch)->flag_xstate;
   return update;

@@ -17,7 +17,7 @@ struct RegisterBlockLayout {
     std::uint8_t reg = 0;
     std::uint16_t offset = 0;
   };
-  static constexpr unsigned kMax = 34;
+  static constexpr unsigned kMax = Registers::kMax - 1;
   std::array<Entry, kMax> entries{};
   unsigned count = 0;
   std::uint32_t size = 0;

@@ -21,7 +21,7 @@ Error no_registers(int error) {
 Arch traceable_arch() { return Arch::x86_64; }
 
 Result<RegisterSet> read_thread_registers(pid_t tid) {
-  std::array<std::byte, kRegisterSetBytes> bytes;
+  std::array<std::byte, x86_64::kRegisterSetSize> bytes;
   iovec v{bytes.data(), bytes.size()};
   if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) != 0) return fail(no_registers(errno));
   return x86_64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));

@@ -14,6 +14,10 @@ constexpr std::int64_t signed_field(std::uint32_t w, unsigned shift, unsigned bi
   return v >= (std::int64_t{1} << (bits - 1)) ? v - (std::int64_t{1} << bits) : v;
 }
 constexpr std::uint8_t reg_at(std::uint32_t w, unsigned shift) { return static_cast<std::uint8_t>(w >> shift & 31); }
+/// As data, 31 is the zero register.
+constexpr std::uint8_t data_at(std::uint32_t w, unsigned shift) {
+  return reg_at(w, shift) == 31 ? kNoRegister : reg_at(w, shift);
+}
 
 /// `mode` of pairs and of single transfers: 1 post-index, 3 pre-index.
 void place(Instruction& i, std::uint8_t base, std::int64_t offset, unsigned mode) {
@@ -37,8 +41,8 @@ bool pair(std::uint32_t w, Instruction& i) {
   const bool load = (w >> 22 & 1) != 0;
   i.effect = load ? Effect::restore : Effect::save;
   if (!vector && size == 8) {
-    i.regs[0] = reg_at(w, 0);
-    i.regs[1] = reg_at(w, 10);
+    i.regs[0] = data_at(w, 0);
+    i.regs[1] = data_at(w, 10);
   }
   place(i, reg_at(w, 5), signed_field(w, 15, 7) * size, w >> 23 & 3);
   return true;
@@ -56,7 +60,7 @@ bool single(std::uint32_t w, Instruction& i) {
   if (!vector && log2 == 3 && opc == 2) return true;  // prefetch
   const bool load = (opc & 1) != 0 || (!vector && opc != 0);
   i.effect = load ? Effect::restore : Effect::save;
-  if (!vector && log2 == 3) i.regs[0] = reg_at(w, 0);
+  if (!vector && log2 == 3) i.regs[0] = data_at(w, 0);
   const std::int64_t offset = scaled ? static_cast<std::int64_t>(w >> 10 & 0xfff) << log2 : signed_field(w, 12, 9);
   place(i, reg_at(w, 5), offset, scaled ? 0 : mode);
   return true;

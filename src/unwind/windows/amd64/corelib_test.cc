@@ -2,7 +2,7 @@
 // rule must agree with what executing the code on symbols says.
 #include <gtest/gtest.h>
 
-#include "arch/x86_64/calling_convention.h"
+#include "arch/x86_64/cpu.h"
 #include "support/mapped_pe.h"
 #include "support/x86_64_simulator.h"
 #include "unwind/windows/amd64/epilogue.h"
@@ -28,7 +28,7 @@ class Checker {
   void check(const RuntimeFunction& row) {
     const auto f = simulator_.run(row.begin, row.end);
     // A catch funclet is handed its parent's rbp and keeps it.
-    const std::uint64_t destroyed = f.destroyed(callee_saved_ & ~arch::x86_64::bit(x86_64_reg::rbp));
+    const std::uint64_t destroyed = f.destroyed(callee_saved_ & ~arch::bit(x86_64_reg::rbp));
     totals.destroyers += destroyed != 0 ? 1 : 0;
     bool behind_call = false;
     for (std::uint32_t at = row.begin; at < row.end;) {

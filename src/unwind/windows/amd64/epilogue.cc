@@ -1,6 +1,6 @@
 #include "unwind/windows/amd64/epilogue.h"
 
-#include "arch/x86_64/calling_convention.h"
+#include "arch/x86_64/cpu.h"
 #include "base/byte_cursor.h"
 #include "mixstack/registers.h"
 

@@ -90,4 +90,9 @@ Result<UnwindRule> amd64_rule(const UnwindDataSource& data, const Amd64Location&
   return rule_from(*info, where, std::span(code).first(code_size), data);
 }
 
+bool amd64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& function) {
+  constexpr unsigned kChainInfo = 4;  // UNW_FLAG_CHAININFO, src/coreclr/inc/win64unwind.h
+  return (data.number_at<std::uint8_t>(function.unwind_data).value_or(0) >> 3 & kChainInfo) != 0;
+}
+
 }  // namespace mixstack::unwind::windows

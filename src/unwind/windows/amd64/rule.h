@@ -26,4 +26,7 @@ using Amd64Location = FunctionLocation;
 [[nodiscard]] Result<UnwindRule> amd64_rule(std::span<const std::byte> unwind_info, const Amd64Location& where,
                                             std::span<const std::byte> code, const UnwindDataSource& chain);
 
+/// Chained unwind data.
+[[nodiscard]] bool amd64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& function);
+
 }  // namespace mixstack::unwind::windows

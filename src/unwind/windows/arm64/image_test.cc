@@ -2,7 +2,7 @@
 // code on symbols says.
 #include <gtest/gtest.h>
 
-#include "arch/aarch64/calling_convention.h"
+#include "arch/aarch64/cpu.h"
 #include "support/aarch64_simulator.h"
 #include "support/mapped_pe.h"
 #include "unwind/windows/arm64/rule.h"
@@ -27,7 +27,7 @@ class Checker {
     const auto f = simulator_.run(row.begin, row.begin + *length);
     const auto end = static_cast<std::uint32_t>(f.end);
     const std::uint64_t callee_saved = arch::aarch64::kCalleeSaved;
-    const std::uint64_t destroyed = f.destroyed(callee_saved & ~arch::aarch64::bits(29, 29));
+    const std::uint64_t destroyed = f.destroyed(callee_saved & ~arch::bit(29));
     totals.destroyers += destroyed != 0 ? 1 : 0;
     bool behind_call = false;
     for (std::uint32_t at = row.begin; at < end && simulator_.decode(at, end) != 0; at += 4) {

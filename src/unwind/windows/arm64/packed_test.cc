@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "arch/aarch64/calling_convention.h"
+#include "arch/aarch64/cpu.h"
 #include "support/aarch64_simulator.h"
 #include "unwind/windows/arm64/rule.h"
 

@@ -132,6 +132,24 @@ Result<UnwindRule> arm64_rule(std::span<const std::byte> xdata, const Arm64Locat
   return arm64_rule(MappedUnwindData(xdata, where.function.unwind_data), where);
 }
 
+bool arm64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& function) {
+  if ((function.unwind_data & 3) != 0) return false;  // packed
+  const auto header = data.number_at<std::uint32_t>(function.unwind_data);
+  if (!header) return false;
+  std::uint32_t epilogues = *header >> 22 & 0x1f;
+  std::uint32_t codes = function.unwind_data + 4;
+  if (epilogues == 0 && *header >> 27 == 0) {
+    const auto extended = data.number_at<std::uint32_t>(codes);
+    if (!extended) return false;
+    epilogues = *extended & 0xffff;
+    codes += 4;
+  }
+  const bool has_one_epilogue = (*header >> 21 & 1) != 0;
+  if (!has_one_epilogue) codes += epilogues * 4;
+  constexpr std::uint8_t kEndC = 0xe5;
+  return data.number_at<std::uint8_t>(codes) == kEndC;
+}
+
 Result<std::uint32_t> arm64_function_length(const UnwindDataSource& data, const RuntimeFunction& function) {
   const auto where = resolve(data, {function, function.begin, false});
   if (!where) return fail(where.error());

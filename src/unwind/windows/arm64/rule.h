@@ -23,6 +23,9 @@ using Arm64Location = FunctionLocation;
 /// The same from the bytes of the .xdata record (or from none, when the row is packed).
 [[nodiscard]] Result<UnwindRule> arm64_rule(std::span<const std::byte> xdata, const Arm64Location& where);
 
+/// Unwind codes that begin with end_c.
+[[nodiscard]] bool arm64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& function);
+
 /// Size of the function or fragment in bytes, which ARM64 rows do not hold themselves.
 [[nodiscard]] Result<std::uint32_t> arm64_function_length(const UnwindDataSource& data,
                                                           const RuntimeFunction& function);

@@ -1,11 +1,7 @@
 // What differs between CPUs in the explicit Frames' mechanisms: x64. Pure functions over bytes, layouts and registers.
 #pragma once
 
-#include <span>
-
-#include "dotnet/code/layouts.h"
-#include "mixstack/registers.h"
-#include "mixstack/result.h"
+#include "dotnet/code/frames/frame_registers.h"
 
 namespace mixstack::dotnet::frames::x86_64 {
 
@@ -25,5 +21,8 @@ namespace mixstack::dotnet::frames::x86_64 {
 /// TailCallFrame at `address`: ip, sp and callee-saved registers.
 [[nodiscard]] Result<void> apply_tail_call(const Layouts& layouts, Address address, std::span<const std::byte> frame,
                                            Registers& registers);
+
+inline constexpr FrameRegisters kFrameRegisters{apply_hijack_args, apply_inlined_call_extra, apply_transition_extra,
+                                                apply_func_eval, apply_tail_call};
 
 }  // namespace mixstack::dotnet::frames::x86_64

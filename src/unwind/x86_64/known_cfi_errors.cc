@@ -14,7 +14,7 @@ constexpr std::array<std::uint8_t, 11> kPushes{0x50, 0x55, 0x53, 0x41, 0x57, 0x4
 [[nodiscard]] bool saves_nothing(const CompiledRow& row) {
   constexpr std::uint64_t kReturnAddress = std::uint64_t{1} << x86_64_reg::rip;
   const CompactRule& r = row.rule;
-  const bool has_slots = std::any_of(r.slots.begin(), r.slots.begin() + CompactLayout<Arch::x86_64>::kRa,
+  const bool has_slots = std::any_of(r.slots.begin(), r.slots.begin() + kCompactLayouts.x86_64.ra,
                                      [](std::uint16_t slot) { return slot != 0; });
   return r.kind == CompactKind::register_offset && r.cfa_register == x86_64_reg::rsp && !has_slots &&
          (r.saved & ~kReturnAddress) == 0;

@@ -1,0 +1,42 @@
+// What a CPU is, by its name.
+#pragma once
+
+#include "arch/aarch64/cpu.h"
+#include "arch/arm/cpu.h"
+#include "arch/per_cpu.h"
+#include "arch/x86/cpu.h"
+#include "arch/x86_64/cpu.h"
+
+namespace mixstack::arch {
+
+inline constexpr PerCpu<Cpu> kCpus{
+    .x86_64 = x86_64::kCpu, .aarch64 = aarch64::kCpu, .x86 = x86::kCpu, .arm = arm::kCpu};
+
+/// Of an unknown CPU nothing is known, and nothing is done with it.
+[[nodiscard]] constexpr const Cpu& cpu(Arch arch) { return kCpus[arch]; }
+
+/// What `f` makes of each, and of Cpu{}.
+[[nodiscard]] constexpr auto per_cpu(auto f) {
+  return PerCpu<decltype(f(Cpu{}))>{f(kCpus.x86_64), f(kCpus.aarch64), f(kCpus.x86), f(kCpus.arm), f(kCpus.unknown)};
+}
+
+/// The CPU that an image format's number stands for.
+[[nodiscard]] constexpr Arch cpu_with(auto number_of, std::uint16_t number) {
+  for (const Arch arch : kArchs)
+    if (number_of(cpu(arch)) == number) return arch;
+  return Arch::unknown;
+}
+[[nodiscard]] constexpr Arch cpu_of_elf(std::uint16_t machine) {
+  return cpu_with([](const Cpu& c) { return c.elf.machine; }, machine);
+}
+[[nodiscard]] constexpr Arch cpu_of_pe(std::uint16_t machine) {
+  return cpu_with([](const Cpu& c) { return c.pe_machine; }, machine);
+}
+
+/// Empty for a number the CPU does not have.
+[[nodiscard]] constexpr std::string_view register_name(Arch arch, unsigned reg) {
+  const auto names = cpu(arch).register_names;
+  return reg < names.size() ? names[reg] : std::string_view{};
+}
+
+}  // namespace mixstack::arch

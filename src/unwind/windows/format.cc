@@ -1,0 +1,15 @@
+#include "unwind/windows/format.h"
+
+#include "arch/per_cpu.h"
+#include "unwind/windows/amd64/rule.h"
+#include "unwind/windows/arm64/rule.h"
+
+namespace mixstack::unwind::windows {
+
+const Format* format_of(Arch arch) {
+  static constexpr arch::PerCpu<Format> kFormats{.x86_64 = {amd64_rule, true, amd64_is_fragment},
+                                                 .aarch64 = {arm64_rule, false, arm64_is_fragment}};
+  return kFormats[arch].rule == nullptr ? nullptr : &kFormats[arch];
+}
+
+}  // namespace mixstack::unwind::windows

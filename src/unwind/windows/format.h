@@ -1,0 +1,21 @@
+// The unwind codes of each CPU behind one interface.
+#pragma once
+
+#include "mixstack/registers.h"
+#include "unwind/rule.h"
+#include "unwind/windows/unwind_data.h"
+
+namespace mixstack::unwind::windows {
+
+/// One CPU's.
+struct Format {
+  Result<UnwindRule> (*rule)(const UnwindDataSource&, const FunctionLocation&) = nullptr;
+  bool row_has_end = false;  ///< RUNTIME_FUNCTION says where the function ends, and is 4 bytes longer
+  /// Whether a row is of a part of a function that is not its first, so that it has no prologue of its own.
+  bool (*is_fragment)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
+};
+
+/// nullptr for a CPU whose managed code is unwound otherwise (x86: by GCInfo), or not at all.
+[[nodiscard]] const Format* format_of(Arch arch);
+
+}  // namespace mixstack::unwind::windows
