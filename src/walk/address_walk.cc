@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arch/per_cpu.h"
 #include "walk_core/witness.h"
 
 namespace mixstack::walk {
@@ -49,8 +50,8 @@ std::optional<PlainWalk> plain_addresses(unwind::RuleStepper& engine, const Thre
   // Interrupted code is known to its Frame better than to the stack.
   const auto is_of_interrupted = [](const Checkpoint& c) { return c.interrupted; };
   if (std::any_of(thread.checkpoints.begin(), thread.checkpoints.end(), is_of_interrupted)) return std::nullopt;
-  return engine.arch() == Arch::aarch64 ? walk<Arch::aarch64>(engine, thread, out)
-                                        : walk<Arch::x86_64>(engine, thread, out);
+  return arch::dispatch(engine.arch(), std::optional<PlainWalk>(),
+                        [&]<Arch A>() { return walk<A>(engine, thread, out); });
 }
 
 }  // namespace mixstack::walk
