@@ -1,8 +1,12 @@
-// The name of a frame, as data.
+// The name of a frame, as data. One frame may have several: the function its code was made for and those that the
+// compiler put into it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace mixstack {
 
@@ -17,6 +21,15 @@ struct SymbolInfo {
   std::string file;          ///< source file, empty when unknown
   std::uint32_t line = 0;    ///< 0 when unknown
   std::string note;          ///< short remark in brackets: "catch", "filter", "stub: precode", "freed while named"
+  /// Index, in the same table, of the function into which the compiler put this one; 0: this is the code's own function.
+  std::uint32_t inlined_into = 0;
+  /// Code outside of images can be freed and its memory used again: the first and the last capture (steady clock) at
+  /// which the runtime was asked and said this name. Both 0: the name holds as long as its module is mapped.
+  std::chrono::nanoseconds seen_from{0}, seen_until{0};
 };
+
+/// The functions a frame stands for, innermost first: indices into `symbols`, the first of them `symbol`, the last the
+/// function that the code was made for. Never empty, at most 256 (a damaged table ends there).
+[[nodiscard]] std::vector<std::uint32_t> logical_frames(std::span<const SymbolInfo> symbols, std::uint32_t symbol);
 
 }  // namespace mixstack

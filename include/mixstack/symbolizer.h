@@ -1,6 +1,7 @@
 // Names for frames that a walk found. Names are made after the target runs again, from addresses and facts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -20,6 +21,9 @@ class NameProvider {
   [[nodiscard]] virtual std::string_view provider_name() const = 0;
   /// Nothing when the frame is not this provider's.
   [[nodiscard]] virtual std::optional<SymbolInfo> describe(const Frame& frame) = 0;
+  /// Functions that the compiler put into the one of `describe`, and whose code this place is: innermost first, none as
+  /// a rule. Asked after `describe` knew the frame.
+  [[nodiscard]] virtual std::vector<SymbolInfo> describe_inlined(const Frame& /*frame*/) { return {}; }
 };
 
 /// Names for the frames of many traces, each distinct place named once. Borrows its providers. Not thread-safe.
@@ -28,7 +32,12 @@ class Symbolizer {
   /// Asked in this order; the first that knows a frame names it.
   explicit Symbolizer(std::vector<NameProvider*> providers);
 
-  /// Index into `symbols()` of the frame's name. 0 is the unnamed symbol: nobody knew the place.
+  /// Frames named from now on were captured at `instant` (steady clock). What was said before of code outside of images
+  /// is asked again, once a place: the same name goes on (`seen_until`), another is a symbol of its own.
+  void begin(std::chrono::nanoseconds instant);
+
+  /// Index into `symbols()` of the frame's name: that of the innermost of its functions (`logical_frames`). 0 is the
+  /// unnamed symbol: nobody knew the place.
   [[nodiscard]] std::uint32_t name(const Frame& frame);
   /// A deque: references to its elements stay valid.
   [[nodiscard]] const std::deque<SymbolInfo>& symbols() const { return symbols_; }
@@ -47,17 +56,24 @@ class Symbolizer {
   struct Slot {
     Key key;
     std::uint32_t symbol = 0;
-    bool is_used = false;
+    std::uint32_t good_until = 0;  ///< the last era in which it need not be asked again; 0: a free slot
   };
   static Key key_of(const Frame& frame);
   static std::size_t hash_of(const Key& key);
   [[nodiscard]] Slot& slot_of(const Key& key);
   void grow();
+  [[nodiscard]] std::uint32_t look(const Frame& frame, Slot& slot);
+  /// Innermost first; empty: nobody knows the place.
+  [[nodiscard]] std::vector<SymbolInfo> ask(const Frame& frame);
+  [[nodiscard]] bool extend(std::uint32_t symbol, const std::vector<SymbolInfo>& said);
+  [[nodiscard]] std::uint32_t add(std::vector<SymbolInfo> said, bool ends);
 
   std::vector<NameProvider*> providers_;
   std::deque<SymbolInfo> symbols_;
   std::vector<Slot> known_;  ///< a power of two, at most half of it used
   std::size_t used_ = 0;
+  std::uint32_t era_ = 1;
+  std::chrono::nanoseconds instant_{0};
 };
 
 }  // namespace mixstack

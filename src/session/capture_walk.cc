@@ -186,12 +186,16 @@ bool CaptureWalk::is_described(Frame& frame) {
   return false;
 }
 
+StackView CaptureWalk::view_of(const ThreadCapture& thread) const {
+  return {thread.stack.base, thread.stack.bytes.data(), thread.stack.bytes.size(),
+          stands_still_ ? &overlay_ : &only_copied_};
+}
+
 walk::ThreadInput CaptureWalk::input_for(const ThreadCapture& thread) const {
   walk::ThreadInput input;
   input.tid = thread.tid;
   input.registers = thread.registers;
-  input.stack = {thread.stack.base, thread.stack.bytes.data(), thread.stack.bytes.size(),
-                 stands_still_ ? &overlay_ : &only_copied_};
+  input.stack = view_of(thread);
   input.stack_range = thread.stack.range();
   input.stack_truncated = thread.stack_truncated;
   return input;
@@ -240,11 +244,12 @@ AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeA
   const Owner owner = owner_of(thread);
   // The engine has the rules of one runtime, and steppers of the caller's may have another opinion of any frame.
   if (users_.empty() && runtimes_.size() <= 1) {
-    const dotnet::CheckpointList list = checkpoints_of(thread, owner, false);
-    walk::ThreadInput input = input_for(thread);
-    input.checkpoints = list.checkpoints;
+    const StackView stack = view_of(thread);
+    marks_.clear();
+    const bool are_known =
+        owner.thread == nullptr || owner.runtime->marks(*owner.thread, stack, thread.registers.sp(), marks_);
     const auto plain =
-        list.error.code == ErrorCode::none ? walk::plain_addresses(native_.engine(), input, out) : std::nullopt;
+        are_known ? walk::plain_addresses(native_.engine(), thread.registers, stack, marks_, out) : std::nullopt;
     if (plain) return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
   }
   const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), UINT32_MAX));

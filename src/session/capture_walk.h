@@ -66,6 +66,7 @@ class CaptureWalk {
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:
+  [[nodiscard]] StackView view_of(const ThreadCapture& thread) const;
   [[nodiscard]] dotnet::ManagedThread with_checked_stack(dotnet::ManagedThread managed, Address sp) const;
   [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread, const Owner& owner,
                                                       bool methods) const;
@@ -96,6 +97,7 @@ class CaptureWalk {
   bool stands_still_ = false;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;
   std::unique_ptr<walk::ChainWalker> walker_;
+  std::vector<walk::Mark> marks_;            ///< of one walk of addresses; kept for its room
   std::optional<std::size_t> explicit_left_;  ///< none: each thread's own limit
   std::vector<Diagnosis> diagnoses_;
 };

@@ -342,6 +342,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
   Symbolizer symbolizer(name_providers(providers_, worker->runtimes(), at.elf));
+  if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
   std::vector<dotnet::FreedFrame> freed;

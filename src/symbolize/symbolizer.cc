@@ -9,6 +9,16 @@ namespace mixstack {
 namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
+constexpr std::size_t kMostLogicalFrames = 256;
+constexpr std::uint32_t kForever = UINT32_MAX;
+
+/// Images stay as they are while they are mapped; a JIT's code and the runtime's records come and go.
+bool is_of_image(const Frame& frame) { return frame.module != kNoModule && frame.kind != FrameKind::runtime_frame; }
+
+bool is_same_name(const SymbolInfo& a, const SymbolInfo& b) {
+  return a.name == b.name && a.raw_name == b.raw_name && a.module == b.module && a.module_path == b.module_path &&
+         a.offset == b.offset && a.file == b.file && a.line == b.line && a.note == b.note;
+}
 
 /// Whoever made a name (a helper that runs foreign code, a user's provider): control bytes end here.
 void make_printable(SymbolInfo& symbol) {
@@ -42,7 +52,7 @@ Symbolizer::Slot& Symbolizer::slot_of(const Key& key) {
   const std::size_t mask = known_.size() - 1;
   for (std::size_t i = hash_of(key);; i++) {
     Slot& slot = known_[i & mask];
-    if (!slot.is_used || slot.key == key) return slot;
+    if (slot.good_until == 0 || slot.key == key) return slot;
   }
 }
 
@@ -50,25 +60,66 @@ void Symbolizer::grow() {
   std::vector<Slot> before(known_.size() * 2);
   before.swap(known_);
   for (const Slot& s : before)
-    if (s.is_used) slot_of(s.key) = s;
+    if (s.good_until != 0) slot_of(s.key) = s;
+}
+
+std::vector<SymbolInfo> Symbolizer::ask(const Frame& frame) {
+  for (NameProvider* p : providers_) {
+    auto own = p->describe(frame);
+    if (!own) continue;
+    std::vector<SymbolInfo> all = p->describe_inlined(frame);
+    if (all.size() >= kMostLogicalFrames) all.resize(kMostLogicalFrames - 1);
+    all.push_back(std::move(*own));
+    for (SymbolInfo& s : all) make_printable(s);
+    return all;
+  }
+  return {};
+}
+
+/// Whether `symbol` and what it was put into are what was said now, too; then they are known to hold until now.
+bool Symbolizer::extend(std::uint32_t symbol, const std::vector<SymbolInfo>& said) {
+  std::uint32_t at = symbol;
+  for (const SymbolInfo& s : said) {
+    if (at == 0 || !is_same_name(symbols_[at], s)) return false;
+    at = symbols_[at].inlined_into;
+  }
+  if (at != 0 || said.empty()) return false;
+  for (at = symbol; at != 0; at = symbols_[at].inlined_into) symbols_[at].seen_until = instant_;
+  return true;
+}
+
+std::uint32_t Symbolizer::add(std::vector<SymbolInfo> said, bool ends) {
+  std::uint32_t outer = 0;
+  for (auto s = said.rbegin(); s != said.rend(); ++s) {
+    s->inlined_into = outer;
+    if (ends) s->seen_from = s->seen_until = instant_;
+    outer = static_cast<std::uint32_t>(symbols_.size());
+    symbols_.push_back(std::move(*s));
+  }
+  return outer;
+}
+
+/// A place not seen before, or not in this era.
+std::uint32_t Symbolizer::look(const Frame& frame, Slot& slot) {
+  const bool ends = !is_of_image(frame), is_new = slot.good_until == 0;
+  std::vector<SymbolInfo> said = ask(frame);
+  const std::uint32_t symbol =
+      !is_new && extend(slot.symbol, said) ? slot.symbol : add(std::move(said), ends && instant_.count() != 0);
+  slot = {key_of(frame), symbol, ends ? era_ : kForever};
+  if (is_new && ++used_ > known_.size() / 2) grow();
+  return symbol;
 }
 
 std::uint32_t Symbolizer::name(const Frame& frame) {
-  const Key key = key_of(frame);
-  if (const Slot& known = slot_of(key); known.is_used) [[likely]]
-    return known.symbol;
-  std::uint32_t symbol = 0;
-  for (NameProvider* p : providers_) {
-    if (auto info = p->describe(frame)) {
-      make_printable(*info);
-      symbol = static_cast<std::uint32_t>(symbols_.size());
-      symbols_.push_back(std::move(*info));
-      break;
-    }
-  }
-  if (++used_ > known_.size() / 2) grow();
-  slot_of(key) = {key, symbol, true};
-  return symbol;
+  Slot& slot = slot_of(key_of(frame));
+  if (slot.good_until >= era_) [[likely]]
+    return slot.symbol;
+  return look(frame, slot);
+}
+
+void Symbolizer::begin(std::chrono::nanoseconds instant) {
+  instant_ = instant;
+  era_++;
 }
 
 std::vector<SymbolInfo> Symbolizer::take_symbols() {
@@ -77,6 +128,16 @@ std::vector<SymbolInfo> Symbolizer::take_symbols() {
   symbols_.emplace_back();
   known_.assign(kFirstSlots, {});
   used_ = 0;
+  return all;
+}
+
+std::vector<std::uint32_t> logical_frames(std::span<const SymbolInfo> symbols, std::uint32_t symbol) {
+  std::vector<std::uint32_t> all{symbol};
+  while (all.back() < symbols.size() && all.size() < kMostLogicalFrames) {
+    const std::uint32_t outer = symbols[all.back()].inlined_into;
+    if (outer == 0) break;
+    all.push_back(outer);
+  }
   return all;
 }
 

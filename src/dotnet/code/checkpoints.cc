@@ -1,7 +1,10 @@
 #include "dotnet/code/checkpoints.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
+#include "dotnet/code/frames/frame_registers.h"
 #include "dotnet/code/frames/frame_update.h"
 
 namespace mixstack::dotnet {
@@ -9,6 +12,8 @@ namespace {
 
 // Below the stack the runtime knows: the guard pages in which a stack overflow is noticed.
 constexpr Address kBelowStack = 1 << 20;
+
+constexpr std::size_t kMostMarks = 1024;
 
 /// Whether code that runs at this sp can have made the Frame, `newer` being the next newer one of this stack (0: none).
 /// A torn or damaged Frame may name the stack of another thread, whose frames would all fit together.
@@ -41,6 +46,27 @@ walk::Checkpoint checkpoint_of(CodeManager& code, const FrameRecord& record, Add
   return c;
 }
 
+/// A word of the copied stack; nothing is looked for elsewhere.
+std::optional<Address> word_of(const StackView& stack, Address base, Field field) {
+  const Address offset = base + field.offset - stack.base;
+  if (!field || stack.size < sizeof(Address) || offset > stack.size - sizeof(Address)) return std::nullopt;
+  Address value;
+  std::memcpy(&value, stack.data + offset, sizeof(value));
+  return value;
+}
+
+/// The mark of an InlinedCallFrame; nothing where a word of it was not copied.
+std::optional<walk::Mark> mark_of_call(CodeManager& code, const StackView& stack, const FrameRecord& record,
+                                       Address newer, const AddressRange& range) {
+  const auto& l = code.memory().layouts().inlined_call_frame;
+  const auto pc = word_of(stack, record.address, l.caller_return_address);
+  const auto sp = word_of(stack, record.address, l.call_site_sp);
+  if (!pc || !sp) return std::nullopt;
+  const bool resumes = *pc != 0 && can_resume_at(*sp, record, false, newer, range) &&
+                       code.is_managed(CodeAddress::after_call(*pc));
+  return walk::Mark{record.address, *sp, resumes};
+}
+
 }  // namespace
 
 CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods, std::size_t most) {
@@ -61,6 +87,38 @@ void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Addre
   if (!thread.stack.contains(sp)) return;  // a handler's own stack
   for (walk::Checkpoint& c : list.checkpoints)
     if (c.resumes && thread.stack.contains(c.context.sp()) && c.context.sp() < sp) c.resumes = false;
+}
+
+bool read_marks(CodeManager& code, const ManagedThread& thread, const StackView& stack, Address sp,
+                std::vector<walk::Mark>& out) {
+  out.clear();
+  const Layouts& layouts = code.memory().layouts();
+  const bool has_more_to_restore = frames::frame_registers(layouts.arch) == nullptr ||
+                                   frames::frame_registers(layouts.arch)->needs_whole_inlined_call;
+  if (has_more_to_restore || layouts.pointer_size != sizeof(Address) || !thread.stack.contains(sp)) return false;
+  const std::uint64_t call = layouts.frame_identifiers[static_cast<std::size_t>(FrameType::inlined_call)];
+  Address newer = 0;
+  for (Address at = thread.frame; at != code.memory().all_ones();) {
+    if (at % sizeof(Address) != 0 || at <= newer || !thread.stack.contains(at) || out.size() >= kMostMarks)
+      return false;
+    const auto identifier = word_of(stack, at, Field{0});
+    const auto next = word_of(stack, at, layouts.frame.next);
+    if (!identifier || !next) return false;
+    if (*identifier == call && call != 0) {
+      const FrameRecord record{at, FrameType::inlined_call, *identifier};
+      const auto mark = mark_of_call(code, stack, record, newer, thread.stack);
+      if (!mark) return false;
+      out.push_back(*mark);
+      if (mark->sp < sp) out.back().resumes = false;  // that part of the stack is dead
+    } else if (restores_context(frame_type_of(layouts, *identifier))) {
+      return false;
+    } else {
+      out.push_back({at, 0, false});
+    }
+    newer = at;
+    at = *next;
+  }
+  return true;
 }
 
 }  // namespace mixstack::dotnet

@@ -6,7 +6,7 @@
 #include "dotnet/code/code_manager.h"
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/threads.h"
-#include "walk_core/stepper.h"
+#include "walk_core/witness.h"
 
 namespace mixstack::dotnet {
 
@@ -23,5 +23,12 @@ struct CheckpointList {
 
 /// No place to resume lies below the sp at which the thread stands: that part of its stack is dead.
 void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp);
+
+/// The same for a walk of addresses alone, which needs no contexts: all Frames of the thread, from its copied bytes,
+/// into `out`. False where the list is not as simple as most are (Frames of a kind other than InlinedCallFrame that
+/// restore a context, an unknown or a handler's stack, a list that leaves the copied bytes or does not ascend); then
+/// nobody knows them all and `read_checkpoints` is to be asked. Allocates only to make `out` larger.
+[[nodiscard]] bool read_marks(CodeManager& code, const ManagedThread& thread, const StackView& stack, Address sp,
+                              std::vector<walk::Mark>& out);
 
 }  // namespace mixstack::dotnet

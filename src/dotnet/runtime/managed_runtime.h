@@ -58,6 +58,11 @@ class ManagedRuntime {
   [[nodiscard]] virtual const ManagedThread* thread(std::uint64_t os_id) const = 0;
   [[nodiscard]] virtual CheckpointList checkpoints(const ManagedThread& thread, bool methods,
                                                    std::size_t most = kMaxFrames) = 0;
+  /// The same as marks, of a thread that stands at `sp` on copied bytes, where they are simple; else false.
+  [[nodiscard]] virtual bool marks(const ManagedThread& /*thread*/, const StackView& /*stack*/, Address /*sp*/,
+                                   std::vector<walk::Mark>& /*out*/) {
+    return false;
+  }
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
 
   /// Why the runtime is ending the process on this thread, if it is: told by its named stack.

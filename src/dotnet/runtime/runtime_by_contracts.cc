@@ -108,6 +108,11 @@ CheckpointList RuntimeByContracts::checkpoints(const ManagedThread& thread, bool
   return code_ ? read_checkpoints(*code_, thread, methods, most) : CheckpointList{};
 }
 
+bool RuntimeByContracts::marks(const ManagedThread& thread, const StackView& stack, Address sp,
+                               std::vector<walk::Mark>& out) {
+  return code_ && read_marks(*code_, thread, stack, sp, out);
+}
+
 ManagedThreadFacts RuntimeByContracts::facts(const ManagedThread& thread) {
   ManagedThreadFacts facts;
   facts.managed_id = thread.id;

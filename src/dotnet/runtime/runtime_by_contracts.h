@@ -36,6 +36,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] Error thread_list_error() const override { return threads_.list().error; }
   [[nodiscard]] const ManagedThread* thread(std::uint64_t os_id) const override { return threads_.find(os_id); }
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
+  [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
+                           std::vector<walk::Mark>& out) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,

@@ -171,6 +171,30 @@ Result<FrameUpdate> tail_call(const RuntimeMemory& memory, Address at, const Reg
 
 }  // namespace
 
+bool restores_context(FrameType type) {
+  switch (type) {
+    case FrameType::inlined_call:
+    case FrameType::software_exception:
+    case FrameType::framed_method:
+    case FrameType::clr_to_com:
+    case FrameType::pinvoke_calli:
+    case FrameType::prestub_method:
+    case FrameType::stub_dispatch:
+    case FrameType::call_counting_helper:
+    case FrameType::external_method:
+    case FrameType::dynamic_helper:
+    case FrameType::func_eval:
+    case FrameType::resumable:
+    case FrameType::redirected_thread:
+    case FrameType::faulting_exception:
+    case FrameType::hijack:
+    case FrameType::tail_call:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Result<FrameUpdate> update_from_frame(const RuntimeMemory& memory, const FrameRecord& frame, const Registers& before) {
   if (before.arch() != memory.layouts().arch) return fail(ErrorCode::invalid_argument);
   if (frames::frame_registers(before.arch()) == nullptr) return fail(ErrorCode::unsupported_cpu);

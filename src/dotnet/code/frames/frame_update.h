@@ -20,6 +20,9 @@ struct FrameUpdate {
   std::shared_ptr<const std::vector<std::byte>> stored;  ///< that CONTEXT as it lies there; null: none
 };
 
+/// Whether Frames of this type can change a context.
+[[nodiscard]] bool restores_context(FrameType type);
+
 /// Applies the Frame to `before`. Works for every CPU of Layouts::arch, whatever the host. Errors:
 /// `field_unavailable` (the layout lacks what the mechanism needs), `unreadable_memory`, `malformed`,
 /// `unsupported_cpu`. Sources: "Capital 'F' Frame Handling" in docs/design/datacontracts/StackWalk.md,
