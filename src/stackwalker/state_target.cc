@@ -1,7 +1,5 @@
 #include "stackwalker/state_target.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -10,9 +8,7 @@
 #include "stackwalker/access.h"
 #include "stackwalker/mapped_libraries.h"
 #include "stackwalker/root_copy.h"
-#include "target/live/file_access.h"
-#include "target/live/process_info.h"
-#include "target/memory_map.h"
+#include "target/live/process_view.h"
 
 namespace mixstack::stackwalker {
 namespace {
@@ -64,19 +60,19 @@ class StateMemory final : public MemoryReader {
 
 class StateTarget final : public Target {
  public:
-  StateTarget(api::ProcessState& state, TargetInfo info, std::optional<target::ProcDir> proc)
-      : state_(state), memory_(state), info_(std::move(info)), proc_(std::move(proc)) {}
+  StateTarget(api::ProcessState& state, TargetInfo info, std::shared_ptr<const target::ProcessView> view)
+      : state_(state), memory_(state), info_(std::move(info)), view_(std::move(view)) {}
 
   [[nodiscard]] const TargetInfo& info() const override { return info_; }
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override;
   [[nodiscard]] Result<std::vector<Region>> regions() const override;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
-    if (proc_) return target::open_mapped_file(*proc_, region);
+    if (view_) return view_->open_file(region);
     return object::open_file_bytes(region.path);
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
-    if (proc_) return target::open_target_path(*proc_, path);
+    if (view_) return view_->open_path(path);
     return object::open_file_bytes(path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
@@ -90,7 +86,7 @@ class StateTarget final : public Target {
   api::ProcessState& state_;
   StateMemory memory_;
   TargetInfo info_;
-  std::optional<target::ProcDir> proc_;
+  std::shared_ptr<const target::ProcessView> view_;  ///< of the process on this machine; null: it is none
 };
 
 Result<std::vector<ThreadId>> StateTarget::threads() const {
@@ -109,10 +105,9 @@ Result<std::vector<ThreadId>> StateTarget::threads() const {
 }
 
 Result<std::vector<Region>> StateTarget::regions() const {
-  if (!proc_) return library_regions();
-  const auto fd = proc_->open_memory_file("maps", O_RDONLY);
-  if (!fd) return library_regions();
-  return target::read_memory_map(fd->get());
+  if (view_)
+    if (auto mapped = view_->regions()) return mapped;
+  return library_regions();
 }
 
 void StateTarget::add_library(std::vector<Region>& regions, const api::LibAddrPair& library, std::uint64_t number) {
@@ -224,26 +219,19 @@ Result<Capture> StateTarget::capture(const CaptureRequest& request) {
 
 Result<std::unique_ptr<Target>> open_state_target(api::ProcessState& state) {
   TargetInfo info;
-  std::optional<target::ProcDir> proc;
+  std::shared_ptr<const target::ProcessView> view;
   try {
     info.arch = api::engine_arch(state.getArchitecture());
     const Dyninst::PID pid = state.getProcessId();
-    if (pid > 0) {
-      if (auto dir = target::ProcDir::open(static_cast<std::uint32_t>(pid))) proc = std::move(*dir);
-    }
+    if (pid > 0) view = target::ProcessView::open(static_cast<std::uint32_t>(pid)).value_or(nullptr);
     info.executable = state.getExecutablePath();
   } catch (...) {
     return fail(ErrorCode::internal);
   }
   if (info.arch == Arch::unknown) return fail(ErrorCode::unsupported_cpu);
-  if (proc) {
-    if (auto facts = target::read_process_info(*proc); facts && facts->arch == info.arch) {
-      info = std::move(*facts);
-    } else {
-      proc.reset();
-    }
-  }
-  return std::make_unique<StateTarget>(state, std::move(info), std::move(proc));
+  if (view && view->info.arch != info.arch) view.reset();
+  if (view) info = view->info;
+  return std::make_unique<StateTarget>(state, std::move(info), std::move(view));
 }
 
 }  // namespace mixstack::stackwalker

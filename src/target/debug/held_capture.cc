@@ -18,7 +18,7 @@ void HeldCapture::add(ThreadId tid) {
 }
 
 void HeldCapture::prepare(const std::vector<ThreadId>& threads) {
-  if (auto all = program_.regions()) regions_ = std::move(*all);
+  if (auto all = program_.read_regions()) regions_ = std::make_shared<const std::vector<Region>>(std::move(*all));
   for (const ThreadId tid : threads) add(tid);
   if (request_.roots != nullptr) roots_.rehearse(*request_.roots);
 }
@@ -32,8 +32,10 @@ void HeldCapture::copy(const std::vector<ThreadId>& threads,
     slot.copy = copies_.add(slot.thread.tid, *slot.registers);
     if (slot.vectors) read_thread_vectors(static_cast<pid_t>(slot.thread.tid), *slot.vectors);
   }
-  copies_.plan(regions_);
-  copies_.copy(0, copies_.size(), regions_);
+  const std::vector<Region> none;
+  const std::vector<Region>& regions = regions_ ? *regions_ : none;
+  copies_.plan(regions);
+  copies_.copy(0, copies_.size(), regions);
   if (request_.roots != nullptr) roots_.read(*request_.roots);
 }
 
@@ -68,6 +70,7 @@ Capture HeldCapture::take() {
   copies_.hand_over(capture);
   room_.hand_over(capture);
   roots_.hand_over(capture);
+  capture.regions = regions_;
   return capture;
 }
 

@@ -46,7 +46,7 @@ class HeldCapture {
   RootReads roots_;
   StackRoom room_;
   StackCopies copies_;
-  std::vector<Region> regions_;
+  std::shared_ptr<const std::vector<Region>> regions_;
   std::vector<Slot> slots_;
 };
 

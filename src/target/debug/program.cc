@@ -1,11 +1,9 @@
 #include "target/debug/program.h"
 
 #include <elf.h>
-#include <fcntl.h>
 
 #include "base/byte_cursor.h"
 #include "target/live/process_info.h"
-#include "target/memory_map.h"
 
 namespace mixstack::target {
 namespace {
@@ -21,26 +19,12 @@ namespace {
 
 }  // namespace
 
-Program::Program(ProcDir directory, base::ScopedFd mem)
-    : proc(std::move(directory)), memory(proc, std::move(mem), [this] {
-        auto all = regions();
-        return all ? std::make_shared<const std::vector<Region>>(std::move(*all)) : nullptr;
-      }) {}
-
-Result<std::vector<Region>> Program::regions() const {
-  const auto fd = proc.open_memory_file("maps", O_RDONLY);
-  if (!fd) return fail(fd.error());
-  return read_memory_map(fd->get());
-}
-
 Result<std::shared_ptr<Program>> Program::open(std::uint32_t pid) {
   auto proc = ProcDir::open(pid);
   if (!proc) return fail(proc.error());
-  auto mem = proc->open_memory_file("mem", O_RDONLY);
-  auto program = std::make_shared<Program>(std::move(*proc), mem ? std::move(*mem) : base::ScopedFd());
+  auto program = std::make_shared<Program>(std::move(*proc));
   if (auto info = read_process_info(program->proc)) program->info = std::move(*info);
   program->info.pid = program->proc.pid();
-  program->auxv = program->proc.read_memory_file("auxv").value_or("");
   program->interpreter = auxiliary(program->auxv, AT_BASE);
   program->links = LinkMapList(program->info.program_headers, auxiliary(program->auxv, AT_PHNUM));
   return program;

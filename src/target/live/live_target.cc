@@ -1,20 +1,15 @@
 #include "target/live/live_target.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
-#include "target/live/file_access.h"
-#include "target/live/guest_memory.h"
 #include "target/live/live_capture.h"
-#include "target/live/proc_dir.h"
-#include "target/live/process_info.h"
 #include "target/live/ptrace_refusal.h"
 #include "target/live/thread_registers.h"
 #include "target/live/tracer.h"
-#include "target/memory_map.h"
+#include "target/live/view_target.h"
 
 namespace mixstack::target {
 namespace {
@@ -22,45 +17,22 @@ namespace {
 constexpr unsigned kFirstNap = 1000;  // us
 constexpr unsigned kLastNap = 64'000;
 
-[[nodiscard]] base::ScopedFd open_memory(const ProcDir& proc) {
-  auto fd = proc.open_memory_file("mem", O_RDONLY);
-  return fd ? std::move(*fd) : base::ScopedFd();
-}
-
 [[nodiscard]] bool may_be_exec(ErrorCode code) {
   return code == ErrorCode::no_such_process || code == ErrorCode::permission_denied || code == ErrorCode::not_found;
 }
 
-class LiveTarget final : public Target {
+/// Threads that run freely, stopped by ptrace for the time of a capture.
+class PtraceStops final : public CaptureSource {
  public:
-  LiveTarget(ProcDir proc, TargetInfo info, std::string auxv, const LiveOptions& options)
-      : proc_(std::move(proc)),
-        info_(std::move(info)),
-        auxv_(std::move(auxv)),
-        options_(options),
-        memory_(proc_, open_memory(proc_), [this] { return list_of(read_regions()); }) {}
+  PtraceStops(std::shared_ptr<const ProcessView> view, const LiveOptions& options)
+      : view_(std::move(view)), options_(options) {}
 
-  [[nodiscard]] const TargetInfo& info() const override { return info_; }
-  [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
-  [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto all = read_regions();
-    if (all) memory_.use(list_of(all));
-    return all;
-  }
-  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
-    if (auto opened = memory_.file_of(region)) return opened;
-    return open_mapped_file(proc_, region);  // says why not
-  }
-  [[nodiscard]] bool proves_files() const override { return true; }
-  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
-    return open_target_path(proc_, path);
-  }
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
     std::vector<Diagnosis> list;
-    const std::string who = "process " + std::to_string(info_.pid);
+    const std::string who = "process " + std::to_string(view_->info.pid);
     if (unserved_reads_ != 0)
-      list.push_back({{ErrorCode::io_error, ETIMEDOUT, info_.pid},
+      list.push_back({{ErrorCode::io_error, ETIMEDOUT, view_->info.pid},
                       who,
                       "a page of its memory was not served within 100 ms while it stood still (userfaultfd, FUSE or a "
                       "dead network file system?); it was released at once, and some stacks are incomplete"});
@@ -80,7 +52,7 @@ class LiveTarget final : public Target {
       if (nap > kLastNap) {
         // The process is there, and what was there at the beginning is not: an exec, which a busy machine makes long.
         const bool replaced = taken.error().code != ErrorCode::permission_denied;
-        return replaced ? fail(ErrorCode::process_changed, info_.pid) : std::move(taken);
+        return replaced ? fail(ErrorCode::process_changed, view_->info.pid) : std::move(taken);
       }
       ::usleep(nap);
     }
@@ -98,25 +70,9 @@ class LiveTarget final : public Target {
     const auto stat = proc_.thread_stat(proc_.pid());
     return !stat || ((stat->state == 'Z' || stat->state == 'X') && proc_.task_count() <= 1);
   }
-  /// The auxiliary vector holds addresses and random bytes that differ in every program image.
-  [[nodiscard]] Result<void> check_same_program() const {
-    auto auxv = proc_.read_memory_file("auxv");
-    if (!auxv) return fail(auxv.error());
-    if (auxv->empty()) return fail(ErrorCode::no_such_process, info_.pid);
-    if (*auxv != auxv_) return fail(ErrorCode::process_changed, info_.pid);
-    return {};
-  }
-  [[nodiscard]] Result<std::vector<Region>> read_regions() const {
-    const auto fd = proc_.open_memory_file("maps", O_RDONLY);
-    if (!fd) return fail(fd.error());
-    return read_memory_map(fd->get());
-  }
-  [[nodiscard]] static GuestMemory::RegionList list_of(const Result<std::vector<Region>>& regions) {
-    return regions ? std::make_shared<const std::vector<Region>>(*regions) : nullptr;
-  }
   [[nodiscard]] Result<Capture> capture_as(Tracer::Kind kind, const CaptureRequest& request, bool& is_refused) {
     LiveCapture capture(
-        proc_, memory_, info_, request, options_.hold_all, [this] { return read_regions(); }, last_);
+        proc_, memory_, view_->info, request, options_.hold_all, [this] { return view_->read_regions(); }, last_);
     if (auto prepared = capture.prepare(); !prepared) return fail(prepared.error());
     auto ran = run_as_tracer([&](Tracer& tracer) { capture.stop(tracer); }, kind);
     is_refused = capture.is_refused();
@@ -125,7 +81,7 @@ class LiveTarget final : public Target {
     return capture.finish();
   }
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
-    if (auto same = check_same_program(); !same) return fail(same.error());
+    if (auto same = view_->check_same_program(); !same) return fail(same.error());
     memory_.begin_capture(request.goes_on);
     bool is_refused = false;
     auto taken = capture_as(Tracer::Kind::process, request, is_refused);
@@ -134,16 +90,15 @@ class LiveTarget final : public Target {
       taken = capture_as(Tracer::Kind::thread, request, is_refused);
     if (taken && taken->regions) memory_.use(taken->regions);
     // What was captured of a program that has been replaced since cannot be named: its memory is gone.
-    auto same = check_same_program();
+    auto same = view_->check_same_program();
     if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
     return taken;
   }
 
-  ProcDir proc_;
-  TargetInfo info_;
-  std::string auxv_;
+  std::shared_ptr<const ProcessView> view_;
+  const ProcDir& proc_ = view_->proc;
+  GuestMemory& memory_ = view_->memory;
   LiveOptions options_;
-  mutable GuestMemory memory_;
   std::uint32_t unserved_reads_ = 0;
   LastCapture last_{proc_};
 };
@@ -151,15 +106,13 @@ class LiveTarget final : public Target {
 }  // namespace
 
 Result<std::unique_ptr<Target>> open_live(std::uint32_t pid, const LiveOptions& options) {
-  auto proc = ProcDir::open(pid);
-  if (!proc) return fail(proc.error());
-  if (proc->pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
-  auto info = read_process_info(*proc);
-  if (!info) return fail(info.error());
-  if (info->arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(info->arch));
-  auto auxv = proc->read_memory_file("auxv");
-  if (!auxv) return fail(auxv.error());
-  return std::make_unique<LiveTarget>(std::move(*proc), std::move(*info), std::move(*auxv), options);
+  auto view = ProcessView::open(pid);
+  if (!view) return fail(view.error());
+  const Arch arch = (*view)->info.arch;
+  if ((*view)->proc.pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
+  if (arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
+  auto source = std::make_unique<PtraceStops>(*view, options);
+  return make_view_target(std::move(*view), std::move(source));
 }
 
 }  // namespace mixstack::target

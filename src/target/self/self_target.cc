@@ -1,6 +1,5 @@
 #include "target/self/self_target.h"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -11,13 +10,10 @@
 #include "memory/process_memory.h"
 #include "memory/self_memory.h"
 #include "memory/system_call.h"
-#include "target/live/file_access.h"
-#include "target/live/proc_dir.h"
-#include "target/live/process_info.h"
 #include "target/live/root_reads.h"
 #include "target/live/stack_plan.h"
 #include "target/live/thread_registers.h"
-#include "target/memory_map.h"
+#include "target/live/view_target.h"
 #include "target/self/context_registers.h"
 #include "target/self/helper_capture.h"
 #include "target/self/signal_capture.h"
@@ -25,25 +21,13 @@
 namespace mixstack::target {
 namespace {
 
-class SelfTarget final : public Target {
+/// By copying the calling thread's stack, and those of others by signal or helper where that is wanted.
+class OwnCaptures final : public CaptureSource {
  public:
-  SelfTarget(ProcDir proc, TargetInfo info, const SelfOptions& options)
-      : proc_(std::move(proc)), info_(std::move(info)), options_(options), for_roots_(proc_.pid()) {}
+  OwnCaptures(std::shared_ptr<const ProcessView> view, const SelfOptions& options)
+      : view_(std::move(view)), options_(options), for_roots_(proc_.pid()) {}
 
-  [[nodiscard]] const TargetInfo& info() const override { return info_; }
-  [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
-  [[nodiscard]] Result<std::vector<Region>> regions() const override {
-    auto fd = proc_.open_memory_file("maps", O_RDONLY);
-    if (!fd) return fail(fd.error());
-    return read_memory_map(fd->get());
-  }
-  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override {
-    return open_mapped_file(proc_, region);
-  }
-  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override {
-    return open_target_path(proc_, path);
-  }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
     if (options_.others == OwnThreads::by_helper) return capture_by_helper(request, options_.helper_timeout);
     return capture_here(request);
@@ -58,15 +42,16 @@ class SelfTarget final : public Target {
   [[nodiscard]] Result<void> capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
                                             Capture& capture) const;
 
-  ProcDir proc_;
-  TargetInfo info_;
+  std::shared_ptr<const ProcessView> view_;
+  const ProcDir& proc_ = view_->proc;
+  const TargetInfo& info_ = view_->info;
   SelfOptions options_;
   memory::SelfMemory memory_;
   memory::ProcessMemory for_roots_;
 };
 
-void SelfTarget::capture_calling_thread(const CaptureRequest& request, const std::vector<Region>& regions,
-                                        Capture& capture, ThreadCapture& out) const {
+void OwnCaptures::capture_calling_thread(const CaptureRequest& request, const std::vector<Region>& regions,
+                                         Capture& capture, ThreadCapture& out) const {
   ucontext_t context;
   (void)::getcontext(&context);
   out.registers = context_registers(&context);
@@ -90,8 +75,8 @@ void SelfTarget::capture_calling_thread(const CaptureRequest& request, const std
 }
 
 /// In a signal handler on an alternate stack the walk goes on on the stack that was interrupted.
-void SelfTarget::copy_left_part(const std::vector<Region>& regions, std::uint64_t most, Capture& capture,
-                                const ThreadCapture& thread) const {
+void OwnCaptures::copy_left_part(const std::vector<Region>& regions, std::uint64_t most, Capture& capture,
+                                 const ThreadCapture& thread) const {
   const AddressRange own = home_stack(regions, thread.tid == info_.pid, own_thread_pointer());
   const AddressRange left = left_part(thread.registers, thread.stack, own);
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left.size(), most));
@@ -102,8 +87,8 @@ void SelfTarget::copy_left_part(const std::vector<Region>& regions, std::uint64_
   capture.storage.push_back(std::move(bytes));
 }
 
-Result<void> SelfTarget::capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
-                                        Capture& capture) const {
+Result<void> OwnCaptures::capture_others(const CaptureRequest& request, const std::vector<Region>& regions,
+                                         Capture& capture) const {
   std::vector<ThreadId> tids;
   std::vector<ThreadCapture*> others;
   for (ThreadCapture& t : capture.threads) {
@@ -133,8 +118,8 @@ Result<void> SelfTarget::capture_others(const CaptureRequest& request, const std
   return {};
 }
 
-Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
-  auto mapped = regions();
+Result<Capture> OwnCaptures::capture_here(const CaptureRequest& request) {
+  auto mapped = view_->regions();
   if (!mapped) return fail(mapped.error());
   auto tids = proc_.tasks();
   if (!tids) return fail(tids.error());
@@ -165,6 +150,7 @@ Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
     roots.read(*request.roots);
     roots.hand_over(capture);
   }
+  capture.regions = std::make_shared<const std::vector<Region>>(std::move(*mapped));
   return capture;
 }
 
@@ -173,12 +159,12 @@ Result<Capture> SelfTarget::capture_here(const CaptureRequest& request) {
 Result<std::unique_ptr<Target>> open_self(const SelfOptions& options) {
   if (options.others == OwnThreads::by_signal && (options.signal < 1 || options.signal > SIGRTMAX))
     return fail(ErrorCode::invalid_argument, static_cast<std::uint64_t>(options.signal));
-  auto proc = ProcDir::open(static_cast<std::uint32_t>(::getpid()));
-  if (!proc) return fail(proc.error());
-  auto info = read_process_info(*proc);
-  if (!info) return fail(info.error());
-  if (info->arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(info->arch));
-  return std::make_unique<SelfTarget>(std::move(*proc), std::move(*info), options);
+  auto view = ProcessView::open(static_cast<std::uint32_t>(::getpid()));
+  if (!view) return fail(view.error());
+  const Arch arch = (*view)->info.arch;
+  if (arch != traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
+  auto source = std::make_unique<OwnCaptures>(*view, options);
+  return make_view_target(std::move(*view), std::move(source));
 }
 
 }  // namespace mixstack::target

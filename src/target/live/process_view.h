@@ -1,0 +1,43 @@
+// What /proc tells of a process of this machine: one view, whoever captures its threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mixstack/result.h"
+#include "mixstack/target.h"
+#include "target/live/guest_memory.h"
+#include "target/live/proc_dir.h"
+
+namespace mixstack::target {
+
+/// Mappings, files and memory of the program that the process runs. What it is (`proc`, `info`, `auxv`) never changes
+/// after it is made; an exec makes another program. Thread-safe as its parts are.
+struct ProcessView {
+  ProcDir proc;
+  TargetInfo info;
+  std::string auxv;  ///< as the kernel gave it; empty: not readable
+  mutable GuestMemory memory;
+
+  /// All but `info`. `auxv` is empty where we have no right to it.
+  explicit ProcessView(ProcDir directory);
+  ProcessView(const ProcessView&) = delete;
+  ProcessView& operator=(const ProcessView&) = delete;
+
+  /// Errors: those of ProcDir::open and read_process_info.
+  [[nodiscard]] static Result<std::shared_ptr<ProcessView>> open(std::uint32_t pid);
+
+  /// The mappings at this moment.
+  [[nodiscard]] Result<std::vector<Region>> read_regions() const;
+  /// The same; `memory` refers to them from now on.
+  [[nodiscard]] Result<std::vector<Region>> regions() const;
+  /// The very file that is mapped, opened once as long as `memory` knows it. Errors: those of open_mapped_file.
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const;
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const;
+  /// Errors: process_changed (another program runs there now), no_such_process, those of reading /proc.
+  [[nodiscard]] Result<void> check_same_program() const;
+};
+
+}  // namespace mixstack::target
