@@ -2,6 +2,14 @@
 # Sources: every *.cc below the folder (sub-folders that have a CMakeLists of their own excluded by SKIP). Tests: every
 # *_test.cc, one executable per layer, one ctest per test case.
 include(GoogleTest)
+if(MIXSTACK_TESTS)
+  add_custom_target(unit_tests) # all of them, and what they run
+endif()
+# Every test case of a program of tests as a test of ctest, with the label `unit` and more.
+function(mixstack_unit_tests program)
+  gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "unit;${ARGN}" TIMEOUT 120)
+  add_dependencies(unit_tests ${program})
+endfunction()
 function(mixstack_layer name)
   cmake_parse_arguments(L "" "" "USES;LIBS;SKIP" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -31,6 +39,6 @@ function(mixstack_layer name)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE ${target} mixstack_test_support mixstack_warnings GTest::gtest_main)
     target_compile_definitions(${target}_test PRIVATE MIXSTACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "unit;${name}" TIMEOUT 120)
+    mixstack_unit_tests(${target}_test ${name})
   endif()
 endfunction()

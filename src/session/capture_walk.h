@@ -97,7 +97,7 @@ class CaptureWalk {
   bool stands_still_ = false;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;
   std::unique_ptr<walk::ChainWalker> walker_;
-  std::vector<walk::Mark> marks_;            ///< of one walk of addresses; kept for its room
+  std::vector<walk::Mark> marks_;             ///< of one walk of addresses; kept for its room
   std::optional<std::size_t> explicit_left_;  ///< none: each thread's own limit
   std::vector<Diagnosis> diagnoses_;
 };

@@ -62,8 +62,8 @@ std::optional<walk::Mark> mark_of_call(CodeManager& code, const StackView& stack
   const auto pc = word_of(stack, record.address, l.caller_return_address);
   const auto sp = word_of(stack, record.address, l.call_site_sp);
   if (!pc || !sp) return std::nullopt;
-  const bool resumes = *pc != 0 && can_resume_at(*sp, record, false, newer, range) &&
-                       code.is_managed(CodeAddress::after_call(*pc));
+  const bool resumes =
+      *pc != 0 && can_resume_at(*sp, record, false, newer, range) && code.is_managed(CodeAddress::after_call(*pc));
   return walk::Mark{record.address, *sp, resumes};
 }
 
