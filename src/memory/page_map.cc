@@ -1,5 +1,6 @@
 #include "memory/page_map.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,19 @@ constexpr std::uint64_t kSwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kShared = std::uint64_t{1} << 61;
 constexpr std::uint64_t kLeastLookUp = 32;   // pages
 constexpr std::size_t kMostChunks = 16'384;  // 3 MB of bits
+
+// include/uapi/linux/fs.h, since Linux 6.7.
+struct ScanArguments {
+  std::uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+  std::uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+struct ScannedRun {
+  std::uint64_t start, end, categories;
+};
+constexpr unsigned long kScan = _IOWR('f', 16, ScanArguments);
+constexpr std::uint64_t kIsFile = 1 << 2, kIsPresent = 1 << 3;
+constexpr std::size_t kScannedRuns = 256;  // a system call
+constexpr unsigned kMostScans = 256;
 
 [[nodiscard]] PageMap::State state_of(std::uint64_t entry) {
   if ((entry & kPresent) != 0) return (entry & kShared) != 0 ? PageMap::State::shared : PageMap::State::present;
@@ -78,6 +92,43 @@ void PageMap::remember(std::uint64_t first, std::span<const std::uint64_t> entri
     chunk->seen[index / 64] |= bit;
     if (state == State::shared) chunk->shared[index / 64] |= bit;
   }
+}
+
+void PageMap::remember(std::uint64_t first, std::uint64_t end, State state) const {
+  for (std::uint64_t page = first; page < end;) {
+    if (seen_.size() >= kMostChunks) seen_.clear();
+    Chunk& chunk = seen_[page / kChunkPages];
+    const std::uint64_t chunk_end = std::min(end, (page / kChunkPages + 1) * kChunkPages);
+    for (; page < chunk_end; page++) {
+      const std::uint64_t index = page % kChunkPages, bit = std::uint64_t{1} << (page % 64);
+      chunk.seen[index / 64] |= bit;
+      if (state == State::shared) chunk.shared[index / 64] |= bit;
+    }
+  }
+}
+
+bool PageMap::scan(AddressRange range) const {
+  if (!file_) return false;
+  std::array<ScannedRun, kScannedRuns> runs;
+  ScanArguments a{};
+  a.size = sizeof(a);
+  a.start = range.begin / page_size_ * page_size_;
+  a.end = (range.end + page_size_ - 1) / page_size_ * page_size_;
+  a.vec = reinterpret_cast<std::uint64_t>(runs.data());
+  a.vec_len = runs.size();
+  a.category_mask = kIsPresent;
+  a.return_mask = kIsPresent | kIsFile;
+  for (unsigned n = 0; n < kMostScans && a.start < a.end; n++) {
+    const int found = ::ioctl(file_.get(), kScan, &a);
+    if (found < 0) return n != 0;
+    const std::lock_guard lock(mutex_);
+    for (const ScannedRun& r : std::span(runs).first(static_cast<std::size_t>(found)))
+      remember(r.start / page_size_, r.end / page_size_,
+               (r.categories & kIsFile) != 0 ? State::shared : State::present);
+    if (a.walk_end <= a.start) break;
+    a.start = a.walk_end;
+  }
+  return true;
 }
 
 PageMap::Run PageMap::run(AddressRange range) const {

@@ -39,6 +39,9 @@ class PageMap {
   /// The state of the page at `range.begin` and how far, within the range, pages share it; at least one page, at most
   /// some megabytes. The range must not be empty.
   [[nodiscard]] Run run(AddressRange range) const;
+  /// Looks at all of a long range with few system calls (PAGEMAP_SCAN, Linux 6.7) and remembers what is there, up to
+  /// 65,536 runs of pages. False where the kernel cannot: `run` is to be asked piece by piece.
+  [[nodiscard]] bool scan(AddressRange range) const;
   void forget();
 
  private:
@@ -49,6 +52,7 @@ class PageMap {
   };
   [[nodiscard]] Run seen_pages(std::uint64_t first, std::uint64_t limit) const;
   void remember(std::uint64_t first, std::span<const std::uint64_t> entries) const;
+  void remember(std::uint64_t first, std::uint64_t end, State state) const;
   [[nodiscard]] Run look_up(std::uint64_t first, std::uint64_t limit) const;
 
   base::ScopedFd file_;

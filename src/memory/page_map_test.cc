@@ -55,6 +55,17 @@ TEST_F(PageMapTest, WhatComesLaterIsSeen) {
   EXPECT_EQ(map_.run(pages(5, 6)).state, State::absent);
 }
 
+TEST_F(PageMapTest, AScanSeesWhatLooksSee) {
+  for (std::size_t page = 0; page < kPages; page += 2) touch(page);
+  if (!map_.scan(pages(0, kPages))) GTEST_SKIP() << "this kernel has no PAGEMAP_SCAN (Linux 6.7)";
+  for (std::size_t page = 0; page < kPages; page++) {
+    ::madvise(bytes_ + page * kPage, kPage, MADV_DONTNEED);  // only what was remembered can answer
+    const auto run = map_.run(pages(page, page + 1));
+    EXPECT_EQ(run.state, page % 2 == 0 ? State::present : State::absent) << page;
+  }
+  EXPECT_FALSE(PageMap().scan(pages(0, 1)));
+}
+
 TEST_F(PageMapTest, LongRunsEndWhereALookUpDoesAndGoOnFromThere) {
   for (std::size_t page = 0; page < kPages; page++) touch(page);
   Address at = base_;

@@ -11,14 +11,23 @@ CodeManager::CodeManager(const RuntimeMemory& memory, const Contracts& contracts
   if (usable_ && contracts.admits(Contract::precode_stubs)) precode_ = PrecodeStubs(memory);
 }
 
+void CodeManager::Known::clear() {
+  found.clear();
+  rules.clear();
+  interned.clear();
+  by_hash.clear();
+}
+
 void CodeManager::clear() {
   ranges_.clear();
   images_.clear();
-  found_.clear();
-  rules_.clear();
-  interned_.clear();
-  by_hash_.clear();
+  of_capture_.clear();
   begin_generation();
+}
+
+void CodeManager::forget_images() {
+  of_images_.clear();
+  clear();
 }
 
 void CodeManager::rebind(const RuntimeMemory& memory) {
@@ -33,11 +42,17 @@ RangeSection::Kind CodeManager::range_kind(Address address) {
   return section ? section->kind : RangeSection::Kind::none;
 }
 
+/// Only code of assemblies that cannot be unloaded is precompiled, and where its method is known, that is all there is.
+bool CodeManager::stays(const CodeInfo& info) {
+  return info.kind == CodeKind::r2r && info.method_desc != 0 && !info.is_collectible;
+}
+
 const CodeInfo& CodeManager::find(CodeAddress pc) {
   const Address address = pc.lookup();
-  if (const CodeInfo* known = found_.find(address)) [[likely]]
-    return *known;
-  return found_.insert(address, look_up(address));
+  if (const CodeInfo* known = of_images_.found.find(address)) return *known;
+  if (const CodeInfo* known = of_capture_.found.find(address)) return *known;
+  const CodeInfo info = look_up(address);
+  return (stays(info) ? of_images_ : of_capture_).found.insert(address, info);
 }
 
 CodeInfo CodeManager::look_up(Address address) {
@@ -149,27 +164,29 @@ Result<unwind::UnwindRule> CodeManager::general(CodeAddress pc) {
 const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
   // Code addresses never use the top bit of a 64-bit address space's lower half.
   const Address key = pc.raw() << 1 | (pc.is_exact() ? 1u : 0u);
-  if (const unwind::CompactRule* const* known = rules_.find(key)) [[likely]]
-    return **known;
+  for (const Known* known : {&of_images_, &of_capture_})
+    if (const unwind::CompactRule* const* rule = known->rules.find(key)) return **rule;
   const unwind::CompactRule* made = &unwind::kNoCompactRule;
+  Known* keeper = &of_capture_;
   if (const auto rule = general(pc)) {
     // Unwind codes of a method that cannot be found may as well be another's: no small rule, which would be believed.
-    const bool is_known = find(pc).method_desc != 0;
-    const auto small = is_known ? unwind::compact(*rule, memory_.layouts().arch) : std::nullopt;
-    made = small ? intern(*small) : &unwind::kInterpretedRule;
+    const CodeInfo& info = find(pc);
+    const auto small = info.method_desc != 0 ? unwind::compact(*rule, memory_.layouts().arch) : std::nullopt;
+    if (stays(info)) keeper = &of_images_;
+    made = small ? keeper->intern(*small) : &unwind::kInterpretedRule;
   }
-  return *rules_.insert(key, made);
+  return *keeper->rules.insert(key, made);
 }
 
-const unwind::CompactRule* CodeManager::intern(const unwind::CompactRule& rule) {
+const unwind::CompactRule* CodeManager::Known::intern(const unwind::CompactRule& rule) {
   const std::uint64_t hash = unwind::hash_of(rule);
-  const auto [first, last] = by_hash_.equal_range(hash);
+  const auto [first, last] = by_hash.equal_range(hash);
   for (auto it = first; it != last; ++it)
     if (it->second->same_rule(rule)) return it->second;
-  if (interned_.size() >= kMaxCached) return &unwind::kInterpretedRule;
-  interned_.push_back(rule);
-  by_hash_.emplace(hash, &interned_.back());
-  return &interned_.back();
+  if (interned.size() >= kMaxCached) return &unwind::kInterpretedRule;
+  interned.push_back(rule);
+  by_hash.emplace(hash, &interned.back());
+  return &interned.back();
 }
 
 }  // namespace mixstack::dotnet

@@ -63,8 +63,11 @@ class CodeManager final : public unwind::RuleSource {
   /// The same, made anew. `not_found`: no method there.
   [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc) override;
 
-  /// Forgets everything read: after each capture, methods may have been freed or replaced.
+  /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of precompiled
+  /// methods stays; it holds as long as their images are mapped.
   void clear();
+  /// Forgets that, too: images have come or gone.
+  void forget_images();
   /// clear(), then reads through another reader (the overlay of a new capture).
   void rebind(const RuntimeMemory& memory);
   [[nodiscard]] const RuntimeMemory& memory() const { return memory_; }
@@ -73,24 +76,30 @@ class CodeManager final : public unwind::RuleSource {
   static constexpr std::size_t kMaxCached = 1u << 16;  ///< addresses; then the cache starts anew
 
  private:
+  /// What is known of code, and its rules.
+  struct Known {
+    AddressCache<CodeInfo> found{kMaxCached};                    // by looked-up address
+    AddressCache<const unwind::CompactRule*> rules{kMaxCached};  // by raw address and how it was obtained
+    // Few are different. They stay where they are until clear(): steppers keep pointers to them.
+    std::deque<unwind::CompactRule> interned;
+    std::unordered_multimap<std::uint64_t, const unwind::CompactRule*> by_hash;
+    void clear();
+    [[nodiscard]] const unwind::CompactRule* intern(const unwind::CompactRule& rule);
+  };
+  [[nodiscard]] static bool stays(const CodeInfo& info);
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);
   void describe_stub(const RangeSection& section, Address address, CodeInfo& info);
   static void take_row(const FunctionRow& row, Address image_base, CodeInfo& info);
-  [[nodiscard]] const unwind::CompactRule* intern(const unwind::CompactRule& rule);
 
   RuntimeMemory memory_;
   bool usable_ = false;
   NibbleMap::Version nibbles_ = NibbleMap::Version::constant_time;
   RangeSections ranges_;
   PrecodeStubs precode_;
-  std::unordered_map<Address, ReadyToRunImage> images_;         // by RangeSection address
-  AddressCache<CodeInfo> found_{kMaxCached};                    // by looked-up address
-  AddressCache<const unwind::CompactRule*> rules_{kMaxCached};  // by raw address and how it was obtained
-  // Few are different. They stay where they are until clear(): steppers keep pointers to them.
-  std::deque<unwind::CompactRule> interned_;
-  std::unordered_multimap<std::uint64_t, const unwind::CompactRule*> by_hash_;
+  std::unordered_map<Address, ReadyToRunImage> images_;  // by RangeSection address
+  Known of_capture_, of_images_;
 };
 
 }  // namespace mixstack::dotnet

@@ -26,7 +26,9 @@ class RuntimeByContracts final : public ManagedRuntime {
                      const names::FileOpener& opener, bool walks = true);
 
   [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
-  void use_modules(const object::ModuleMap&) override {}
+  void use_modules(const object::ModuleMap&) override {
+    if (code_) code_->forget_images();
+  }
   [[nodiscard]] RootSource* prepare_roots() override { return roots_.get(); }
   void begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper& engine) override;
   [[nodiscard]] walk::FrameStepper* stepper() override { return stepper_.get(); }

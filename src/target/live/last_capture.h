@@ -14,6 +14,7 @@ struct LastCapture {
   explicit LastCapture(const ProcDir& proc) : stats(proc) {}
 
   ThreadStats stats;
+  std::vector<ThreadId> all_threads;  ///< when they were last listed
   /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
   std::shared_ptr<const std::vector<Region>> regions;
   MappedSizes sizes;

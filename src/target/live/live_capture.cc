@@ -16,9 +16,10 @@ constexpr std::size_t kLeastUse = 8 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
 constexpr Address kUsualInitial = 64 << 10;
-constexpr std::size_t kShortList = 400;  // mappings whose text the kernel makes in some 100 us
-constexpr int kLatePatiences = 5;        // of late_timeout, at most, while late threads keep coming
-constexpr auto kLateLook = 20ms;         // between looks at whether late threads can stop at all
+constexpr Address kUsualMost = 16 << 20;  // of a stack
+constexpr std::size_t kShortList = 400;   // mappings whose text the kernel makes in some 100 us
+constexpr int kLatePatiences = 5;         // of late_timeout, at most, while late threads keep coming
+constexpr auto kLateLook = 20ms;          // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
 }  // namespace
@@ -49,26 +50,41 @@ LiveCapture::LiveCapture(const ProcDir& proc, const GuestMemory& memory, const T
 
 LiveCapture::~LiveCapture() = default;
 
-Result<void> LiveCapture::list_threads() {
-  std::vector<ThreadId> tids = request_.threads;
-  if (tids.empty()) {
-    auto all = proc_.tasks();
-    if (!all) return fail(all.error());
-    tids = std::move(*all);
-  }
-  if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
-  // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
-  if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
-  if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
+/// As many as before, all of which are still there, are the same.
+bool LiveCapture::list_as_before() {
+  if (last_.all_threads.empty() || proc_.task_count() != last_.all_threads.size()) return false;
+  auto stats = last_.stats.read(last_.all_threads);
+  if (!std::all_of(stats.begin(), stats.end(), [](const auto& stat) { return stat.has_value(); })) return false;
+  add_slots(last_.all_threads, stats);
+  return true;
+}
+
+void LiveCapture::add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>>& stats) {
   slots_.reserve(tids.size() + kSpareThreads);
   if (request_.vectors) vectors_.resize(slots_.capacity());
-  auto stats = last_.stats.read(tids);
   for (std::size_t i = 0; i < tids.size(); i++) {
     slots_.push_back({});
     slots_.back().tid = tids[i];
     if (stats[i]) slots_.back().stat = std::move(*stats[i]);
   }
-  listed_ = std::move(tids);
+  listed_ = tids;
+}
+
+Result<void> LiveCapture::list_threads() {
+  std::vector<ThreadId> tids = request_.threads;
+  if (tids.empty()) {
+    if (list_as_before()) return {};
+    auto all = proc_.tasks();
+    if (!all) return fail(all.error());
+    tids = std::move(*all);
+    last_.all_threads = tids;
+  }
+  if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
+  // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
+  if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
+  if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
+  auto stats = last_.stats.read(tids);
+  add_slots(tids, stats);
   return {};
 }
 
@@ -110,14 +126,23 @@ void LiveCapture::expect_roots() {
 /// Which pages of stacks are there is known before the stop, so far as stacks are told by the guard page below them;
 /// of what a thread has used since, the stop asks.
 void LiveCapture::look_at_stacks() const {
-  std::size_t looks = 2 * slots_.size();
+  std::vector<AddressRange> stacks;
   const auto& regions = *regions_;
-  for (std::size_t i = 1; i < regions.size() && looks > 0; i++) {
+  for (std::size_t i = 1; i < regions.size() && stacks.size() < 2 * slots_.size(); i++) {
     const Region& r = regions[i];
     const bool has_guard = !regions[i - 1].readable && regions[i - 1].range.end == r.range.begin;
-    if (!has_guard || !r.writable || r.shared || r.inode != 0 || r.range.size() < kUsualInitial) continue;
-    looks--;
-    (void)memory_.pages().run({r.range.end - kUsualInitial, r.range.end});
+    if (has_guard && r.writable && !r.shared && r.inode == 0 && r.range.size() >= kUsualInitial)
+      stacks.push_back(r.range);
+  }
+  // Those that lie side by side are looked at together.
+  const auto is_neighbour = [&](std::size_t i) {
+    return stacks[i].begin - stacks[i - 1].end <= kUsualInitial && stacks[i].size() <= kUsualMost;
+  };
+  const memory::PageMap& pages = memory_.pages();
+  for (std::size_t i = 0, end = 0; i < stacks.size(); i = end) {
+    for (end = i + 1; end < stacks.size() && is_neighbour(end);) end++;
+    if (end - i > 1 && pages.scan({stacks[i].end - kUsualInitial, stacks[end - 1].end})) continue;
+    for (std::size_t n = i; n < end; n++) (void)pages.run({stacks[n].end - kUsualInitial, stacks[n].end});
   }
 }
 

@@ -65,6 +65,8 @@ class LiveCapture {
   // before the stop
   [[nodiscard]] Result<void> find_mappings();
   [[nodiscard]] Result<void> list_threads();
+  [[nodiscard]] bool list_as_before();
+  void add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>>& stats);
   void look_at_stacks() const;
   void leave_their_cpus() const;
   void bring_back_stacks() const;
