@@ -56,15 +56,4 @@ Result<std::uint32_t> context_flags(Arch arch, std::span<const std::byte> contex
   return *flags;
 }
 
-std::uint64_t registers_by_flags(Arch arch, std::uint32_t flags) {
-  const ContextLayout* layout = context_layout(arch);
-  if (layout == nullptr) return 0;
-  std::uint64_t all = 0;
-  for (const ContextRegister& r : layout->registers) all |= std::uint64_t{1} << r.reg;
-  std::uint64_t known = 0;
-  if ((flags & layout->flags_control) == layout->flags_control) known |= layout->control_registers;
-  if ((flags & layout->flags_integer) == layout->flags_integer) known |= all & ~layout->control_registers;
-  return known;
-}
-
 }  // namespace mixstack::arch

@@ -22,12 +22,9 @@ struct ContextLayout {
   std::size_t size = 0;
   std::size_t flags_offset = 0;
   unsigned register_size = 8;
-  std::uint32_t flags_control = 0;  ///< CONTEXT_CONTROL, CPU bit included
-  std::uint32_t flags_integer = 0;
-  std::uint32_t flags_full = 0;         ///< CONTEXT_FULL
-  std::uint32_t flags_all = 0;          ///< CONTEXT_ALL
-  std::uint32_t flag_xstate = 0;        ///< the CONTEXT_XSTATE bit alone, to clear it
-  std::uint64_t control_registers = 0;  ///< registers CONTEXT_CONTROL stands for; the others are CONTEXT_INTEGER's
+  std::uint32_t flags_full = 0;   ///< CONTEXT_FULL
+  std::uint32_t flags_all = 0;    ///< CONTEXT_ALL
+  std::uint32_t flag_xstate = 0;  ///< the CONTEXT_XSTATE bit alone, to clear it
   std::span<const ContextRegister> registers;
 };
 
@@ -45,13 +42,10 @@ struct ContextLayout {
                                                  std::span<const std::byte> stored = {});
 
 /// Reads a CONTEXT. All integer registers, pc and sp become known, whatever ContextFlags says: CoreCLR does not keep
-/// the flags of its stored contexts meaningful. `keep(registers_by_flags(...))` narrows it down.
-/// `unsupported_cpu` or `truncated`.
+/// the flags of its stored contexts meaningful. `unsupported_cpu` or `truncated`.
 [[nodiscard]] Result<Registers> decode_context(Arch arch, std::span<const std::byte> context);
 
 /// ContextFlags of a CONTEXT; `truncated` when it does not hold them.
 [[nodiscard]] Result<std::uint32_t> context_flags(Arch arch, std::span<const std::byte> context);
-/// The registers that ContextFlags declares valid. One bit per DWARF number.
-[[nodiscard]] std::uint64_t registers_by_flags(Arch arch, std::uint32_t flags);
 
 }  // namespace mixstack::arch

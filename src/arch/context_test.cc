@@ -97,14 +97,6 @@ TEST(Context, KnownOffsets) {
   EXPECT_EQ(word(bytes, 0x108, 8), 0x32u);
 }
 
-TEST(Context, FlagsNameRegisters) {
-  EXPECT_EQ(registers_by_flags(Arch::x86_64, 0x100001), bit(x86_64_reg::rsp) | bit(x86_64_reg::rip));
-  EXPECT_EQ(registers_by_flags(Arch::x86_64, 0x10000b), (bit(17) - 1));
-  EXPECT_EQ(registers_by_flags(Arch::aarch64, 0x400002), bit(29) - 1);
-  EXPECT_EQ(registers_by_flags(Arch::x86_64, 0), 0u);
-  EXPECT_EQ(registers_by_flags(Arch::aarch64, 0x100003), 0u);  // flags of another CPU
-}
-
 TEST(CallingConvention, Sets) {
   using namespace x86_64_reg;
   const std::uint64_t unix_set = bit(rbx) | bit(rbp) | bit(r12) | bit(r13) | bit(r14) | bit(r15);

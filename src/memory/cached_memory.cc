@@ -107,17 +107,6 @@ const CachedMemory::Page& CachedMemory::page(Address aligned) const {
   return *latest_;
 }
 
-void CachedMemory::prefetch(AddressRange range) const {
-  const Address page_size = options_.page_size;
-  const Address first = range.begin & ~(page_size - 1);
-  Address pages = range.empty() ? 0 : (range.end - 1 - first) / page_size + 1;
-  pages = std::min<Address>(pages, options_.max_pages / 2);
-  for (Address i = 0; i < pages; i++) {
-    if (index_.contains(first + i * page_size)) continue;
-    load(first + i * page_size, std::min<std::size_t>(static_cast<std::size_t>(pages - i), options_.read_ahead_pages));
-  }
-}
-
 Result<std::size_t> CachedMemory::read_some(Address address, std::span<std::byte> out) const {
   if (out.size() > options_.max_pages / 4 * options_.page_size) return below_.read_some(address, out);
   const Address mask = options_.page_size - 1;

@@ -34,8 +34,6 @@ class CachedMemory final : public MemoryReader {
   void clear();
   /// Counts calls of `clear()`: facts derived from the cache are stale when it differs.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
-  /// Reads the pages of a range that are missing, at most half the cache. Failures show when the pages are used.
-  void prefetch(AddressRange range) const;
   [[nodiscard]] std::size_t cached_pages() const { return used_; }
 
  private:

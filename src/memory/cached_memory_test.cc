@@ -123,17 +123,6 @@ TEST_F(CachedMemoryTest, ReadsWhatWasUsedAgainWithOneCall) {
   }
 }
 
-TEST_F(CachedMemoryTest, PrefetchReadsWhatIsMissing) {
-  const CachedMemory cache(counting_, {kPage, 64, 8});
-  cache.prefetch({kBase + 100, kBase + 16 * kPage});
-  EXPECT_EQ(counting_.reads, 2);
-  EXPECT_EQ(cache.cached_pages(), 16u);
-  EXPECT_TRUE(cache.read<int>(kBase + 15 * kPage).has_value());
-  EXPECT_EQ(counting_.reads, 2);
-  cache.prefetch({~Address{0} - 100, ~Address{0}});
-  cache.prefetch({5, 1});
-}
-
 TEST_F(CachedMemoryTest, LargeReadsGoPastIt) {
   const CachedMemory cache(counting_, {kPage, 16, 2});
   std::vector<std::byte> all(bytes_.size());

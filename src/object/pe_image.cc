@@ -44,11 +44,6 @@ PeMachine decode_pe_machine(std::uint16_t raw) {
   return {raw, Arch::unknown, PeOs::unknown};
 }
 
-std::string_view PeSection::name_view() const {
-  const auto* end = static_cast<const char*>(std::memchr(name.data(), 0, name.size()));
-  return {name.data(), end == nullptr ? name.size() : static_cast<std::size_t>(end - name.data())};
-}
-
 Result<PeImage> PeImage::from_bytes(std::span<const std::byte> bytes, PeLayout layout) {
   PeImage image;
   image.bytes_ = bytes;

@@ -35,7 +35,6 @@ struct PeDirectory {
 struct PeSection {
   std::array<char, 8> name{};
   std::uint32_t virtual_size = 0, rva = 0, raw_size = 0, raw_offset = 0, flags = 0;
-  [[nodiscard]] std::string_view name_view() const;
 };
 
 /// Numbers of data directories.

@@ -134,7 +134,6 @@ TracerProcess::~TracerProcess() {
 }
 
 pid_t TracerProcess::pid() const { return job_->tracer; }
-pid_t TracerProcess::host_pid() const { return job_->host; }
 bool TracerProcess::is_ours() const { return job_->host == ::getpid(); }
 
 }  // namespace mixstack::target

@@ -30,7 +30,6 @@ class TracerProcess {
   TracerProcess& operator=(const TracerProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const;
-  [[nodiscard]] pid_t host_pid() const;
   /// False in a process that the host forked, where there is a copy of this object but no tracer.
   [[nodiscard]] bool is_ours() const;
 

@@ -18,12 +18,9 @@ inline constexpr std::array<ContextRegister, 33> kContextRegisters = [] {
 inline constexpr ContextLayout kContextLayout{.size = 0x390,
                                               .flags_offset = 0,
                                               .register_size = 8,
-                                              .flags_control = 0x400001,
-                                              .flags_integer = 0x400002,
                                               .flags_full = 0x400007,
                                               .flags_all = 0x40000f,
                                               .flag_xstate = 0x20,
-                                              .control_registers = std::uint64_t{0xf} << aarch64_reg::fp,
                                               .registers = kContextRegisters};
 
 }  // namespace mixstack::arch::aarch64

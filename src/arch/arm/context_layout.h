@@ -18,12 +18,9 @@ inline constexpr std::array<ContextRegister, 16> kContextRegisters = [] {
 inline constexpr ContextLayout kContextLayout{.size = 0x1a0,
                                               .flags_offset = 0,
                                               .register_size = 4,
-                                              .flags_control = 0x200001,
-                                              .flags_integer = 0x200002,
                                               .flags_full = 0x200007,
                                               .flags_all = 0x20000f,
                                               .flag_xstate = 0,
-                                              .control_registers = 7u << arm_reg::sp,
                                               .registers = kContextRegisters};
 
 }  // namespace mixstack::arch::arm

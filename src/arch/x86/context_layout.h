@@ -20,12 +20,9 @@ inline constexpr std::array<ContextRegister, 9> kContextRegisters{{{edi, 0x9c},
 inline constexpr ContextLayout kContextLayout{.size = 0x2cc,
                                               .flags_offset = 0,
                                               .register_size = 4,
-                                              .flags_control = 0x100001,
-                                              .flags_integer = 0x100002,
                                               .flags_full = 0x10000b,
                                               .flags_all = 0x10003f,
                                               .flag_xstate = 0x40,
-                                              .control_registers = 1u << esp | 1u << eip | 1u << ebp,
                                               .registers = kContextRegisters};
 
 }  // namespace mixstack::arch::x86

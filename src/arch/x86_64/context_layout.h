@@ -28,12 +28,9 @@ inline constexpr std::array<ContextRegister, 17> kContextRegisters{{{rax, 0x78},
 inline constexpr ContextLayout kContextLayout{.size = 0x4d0,
                                               .flags_offset = 0x30,
                                               .register_size = 8,
-                                              .flags_control = 0x100001,
-                                              .flags_integer = 0x100002,
                                               .flags_full = 0x10000b,
                                               .flags_all = 0x10001f,
                                               .flag_xstate = 0x40,
-                                              .control_registers = 1u << rsp | 1u << rip,
                                               .registers = kContextRegisters};
 
 }  // namespace mixstack::arch::x86_64

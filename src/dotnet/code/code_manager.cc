@@ -36,12 +36,6 @@ void CodeManager::rebind(const RuntimeMemory& memory) {
   ranges_.rebind(memory);
 }
 
-RangeSection::Kind CodeManager::range_kind(Address address) {
-  if (!usable_) return RangeSection::Kind::none;
-  auto section = ranges_.find(address);
-  return section ? section->kind : RangeSection::Kind::none;
-}
-
 /// Only code of assemblies that cannot be unloaded is precompiled, and where its method is known, that is all there is.
 bool CodeManager::stays(const CodeInfo& info) {
   return info.kind == CodeKind::r2r && info.method_desc != 0 && !info.is_collectible;

@@ -55,8 +55,6 @@ class CodeManager final : public unwind::RuleSource {
   [[nodiscard]] const CodeInfo& find(CodeAddress pc);
   /// Whether the address is code of a method.
   [[nodiscard]] bool is_managed(CodeAddress pc) { return find(pc).is_managed(); }
-  /// Whether the address lies in any range of the runtime, without looking for the method: cheaper than find().
-  [[nodiscard]] RangeSection::Kind range_kind(Address address);
 
   /// How to get from the frame at `pc` to its caller, kept as long as the capture.
   [[nodiscard]] const unwind::CompactRule& compact(CodeAddress pc) override;

@@ -45,8 +45,6 @@ TEST(CodeManager, FindsJittedMethodsTheirFuncletsAndStubs) {
   EXPECT_EQ(stub.stub, StubKind::jump_stub);
   EXPECT_EQ(stub.method_start, kHeap + 0x800);
   EXPECT_EQ(manager.find(CodeAddress::exact(0x1234)).kind, CodeKind::none);
-  EXPECT_EQ(manager.range_kind(kHeap + 5), RangeSection::Kind::code_heap);
-  EXPECT_EQ(manager.range_kind(kHeapEnd), RangeSection::Kind::none);
 
   auto rule = manager.general(CodeAddress::exact(kHeap + 0x150));
   ASSERT_TRUE(rule);

@@ -93,13 +93,6 @@ Supplement Supplement::apply(Layouts& l) {
   return s;
 }
 
-bool Supplement::supplied(std::string_view field) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const SupplementEntry& e) {
-    return e.field == field &&
-           (e.state == SupplementEntry::State::unproved || e.state == SupplementEntry::State::verified);
-  });
-}
-
 void Supplement::conclude(std::string_view field, unsigned agreed, unsigned disagreed,
                           std::initializer_list<Field*> fields) {
   using State = SupplementEntry::State;

@@ -32,7 +32,6 @@ class Supplement {
   void verify(const MemoryReader& memory, Layouts& layouts);
 
   [[nodiscard]] const std::vector<SupplementEntry>& entries() const { return entries_; }
-  [[nodiscard]] bool supplied(std::string_view field) const;
 
  private:
   void note(std::string_view field, SupplementEntry::State state) { entries_.push_back({field, state}); }
