@@ -21,7 +21,8 @@ struct SymbolInfo {
   std::string file;          ///< source file, empty when unknown
   std::uint32_t line = 0;    ///< 0 when unknown
   std::string note;          ///< short remark in brackets: "catch", "filter", "stub: precode", "freed while named"
-  /// Index, in the same table, of the function into which the compiler put this one; 0: this is the code's own function.
+  /// Index, in the same table, of the function into which the compiler put this one; 0: this is the code's own
+  /// function.
   std::uint32_t inlined_into = 0;
   /// Code outside of images can be freed and its memory used again: the first and the last capture (steady clock) at
   /// which the runtime was asked and said this name. Both 0: the name holds as long as its module is mapped.
