@@ -12,6 +12,9 @@
 #include "mixstack/result.h"
 
 namespace mixstack {
+namespace self_walk {
+class CodeRules;
+}
 
 /// What a walk found. The addresses are in the span that was given: the first one is where the walk began, the others
 /// are return addresses (or, above a signal handler, interrupted code).
@@ -38,8 +41,9 @@ struct SelfTrace {
 class SelfWalker {
  public:
   struct Options {
-    std::size_t rules = 4096;   ///< kept rules (32 bytes each), rounded up to a power of two
-    std::size_t threads = 256;  ///< most threads whose stack bounds are known at once
+    std::size_t rules = 4096;                    ///< kept rules (32 bytes each), rounded up to a power of two
+    std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
+    const self_walk::CodeRules* code = nullptr;  ///< for code made at run time (self_walk/code_rules.h); borrowed
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
   [[nodiscard]] static Result<std::unique_ptr<SelfWalker>> create(const Options& options);

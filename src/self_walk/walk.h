@@ -7,6 +7,7 @@
 #include <span>
 
 #include "mixstack/self_walk.h"
+#include "self_walk/code_rules.h"
 #include "self_walk/host.h"
 #include "self_walk/probed_memory.h"
 #include "self_walk/tables.h"
@@ -35,6 +36,7 @@ class Walk {
     memory::PageProbe probe;
     AddressRange stack;  ///< known bounds of the thread's stack, or empty
     std::uint64_t pac_mask;
+    const CodeRules* code;  ///< of code outside of all images; null: nobody knows any
   };
   /// `begins_inside`: the first frame is our own caller's callee and is left out.
   Walk(const Sources& sources, Tables& tables, std::span<Address> out, bool begins_inside)
@@ -102,6 +104,7 @@ class Walk {
   /// Validates the module of a rule that was found; finds another rule when it has gone.
   [[nodiscard]] PackedRule look_up_again(Address key, PackedRule found);
   [[nodiscard]] PackedRule make_rule(Address key);
+  [[nodiscard]] PackedRule made_code_rule(Address key);
   void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
   [[nodiscard]] Result<UnwindRule> trampoline_rule(CodeAddress pc);

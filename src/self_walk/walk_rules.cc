@@ -124,7 +124,7 @@ PackedRule Walk::make_rule(Address key) {
   const CodeAddress pc = code_address(key);
   const auto site = site_at(pc);
   // The general step looks for code that is known without unwind information, and says what is wrong.
-  if (!site) return kUnknown;
+  if (!site) return site.error().code == ErrorCode::not_found ? made_code_rule(key) : kUnknown;
   trace_.rules_found++;
   unwind::CompactRule row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
   row.depth = *std::max_element(row.slots.begin(), row.slots.end());
@@ -133,6 +133,21 @@ PackedRule Walk::make_rule(Address key) {
   const auto rule = arch::dispatch(host::arch(), kUnknown,
                                    [&]<Arch A>() { return PackedRule::from<A>(row, pc, site->module, may_go); });
   if (is_kept) keep_rule(key, rule);
+  return rule;
+}
+
+/// Of code that was made at run time.
+PackedRule Walk::made_code_rule(Address key) {
+  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16};
+  const CodeAddress pc = code_address(key);
+  CodeRules::Answer answer;
+  if (sources_.code == nullptr || !sources_.code->compact(pc, memory_, answer)) return kUnknown;
+  trace_.rules_found++;
+  answer.rule.depth = *std::max_element(answer.rule.slots.begin(), answer.rule.slots.end());
+  const auto rule = arch::dispatch(host::arch(), kUnknown, [&]<Arch A>() {
+    return PackedRule::from<A>(answer.rule, pc, ModuleRecords::kNone, false);
+  });
+  if (answer.is_kept) keep_rule(key, rule);
   return rule;
 }
 
@@ -145,6 +160,10 @@ void Walk::keep_rule(Address key, const PackedRule& rule) {
 Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   const auto site = site_at(pc);
   if (!site) {
+    if (site.error().code == ErrorCode::not_found && sources_.code != nullptr) {
+      auto made = sources_.code->general(pc, memory_);
+      if (made || made.error().code != ErrorCode::not_found) return made;
+    }
     auto trampoline = trampoline_rule(pc);
     return trampoline ? trampoline : fail(site.error());
   }

@@ -13,6 +13,9 @@ struct Format {
   bool row_has_end = false;  ///< RUNTIME_FUNCTION says where the function ends, and is 4 bytes longer
   /// Whether a row is of a part of a function that is not its first, so that it has no prologue of its own.
   bool (*is_fragment)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
+  /// Bytes from the row's begin in which the frame is not whole yet; nothing where that cannot be read. Null: this
+  /// CPU's data does not say.
+  std::optional<std::uint32_t> (*prologue_size)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
 };
 
 /// nullptr for a CPU whose managed code is unwound otherwise (x86: by GCInfo), or not at all.

@@ -95,4 +95,8 @@ bool amd64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& func
   return (data.number_at<std::uint8_t>(function.unwind_data).value_or(0) >> 3 & kChainInfo) != 0;
 }
 
+std::optional<std::uint32_t> amd64_prologue_size(const UnwindDataSource& data, const RuntimeFunction& function) {
+  return data.number_at<std::uint8_t>(function.unwind_data + 1);
+}
+
 }  // namespace mixstack::unwind::windows

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "mixstack/result.h"
@@ -28,5 +29,9 @@ using Amd64Location = FunctionLocation;
 
 /// Chained unwind data.
 [[nodiscard]] bool amd64_is_fragment(const UnwindDataSource& data, const RuntimeFunction& function);
+
+/// SizeOfProlog.
+[[nodiscard]] std::optional<std::uint32_t> amd64_prologue_size(const UnwindDataSource& data,
+                                                               const RuntimeFunction& function);
 
 }  // namespace mixstack::unwind::windows

@@ -1,0 +1,75 @@
+// What the profiler does with what the runtime tells it, and its samples.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "agent/clr.h"
+#include "agent/code_header.h"
+#include "agent/image_list.h"
+#include "agent/managed_code.h"
+#include "agent/sample_ring.h"
+#include "agent/stack_counts.h"
+#include "memory/self_memory.h"
+#include "mixstack/self_walk.h"
+
+namespace mixstack::agent {
+
+struct AgentOptions {
+  unsigned hertz = 0;         ///< of CPU time of the process; 0: no samples
+  std::string out;            ///< file for collapsed stacks, written at the end; empty: none
+  bool walks_managed = true;  ///< else a walk ends where managed code begins (MIXSTACK_HYBRID_UNWINDING=0)
+  bool explains = false;      ///< says on standard error what it did (MIXSTACK_DEBUG)
+
+  /// MIXSTACK_AGENT_HZ, MIXSTACK_AGENT_OUT, MIXSTACK_HYBRID_UNWINDING, MIXSTACK_DEBUG.
+  [[nodiscard]] static AgentOptions of_environment();
+};
+
+/// One in a process. Its callbacks come from any thread of the runtime; signal handlers use it until the process is
+/// gone, so it is never destroyed.
+class Agent {
+ public:
+  /// Errors: limit_exceeded (no memory), those of SelfWalker::create.
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> create(clr::ProfilerInfo info, const AgentOptions& options);
+
+  // What the runtime tells.
+  void compiled(const clr::Function& function, bool is_dynamic);
+  void freed(std::uint64_t function) { (void)jitted_.free_method(function); }
+  void loaded(clr::Id module);
+
+  /// Samples are taken from now on, by SIGPROF. Nothing with `hertz` 0.
+  void begin();
+  /// No more of them; writes what there is. Called once.
+  void end();
+
+ private:
+  Agent(clr::ProfilerInfo info, AgentOptions options);
+  void take(void* context);
+  void drain();
+  [[nodiscard]] bool is_known(const JitCode& code) const;
+  [[nodiscard]] std::string name_of(Address address, clr::Id function, bool is_exact) const;
+  void write_report() const;
+  void explain() const;
+
+  /// For the handler, which gets no argument of ours.
+  static std::atomic<Agent*> in_use_;
+
+  clr::ProfilerInfo info_;
+  AgentOptions options_;
+  memory::SelfMemory memory_;
+  std::optional<CodeHeaderLayout> layout_;
+  JitMap jitted_;
+  ImageList images_;
+  ManagedCode rules_;
+  std::unique_ptr<SelfWalker> walker_;
+  SampleRing ring_;
+  StackCounts counts_;
+  std::thread drain_;
+  std::atomic<bool> is_ending_{false};
+};
+
+}  // namespace mixstack::agent

@@ -1,0 +1,80 @@
+// The profiling interface of CoreCLR, as much of it as the agent uses, without its SDK: COM objects by the order of
+// their methods. Source of interface ids, orders and structures: dotnet/runtime src/coreclr/inc/corprof.idl, cor.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mixstack/address.h"
+
+namespace mixstack::agent::clr {
+
+using Status = std::int32_t;  ///< HRESULT: negative is a failure
+using Id = std::uintptr_t;    ///< FunctionID, ModuleID, ReJITID, ThreadID: pointers of the runtime's
+
+inline constexpr Status kOk = 0, kNoInterface = static_cast<Status>(0x80004002),
+                        kFailed = static_cast<Status>(0x80004005);
+
+struct Guid {
+  std::uint32_t a;
+  std::uint16_t b, c;
+  std::uint8_t d[8];
+  friend bool operator==(const Guid&, const Guid&) = default;
+};
+
+/// What SetEventMask2 takes (COR_PRF_MONITOR, COR_PRF_HIGH_MONITOR).
+namespace events {
+inline constexpr std::uint32_t kModuleLoads = 0x4, kJitCompilation = 0x20, kThreads = 0x200;
+inline constexpr std::uint32_t kHighDynamicFunctionUnloads = 0x10;
+}  // namespace events
+
+/// A method of an object by its place in the table.
+template <class R = Status, class... A>
+R call(void* object, unsigned slot, A... arguments) {
+  return reinterpret_cast<R (*)(void*, A...)>((*static_cast<void***>(object))[slot])(object, arguments...);
+}
+
+/// A function and the version of it that ReJIT made (0: none).
+struct Function {
+  Id id = 0, rejit = 0;
+};
+
+struct Module {
+  Address base = 0;
+  std::string path;
+  std::uint32_t flags = 0;  ///< COR_PRF_MODULE_FLAGS
+};
+
+/// ICorProfilerInfo in the newest version this runtime has. Borrowed from the runtime, which keeps it.
+class ProfilerInfo {
+ public:
+  /// `unknown` is what Initialize and InitializeForAttach get. Nothing before .NET 5 (ICorProfilerInfo12).
+  [[nodiscard]] static std::optional<ProfilerInfo> of(void* unknown);
+
+  [[nodiscard]] Status set_events(std::uint32_t low, std::uint32_t high) const;
+  /// Every native version (tier) of a function that there is now: start addresses.
+  [[nodiscard]] std::vector<Address> code_starts(const Function& function) const;
+  /// The ranges of one version: hot part first.
+  [[nodiscard]] std::vector<AddressRange> code_ranges(Address start) const;
+  /// All functions that have been compiled so far.
+  [[nodiscard]] std::vector<Function> compiled() const;
+  [[nodiscard]] std::vector<Id> modules() const;
+  [[nodiscard]] std::optional<Module> module(Id id) const;
+  /// The function whose code is there, precompiled or not; 0: none.
+  [[nodiscard]] Id function_at(Address address) const;
+  /// "Namespace.Type.Method"; empty for dynamic methods. Not for signal handlers.
+  [[nodiscard]] std::string name(Id function) const;
+  /// "10.0.12"
+  [[nodiscard]] std::string version() const;
+
+ private:
+  explicit ProfilerInfo(void* object) : object_(object) {}
+  void* object_;
+};
+
+/// UTF-16 to UTF-8; what is not valid becomes U+FFFD.
+[[nodiscard]] std::string utf8(const char16_t* text, std::size_t size);
+
+}  // namespace mixstack::agent::clr

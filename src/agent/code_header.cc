@@ -1,0 +1,162 @@
+#include "agent/code_header.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "agent/unwind_bytes.h"
+#include "unwind/windows/format.h"
+
+namespace mixstack::agent {
+namespace {
+
+using unwind::windows::RuntimeFunction;
+
+constexpr std::uint32_t kMostRows = 4096;        // a method has one row and one for each funclet
+constexpr Address kLastStubKind = 16;            // smaller values are kinds of stub blocks, not headers
+constexpr std::uint16_t kLongestPrologue = 255;  // UNWIND_INFO keeps it in a byte
+constexpr std::uint32_t kMostJson = 1 << 20;
+
+/// The number behind `"key":`, plain or the first of an array.
+[[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view object, std::string_view key) {
+  const std::string quoted = '"' + std::string(key) + "\":";
+  const std::size_t at = object.find(quoted);
+  if (at == object.npos) return std::nullopt;
+  std::string_view rest = object.substr(at + quoted.size());
+  if (rest.starts_with('[')) rest.remove_prefix(1);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+[[nodiscard]] std::vector<RuntimeFunction> rows_at(Arch arch, const MemoryReader& memory, Address header,
+                                                   const CodeHeaderLayout& layout) {
+  const auto* format = unwind::windows::format_of(arch);
+  const auto count = memory.read<std::uint32_t>(header + layout.count);
+  std::vector<RuntimeFunction> rows;
+  if (format == nullptr || !count || *count > kMostRows) return rows;
+  const std::size_t words = format->row_has_end ? 3 : 2;
+  std::vector<std::uint32_t> raw(*count * words);
+  if (!memory.read_exact(header + layout.rows, std::as_writable_bytes(std::span(raw)))) return rows;
+  for (std::size_t i = 0; i < raw.size(); i += words)
+    rows.push_back({raw[i], format->row_has_end ? raw[i + 1] : 0, raw[i + words - 1]});
+  return rows;
+}
+
+/// Rows ascend and lie in one of the method's ranges.
+[[nodiscard]] bool are_plausible(const std::vector<RuntimeFunction>& rows, Address base,
+                                 const std::vector<AddressRange>& ranges) {
+  const auto is_inside = [&](const RuntimeFunction& r) {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const AddressRange& range) {
+      return range.contains(base + r.begin) && (r.end == 0 || (r.end > r.begin && base + r.end <= range.end));
+    });
+  };
+  for (std::size_t i = 1; i < rows.size(); i++)
+    if (rows[i].begin <= rows[i - 1].begin) return false;
+  return !rows.empty() && std::all_of(rows.begin(), rows.end(), is_inside);
+}
+
+void keep_prologue(JitCode& code, Arch arch, const MemoryReader& memory) {
+  code.prologue = kLongestPrologue;
+  const auto* format = unwind::windows::format_of(arch);
+  if (code.unwind_data != 0 && format->prologue_size != nullptr) {
+    const RuntimeFunction row{static_cast<std::uint32_t>(code.range.begin - code.image_base), 0, code.unwind_data};
+    const auto size = format->prologue_size(UnwindBytes(memory, code.image_base), row);
+    code.prologue = static_cast<std::uint16_t>(size.value_or(kLongestPrologue));
+  }
+  code.prologue = static_cast<std::uint16_t>(std::min<std::uint64_t>(code.prologue, code.range.size()));
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(JitCode::kPrologueBytes, code.range.size()));
+  const auto kept = memory.read_some(code.range.begin, std::span(code.prologue_bytes).first(most));
+  code.kept = static_cast<std::uint8_t>(kept.value_or(0));
+}
+
+/// The rule that holds from the end of the prologue on: where a call at the end of the code would return to.
+[[nodiscard]] unwind::CompactRule body_rule(Arch arch, const MemoryReader& memory, Address base,
+                                            const RuntimeFunction& row, Address end) {
+  const UnwindBytes data(memory, base);
+  const auto* format = unwind::windows::format_of(arch);
+  const auto rule = format->rule(data, {row, static_cast<std::uint32_t>(end - base), true});
+  const auto small = rule ? unwind::compact(*rule, arch) : std::nullopt;
+  return small ? *small : unwind::kInterpretedRule;
+}
+
+}  // namespace
+
+std::optional<CodeHeaderLayout> CodeHeaderLayout::in(std::string_view json) {
+  constexpr std::string_view kKey = "\"RealCodeHeader\":{";
+  const std::size_t at = json.find(kKey);
+  if (at == json.npos) return std::nullopt;
+  const std::string_view object = json.substr(at, json.find('}', at) - at);
+  const auto count = number_of(object, "NumUnwindInfos"), rows = number_of(object, "UnwindInfos");
+  if (!count || !rows || *count > 4096 || *rows > 4096) return std::nullopt;
+  return CodeHeaderLayout{*count, *rows};
+}
+
+std::optional<CodeHeaderLayout> CodeHeaderLayout::of_own_runtime() {
+  // ContractDescriptor: magic, flags, size of the JSON, JSON, ...
+  struct Descriptor {
+    std::uint64_t magic;
+    std::uint32_t flags, size;
+    const char* json;
+  };
+  constexpr std::uint64_t kMagic = 0x0043414443434e44;  // "DNCCDAC\0"
+  void* runtime = ::dlopen("libcoreclr.so", RTLD_NOLOAD | RTLD_LAZY);
+  const void* symbol = ::dlsym(runtime != nullptr ? runtime : RTLD_DEFAULT, "DotNetRuntimeContractDescriptor");
+  std::optional<CodeHeaderLayout> layout;
+  if (symbol != nullptr) {
+    Descriptor d;
+    std::memcpy(&d, symbol, sizeof(d));
+    if (d.magic == kMagic && d.json != nullptr && d.size <= kMostJson) layout = in({d.json, d.size});
+  }
+  if (runtime != nullptr) (void)::dlclose(runtime);
+  return layout;
+}
+
+std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory, const std::optional<CodeHeaderLayout>& layout,
+                               const std::vector<AddressRange>& ranges, std::uint64_t method, bool may_be_freed) {
+  std::vector<JitCode> pieces;
+  if (ranges.empty() || ranges.front().empty()) return pieces;
+  const Address start = ranges.front().begin;
+  const Address header = layout ? memory.read<Address>(start - sizeof(Address)).value_or(0) : 0;
+  std::vector<RuntimeFunction> rows;
+  if (header > kLastStubKind) rows = rows_at(arch, memory, header, *layout);
+  const Address base = rows.empty() ? 0 : start - rows.front().begin;
+  if (!are_plausible(rows, base, ranges)) {
+    for (std::size_t i = 0; i < ranges.size(); i++) {
+      JitCode& code = pieces.emplace_back();
+      code.range = ranges[i];
+      code.method = method;
+      code.may_be_freed = may_be_freed;
+      code.part = i == 0 ? JitPart::body : JitPart::cold;
+      code.rule = unwind::kInterpretedRule;
+      keep_prologue(code, arch, memory);
+    }
+    return pieces;
+  }
+  const auto* format = unwind::windows::format_of(arch);
+  const UnwindBytes data(memory, base);
+  for (std::size_t i = 0; i < rows.size(); i++) {
+    JitCode& code = pieces.emplace_back();
+    const RuntimeFunction& row = rows[i];
+    const Address begin = base + row.begin;
+    const auto range =
+        std::find_if(ranges.begin(), ranges.end(), [&](const AddressRange& r) { return r.contains(begin); });
+    Address end = row.end != 0 ? base + row.end : range->end;
+    if (row.end == 0 && i + 1 < rows.size() && range->contains(base + rows[i + 1].begin))
+      end = base + rows[i + 1].begin;
+    code.range = {begin, end};
+    code.method = method;
+    code.may_be_freed = may_be_freed;
+    code.image_base = base;
+    code.unwind_data = row.unwind_data;
+    const bool is_fragment = i != 0 && format->is_fragment(data, row);
+    code.part = range != ranges.begin() ? JitPart::cold : i == 0 || is_fragment ? JitPart::body : JitPart::funclet;
+    keep_prologue(code, arch, memory);
+    code.rule = body_rule(arch, memory, base, row, end);
+  }
+  return pieces;
+}
+
+}  // namespace mixstack::agent

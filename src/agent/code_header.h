@@ -1,0 +1,34 @@
+// What the runtime keeps in front of code it made: the rows that say how to unwind it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "agent/jit_map.h"
+#include "mixstack/memory_reader.h"
+#include "mixstack/registers.h"
+
+namespace mixstack::agent {
+
+/// Where the unwind rows lie in a RealCodeHeader (src/coreclr/vm/codeman.h), as the runtime's own description of its
+/// structures tells (docs/design/datacontracts/contract-descriptor.md in dotnet/runtime).
+struct CodeHeaderLayout {
+  std::uint32_t count = 0, rows = 0;  ///< offsets of NumUnwindInfos and UnwindInfos
+
+  /// From the JSON of a descriptor. Nothing where it does not say.
+  [[nodiscard]] static std::optional<CodeHeaderLayout> in(std::string_view json);
+  /// From the runtime in our own process. Not for signal handlers.
+  [[nodiscard]] static std::optional<CodeHeaderLayout> of_own_runtime();
+};
+
+/// The pieces of one native version of a method, whose hot part is `ranges[0]`, read by `memory`, which is
+/// of our own process. Without a layout, or where what lies there
+/// cannot be right, its ranges alone, whose rule is `interpret`.
+[[nodiscard]] std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory,
+                                             const std::optional<CodeHeaderLayout>& layout,
+                                             const std::vector<AddressRange>& ranges, std::uint64_t method,
+                                             bool may_be_freed);
+
+}  // namespace mixstack::agent

@@ -1,0 +1,104 @@
+// What the runtime calls in libmixstack_agent.so: a class factory and an ICorProfilerCallback, as tables of functions
+// whose first argument is the object.
+#include <array>
+#include <atomic>
+
+#include "agent/agent.h"
+
+namespace mixstack::agent {
+namespace {
+
+using clr::Guid;
+using clr::Status;
+
+/// One for the process: the runtime gives its callbacks nothing of ours. Never destroyed, see Agent.
+std::atomic<Agent*> the_agent{nullptr};
+
+struct Object {
+  void** table;
+};
+
+Status query(void* self, const Guid*, void** out) {
+  *out = self;
+  return clr::kOk;
+}
+std::uint32_t count_reference(void*) { return 1; }
+Status ignore() { return clr::kOk; }
+
+Status initialize(void*, void* unknown) {
+  const auto info = clr::ProfilerInfo::of(unknown);
+  if (!info) return clr::kFailed;
+  auto agent = Agent::create(*info, AgentOptions::of_environment());
+  if (!agent) return clr::kFailed;
+  const Status masked = info->set_events(clr::events::kModuleLoads | clr::events::kJitCompilation,
+                                         clr::events::kHighDynamicFunctionUnloads);
+  if (masked < 0) return masked;
+  Agent* const kept = agent->release();
+  the_agent = kept;
+  kept->begin();
+  return clr::kOk;
+}
+Status shut_down(void*) {
+  the_agent.load()->end();
+  return clr::kOk;
+}
+Status module_loaded(void*, clr::Id module, Status) {
+  the_agent.load()->loaded(module);
+  return clr::kOk;
+}
+Status compiled(void*, clr::Id function, Status result, int) {
+  if (result >= 0) the_agent.load()->compiled({function, 0}, false);
+  return clr::kOk;
+}
+Status recompiled(void*, clr::Id function, clr::Id rejit, Status result, int) {
+  if (result >= 0) the_agent.load()->compiled({function, rejit}, false);
+  return clr::kOk;
+}
+Status dynamic_compiled(void*, clr::Id function, Status result, int) {
+  if (result >= 0) the_agent.load()->compiled({function, 0}, true);
+  return clr::kOk;
+}
+Status dynamic_unloaded(void*, clr::Id function) {
+  the_agent.load()->freed(function);
+  return clr::kOk;
+}
+
+template <std::size_t N>
+std::array<void*, N> table_of(std::initializer_list<std::pair<std::size_t, void*>> functions) {
+  std::array<void*, N> table;
+  table.fill(reinterpret_cast<void*>(ignore));
+  table[0] = reinterpret_cast<void*>(query);
+  table[1] = table[2] = reinterpret_cast<void*>(count_reference);
+  for (const auto& [slot, function] : functions) table[slot] = function;
+  return table;
+}
+
+Status create_instance(void*, void*, const Guid*, void** out) {
+  // ICorProfilerCallback11 has 98 methods. More, so that a later runtime finds functions, too.
+  static std::array<void*, 128> table = table_of<128>({{3, reinterpret_cast<void*>(initialize)},
+                                                       {4, reinterpret_cast<void*>(shut_down)},
+                                                       {14, reinterpret_cast<void*>(module_loaded)},
+                                                       {24, reinterpret_cast<void*>(compiled)},
+                                                       {85, reinterpret_cast<void*>(recompiled)},
+                                                       {93, reinterpret_cast<void*>(dynamic_compiled)},
+                                                       {94, reinterpret_cast<void*>(dynamic_unloaded)}});
+  static Object callback{table.data()};
+  *out = &callback;
+  return clr::kOk;
+}
+
+}  // namespace
+}  // namespace mixstack::agent
+
+extern "C" {
+// The names are the runtime's.
+[[gnu::visibility("default")]] std::int32_t DllGetClassObject(const mixstack::agent::clr::Guid*,
+                                                              const mixstack::agent::clr::Guid*, void** out) {
+  using namespace mixstack::agent;
+  static std::array<void*, 5> table = table_of<5>({{3, reinterpret_cast<void*>(create_instance)}});
+  static Object factory{table.data()};
+  *out = &factory;
+  return clr::kOk;
+}
+[[gnu::visibility("default")]] std::int32_t DllCanUnloadNow() { return 1; }
+}

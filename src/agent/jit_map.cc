@@ -1,0 +1,246 @@
+#include "agent/jit_map.h"
+
+#include <algorithm>
+
+namespace mixstack::agent {
+namespace {
+
+constexpr std::size_t kMostRules = 1 << 16;
+constexpr std::uint32_t kNoRoomForRule = 1;  // its rule is made anew each time
+constexpr std::uint8_t kPartMask = 3, kMayBeFreed = 4;
+
+using Presence = self_walk::ZeroedPages::Presence;
+
+template <class T>
+[[nodiscard]] T* array_in(const self_walk::ZeroedPages& room) {
+  return static_cast<T*>(room.get());
+}
+
+[[nodiscard]] std::size_t region_slot(std::uint64_t number, std::size_t regions) {
+  return static_cast<std::size_t>((number * 0x9e3779b97f4a7c15ull) >> 32) & (regions - 1);
+}
+
+}  // namespace
+
+JitMap::JitMap(const Options& options)
+    : options_(options),
+      region_room_(options.most_regions * sizeof(Region), Presence::lazy),
+      head_room_((options.most_regions + 1) * kGranules * sizeof(std::uint32_t), Presence::lazy),
+      piece_room_((options.most_pieces + 1) * sizeof(Piece), Presence::lazy),
+      node_room_((2 * options.most_pieces + 1) * sizeof(Node), Presence::lazy),
+      rule_room_(kMostRules * sizeof(unwind::CompactRule), Presence::lazy),
+      regions_(array_in<Region>(region_room_)),
+      heads_(array_in<std::atomic<std::uint32_t>>(head_room_)),
+      pieces_(array_in<Piece>(piece_room_)),
+      nodes_(array_in<Node>(node_room_)),
+      rules_(array_in<unwind::CompactRule>(rule_room_)) {
+  if (rules_ != nullptr) rules_[kNoRoomForRule] = unwind::kInterpretedRule;
+}
+
+bool JitMap::is_usable() const {
+  return regions_ != nullptr && heads_ != nullptr && pieces_ != nullptr && nodes_ != nullptr && rules_ != nullptr &&
+         (options_.most_regions & (options_.most_regions - 1)) == 0;
+}
+
+const std::atomic<std::uint32_t>* JitMap::head_of(Address address) const {
+  const std::uint64_t number = address >> kRegionBits;
+  for (std::size_t i = region_slot(number, options_.most_regions), n = 0; n < options_.most_regions; n++) {
+    const Region& region = regions_[i];
+    const std::uint64_t found = region.number.load(std::memory_order_acquire);
+    if (found == number)
+      return &heads_[region.heads.load(std::memory_order_relaxed) * kGranules + (address >> kGranuleBits) % kGranules];
+    if (found == 0) return nullptr;
+    i = (i + 1) & (options_.most_regions - 1);
+  }
+  return nullptr;
+}
+
+bool JitMap::find(Address address, JitCode& out) const {
+  if (address >> kRegionBits == 0) return false;
+  const std::atomic<std::uint32_t>* head = head_of(address);
+  if (head == nullptr) return false;
+  for (std::uint32_t n = head->load(std::memory_order_acquire); n != 0;) {
+    const Node& node = nodes_[n];
+    const Piece& piece = pieces_[node.piece];
+    if (address - piece.begin < piece.size) {
+      out.range = {piece.begin, piece.begin + piece.size};
+      out.method = piece.method;
+      out.image_base = piece.image_base;
+      out.unwind_data = piece.unwind_data;
+      out.prologue = piece.prologue;
+      out.part = static_cast<JitPart>(piece.part_and_freed & kPartMask);
+      out.may_be_freed = (piece.part_and_freed & kMayBeFreed) != 0;
+      out.kept = piece.kept;
+      out.prologue_bytes = piece.prologue_bytes;
+      out.rule = rules_[piece.rule];
+      return true;
+    }
+    n = node.next.load(std::memory_order_acquire);
+  }
+  return false;
+}
+
+std::atomic<std::uint32_t>* JitMap::make_head(Address address) {
+  if (const auto* head = head_of(address)) return const_cast<std::atomic<std::uint32_t>*>(head);
+  // Half full at most: probes stay short, and there is always a free slot that ends one.
+  if (next_heads_ > options_.most_regions / 2) return nullptr;
+  const std::uint64_t number = address >> kRegionBits;
+  std::size_t i = region_slot(number, options_.most_regions);
+  while (regions_[i].number.load(std::memory_order_relaxed) != 0) i = (i + 1) & (options_.most_regions - 1);
+  regions_[i].heads.store(next_heads_++, std::memory_order_relaxed);
+  regions_[i].number.store(number, std::memory_order_release);
+  account_.bytes += sizeof(Region) + kGranules * sizeof(std::uint32_t);
+  return const_cast<std::atomic<std::uint32_t>*>(head_of(address));
+}
+
+std::uint32_t JitMap::intern(const unwind::CompactRule& rule) {
+  const std::uint64_t hash = unwind::hash_of(rule);
+  const auto [first, last] = rule_by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (rules_[it->second].same_rule(rule)) return it->second;
+  if (next_rule_ == kMostRules) return kNoRoomForRule;
+  rules_[next_rule_] = rule;
+  rule_by_hash_.emplace(hash, next_rule_);
+  account_.bytes += sizeof(rule);
+  return next_rule_++;
+}
+
+std::uint32_t JitMap::take_piece() {
+  if (free_pieces_.empty()) {
+    if (next_piece_ > options_.most_pieces) return 0;
+    account_.bytes += sizeof(Piece);
+    return next_piece_++;
+  }
+  const std::uint32_t piece = free_pieces_.back();
+  free_pieces_.pop_back();
+  return piece;
+}
+
+std::uint32_t JitMap::take_node() {
+  if (free_nodes_.empty()) {
+    if (next_node_ > 2 * options_.most_pieces) return 0;
+    account_.bytes += sizeof(Node);
+    return next_node_++;
+  }
+  const std::uint32_t node = free_nodes_.back();
+  free_nodes_.pop_back();
+  return node;
+}
+
+void JitMap::link(std::uint32_t piece) {
+  const Piece& p = pieces_[piece];
+  for (Address at = p.begin; at < p.begin + p.size; at = (at | ((Address{1} << kGranuleBits) - 1)) + 1) {
+    std::atomic<std::uint32_t>* head = make_head(at);
+    const std::uint32_t node = take_node();
+    nodes_[node].piece = piece;
+    nodes_[node].next.store(head->load(std::memory_order_relaxed), std::memory_order_relaxed);
+    head->store(node, std::memory_order_release);
+  }
+}
+
+/// Nodes that were taken out still lead on: a reader in one of them finds the rest of the list.
+void JitMap::unlink(std::uint32_t piece) {
+  Retired& retired = retired_[epoch_.load(std::memory_order_relaxed) & 1];
+  const Piece& p = pieces_[piece];
+  for (Address at = p.begin; at < p.begin + p.size; at = (at | ((Address{1} << kGranuleBits) - 1)) + 1) {
+    std::atomic<std::uint32_t>* from = make_head(at);
+    while (from != nullptr && from->load(std::memory_order_relaxed) != 0) {
+      const std::uint32_t node = from->load(std::memory_order_relaxed);
+      if (nodes_[node].piece == piece) {
+        from->store(nodes_[node].next.load(std::memory_order_relaxed), std::memory_order_release);
+        retired.nodes.push_back(node);
+        break;
+      }
+      from = &nodes_[node].next;
+    }
+  }
+  retired.pieces.push_back(piece);
+  account_.pieces--;
+  account_.freed++;
+}
+
+/// What was retired an epoch ago can be used again when those who read then have left.
+void JitMap::reclaim() {
+  const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);
+  Retired& old = retired_[(epoch + 1) & 1];
+  if (old.pieces.empty() && retired_[epoch & 1].pieces.empty()) return;
+  if (readers_[(epoch + 1) & 1].load(std::memory_order_seq_cst) != 0) return;
+  free_pieces_.insert(free_pieces_.end(), old.pieces.begin(), old.pieces.end());
+  free_nodes_.insert(free_nodes_.end(), old.nodes.begin(), old.nodes.end());
+  old.pieces.clear();
+  old.nodes.clear();
+  epoch_.store(epoch + 1, std::memory_order_seq_cst);
+}
+
+std::uint32_t JitMap::piece_at(AddressRange range) const {
+  const auto* head = head_of(range.begin);
+  if (head == nullptr) return 0;
+  for (std::uint32_t n = head->load(std::memory_order_relaxed); n != 0; n = nodes_[n].next)
+    if (const Piece& p = pieces_[nodes_[n].piece]; p.begin == range.begin) return nodes_[n].piece;
+  return 0;
+}
+
+bool JitMap::add(const JitCode& code) {
+  const Address last = code.range.end - 1;
+  const bool is_range = code.range.end > code.range.begin && code.range.size() <= UINT32_MAX &&
+                        code.range.begin >> kRegionBits != 0 && last >> 47 == 0;
+  const std::lock_guard lock(mutex_);
+  if (!is_range) {
+    account_.refused++;
+    return false;
+  }
+  reclaim();
+  const std::uint32_t before = piece_at(code.range);
+  const std::size_t granules = static_cast<std::size_t>(last >> kGranuleBits) - (code.range.begin >> kGranuleBits) + 1;
+  const std::size_t nodes_left = free_nodes_.size() + 2 * options_.most_pieces + 1 - next_node_;
+  bool has_room = nodes_left >= granules;
+  for (Address at = code.range.begin; has_room && at <= last; at = (at | ((Address{1} << kRegionBits) - 1)) + 1)
+    has_room = make_head(at) != nullptr;
+  const std::uint32_t rule = intern(code.rule);
+  const std::uint32_t piece = has_room ? take_piece() : 0;
+  if (piece == 0) {
+    account_.refused++;
+    return false;
+  }
+  Piece& p = pieces_[piece];
+  p.begin = code.range.begin;
+  p.image_base = code.image_base;
+  p.method = code.method;
+  p.size = static_cast<std::uint32_t>(code.range.size());
+  p.unwind_data = code.unwind_data;
+  p.rule = rule;
+  p.prologue = code.prologue;
+  p.part_and_freed = static_cast<std::uint8_t>(static_cast<std::uint8_t>(code.part) |
+                                               (code.may_be_freed ? kMayBeFreed : std::uint8_t{0}));
+  p.kept = code.kept;
+  p.prologue_bytes = code.prologue_bytes;
+  link(piece);
+  by_method_.emplace(code.method, piece);
+  account_.pieces++;
+  if (before != 0) unlink_known(before);
+  return true;
+}
+
+void JitMap::unlink_known(std::uint32_t piece) {
+  const auto [first, last] = by_method_.equal_range(pieces_[piece].method);
+  const auto it = std::find_if(first, last, [piece](const auto& known) { return known.second == piece; });
+  if (it != last) by_method_.erase(it);
+  unlink(piece);
+}
+
+std::size_t JitMap::free_method(std::uint64_t method) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = by_method_.equal_range(method);
+  std::size_t freed = 0;
+  for (auto it = first; it != last; ++it, freed++) unlink(it->second);
+  by_method_.erase(first, last);
+  reclaim();
+  return freed;
+}
+
+JitMap::Account JitMap::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+}  // namespace mixstack::agent

@@ -1,0 +1,163 @@
+#include "agent/jit_map.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+namespace mixstack::agent {
+namespace {
+
+constexpr Address kHeap = 0x7f1234000000;
+
+JitCode code_at(Address begin, std::uint64_t size, std::uint64_t method) {
+  JitCode code;
+  code.range = {begin, begin + size};
+  code.method = method;
+  code.prologue = 8;
+  code.rule.kind = unwind::CompactKind::register_offset;
+  code.rule.cfa_offset = static_cast<std::int32_t>(16 + method % 7 * 8);
+  return code;
+}
+
+std::uint64_t method_at(const JitMap& map, Address address) {
+  const JitMap::Reading reading(map);
+  JitCode code;
+  return map.find(address, code) ? code.method : 0;
+}
+
+TEST(JitMap, FindsEveryAddressOfAPieceAndNoOther) {
+  JitMap map;
+  ASSERT_TRUE(map.is_usable());
+  ASSERT_TRUE(map.add(code_at(kHeap + 0x40, 0x60, 1)));
+  ASSERT_TRUE(map.add(code_at(kHeap + 0xa0, 0x5000, 2)));
+  ASSERT_TRUE(map.add(code_at(kHeap + 0x200000 - 0x10, 0x20, 3))) << "across two regions";
+  EXPECT_EQ(method_at(map, kHeap + 0x3f), 0u);
+  EXPECT_EQ(method_at(map, kHeap + 0x40), 1u);
+  EXPECT_EQ(method_at(map, kHeap + 0x9f), 1u);
+  for (Address a = kHeap + 0xa0; a < kHeap + 0x50a0; a += 13) EXPECT_EQ(method_at(map, a), 2u);
+  EXPECT_EQ(method_at(map, kHeap + 0x50a0), 0u);
+  EXPECT_EQ(method_at(map, kHeap + 0x1fffff), 3u);
+  EXPECT_EQ(method_at(map, kHeap + 0x20000f), 3u);
+  EXPECT_EQ(method_at(map, 5), 0u);
+  EXPECT_EQ(method_at(map, ~Address{0}), 0u);
+}
+
+TEST(JitMap, KeepsWhatItWasTold) {
+  JitMap map;
+  JitCode code = code_at(kHeap, 100, 7);
+  code.image_base = kHeap - 0x1000, code.unwind_data = 0x1234, code.part = JitPart::funclet, code.may_be_freed = true;
+  code.kept = 3, code.prologue_bytes[2] = std::byte{0x55};
+  ASSERT_TRUE(map.add(code));
+  const JitMap::Reading reading(map);
+  JitCode found;
+  ASSERT_TRUE(map.find(kHeap + 99, found));
+  EXPECT_EQ(found.range, code.range);
+  EXPECT_EQ(found.image_base, code.image_base);
+  EXPECT_EQ(found.unwind_data, code.unwind_data);
+  EXPECT_EQ(found.part, JitPart::funclet);
+  EXPECT_TRUE(found.may_be_freed);
+  EXPECT_EQ(found.kept, 3);
+  EXPECT_EQ(found.prologue_bytes, code.prologue_bytes);
+  EXPECT_TRUE(found.rule.same_rule(code.rule));
+}
+
+TEST(JitMap, FreedCodeIsGoneAndItsRoomIsUsedAgain) {
+  JitMap map({.most_pieces = 8, .most_regions = 16});
+  for (std::uint64_t round = 1; round <= 100; round++) {
+    for (std::uint64_t i = 0; i < 4; i++) ASSERT_TRUE(map.add(code_at(kHeap + i * 0x100, 0x100, round))) << round;
+    EXPECT_EQ(method_at(map, kHeap + 0x3ff), round);
+    EXPECT_EQ(map.free_method(round), 4u);
+    EXPECT_EQ(method_at(map, kHeap + 0x3ff), 0u);
+    map.free_method(0);  // an epoch more
+    map.free_method(0);
+  }
+  EXPECT_EQ(map.account().pieces, 0u);
+  EXPECT_EQ(map.account().freed, 400u);
+  EXPECT_EQ(map.account().refused, 0u);
+}
+
+TEST(JitMap, WhatAReaderSeesIsNotUsedAgain) {
+  JitMap map({.most_pieces = 2, .most_regions = 16});
+  ASSERT_TRUE(map.add(code_at(kHeap, 16, 1)));
+  {
+    const JitMap::Reading reading(map);
+    map.free_method(1);
+    for (int i = 0; i < 5; i++) map.free_method(0);
+    EXPECT_TRUE(map.add(code_at(kHeap + 0x1000, 16, 2)));
+    EXPECT_FALSE(map.add(code_at(kHeap + 0x2000, 16, 3))) << "the room of the first may still be read";
+  }
+  for (int i = 0; i < 3; i++) map.free_method(0);
+  EXPECT_TRUE(map.add(code_at(kHeap + 0x2000, 16, 3)));
+}
+
+TEST(JitMap, CodeInThePlaceOfOtherCode) {
+  JitMap map;
+  ASSERT_TRUE(map.add(code_at(kHeap, 64, 1)));
+  ASSERT_TRUE(map.add(code_at(kHeap, 32, 2)));
+  EXPECT_EQ(method_at(map, kHeap + 31), 2u);
+  EXPECT_EQ(method_at(map, kHeap + 63), 0u);
+  EXPECT_EQ(map.free_method(1), 0u);
+  EXPECT_EQ(map.account().pieces, 1u);
+}
+
+TEST(JitMap, IsBoundedAndCountsWhatItRefused) {
+  JitMap map({.most_pieces = 10, .most_regions = 4});
+  EXPECT_FALSE(map.add(code_at(kHeap, 0, 1)));
+  EXPECT_FALSE(map.add(code_at(100, 16, 1)));
+  EXPECT_FALSE(map.add(code_at(~Address{0} - 100, 50, 1)));
+  EXPECT_FALSE(map.add(code_at(kHeap, 1 << 20, 1))) << "more lists than there is room for";
+  int added = 0;
+  for (Address i = 0; i < 20; i++) added += map.add(code_at(kHeap + i * 0x20, 0x20, i));
+  EXPECT_EQ(added, 10);
+  EXPECT_EQ(map.account().refused, 14u);
+}
+
+TEST(JitMap, AMethodTakesAtMost96Bytes) {
+  JitMap map;
+  std::mt19937 random(1);
+  Address at = kHeap;
+  constexpr std::size_t kMethods = 100'000;
+  for (std::uint64_t i = 1; i <= kMethods; i++) {
+    const std::uint64_t size = 40 + random() % 500;
+    ASSERT_TRUE(map.add(code_at(at, size, i)));
+    at += (size + 31) & ~31u;
+  }
+  EXPECT_LE(map.account().bytes / kMethods, 96u);
+}
+
+TEST(JitMap, ReadersAndWritersMeet) {
+  JitMap map({.most_pieces = 4096, .most_regions = 64});
+  std::atomic<bool> ends{false};
+  std::atomic<int> wrong{0}, found{0};
+  const auto read = [&] {
+    std::mt19937 random(7);
+    while (!ends) {
+      const Address slot = random() % 256, address = kHeap + slot * 0x80 + random() % 0x80;
+      const JitMap::Reading reading(map);
+      JitCode code;
+      if (!map.find(address, code)) continue;
+      found++;
+      // What was told of a piece belongs together.
+      const bool fits = code.method % 256 == slot && code.image_base == code.method && code.range.contains(address);
+      if (!fits) wrong++;
+    }
+  };
+  std::thread one(read), two(read);
+  std::mt19937 random(3);
+  for (std::uint64_t i = 1; i <= 200'000; i++) {
+    const std::uint64_t slot = random() % 256, method = i * 256 + slot;
+    JitCode code = code_at(kHeap + slot * 0x80, 0x80, method);
+    code.image_base = method;
+    map.add(code);
+    if (random() % 2 == 0) map.free_method(method);
+  }
+  ends = true;
+  one.join();
+  two.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(found, 1000);
+}
+
+}  // namespace
+}  // namespace mixstack::agent

@@ -1,0 +1,26 @@
+// Rules of code that no image the dynamic linker knows describes.
+#pragma once
+
+#include "mixstack/address.h"
+#include "mixstack/memory_reader.h"
+#include "mixstack/result.h"
+#include "unwind/compact_rule.h"
+
+namespace mixstack::self_walk {
+
+/// Asked in signal handlers for code that was made at run time; so it takes no lock, allocates nothing and reads other
+/// memory through `memory` only. Lives as long as the walker.
+class CodeRules {
+ public:
+  struct Answer {
+    unwind::CompactRule rule;
+    bool is_kept = false;  ///< the code stays where it is as long as the process runs
+  };
+  virtual ~CodeRules() = default;
+  /// The small rule at a place. False: there is none; `general` says whether it is known at all.
+  [[nodiscard]] virtual bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const = 0;
+  /// Errors: why there is none; `not_found` where no such code is known.
+  [[nodiscard]] virtual Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const = 0;
+};
+
+}  // namespace mixstack::self_walk

@@ -1,0 +1,89 @@
+"""The profiler inside a .NET process: stacks that its signal handler walked, against a dump of the same threads."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+from harness import LiveCase
+import mixstack_dump
+import processes
+
+
+def library():
+    """Beside the command under test, or None."""
+    path = mixstack_dump.binary().resolve().parent.parent / "lib" / "libmixstack_agent.so"
+    return path if path.exists() else None
+
+
+def methods(thread):
+    """The managed methods of a dumped thread, outermost first, as metadata calls them, without their parameters."""
+    return [f["raw_name"].partition("(")[0] for f in reversed(thread["frames"]) if f["kind"] == "managed"]
+
+
+class Agent(LiveCase):
+    def setUp(self):
+        super().setUp()
+        if library() is None:
+            self.skipTest("no libmixstack_agent.so beside the command")
+        self.folder = tempfile.TemporaryDirectory(prefix="mixstack-agent-")
+        self.addCleanup(self.folder.cleanup)
+        self.out = pathlib.Path(self.folder.name) / "stacks.txt"
+
+    def environment(self, **more):
+        return {"CORECLR_ENABLE_PROFILING": "1", "CORECLR_PROFILER": "{01020304-0506-0708-090a-0b0c0d0e0f10}",
+                "CORECLR_PROFILER_PATH": str(library()), "MIXSTACK_AGENT_HZ": "500",
+                "MIXSTACK_AGENT_OUT": str(self.out), **more}
+
+    def stacks(self, name, thread, *arguments, **more):
+        """What a dump says of a thread, and {stack: samples} of the agent."""
+        with processes.scenario(name, *arguments, environment=self.environment(**more)) as debuggee:
+            dump = mixstack_dump.dump(debuggee.pid)
+            shown = next(t for t in dump["threads"] if (t.get("managed") or {}).get("name") == thread)
+            self.wait_until(lambda: self.cpu_time(debuggee.pid) > 1.0, "a second of CPU time")
+            debuggee._process.stdin.write(b"quit\n")
+            debuggee._process.stdin.flush()
+            self.assertEqual(debuggee.wait(60), 0)
+        counts = {}
+        for line in self.out.read_text().splitlines():
+            stack, _, count = line.rpartition(" ")
+            counts[tuple(stack.split(";"))] = int(count)
+        return shown, counts
+
+    @staticmethod
+    def cpu_time(pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def holds(stack, part):
+        return any(list(stack[i:i + len(part)]) == part for i in range(len(stack) - len(part) + 1))
+
+    def test_the_handler_walks_what_a_dump_shows(self):
+        """Native frames below, the runtime's between, precompiled and jitted methods above: one stack."""
+        for thread in ("spin", "spin-optimized"):
+            shown, counts = self.stacks("spin", thread)
+            expected = methods(shown)
+            self.assertGreater(len(expected), 3)
+            # A sample may be taken in the last caller, too.
+            same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
+            self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
+            native = next(s for s in counts if self.holds(s, expected[:-1]))
+            self.assertTrue(any("libcoreclr.so" in f for f in native[:native.index(expected[0])]), native)
+
+    def test_switched_off_walks_end_at_managed_code(self):
+        shown, counts = self.stacks("spin", "spin", MIXSTACK_HYBRID_UNWINDING="0")
+        callers = [s for s in counts if self.holds(s, methods(shown)[-2:])]
+        self.assertEqual(callers, [])
+
+    def test_no_scenario_dies_of_being_sampled(self):
+        """Suspensions, exceptions in flight, code made and freed while every thread is sampled."""
+        for name in ("gc_storm", "exception_storm", "churn", "traffic", "tiers"):
+            with self.subTest(name), processes.scenario(name, environment=self.environment()) as debuggee:
+                self.wait_until(lambda: self.cpu_time(debuggee.pid) > 2.0, "CPU time")
+                debuggee._process.stdin.write(b"quit\n")
+                debuggee._process.stdin.flush()
+                self.assertEqual(debuggee.wait(60), 0, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
