@@ -5,7 +5,7 @@
 
 namespace mixstack::agent {
 
-bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const {
+bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept {
   const JitMap::Reading reading(jitted_);
   JitCode code;
   if (jitted_.find(pc.lookup(), code)) {
@@ -35,7 +35,7 @@ Result<unwind::UnwindRule> ManagedCode::of_image(const CodeImage& image, CodeAdd
   return unwind::windows::format_of(arch_)->rule(UnwindBytes(memory, image.range.begin), {*row, rva, !pc.is_exact()});
 }
 
-Result<unwind::UnwindRule> ManagedCode::general(CodeAddress pc, const MemoryReader& memory) const {
+Result<unwind::UnwindRule> ManagedCode::general(CodeAddress pc, const MemoryReader& memory) const noexcept {
   const auto* format = unwind::windows::format_of(arch_);
   if (format == nullptr) return fail(ErrorCode::unsupported_cpu);
   const JitMap::Reading reading(jitted_);

@@ -13,8 +13,8 @@ class ManagedCode final : public self_walk::CodeRules {
   ManagedCode(Arch arch, const JitMap& jitted, const ImageList& images)
       : arch_(arch), jitted_(jitted), images_(images) {}
 
-  [[nodiscard]] bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const override;
-  [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const override;
+  [[nodiscard]] bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept override;
+  [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const noexcept override;
 
  private:
   [[nodiscard]] Result<unwind::UnwindRule> of_image(const CodeImage& image, CodeAddress pc,

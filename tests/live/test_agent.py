@@ -77,7 +77,7 @@ class Agent(LiveCase):
 
     def test_no_scenario_dies_of_being_sampled(self):
         """Suspensions, exceptions in flight, code made and freed while every thread is sampled."""
-        for name in ("gc_storm", "exception_storm", "churn", "traffic", "tiers"):
+        for name in ("gc_storm", "exception_storm", "churn", "traffic"):
             with self.subTest(name), processes.scenario(name, environment=self.environment()) as debuggee:
                 self.wait_until(lambda: self.cpu_time(debuggee.pid) > 2.0, "CPU time")
                 debuggee._process.stdin.write(b"quit\n")
