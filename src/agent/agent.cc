@@ -28,11 +28,6 @@ constexpr std::size_t kRules = 1 << 15;
 constexpr unsigned kMostHertz = 10'000;
 constexpr unsigned kDrainEvery = 20'000;  // us
 
-[[nodiscard]] std::string_view setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
-
 void write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(file, text.data(), text.size());
@@ -46,15 +41,37 @@ void write_all(int file, std::string_view text) {
 
 std::atomic<Agent*> Agent::in_use_{nullptr};
 
+void AgentOptions::set(std::string_view name, std::string_view value) {
+  const bool is_on = !value.empty() && value != "0";
+  if (name == "MIXSTACK_AGENT_HZ") {
+    hertz = 0;
+    (void)std::from_chars(value.data(), value.data() + value.size(), hertz);
+    hertz = std::min(hertz, kMostHertz);
+  } else if (name == "MIXSTACK_AGENT_OUT") {
+    out = value;
+  } else if (name == "MIXSTACK_HYBRID_UNWINDING") {
+    walks_managed = value != "0";
+  } else if (name == "MIXSTACK_DEBUG") {
+    explains = is_on;
+  }
+}
+
 AgentOptions AgentOptions::of_environment() {
   AgentOptions options;
-  const std::string_view hertz = setting("MIXSTACK_AGENT_HZ");
-  (void)std::from_chars(hertz.data(), hertz.data() + hertz.size(), options.hertz);
-  options.hertz = std::min(options.hertz, kMostHertz);
-  options.out = setting("MIXSTACK_AGENT_OUT");
-  options.walks_managed = setting("MIXSTACK_HYBRID_UNWINDING") != "0";
-  const std::string_view debug = setting("MIXSTACK_DEBUG");
-  options.explains = !debug.empty() && debug != "0";
+  for (const char* name : {"MIXSTACK_AGENT_HZ", "MIXSTACK_AGENT_OUT", "MIXSTACK_HYBRID_UNWINDING", "MIXSTACK_DEBUG"})
+    if (const char* value = std::getenv(name)) options.set(name, value);
+  return options;
+}
+
+AgentOptions AgentOptions::of_lines(std::string_view text) {
+  AgentOptions options;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (const std::size_t equals = line.find('='); equals != line.npos)
+      options.set(line.substr(0, equals), line.substr(equals + 1));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return options;
 }
 
@@ -74,11 +91,39 @@ Result<std::unique_ptr<Agent>> Agent::create(clr::ProfilerInfo info, const Agent
   return agent;
 }
 
+/// FunctionUnload does not come for collectible assemblies: their functions are remembered by module.
+bool Agent::may_be_unloaded(clr::Id function) {
+  const clr::Id module = info_.module_of(function);
+  const std::lock_guard lock(mutex_);
+  const auto at = collectible_.find(module);
+  if (at == collectible_.end()) return false;
+  at->second.push_back(function);
+  return true;
+}
+
+void Agent::unloaded(clr::Id module) {
+  std::vector<clr::Id> functions;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = collectible_.find(module);
+    if (at == collectible_.end()) return;
+    functions = std::move(at->second);
+    collectible_.erase(at);
+  }
+  for (const clr::Id function : functions) (void)jitted_.free_method(function);
+}
+
+void Agent::catch_up() {
+  for (const clr::Id module : info_.modules()) loaded(module);
+  for (const clr::Function& function : info_.compiled()) compiled(function, false);
+}
+
 void Agent::compiled(const clr::Function& function, bool is_dynamic) {
+  const bool may_go = is_dynamic || may_be_unloaded(function.id);
   // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
   for (const Address start : info_.code_starts(function))
     for (const JitCode& code :
-         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), function.id, is_dynamic))
+         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), function.id, may_go))
       if (!is_known(code)) (void)jitted_.add(code);
 }
 
@@ -90,7 +135,12 @@ bool Agent::is_known(const JitCode& code) const {
 
 void Agent::loaded(clr::Id id) {
   const auto module = info_.module(id);
-  if (!module || module->base == 0) return;
+  if (!module) return;
+  if ((module->flags & clr::Module::kCollectible) != 0) {
+    const std::lock_guard lock(mutex_);
+    collectible_.try_emplace(id);
+  }
+  if (module->base == 0) return;
   if (const auto image = CodeImage::at(module->base, self_walk::host::arch(), memory_)) (void)images_.add(*image);
 }
 

@@ -4,9 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <unordered_map>
+#include <vector>
 
 #include "agent/clr.h"
 #include "agent/code_header.h"
@@ -27,6 +31,11 @@ struct AgentOptions {
 
   /// MIXSTACK_AGENT_HZ, MIXSTACK_AGENT_OUT, MIXSTACK_HYBRID_UNWINDING, MIXSTACK_DEBUG.
   [[nodiscard]] static AgentOptions of_environment();
+  /// The same names in lines of NAME=VALUE, as whoever attaches sends them.
+  [[nodiscard]] static AgentOptions of_lines(std::string_view text);
+
+ private:
+  void set(std::string_view name, std::string_view value);
 };
 
 /// One in a process. Its callbacks come from any thread of the runtime; signal handlers use it until the process is
@@ -40,6 +49,10 @@ class Agent {
   void compiled(const clr::Function& function, bool is_dynamic);
   void freed(std::uint64_t function) { (void)jitted_.free_method(function); }
   void loaded(clr::Id module);
+  /// All code of the module goes.
+  void unloaded(clr::Id module);
+  /// What was there before we were: modules, and what was compiled.
+  void catch_up();
 
   /// Samples are taken from now on, by SIGPROF. Nothing with `hertz` 0.
   void begin();
@@ -51,6 +64,7 @@ class Agent {
   void take(void* context);
   void drain();
   [[nodiscard]] bool is_known(const JitCode& code) const;
+  [[nodiscard]] bool may_be_unloaded(clr::Id function);
   [[nodiscard]] std::string name_of(Address address, clr::Id function, bool is_exact) const;
   void write_report() const;
   void explain() const;
@@ -68,6 +82,8 @@ class Agent {
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
   StackCounts counts_;
+  std::mutex mutex_;
+  std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded
   std::thread drain_;
   std::atomic<bool> is_ending_{false};
 };

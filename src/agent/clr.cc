@@ -159,6 +159,12 @@ std::optional<Module> ProfilerInfo::module(Id id) const {
   return Module{reinterpret_cast<Address>(base), utf8(path.data(), std::min(length, room)), flags};
 }
 
+Id ProfilerInfo::module_of(Id function) const {
+  Id type = 0, module = 0;
+  std::uint32_t token = 0;
+  return call(object_, kGetFunctionInfo, function, &type, &module, &token) < 0 ? 0 : module;
+}
+
 Id ProfilerInfo::function_at(Address address) const {
   Id function = 0;
   return call(object_, kGetFunctionFromIp, static_cast<Id>(address), &function) < 0 ? 0 : function;

@@ -42,9 +42,11 @@ struct Function {
 };
 
 struct Module {
+  static constexpr std::uint32_t kCollectible = 0x8;  ///< of COR_PRF_MODULE_FLAGS
+
   Address base = 0;
   std::string path;
-  std::uint32_t flags = 0;  ///< COR_PRF_MODULE_FLAGS
+  std::uint32_t flags = 0;
 };
 
 /// ICorProfilerInfo in the newest version this runtime has. Borrowed from the runtime, which keeps it.
@@ -62,6 +64,8 @@ class ProfilerInfo {
   [[nodiscard]] std::vector<Function> compiled() const;
   [[nodiscard]] std::vector<Id> modules() const;
   [[nodiscard]] std::optional<Module> module(Id id) const;
+  /// The module a function belongs to; 0: not known (dynamic methods).
+  [[nodiscard]] Id module_of(Id function) const;
   /// The function whose code is there, precompiled or not; 0: none.
   [[nodiscard]] Id function_at(Address address) const;
   /// "Namespace.Type.Method"; empty for dynamic methods. Not for signal handlers.

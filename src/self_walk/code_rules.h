@@ -20,7 +20,8 @@ class CodeRules {
   /// The small rule at a place. False: there is none; `general` says whether it is known at all.
   [[nodiscard]] virtual bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept = 0;
   /// Errors: why there is none; `not_found` where no such code is known.
-  [[nodiscard]] virtual Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const noexcept = 0;
+  [[nodiscard]] virtual Result<unwind::UnwindRule> general(CodeAddress pc,
+                                                           const MemoryReader& memory) const noexcept = 0;
 };
 
 }  // namespace mixstack::self_walk

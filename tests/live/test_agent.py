@@ -1,6 +1,9 @@
 """The profiler inside a .NET process: stacks that its signal handler walked, against a dump of the same threads."""
+import glob
 import os
 import pathlib
+import socket
+import struct
 import tempfile
 import unittest
 
@@ -20,6 +23,21 @@ def methods(thread):
     return [f["raw_name"].partition("(")[0] for f in reversed(thread["frames"]) if f["kind"] == "managed"]
 
 
+def attach(pid, path, **settings):
+    """AttachProfiler over the diagnostics socket (docs/design/features/... ipc protocol: command set 3, command 1)."""
+    text = "".join(f"{name}={value}\n" for name, value in settings.items()).encode()
+    name = str(path)
+    payload = struct.pack("<I16sI", 10_000, bytes(range(16)), len(name) + 1) + (name + "\0").encode("utf-16-le")
+    payload += struct.pack("<I", len(text)) + text
+    header = b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 3, 1, 0)
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(30)
+        link.connect(glob.glob(f"{tempfile.gettempdir()}/dotnet-diagnostic-{pid}-*-socket")[0])
+        link.sendall(header + payload)
+        answer = link.recv(64)
+    return struct.unpack_from("<i", answer, 20)[0]
+
+
 class Agent(LiveCase):
     def setUp(self):
         super().setUp()
@@ -34,9 +52,13 @@ class Agent(LiveCase):
                 "CORECLR_PROFILER_PATH": str(library()), "MIXSTACK_AGENT_HZ": "500",
                 "MIXSTACK_AGENT_OUT": str(self.out), **more}
 
-    def stacks(self, name, thread, *arguments, **more):
+    def stacks(self, name, thread, attached=False, **more):
         """What a dump says of a thread, and {stack: samples} of the agent."""
-        with processes.scenario(name, *arguments, environment=self.environment(**more)) as debuggee:
+        environment = self.environment(**more)
+        settings = {n: v for n, v in environment.items() if n.startswith("MIXSTACK_")}
+        with processes.scenario(name, environment=None if attached else environment) as debuggee:
+            if attached:
+                self.assertEqual(attach(debuggee.pid, library(), **settings), 0)
             dump = mixstack_dump.dump(debuggee.pid)
             shown = next(t for t in dump["threads"] if (t.get("managed") or {}).get("name") == thread)
             self.wait_until(lambda: self.cpu_time(debuggee.pid) > 1.0, "a second of CPU time")
@@ -70,6 +92,12 @@ class Agent(LiveCase):
             native = next(s for s in counts if self.holds(s, expected[:-1]))
             self.assertTrue(any("libcoreclr.so" in f for f in native[:native.index(expected[0])]), native)
 
+    def test_attached_it_knows_what_was_compiled_before(self):
+        shown, counts = self.stacks("spin", "spin", attached=True)
+        expected = methods(shown)
+        same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
+        self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
+
     def test_switched_off_walks_end_at_managed_code(self):
         shown, counts = self.stacks("spin", "spin", MIXSTACK_HYBRID_UNWINDING="0")
         callers = [s for s in counts if self.holds(s, methods(shown)[-2:])]
@@ -77,7 +105,7 @@ class Agent(LiveCase):
 
     def test_no_scenario_dies_of_being_sampled(self):
         """Suspensions, exceptions in flight, code made and freed while every thread is sampled."""
-        for name in ("gc_storm", "exception_storm", "churn", "traffic"):
+        for name in ("gc_storm", "exception_storm", "churn", "traffic", "barrier_field"):
             with self.subTest(name), processes.scenario(name, environment=self.environment()) as debuggee:
                 self.wait_until(lambda: self.cpu_time(debuggee.pid) > 2.0, "CPU time")
                 debuggee._process.stdin.write(b"quit\n")

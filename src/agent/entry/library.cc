@@ -25,17 +25,26 @@ Status query(void* self, const Guid*, void** out) {
 std::uint32_t count_reference(void*) { return 1; }
 Status ignore() { return clr::kOk; }
 
-Status initialize(void*, void* unknown) {
+Status start(void* unknown, const AgentOptions& options) {
   const auto info = clr::ProfilerInfo::of(unknown);
   if (!info) return clr::kFailed;
-  auto agent = Agent::create(*info, AgentOptions::of_environment());
+  auto agent = Agent::create(*info, options);
   if (!agent) return clr::kFailed;
-  const Status masked = info->set_events(clr::events::kModuleLoads | clr::events::kJitCompilation,
-                                         clr::events::kHighDynamicFunctionUnloads);
-  if (masked < 0) return masked;
-  Agent* const kept = agent->release();
-  the_agent = kept;
-  kept->begin();
+  the_agent = agent->release();
+  return info->set_events(clr::events::kModuleLoads | clr::events::kJitCompilation,
+                          clr::events::kHighDynamicFunctionUnloads);
+}
+Status initialize(void*, void* unknown) {
+  const Status status = start(unknown, AgentOptions::of_environment());
+  if (status >= 0) the_agent.load()->begin();
+  return status;
+}
+Status attach(void*, void* unknown, const char* data, std::uint32_t size) {
+  return start(unknown, AgentOptions::of_lines(data == nullptr ? std::string_view() : std::string_view(data, size)));
+}
+Status attached(void*) {
+  the_agent.load()->catch_up();
+  the_agent.load()->begin();
   return clr::kOk;
 }
 Status shut_down(void*) {
@@ -44,6 +53,10 @@ Status shut_down(void*) {
 }
 Status module_loaded(void*, clr::Id module, Status) {
   the_agent.load()->loaded(module);
+  return clr::kOk;
+}
+Status module_unloads(void*, clr::Id module) {
+  the_agent.load()->unloaded(module);
   return clr::kOk;
 }
 Status compiled(void*, clr::Id function, Status result, int) {
@@ -78,7 +91,10 @@ Status create_instance(void*, void*, const Guid*, void** out) {
   static std::array<void*, 128> table = table_of<128>({{3, reinterpret_cast<void*>(initialize)},
                                                        {4, reinterpret_cast<void*>(shut_down)},
                                                        {14, reinterpret_cast<void*>(module_loaded)},
+                                                       {15, reinterpret_cast<void*>(module_unloads)},
                                                        {24, reinterpret_cast<void*>(compiled)},
+                                                       {80, reinterpret_cast<void*>(attach)},
+                                                       {81, reinterpret_cast<void*>(attached)},
                                                        {85, reinterpret_cast<void*>(recompiled)},
                                                        {93, reinterpret_cast<void*>(dynamic_compiled)},
                                                        {94, reinterpret_cast<void*>(dynamic_unloaded)}});
