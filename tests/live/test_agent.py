@@ -32,7 +32,8 @@ def attach(pid, path, **settings):
     header = b"DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 3, 1, 0)
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(30)
-        link.connect(glob.glob(f"{tempfile.gettempdir()}/dotnet-diagnostic-{pid}-*-socket")[0])
+        # Processes that were killed have left theirs.
+        link.connect(max(glob.glob(f"{tempfile.gettempdir()}/dotnet-diagnostic-{pid}-*-socket"), key=os.path.getmtime))
         link.sendall(header + payload)
         answer = link.recv(64)
     return struct.unpack_from("<i", answer, 20)[0]
