@@ -97,8 +97,12 @@ bool Agent::may_be_unloaded(clr::Id function) {
   const std::lock_guard lock(mutex_);
   const auto at = collectible_.find(module);
   if (at == collectible_.end()) return false;
-  at->second.push_back(function);
+  if (!methods_.knows(function)) at->second.push_back(function);
   return true;
+}
+
+void Agent::freed(clr::Id function) {
+  if (const std::uint64_t number = methods_.forget(function); number != 0) (void)jitted_.free_method(number);
 }
 
 void Agent::unloaded(clr::Id module) {
@@ -110,7 +114,7 @@ void Agent::unloaded(clr::Id module) {
     functions = std::move(at->second);
     collectible_.erase(at);
   }
-  for (const clr::Id function : functions) (void)jitted_.free_method(function);
+  for (const clr::Id function : functions) freed(function);
 }
 
 void Agent::catch_up() {
@@ -120,10 +124,13 @@ void Agent::catch_up() {
 
 void Agent::compiled(const clr::Function& function, bool is_dynamic) {
   const bool may_go = is_dynamic || may_be_unloaded(function.id);
+  std::string name = is_dynamic ? "[dynamic]" : may_go && !methods_.knows(function.id) ? info_.name(function.id) : "";
+  const std::uint64_t number = methods_.number_of(function.id, std::move(name));
+  if (number == 0) return;
   // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
   for (const Address start : info_.code_starts(function))
     for (const JitCode& code :
-         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), function.id, may_go))
+         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), number, may_go))
       if (!is_known(code)) (void)jitted_.add(code);
 }
 
@@ -162,6 +169,7 @@ void Agent::begin() {
 }
 
 void Agent::end() {
+  if (::getpid() != pid_) return;  // a child made by fork: our thread is not in it
   const itimerval none{};
   if (options_.hertz != 0) (void)::setitimer(ITIMER_PROF, &none, nullptr);
   is_ending_ = true;
@@ -203,12 +211,15 @@ void Agent::drain() {
   }
 }
 
-std::string Agent::name_of(Address address, clr::Id function, bool is_exact) const {
+std::string Agent::name_of(Address address, std::uint64_t method, bool is_exact) const {
   const Address at = is_exact ? address : address - 1;
-  if (function == 0 && images_.find(at) != nullptr) function = info_.function_at(at);
+  const MethodTable::Method known_method = methods_[method];
+  if (!known_method.name.empty()) return known_method.name;
+  clr::Id function = known_method.id;
+  if (method == 0 && images_.find(at) != nullptr) function = info_.function_at(at);
   if (function != 0) {
     std::string name = info_.name(function);
-    return name.empty() ? "[dynamic]" : name;
+    return name.empty() ? "[unknown method]" : name;
   }
   Dl_info known{};
   if (::dladdr(reinterpret_cast<void*>(at), &known) == 0 || known.dli_fname == nullptr) return "[unknown]";

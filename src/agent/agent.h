@@ -1,6 +1,8 @@
 // What the profiler does with what the runtime tells it, and its samples.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -16,6 +18,7 @@
 #include "agent/code_header.h"
 #include "agent/image_list.h"
 #include "agent/managed_code.h"
+#include "agent/method_table.h"
 #include "agent/sample_ring.h"
 #include "agent/stack_counts.h"
 #include "memory/self_memory.h"
@@ -47,7 +50,7 @@ class Agent {
 
   // What the runtime tells.
   void compiled(const clr::Function& function, bool is_dynamic);
-  void freed(std::uint64_t function) { (void)jitted_.free_method(function); }
+  void freed(clr::Id function);
   void loaded(clr::Id module);
   /// All code of the module goes.
   void unloaded(clr::Id module);
@@ -65,7 +68,7 @@ class Agent {
   void drain();
   [[nodiscard]] bool is_known(const JitCode& code) const;
   [[nodiscard]] bool may_be_unloaded(clr::Id function);
-  [[nodiscard]] std::string name_of(Address address, clr::Id function, bool is_exact) const;
+  [[nodiscard]] std::string name_of(Address address, std::uint64_t method, bool is_exact) const;
   void write_report() const;
   void explain() const;
 
@@ -74,9 +77,11 @@ class Agent {
 
   clr::ProfilerInfo info_;
   AgentOptions options_;
+  pid_t pid_ = ::getpid();
   memory::SelfMemory memory_;
   std::optional<CodeHeaderLayout> layout_;
-  JitMap jitted_;
+  MethodTable methods_;
+  JitMap jitted_;  ///< its methods are numbers of `methods_`
   ImageList images_;
   ManagedCode rules_;
   std::unique_ptr<SelfWalker> walker_;

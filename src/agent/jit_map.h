@@ -25,7 +25,7 @@ struct JitCode {
   static constexpr std::size_t kPrologueBytes = 24;  ///< kept of the prologue, for those who look at it later
 
   AddressRange range;
-  std::uint64_t method = 0;       ///< the runtime's id (FunctionID)
+  std::uint64_t method = 0;       ///< a number of the writer's, not 0
   Address image_base = 0;         ///< what the unwind data is relative to
   std::uint32_t unwind_data = 0;  ///< RVA of its Windows-style unwind information; 0: not known
   std::uint16_t prologue = 0;     ///< bytes

@@ -20,7 +20,7 @@ struct Sample {
   StopReason stop = StopReason::end_of_stack;
   std::uint64_t time = 0;                          ///< CLOCK_MONOTONIC, ns
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
-  std::array<std::uint64_t, kMostFrames> methods;  ///< the runtime's id where jitted code lies there; 0: none
+  std::array<std::uint64_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
 };
 
 /// Many writers in signal handlers, one reader. A writer that finds no room counts a loss and goes on; one that is
