@@ -47,7 +47,8 @@ Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& mem
   const Address header = base + headers->native;
   const auto signature = memory.read<std::uint32_t>(header);
   const auto sections = memory.read<std::uint32_t>(header + 12);
-  if (!signature || *signature != kSignature || !sections || *sections > kMostSections || row_size(arch) == 0)
+  const std::uint32_t size_of_row = row_size(arch);
+  if (!signature || *signature != kSignature || !sections || *sections > kMostSections || size_of_row == 0)
     return fail(ErrorCode::not_found, header);
   struct Section {
     std::uint32_t type, rva, size;
@@ -55,7 +56,7 @@ Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& mem
   for (std::uint32_t i = 0; i < *sections; i++) {
     const auto section = memory.read<Section>(header + 16 + Address{i} * sizeof(Section));
     if (!section || section->type != kRuntimeFunctions) continue;
-    CodeImage image{{base, base + headers->size}, section->rva, section->size / row_size(arch)};
+    CodeImage image{{base, base + headers->size}, section->rva, section->size / size_of_row};
     if (image.count == 0 || image.count > kMostRows || section->rva > headers->size) break;
     return image;
   }

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kCalleeSavedCoreClr = kCalleeSaved | bit(aarch64_
 /// x0..x30, sp, pc, behind the fault address (Linux arch/arm64/include/uapi/asm/sigcontext.h).
 inline constexpr auto kSignalOrder = [] {
   std::array<std::uint8_t, aarch64_reg::pc + 1> order{};
-  for (std::uint8_t reg = 0; reg < order.size(); reg++) order[reg] = reg;
+  for (std::size_t reg = 0; reg < order.size(); reg++) order[reg] = static_cast<std::uint8_t>(reg);
   return order;
 }();
 // mov x8, #139; svc #0 (Linux arch/arm64/kernel/vdso/sigreturn.S)
