@@ -232,7 +232,7 @@ void Agent::write_report() const {
   if (options_.out.empty()) return;
   std::unordered_map<std::uint64_t, std::string> names;
   const std::string text = counts_.collapsed([&](Address address, std::uint64_t method, bool is_exact) {
-    const auto [at, is_new] = names.try_emplace(method != 0 ? method | 1 : address << 1);
+    const auto [at, is_new] = names.try_emplace(method != 0 ? method << 1 | 1 : address << 1);
     if (is_new) at->second = name_of(address, method, is_exact);
     return at->second;
   });

@@ -11,7 +11,7 @@ void StackCounts::add(const Sample& sample) {
   key.reserve(sample.count);
   for (std::size_t i = 0; i < sample.count; i++) {
     const std::uint64_t method = sample.methods[i];
-    key.push_back(method != 0 ? method | 1 : sample.addresses[i] << 1);
+    key.push_back(method != 0 ? method << 1 | 1 : sample.addresses[i] << 1);
   }
   auto [at, is_new] = counts_.try_emplace(std::move(key), sample, 0);
   at->second.second++;
