@@ -37,13 +37,13 @@ struct SelfTrace {
 /// Everything else may allocate and must not be called from signal handlers, but may be called while others walk.
 ///
 /// Nothing is installed and nobody is asked to cooperate. Frames of code without call frame information (JIT-made code)
-/// end a walk with `no_unwind_info`.
+/// end a walk with `no_unwind_info`, unless `Options::code` knows them.
 class SelfWalker {
  public:
   struct Options {
     std::size_t rules = 4096;                    ///< kept rules (32 bytes each), rounded up to a power of two
     std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
-    const self_walk::CodeRules* code = nullptr;  ///< for code made at run time (self_walk/code_rules.h); borrowed
+    const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
   [[nodiscard]] static Result<std::unique_ptr<SelfWalker>> create(const Options& options);

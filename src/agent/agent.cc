@@ -163,8 +163,8 @@ void Agent::begin() {
   (void)::sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
   (void)::sigaction(SIGPROF, &action, nullptr);
-  const itimerval every{{0, static_cast<suseconds_t>(1'000'000 / options_.hertz)},
-                        {0, static_cast<suseconds_t>(1'000'000 / options_.hertz)}};
+  const timeval period{options_.hertz == 1 ? 1 : 0, static_cast<suseconds_t>(1'000'000 / options_.hertz % 1'000'000)};
+  const itimerval every{period, period};
   (void)::setitimer(ITIMER_PROF, &every, nullptr);
 }
 
@@ -213,7 +213,7 @@ void Agent::drain() {
 
 std::string Agent::name_of(Address address, std::uint64_t method, bool is_exact) const {
   const Address at = is_exact ? address : address - 1;
-  const MethodTable::Method known_method = methods_[method];
+  const MethodNumbers::Method known_method = methods_[method];
   if (!known_method.name.empty()) return known_method.name;
   clr::Id function = known_method.id;
   if (method == 0 && images_.find(at) != nullptr) function = info_.function_at(at);

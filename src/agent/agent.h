@@ -18,7 +18,7 @@
 #include "agent/code_header.h"
 #include "agent/image_list.h"
 #include "agent/managed_code.h"
-#include "agent/method_table.h"
+#include "agent/method_numbers.h"
 #include "agent/sample_ring.h"
 #include "agent/stack_counts.h"
 #include "memory/self_memory.h"
@@ -80,7 +80,7 @@ class Agent {
   pid_t pid_ = ::getpid();
   memory::SelfMemory memory_;
   std::optional<CodeHeaderLayout> layout_;
-  MethodTable methods_;
+  MethodNumbers methods_;
   JitMap jitted_;  ///< its methods are numbers of `methods_`
   ImageList images_;
   ManagedCode rules_;

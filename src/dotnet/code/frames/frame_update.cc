@@ -169,12 +169,25 @@ Result<FrameUpdate> tail_call(const RuntimeMemory& memory, Address at, const Reg
   return changed(r);
 }
 
-}  // namespace
+/// How a Frame says what the registers were.
+enum class Mechanism : std::uint8_t {
+  none,
+  inlined_call,
+  software_exception,
+  transition,
+  func_eval,
+  resumable,
+  faulting,
+  hijack,
+  tail_call
+};
 
-bool restores_context(FrameType type) {
+Mechanism mechanism_of(FrameType type) {
   switch (type) {
     case FrameType::inlined_call:
+      return Mechanism::inlined_call;
     case FrameType::software_exception:
+      return Mechanism::software_exception;
     case FrameType::framed_method:
     case FrameType::clr_to_com:
     case FrameType::pinvoke_calli:
@@ -183,50 +196,52 @@ bool restores_context(FrameType type) {
     case FrameType::call_counting_helper:
     case FrameType::external_method:
     case FrameType::dynamic_helper:
+      return Mechanism::transition;
     case FrameType::func_eval:
+      return Mechanism::func_eval;
     case FrameType::resumable:
     case FrameType::redirected_thread:
+      return Mechanism::resumable;
     case FrameType::faulting_exception:
+      return Mechanism::faulting;
     case FrameType::hijack:
+      return Mechanism::hijack;
     case FrameType::tail_call:
-      return true;
+      return Mechanism::tail_call;
     default:
-      return false;
+      return Mechanism::none;
   }
 }
+
+}  // namespace
+
+bool restores_context(FrameType type) { return mechanism_of(type) != Mechanism::none; }
 
 Result<FrameUpdate> update_from_frame(const RuntimeMemory& memory, const FrameRecord& frame, const Registers& before) {
   if (before.arch() != memory.layouts().arch) return fail(ErrorCode::invalid_argument);
   if (frames::frame_registers(before.arch()) == nullptr) return fail(ErrorCode::unsupported_cpu);
   const Address at = frame.address;
-  switch (frame.type) {
-    case FrameType::inlined_call:
+  switch (mechanism_of(frame.type)) {
+    case Mechanism::inlined_call:
       return inlined_call(memory, at, before);
-    case FrameType::software_exception:
+    case Mechanism::software_exception:
       return software_exception(memory, at, before);
-    case FrameType::framed_method:
-    case FrameType::clr_to_com:
-    case FrameType::pinvoke_calli:
-    case FrameType::prestub_method:
-    case FrameType::stub_dispatch:
-    case FrameType::call_counting_helper:
-    case FrameType::external_method:
-    case FrameType::dynamic_helper:
+    case Mechanism::transition:
       return transition(memory, at, before);
-    case FrameType::func_eval:
+    case Mechanism::func_eval:
       return func_eval(memory, at, before);
-    case FrameType::resumable:
-    case FrameType::redirected_thread:
+    case Mechanism::resumable:
       return resumable(memory, at);
-    case FrameType::faulting_exception:
+    case Mechanism::faulting:
       return faulting(memory, at);
-    case FrameType::hijack:
+    case Mechanism::hijack:
       return hijack(memory, at, before);
-    case FrameType::tail_call:
+    case Mechanism::tail_call:
       return tail_call(memory, at, before);
-    default:
-      return FrameUpdate{false, false, false, 0, before, nullptr};
+    case Mechanism::none:
+      break;
   }
+  return FrameUpdate{false, false, false, 0, before, nullptr};
 }
 
 Result<Address> frame_return_address(const RuntimeMemory& memory, const FrameRecord& frame) {

@@ -1,10 +1,10 @@
-#include "agent/method_table.h"
+#include "agent/method_numbers.h"
 
 #include <utility>
 
 namespace mixstack::agent {
 
-std::uint64_t MethodTable::number_of(std::uint64_t id, std::string name) {
+std::uint64_t MethodNumbers::number_of(std::uint64_t id, std::string name) {
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] = numbers_.try_emplace(id, methods_.size() + 1);
   if (!is_new) return at->second;
@@ -16,12 +16,12 @@ std::uint64_t MethodTable::number_of(std::uint64_t id, std::string name) {
   return at->second;
 }
 
-bool MethodTable::knows(std::uint64_t id) const {
+bool MethodNumbers::knows(std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   return numbers_.contains(id);
 }
 
-std::uint64_t MethodTable::forget(std::uint64_t id) {
+std::uint64_t MethodNumbers::forget(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   const auto at = numbers_.find(id);
   if (at == numbers_.end()) return 0;
@@ -31,7 +31,7 @@ std::uint64_t MethodTable::forget(std::uint64_t id) {
   return number;
 }
 
-MethodTable::Method MethodTable::operator[](std::uint64_t number) const {
+MethodNumbers::Method MethodNumbers::operator[](std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
   return number == 0 || number > methods_.size() ? Method{} : methods_[number - 1];
 }

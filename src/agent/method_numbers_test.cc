@@ -1,12 +1,12 @@
-#include "agent/method_table.h"
+#include "agent/method_numbers.h"
 
 #include <gtest/gtest.h>
 
 namespace mixstack::agent {
 namespace {
 
-TEST(MethodTable, AMethodKeepsItsNumber) {
-  MethodTable table;
+TEST(MethodNumbers, AMethodKeepsItsNumber) {
+  MethodNumbers table;
   const auto a = table.number_of(0x1000, ""), b = table.number_of(0x2000, "b");
   EXPECT_NE(a, 0u);
   EXPECT_NE(a, b);
@@ -18,8 +18,8 @@ TEST(MethodTable, AMethodKeepsItsNumber) {
   EXPECT_EQ(table[77].id, 0u);
 }
 
-TEST(MethodTable, AnIdThatIsUsedAgainIsAnotherMethod) {
-  MethodTable table;
+TEST(MethodNumbers, AnIdThatIsUsedAgainIsAnotherMethod) {
+  MethodNumbers table;
   const auto before = table.number_of(0x1000, "before");
   EXPECT_EQ(table.forget(0x1000), before);
   EXPECT_EQ(table.forget(0x1000), 0u);

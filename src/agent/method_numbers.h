@@ -12,7 +12,7 @@ namespace mixstack::agent {
 /// The runtime uses the id of a method again for another one when the first was freed, and must not be asked about one
 /// that was. So samples hold numbers of ours, and of methods that may be freed the name is kept from the beginning.
 /// Thread-safe; not for signal handlers.
-class MethodTable {
+class MethodNumbers {
  public:
   static constexpr std::size_t kMost = 1u << 22;
 
