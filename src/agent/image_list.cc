@@ -1,5 +1,6 @@
 #include "agent/image_list.h"
 
+#include "agent/unwind_bytes.h"
 #include "unwind/windows/format.h"
 
 namespace mixstack::agent {
@@ -82,7 +83,13 @@ std::optional<RuntimeFunction> CodeImage::row_of(std::uint32_t rva, Arch arch, c
   const auto begin = memory.read<std::uint32_t>(at), data = memory.read<std::uint32_t>(at + size - 4);
   const std::uint32_t end = size == 12 ? memory.read<std::uint32_t>(at + 4).value_or(0) : 0;
   if (!begin || !data || (size == 12 && rva >= end)) return std::nullopt;
-  return RuntimeFunction{*begin, end, *data};
+  const RuntimeFunction row{*begin, end, *data};
+  // Behind the last function, and between those of two sections, lie the thunks that load code when it is first called.
+  if (const auto* format = unwind::windows::format_of(arch); format->length != nullptr) {
+    const auto length = format->length(UnwindBytes(memory, range.begin), row);
+    if (!length || rva - *begin >= *length) return std::nullopt;
+  }
+  return row;
 }
 
 bool ImageList::add(const CodeImage& image) {

@@ -99,6 +99,13 @@ class Agent(LiveCase):
         same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
         self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
 
+    def test_a_dynamic_method_has_its_frame_and_its_name(self):
+        shown, counts = self.stacks("spin_dynamic", "spin-dynamic")
+        expected = methods(shown)
+        self.assertIn("DynamicClass.spins in <here>", expected)
+        same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
+        self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
+
     def test_switched_off_walks_end_at_managed_code(self):
         shown, counts = self.stacks("spin", "spin", MIXSTACK_HYBRID_UNWINDING="0")
         self.assertGreater(sum(counts.values()), 50)

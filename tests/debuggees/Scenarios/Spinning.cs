@@ -51,6 +51,19 @@ internal static class Spinning
         });
     }
 
+    // Inside a method that has no metadata, called by one that has.
+    [Scenario("spin_dynamic")]
+    private static void SpinDynamic() => Scene.Actor("spin-dynamic", () =>
+    {
+        System.Reflection.Emit.DynamicMethod method = new("spins in <here>", typeof(void), [], typeof(Spinning).Module, true);
+        System.Reflection.Emit.ILGenerator il = method.GetILGenerator();
+        il.Emit(System.Reflection.Emit.OpCodes.Call, typeof(Spinning).GetMethod(nameof(Forever))!);
+        il.Emit(System.Reflection.Emit.OpCodes.Ret);
+        Action spin = method.CreateDelegate<Action>();
+        Scene.InPlace();
+        spin();
+    });
+
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     private static int OptimizedOuter(int n)
     {
