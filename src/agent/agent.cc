@@ -151,7 +151,8 @@ void Agent::loaded(clr::Id id) {
     collectible_.try_emplace(id);
   }
   if (module->base == 0) return;
-  if (const auto image = CodeImage::at(module->base, self_walk::host::arch(), memory_)) (void)images_.add(*image);
+  if (const auto image = module_code_.of(module->base, module->path, self_walk::host::arch(), memory_))
+    (void)images_.add(*image);
 }
 
 void Agent::begin() {

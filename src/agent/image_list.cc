@@ -42,26 +42,37 @@ struct Headers {
 
 }  // namespace
 
-Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& memory) {
+Result<AddressRange> CodeImage::section(Address base, std::uint32_t type, const MemoryReader& memory) {
   const auto headers = headers_at(base, memory);
   if (!headers) return fail(headers.error());
   const Address header = base + headers->native;
   const auto signature = memory.read<std::uint32_t>(header);
   const auto sections = memory.read<std::uint32_t>(header + 12);
-  const std::uint32_t size_of_row = row_size(arch);
-  if (!signature || *signature != kSignature || !sections || *sections > kMostSections || size_of_row == 0)
+  if (!signature || *signature != kSignature || !sections || *sections > kMostSections)
     return fail(ErrorCode::not_found, header);
   struct Section {
     std::uint32_t type, rva, size;
   };
   for (std::uint32_t i = 0; i < *sections; i++) {
     const auto section = memory.read<Section>(header + 16 + Address{i} * sizeof(Section));
-    if (!section || section->type != kRuntimeFunctions) continue;
-    CodeImage image{{base, base + headers->size}, section->rva, section->size / size_of_row};
-    if (image.count == 0 || image.count > kMostRows || section->rva > headers->size) break;
-    return image;
+    if (!section || section->type != type) continue;
+    if (section->rva > headers->size || section->size > headers->size - section->rva) break;
+    return AddressRange{base + section->rva, base + section->rva + section->size};
   }
   return fail(ErrorCode::not_found, header);
+}
+
+Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& memory) {
+  const std::uint32_t size_of_row = row_size(arch);
+  if (size_of_row == 0) return fail(ErrorCode::unsupported_cpu);
+  const auto headers = headers_at(base, memory);
+  const auto rows = section(base, kRuntimeFunctions, memory);
+  if (!headers || !rows) return fail(ErrorCode::not_found, base);
+  const CodeImage image{{base, base + headers->size},
+                        static_cast<std::uint32_t>(rows->begin - base),
+                        static_cast<std::uint32_t>(rows->size() / size_of_row)};
+  if (image.count == 0 || image.count > kMostRows) return fail(ErrorCode::not_found, base);
+  return image;
 }
 
 std::optional<RuntimeFunction> CodeImage::row_of(std::uint32_t rva, Arch arch, const MemoryReader& memory) const {

@@ -58,7 +58,8 @@ class Epilogue {
       if (i.length == 0) return false;
       const std::uint64_t at = place.offset + (place.here.size() - code.size());
       if (i.effect == Effect::end) return true;
-      if (i.effect == Effect::jump) return n > 0 || has_begun_ || i.is_tail_call || leaves(i, at, place.size);
+      if (i.effect == Effect::jump)
+        return i.target ? leaves(i, at, place.size) : n > 0 || has_begun_ || i.is_tail_call;
       if (!execute(i)) return false;
       code = code.subspan(i.length);
     }
@@ -84,7 +85,7 @@ class Epilogue {
 
  private:
   [[nodiscard]] static bool leaves(const Instruction& i, std::uint64_t at, std::uint64_t size) {
-    return i.target && at + static_cast<std::uint64_t>(*i.target) >= size;
+    return at + static_cast<std::uint64_t>(*i.target) >= size;
   }
   [[nodiscard]] std::optional<Place> place(unsigned base, std::int64_t offset) const {
     constexpr std::int64_t kFar = std::int64_t{1} << 31;
@@ -118,7 +119,9 @@ class Epilogue {
       case Effect::restore: {
         sp_ = sp_ + i.sp_before;
         const auto where = place(i.base, i.offset);
-        if (!where) return false;
+        // Epilogues restore other registers than those that matter here (d8 and the like) by sp alone.
+        const bool is_load = i.regs[0] == kNoRegister && i.regs[1] == kNoRegister && i.base != cpu_.registers.sp;
+        if (!where || is_load) return false;
         for (unsigned n = 0; n < 2; n++)
           if (i.regs[n] != kNoRegister && !restore(i.regs[n], *where + 8 * n)) return false;
         sp_ = sp_ + i.sp_after;
@@ -192,6 +195,7 @@ class Epilogue {
 Result<MethodFrame> method_frame(Arch arch, std::span<const std::byte> code) {
   const Decoder decode = kDecoders[arch];
   if (decode == nullptr) return fail(ErrorCode::unsupported_cpu);
+  if (code.empty()) return fail(ErrorCode::malformed);
   code = code.first(std::min(code.size(), kMostMethodPrologue));
   FrameState state(arch::cpu(arch)), best = state;
   std::size_t end = 0;
