@@ -55,7 +55,8 @@ void read_method(Arch arch, const MemoryReader& memory, std::size_t size, std::u
     for (const CodeAddress place : {CodeAddress::exact(pc), CodeAddress::after_call(pc)}) {
       const auto rule = rules.general(place, memory);
       if (rule && rule->count > unwind::UnwindRule::kMaxRules) std::abort();
-      if (rules.compact(place, memory, answer) && answer.rule.kind != unwind::CompactKind::register_offset) std::abort();
+      if (rules.compact(place, memory, answer) && answer.rule.kind != unwind::CompactKind::register_offset)
+        std::abort();
     }
   }
 }

@@ -95,7 +95,8 @@ void check_access(const cs_insn& insn, const Instruction& ours, unsigned registe
   if (d.writeback && base != aarch64_reg::sp) return require(ours.effect == Effect::none, insn, ours);
   require(ours.effect == effect && ours.base == base, insn, ours);
   for (unsigned i = 0; i < registers; i++) require(ours.regs[i] == number(d.operands[i].reg), insn, ours);
-  if (!d.writeback) return require(ours.offset == place.mem.disp && ours.sp_before == 0 && ours.sp_after == 0, insn, ours);
+  if (!d.writeback)
+    return require(ours.offset == place.mem.disp && ours.sp_before == 0 && ours.sp_after == 0, insn, ours);
   require(ours.offset == 0 && (is_post ? ours.sp_after : ours.sp_before) == moved, insn, ours);
 }
 
@@ -185,11 +186,14 @@ namespace x86 {
 }
 
 void check_memory(const cs_insn& insn, const Instruction& ours, const cs_x86_op& place, unsigned reg, Effect effect) {
-  const bool is_simple = place.type == X86_OP_MEM && place.mem.index == X86_REG_INVALID && number(place.mem.base) != kNoRegister;
+  const bool is_simple =
+      place.type == X86_OP_MEM && place.mem.index == X86_REG_INVALID && number(place.mem.base) != kNoRegister;
   if (!is_simple || number(reg) == kNoRegister) return;
-  require(ours.effect == effect || (number(reg) == x86_64_reg::rsp && ours.effect == Effect::lose_register), insn, ours);
+  require(ours.effect == effect || (number(reg) == x86_64_reg::rsp && ours.effect == Effect::lose_register), insn,
+          ours);
   if (ours.effect != effect) return;
-  require(ours.regs[0] == number(reg) && ours.base == number(place.mem.base) && ours.offset == place.mem.disp, insn, ours);
+  require(ours.regs[0] == number(reg) && ours.base == number(place.mem.base) && ours.offset == place.mem.disp, insn,
+          ours);
 }
 
 void check(const cs_insn& insn, const Instruction& ours) {
@@ -224,7 +228,8 @@ void check(const cs_insn& insn, const Instruction& ours) {
       const bool moves_sp = d.operands[0].type == X86_OP_REG && d.operands[0].reg == X86_REG_RSP;
       if (!moves_sp || d.operands[1].type != X86_OP_IMM) return;
       const std::int64_t n = d.operands[1].imm;
-      return require(ours.effect == Effect::set_address && ours.offset == (insn.id == X86_INS_ADD ? n : -n), insn, ours);
+      return require(ours.effect == Effect::set_address && ours.offset == (insn.id == X86_INS_ADD ? n : -n), insn,
+                     ours);
     }
     default:
       return;

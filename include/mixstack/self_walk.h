@@ -41,15 +41,15 @@ struct SelfTrace {
 ///
 /// Nothing is installed and nobody is asked to cooperate. Frames of code without call frame information (JIT-made code)
 /// end a walk with `no_unwind_info`, unless `Options::code` knows them or `Options::frame_pointers` may be followed.
-/// Where such code was interrupted and has no frame (PLT stubs, thunks), its caller is found if a call in known code ends
-/// at what is its return address by then; such a step is less than certain.
+/// Where such code was interrupted and has no frame (PLT stubs, thunks), its caller is found if a call in known code
+/// ends at what is its return address by then; such a step is less than certain.
 class SelfWalker {
  public:
   struct Options {
     std::size_t rules = 4096;                    ///< kept rules (32 bytes each), rounded up to a power of two
     std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
     const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
-    bool frame_pointers = false;  ///< where nothing else helps; such steps are less than certain
+    bool frame_pointers = false;                 ///< where nothing else helps; such steps are less than certain
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
   [[nodiscard]] static Result<std::unique_ptr<SelfWalker>> create(const Options& options);

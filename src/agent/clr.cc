@@ -21,7 +21,8 @@ constexpr Guid kMetadataImport{0x7dac8207, 0xd3ae, 0x4c75, {0x9b, 0x67, 0x92, 0x
 constexpr unsigned kQueryInterface = 0, kRelease = 2, kGetFunctionFromIp = 7, kGetFunctionInfo = 15,
                    kGetTokenAndMetadata = 19;
 constexpr unsigned kEnumModules = 66, kGetRuntimeInformation = 67, kGetModuleInfo2 = 70, kEnumJitedFunctions2 = 79;
-constexpr unsigned kSetEventMask2 = 82, kGetDynamicFunctionInfo = 89, kGetNativeCodeStartAddresses = 90, kGetCodeInfo4 = 92;
+constexpr unsigned kSetEventMask2 = 82, kGetDynamicFunctionInfo = 89, kGetNativeCodeStartAddresses = 90,
+                   kGetCodeInfo4 = 92;
 // Its enumerators, and IMetaDataImport:
 constexpr unsigned kNext = 7;
 constexpr unsigned kGetTypeDefProps = 12, kGetMethodProps = 30, kGetNestedClassProps = 62;

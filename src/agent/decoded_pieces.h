@@ -1,4 +1,5 @@
-// Frames of jitted code from the code itself: a second witness where the runtime's data is read, the only one elsewhere.
+// Frames of jitted code from the code itself: a second witness where the runtime's data is read, the only one
+// elsewhere.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace mixstack::agent {
 
-/// Keeps the first bytes of a piece's code and decodes its prologue: fills in size of frame and prologue, and who says so.
-/// A piece whose rule the runtime's data gave keeps it, whatever the prologue says. Not for signal handlers.
+/// Keeps the first bytes of a piece's code and decodes its prologue: fills in size of frame and prologue, and who says
+/// so. A piece whose rule the runtime's data gave keeps it, whatever the prologue says. Not for signal handlers.
 void look_at_prologue(JitCode& code, Arch arch, const MemoryReader& memory);
 
 /// The pieces of one native version of a method of which only its ranges are known, hot part first: its body, its

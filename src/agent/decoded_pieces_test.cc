@@ -39,14 +39,25 @@ Method method_of(Arch arch) {
   if (arch == Arch::x86_64)  // push rbp; sub rsp, 32; lea rbp, [rsp+32]; call; add rsp, 32; pop rbp; ret;
                              // push rbp; sub rsp, 16; call; add rsp, 16; pop rbp; ret
     return {arch,
-            bytes_of({0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x8d, 0x6c, 0x24, 0x20, 0xe8, 0,    0,    0,    0,    0x48, 0x83,
-                      0xc4, 0x20, 0x5d, 0xc3, 0x55, 0x48, 0x83, 0xec, 0x10, 0xe8, 0,    0,    0,    0,    0x48, 0x83, 0xc4,
-                      0x10, 0x5d, 0xc3}),
-            bytes_of({0xe8, 0, 0, 0, 0, 0xcc}), 21, 15, 20, 48, 32};
+            bytes_of({0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x8d, 0x6c, 0x24, 0x20, 0xe8, 0,    0,
+                      0,    0,    0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3, 0x55, 0x48, 0x83, 0xec, 0x10,
+                      0xe8, 0,    0,    0,    0,    0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3}),
+            bytes_of({0xe8, 0, 0, 0, 0, 0xcc}),
+            21,
+            15,
+            20,
+            48,
+            32};
   // stp x29, x30, [sp, #-48]!; mov x29, sp; bl; ldp x29, x30, [sp], #48; ret; stp x29, x30, [sp, #-16]!; bl; ldp; ret
-  return {arch, words_of({0xa9bd7bfd, 0x910003fd, 0x94000010, 0xa8c37bfd, 0xd65f03c0, 0xa9bf7bfd, 0x94000010, 0xa8c17bfd,
-                          0xd65f03c0}),
-          words_of({0x94000010, 0xd4200000}), 20, 12, 16, 48, 16};
+  return {arch,
+          words_of({0xa9bd7bfd, 0x910003fd, 0x94000010, 0xa8c37bfd, 0xd65f03c0, 0xa9bf7bfd, 0x94000010, 0xa8c17bfd,
+                    0xd65f03c0}),
+          words_of({0x94000010, 0xd4200000}),
+          20,
+          12,
+          16,
+          48,
+          16};
 }
 
 class DecodedPieces : public testing::TestWithParam<Arch> {

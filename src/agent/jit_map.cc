@@ -44,8 +44,7 @@ JitMap::JitMap(const Options& options)
 
 bool JitMap::is_usable() const {
   return regions_ != nullptr && heads_ != nullptr && pieces_ != nullptr && nodes_ != nullptr && layouts_ != nullptr &&
-         buckets_ != nullptr &&
-         (options_.most_regions & (options_.most_regions - 1)) == 0;
+         buckets_ != nullptr && (options_.most_regions & (options_.most_regions - 1)) == 0;
 }
 
 const std::atomic<std::uint32_t>* JitMap::head_of(Address address) const {

@@ -22,11 +22,12 @@ enum class JitPart : std::uint8_t { body, cold, funclet };
 
 /// Who says what the frame of a piece is.
 enum class FrameSource : std::uint8_t {
-  none,         ///< nobody
-  unwind_data,  ///< the runtime's data; the prologue was not decoded (cold parts have none)
-  both,         ///< the data, and the prologue says the same
-  contradicted, ///< the data, and the prologue says something else (OSR bodies: part of their frame is of another body)
-  prologue,     ///< there is no data: the decoded prologue
+  none,          ///< nobody
+  unwind_data,   ///< the runtime's data; the prologue was not decoded (cold parts have none)
+  both,          ///< the data, and the prologue says the same
+  contradicted,  ///< the data, and the prologue says something else (OSR bodies: part of their frame is of another
+                 ///< body)
+  prologue,      ///< there is no data: the decoded prologue
 };
 
 /// One piece: a method's body, the cold part of one, a funclet. Plain data.
@@ -42,7 +43,7 @@ struct JitCode {
   bool may_be_freed = false;  ///< of a dynamic method or a collectible assembly
   std::uint8_t kept = 0;      ///< bytes of `prologue_bytes`
   std::array<std::byte, kPrologueBytes> prologue_bytes{};
-  unwind::CompactRule rule;  ///< behind the prologue, outside of epilogues; kind `interpret` where it does not fit
+  unwind::CompactRule rule;      ///< behind the prologue, outside of epilogues; kind `interpret` where it does not fit
   std::uint32_t frame_size = 0;  ///< bytes from sp to the CFA where `rule` holds; 0: not known
   FrameSource source = FrameSource::none;
 };
@@ -58,7 +59,7 @@ class JitMap {
   };
   struct Account {
     std::size_t pieces = 0, freed = 0, refused = 0;
-    std::size_t bytes = 0;                    ///< of memory in use
+    std::size_t bytes = 0;                   ///< of memory in use
     std::array<std::size_t, 5> by_source{};  ///< of the pieces there are, by FrameSource
   };
   /// A reader is in the map. Signal-safe; nests.

@@ -10,8 +10,8 @@
 namespace mixstack::agent {
 namespace {
 
-/// By what a piece's prologue was decoded to, and its code around the pc. Noinline: the buffers are on the stack only where it
-/// is needed.
+/// By what a piece's prologue was decoded to, and its code around the pc. Noinline: the buffers are on the stack only
+/// where it is needed.
 [[nodiscard, gnu::noinline]] Result<unwind::UnwindRule> by_prologue(Arch arch, const JitCode& code, CodeAddress pc,
                                                                     const MemoryReader& memory) {
   std::array<std::byte, unwind::kMostMethodPrologue> start;

@@ -59,7 +59,8 @@ using self_walk::Tables;
 using self_walk::Walk;
 
 struct SelfWalker::Shared {
-  explicit Shared(const Options& options) : threads(options.threads), code(options.code), frame_pointers(options.frame_pointers) {}
+  explicit Shared(const Options& options)
+      : threads(options.threads), code(options.code), frame_pointers(options.frame_pointers) {}
 
   [[nodiscard]] bool make_tables(std::size_t rules) {
     self_walk::ObjectFinder finder;
@@ -72,7 +73,8 @@ struct SelfWalker::Shared {
   }
   [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside) const {
     const AddressRange stack = threads.find(self_walk::host::thread_pointer());
-    return Walk({probe, stack, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire), out, begins_inside);
+    return Walk({probe, stack, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire), out,
+                begins_inside);
   }
 
   memory::PageProbe probe = memory::PageProbe::find_way();

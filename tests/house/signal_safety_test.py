@@ -32,6 +32,7 @@ INDIRECT = {
     r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",
     r"mixstack::unwind::apply\(|mixstack::unwind::\(anonymous namespace\)::Evaluator::": "SectionExpressions::expression",
     r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule|is_described|without_rule|by_evidence)\(": "ManagedCode, or nobody",
+    r"mixstack::agent::\(anonymous namespace\)::by_prologue\(": "ProbedMemory::read_some",
     r"mixstack::agent::ManagedCode::": "amd64_rule, arm64_rule, ProbedMemory::read_some",
     r"mixstack::agent::(CodeImage::row_of|UnwindBytes::read_some)\(": "ProbedMemory::read_some",
     r"mixstack::unwind::(rule_in_method|\(anonymous namespace\)::rule_in_prologue|.*Epilogue::)": "the decoders",

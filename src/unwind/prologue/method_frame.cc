@@ -58,8 +58,7 @@ class Epilogue {
       if (i.length == 0) return false;
       const std::uint64_t at = place.offset + (place.here.size() - code.size());
       if (i.effect == Effect::end) return true;
-      if (i.effect == Effect::jump)
-        return i.target ? leaves(i, at, place.size) : n > 0 || has_begun_ || i.is_tail_call;
+      if (i.effect == Effect::jump) return i.target ? leaves(i, at, place.size) : n > 0 || has_begun_ || i.is_tail_call;
       if (!execute(i)) return false;
       code = code.subspan(i.length);
     }
@@ -261,7 +260,8 @@ bool is_same_frame(Arch arch, const MethodFrame& decoded, const CompactRule& kno
   const CompactRule& rule = decoded.rule;
   if (rule.kind != known.kind || rule.slots != known.slots) return false;
   if (rule.cfa_register == known.cfa_register) return rule.cfa_offset == known.cfa_offset;
-  return known.cfa_register == arch::cpu(arch).registers.sp && known.cfa_offset == static_cast<std::int64_t>(decoded.size);
+  return known.cfa_register == arch::cpu(arch).registers.sp &&
+         known.cfa_offset == static_cast<std::int64_t>(decoded.size);
 }
 
 }  // namespace mixstack::unwind

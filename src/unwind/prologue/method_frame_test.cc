@@ -48,7 +48,8 @@ std::string text(Arch arch, const Result<UnwindRule>& rule) {
   if (!rule) return "none";
   const auto name = [&](unsigned reg) { return std::string(arch::register_name(arch, reg)); };
   std::string out = name(rule->cfa_register) + "+" + std::to_string(rule->cfa_offset);
-  for (unsigned i = 0; i < rule->count; i++) out += " " + name(rule->rules[i].reg) + std::to_string(rule->rules[i].value);
+  for (unsigned i = 0; i < rule->count; i++)
+    out += " " + name(rule->rules[i].reg) + std::to_string(rule->rules[i].value);
   return out;
 }
 
@@ -62,13 +63,16 @@ TEST(MethodFrame, TheCanonicalPrologueOfAarch64) {
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->size, 0x40u);
   EXPECT_EQ(frame->prologue, 16);
-  const char* const expected[] = {"sp+0",                                  // nothing saved: the caller is in x30
-                                  "sp+64 x29-64 x30-56",                   //
-                                  "x29+64 x29-64 x30-56",                  //
-                                  "x29+64 x19-48 x20-40 x29-64 x30-56",    //
-                                  "x29+64 x19-48 x20-40 x21-32 x29-64 x30-56", "x29+64 x19-48 x20-40 x21-32 x29-64 x30-56",
-                                  "sp+64 x19-48 x20-40 x21-32 x29-64 x30-56", "sp+64 x19-48 x20-40 x29-64 x30-56",
-                                  "sp+64 x29-64 x30-56", "sp+0"};
+  const char* const expected[] = {"sp+0",                                // nothing saved: the caller is in x30
+                                  "sp+64 x29-64 x30-56",                 //
+                                  "x29+64 x29-64 x30-56",                //
+                                  "x29+64 x19-48 x20-40 x29-64 x30-56",  //
+                                  "x29+64 x19-48 x20-40 x21-32 x29-64 x30-56",
+                                  "x29+64 x19-48 x20-40 x21-32 x29-64 x30-56",
+                                  "sp+64 x19-48 x20-40 x21-32 x29-64 x30-56",
+                                  "sp+64 x19-48 x20-40 x29-64 x30-56",
+                                  "sp+64 x29-64 x30-56",
+                                  "sp+0"};
   for (std::size_t i = 0; i < std::size(expected); i++)
     EXPECT_EQ(text(Arch::aarch64, rule_at(Arch::aarch64, *frame, kCanonical, i * 4)), expected[i]) << i;
   EXPECT_EQ(text(Arch::aarch64, rule_at(Arch::aarch64, *frame, kCanonical, 24, true)), expected[4]);
@@ -76,8 +80,8 @@ TEST(MethodFrame, TheCanonicalPrologueOfAarch64) {
 
 TEST(MethodFrame, SavesFirstThenTheRecordOfAarch64) {
   // sub sp, sp, #0x60; stp x19, x20, [sp, #0x50]; stp x29, x30, [sp, #0x10]; add x29, sp, #0x10; bl; ...; add sp; ret
-  const auto code = words_of({0xd10183ff, 0xa90553f3, 0xa9017bfd, 0x910043fd, 0x94000010, 0xa9417bfd, 0xa94553f3,
-                              0x910183ff, 0xd65f03c0});
+  const auto code = words_of(
+      {0xd10183ff, 0xa90553f3, 0xa9017bfd, 0x910043fd, 0x94000010, 0xa9417bfd, 0xa94553f3, 0x910183ff, 0xd65f03c0});
   const auto frame = method_frame(Arch::aarch64, code);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->size, 0x60u);
@@ -124,17 +128,21 @@ TEST(MethodFrame, ALeafKeepsItsReturnAddressInTheLinkRegister) {
 
 TEST(MethodFrame, FormsOfX8664) {
   // push rbp; push rbx; sub rsp, 0x18; lea rbp, [rsp+0x20]; call; add rsp, 0x18; pop rbx; pop rbp; rex.jmp rax
-  const auto code = bytes_of({0x55, 0x53, 0x48, 0x83, 0xec, 0x18, 0x48, 0x8d, 0x6c, 0x24, 0x20, 0xe8, 0, 0, 0, 0, 0x48,
-                              0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x48, 0xff, 0xe0});
+  const auto code = bytes_of({0x55, 0x53, 0x48, 0x83, 0xec, 0x18, 0x48, 0x8d, 0x6c, 0x24, 0x20, 0xe8, 0,
+                              0,    0,    0,    0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x48, 0xff, 0xe0});
   const auto frame = method_frame(Arch::x86_64, code);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->size, 0x30u);
   EXPECT_EQ(frame->prologue, 11);
   const std::string body = "rbp+16 rbx-24 rbp-16 rip-8";
-  const std::pair<std::size_t, std::string> expected[] = {
-      {0, "rsp+8 rip-8"},           {1, "rsp+16 rbp-16 rip-8"},         {2, "rsp+24 rbx-24 rbp-16 rip-8"},
-      {11, body},                   {16, "rsp+48 rbx-24 rbp-16 rip-8"}, {20, "rsp+24 rbx-24 rbp-16 rip-8"},
-      {21, "rsp+16 rbp-16 rip-8"}, {22, "rsp+8 rip-8"}};
+  const std::pair<std::size_t, std::string> expected[] = {{0, "rsp+8 rip-8"},
+                                                          {1, "rsp+16 rbp-16 rip-8"},
+                                                          {2, "rsp+24 rbx-24 rbp-16 rip-8"},
+                                                          {11, body},
+                                                          {16, "rsp+48 rbx-24 rbp-16 rip-8"},
+                                                          {20, "rsp+24 rbx-24 rbp-16 rip-8"},
+                                                          {21, "rsp+16 rbp-16 rip-8"},
+                                                          {22, "rsp+8 rip-8"}};
   for (const auto& [offset, rule] : expected)
     EXPECT_EQ(text(Arch::x86_64, rule_at(Arch::x86_64, *frame, code, offset)), rule) << offset;
   EXPECT_EQ(text(Arch::x86_64, rule_at(Arch::x86_64, *frame, code, 16, true)), body);
@@ -142,8 +150,8 @@ TEST(MethodFrame, FormsOfX8664) {
 
 TEST(MethodFrame, TheProbeOfALargeFrameIsPartOfThePrologue) {
   // push rbp; lea r11, [rsp-0x5000]; call; mov rsp, r11; lea rbp, [rsp+0x5000]; call
-  const auto code = bytes_of({0x55, 0x4c, 0x8d, 0x9c, 0x24, 0x00, 0xb0, 0xff, 0xff, 0xe8, 0, 0, 0, 0, 0x49, 0x8b, 0xe3,
-                              0x48, 0x8d, 0xac, 0x24, 0x00, 0x50, 0x00, 0x00, 0xe8, 0, 0, 0, 0});
+  const auto code = bytes_of({0x55, 0x4c, 0x8d, 0x9c, 0x24, 0x00, 0xb0, 0xff, 0xff, 0xe8, 0,    0, 0, 0, 0x49,
+                              0x8b, 0xe3, 0x48, 0x8d, 0xac, 0x24, 0x00, 0x50, 0x00, 0x00, 0xe8, 0, 0, 0, 0});
   const auto frame = method_frame(Arch::x86_64, code);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->size, 0x5010u);
