@@ -85,6 +85,7 @@ Result<std::unique_ptr<Agent>> Agent::create(clr::ProfilerInfo info, const Agent
   SelfWalker::Options of_walker;
   of_walker.rules = kRules;
   if (options.walks_managed) of_walker.code = &agent->rules_;
+  of_walker.frame_pointers = true;
   auto walker = SelfWalker::create(of_walker);
   if (!walker) return fail(walker.error());
   agent->walker_ = std::move(*walker);
@@ -124,7 +125,9 @@ void Agent::catch_up() {
 
 void Agent::compiled(const clr::Function& function, bool is_dynamic) {
   const bool may_go = is_dynamic || may_be_unloaded(function.id);
-  std::string name = is_dynamic ? "[dynamic]" : may_go && !methods_.knows(function.id) ? info_.name(function.id) : "";
+  std::string name;  // of what may be freed it must be asked for now
+  if (may_go && !methods_.knows(function.id))
+    name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
   const std::uint64_t number = methods_.number_of(function.id, std::move(name));
   if (number == 0) return;
   // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
@@ -148,7 +151,8 @@ void Agent::loaded(clr::Id id) {
     collectible_.try_emplace(id);
   }
   if (module->base == 0) return;
-  if (const auto image = CodeImage::at(module->base, self_walk::host::arch(), memory_)) (void)images_.add(*image);
+  if (const auto image = module_code_.of(module->base, module->path, self_walk::host::arch(), memory_))
+    (void)images_.add(*image);
 }
 
 void Agent::begin() {

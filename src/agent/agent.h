@@ -16,6 +16,7 @@
 
 #include "agent/clr.h"
 #include "agent/code_header.h"
+#include "agent/composite_image.h"
 #include "agent/image_list.h"
 #include "agent/managed_code.h"
 #include "agent/method_numbers.h"
@@ -83,6 +84,7 @@ class Agent {
   MethodNumbers methods_;
   JitMap jitted_;  ///< its methods are numbers of `methods_`
   ImageList images_;
+  ModuleCode module_code_;
   ManagedCode rules_;
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
