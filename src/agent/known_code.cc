@@ -61,7 +61,9 @@ void KnownCode::catch_up() {
 
 void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
   const bool may_go = is_dynamic || may_be_unloaded(function.id);
-  std::string name = is_dynamic ? "[dynamic]" : may_go && !methods_.knows(function.id) ? info_.name(function.id) : "";
+  std::string name;  // of what may be freed it must be asked for now
+  if (may_go && !methods_.knows(function.id))
+    name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
   const std::uint64_t number = methods_.number_of(function.id, std::move(name));
   if (number == 0) return;
   // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
@@ -85,7 +87,8 @@ void KnownCode::loaded(clr::Id id) {
     collectible_.try_emplace(id);
   }
   if (module->base == 0) return;
-  if (const auto image = CodeImage::at(module->base, self_walk::host::arch(), memory_)) (void)images_.add(*image);
+  if (const auto image = module_code_.of(module->base, module->path, self_walk::host::arch(), memory_))
+    (void)images_.add(*image);
 }
 
 ProfileFrame KnownCode::frame_at(Address lookup, std::uint64_t method) const {

@@ -11,6 +11,7 @@
 
 #include "agent/clr.h"
 #include "agent/code_header.h"
+#include "agent/composite_image.h"
 #include "agent/image_list.h"
 #include "agent/jit_map.h"
 #include "agent/managed_code.h"
@@ -56,6 +57,7 @@ class KnownCode {
   MethodNumbers methods_;
   JitMap jitted_;  ///< its methods are numbers of `methods_`
   ImageList images_;
+  ModuleCode module_code_;
   ManagedCode rules_;
   std::mutex mutex_;
   std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded

@@ -58,6 +58,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const KnownCode& code, OwnThrea
   SelfWalker::Options of_walker;
   of_walker.rules = kRules;
   if (options.walks_managed) of_walker.code = &code.rules();
+  of_walker.frame_pointers = true;
   auto walker = SelfWalker::create(of_walker);
   if (!walker) return fail(walker.error());
   sampler->walker_ = std::move(*walker);

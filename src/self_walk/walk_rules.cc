@@ -167,6 +167,10 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
     auto trampoline = trampoline_rule(pc);
     return trampoline ? trampoline : fail(site.error());
   }
+  // The vDSO of AArch64 kernels before 5.8 describes its trampoline as if the handler's caller were what the
+  // interrupted function had been called by. What the trampoline is, its instructions say.
+  if (site->initial->cie.is_signal_frame && arch::cpu(host::arch()).has_link_register())
+    if (auto trampoline = trampoline_rule(pc)) return trampoline;
   const auto row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
   auto rule = unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());

@@ -18,8 +18,11 @@ ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
          r"mixstack::self_walk::ProbedMemory::read_some\(",
          r"mixstack::self_walk::SectionExpressions::expression\(",
          # What code rules of the agent reach.
-         r"mixstack::agent::ManagedCode::(compact|general)\(", r"mixstack::agent::UnwindBytes::read_some\(",
+         r"mixstack::agent::ManagedCode::(compact|general|knows)\(", r"mixstack::agent::UnwindBytes::read_some\(",
          r"mixstack::unwind::windows::(amd64|arm64)_rule\(",
+         r"mixstack::unwind::windows::arm64_function_length\(",
+         r"mixstack::unwind::prologue::(x86_64|aarch64)::decode\(",
+         r"mixstack::arch::(x86_64|aarch64)::call_before\(",
          r"mixstack::unwind::windows::UnwindDataSource::function_at\(")
 # Async-signal-safe (POSIX.1-2024, signal-safety(7)), or documented so (_dl_find_object: glibc manual, AS-Safe).
 ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
@@ -29,9 +32,12 @@ INDIRECT = {
     r"mixstack::StackView::(slow_word|bytes)\(": "ProbedMemory::read_some",
     r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",
     r"mixstack::unwind::apply\(|mixstack::unwind::\(anonymous namespace\)::Evaluator::": "SectionExpressions::expression",
-    r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule)\(": "ManagedCode, or nobody",
+    r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule|is_described|without_rule|by_evidence)\(": "ManagedCode, or nobody",
+    r"mixstack::agent::\(anonymous namespace\)::by_prologue\(": "ProbedMemory::read_some",
     r"mixstack::agent::ManagedCode::": "amd64_rule, arm64_rule, ProbedMemory::read_some",
     r"mixstack::agent::(CodeImage::row_of|UnwindBytes::read_some)\(": "ProbedMemory::read_some",
+    r"mixstack::unwind::(rule_in_method|\(anonymous namespace\)::rule_in_prologue|.*Epilogue::)": "the decoders",
+    r"mixstack::arch::call_before\(": "those of each CPU",
     r"mixstack::unwind::windows::": "UnwindBytes::read_some, UnwindDataSource::function_at",
     r"mixstack::unwind::read_pointer\(": "indirect pointers: the section has no image, so never made",
 }
