@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "mixstack/registers.h"
 #include "unwind/prologue/decoder.h"
@@ -140,7 +141,7 @@ void check(const cs_insn& insn, const Instruction& ours) {
 namespace x86 {
 
 [[nodiscard]] std::uint8_t number(unsigned reg) {
-  constexpr std::pair<x86_reg, std::uint8_t> kNumbers[] = {
+  constexpr std::pair<unsigned, std::uint8_t> kNumbers[] = {
       {X86_REG_RAX, x86_64_reg::rax}, {X86_REG_RDX, x86_64_reg::rdx}, {X86_REG_RCX, x86_64_reg::rcx},
       {X86_REG_RBX, x86_64_reg::rbx}, {X86_REG_RSI, x86_64_reg::rsi}, {X86_REG_RDI, x86_64_reg::rdi},
       {X86_REG_RBP, x86_64_reg::rbp}, {X86_REG_RSP, x86_64_reg::rsp}, {X86_REG_R8, x86_64_reg::r8},
@@ -175,6 +176,7 @@ namespace x86 {
     case X86_INS_LEAVE:
       return Effect::leave;
     case X86_INS_LJMP:
+    case X86_INS_XBEGIN:
       return Effect::none;
     default:
       break;

@@ -106,6 +106,8 @@ class Walk {
   /// Validates the module of a rule that was found; finds another rule when it has gone.
   [[nodiscard]] PackedRule look_up_again(Address key, PackedRule found);
   [[nodiscard]] PackedRule make_rule(Address key);
+  /// The row at a place of a function; where its unwind information is known to be wrong, the right one.
+  [[nodiscard]] unwind::CompactRule row_at(const Site& site, CodeAddress pc);
   [[nodiscard]] PackedRule made_code_rule(Address key);
   void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);

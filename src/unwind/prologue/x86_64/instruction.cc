@@ -173,7 +173,8 @@ class Decoder {
         arithmetic_with_constant();
         return;
       case 0x8f:
-        pop(kNoRegister);
+        pop(is_register_form() && rm_field() != 4 ? dwarf(rm_field()) : kNoRegister);
+        if (is_register_form() && rm_field() == 4) lose(rsp);
         return;
       case 0x87:
         if (is_register_form() && (rm_field() == 4 || reg_field() == 4)) lose(rsp);
