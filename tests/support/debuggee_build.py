@@ -24,14 +24,14 @@ def _run(command, **options):
         raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
 
 
-def native(source=REPOSITORY / "tests" / "debuggees"):
+def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings):
     """libscen.so and the pure native programs."""
-    stamp = NATIVE / "stamp"
+    stamp = folder / "stamp"
     newest = max(_newest(source / "native", {".cpp", ".h", ".S"}), (source / "CMakeLists.txt").stat().st_mtime)
     if stamp.exists() and stamp.stat().st_mtime >= newest:
         return
-    build = BUILD / "debuggees" / "native-build"
-    _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={NATIVE}"])
+    build = folder.with_name("native-build")
+    _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={folder}", *settings])
     _run(["cmake", "--build", build, "-j", "2"])
     stamp.touch()
 
@@ -77,6 +77,16 @@ def scenarios_on(version):
     output = BUILD / "debuggees" / f"Scenarios{version}"
     dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", output, f"-p:OldVersion={version}")
     return output / "Scenarios"
+
+
+def for_arm64(build=BUILD / "arm64-programs"):
+    """The same programs for ARM64, with a runtime of their own from the package registry: what scripts/arm64_run shows
+    to its machine in the place of ours."""
+    native(REPOSITORY / "tests" / "debuggees", build / "debuggees" / "native",
+           f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'aarch64-linux-gnu.cmake'}")
+    for name, project in (("debuggees/Scenarios", "debuggees/Scenarios"), ("oracle", "oracle")):
+        dotnet(REPOSITORY / "tests" / project, build / name, "-r", "linux-arm64", "--self-contained",
+               f"-p:MixstackBuildRoot={build / 'work'}")
 
 
 def have_dotnet():

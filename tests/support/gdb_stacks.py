@@ -10,7 +10,7 @@ def _frame(frame):
     pc = frame.pc()
     return {
         "pc": pc,
-        "sp": int(frame.read_register("rsp").cast(gdb.lookup_type("unsigned long"))),
+        "sp": int(frame.read_register("sp").cast(gdb.lookup_type("unsigned long"))),
         "name": frame.name(),
         "kind": "signal" if frame.type() == gdb.SIGTRAMP_FRAME else "native",
         "library": gdb.solib_name(pc) or (gdb.current_progspace().filename if frame.name() else None),
