@@ -11,11 +11,12 @@
 #include "memory/buffer_memory.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::object {
 namespace {
 
-constexpr const char* kLibc = "/lib/x86_64-linux-gnu/libc.so.6";
+using test::kLibc;
 
 std::shared_ptr<const ElfImage> open_image(const std::string& path) {
   auto file = open_file_bytes(path);
@@ -40,7 +41,7 @@ class OwnMemory final : public MemoryReader {
 };
 
 std::vector<std::string> real_images() {
-  std::vector<std::string> paths{kLibc, "/bin/ls", "/lib/x86_64-linux-gnu/libm.so.6", "/proc/self/exe"};
+  std::vector<std::string> paths{kLibc, "/bin/ls", test::kLibm, "/proc/self/exe"};
   for (const auto* dir : {"/usr/share/dotnet/shared/Microsoft.NETCore.App", "/usr/lib/x86_64-linux-gnu/gdb"}) {
     std::error_code error;
     for (const auto& e : std::filesystem::recursive_directory_iterator(dir, error))
@@ -139,9 +140,9 @@ TEST(ElfImage, ReadsTheVdsoFromMemory) {
   if (vdso == 0) GTEST_SKIP() << "no vDSO";
   const auto image = ElfImage::from_memory(OwnMemory({vdso, vdso + 8192}), vdso);
   ASSERT_TRUE(image);
-  EXPECT_EQ((*image)->arch(), Arch::x86_64);
+  EXPECT_EQ((*image)->arch(), test::kHostCpu);
   EXPECT_FALSE((*image)->build_id().empty());
-  EXPECT_TRUE((*image)->dynamic_symbol("__vdso_clock_gettime"));
+  EXPECT_TRUE((*image)->dynamic_symbol(test::kVdsoClock));
   const auto unwind = (*image)->unwind_sections();
   EXPECT_FALSE(unwind.eh_frame.bytes.empty());
   EXPECT_FALSE(unwind.eh_frame_hdr.bytes.empty());

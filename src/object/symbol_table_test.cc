@@ -14,12 +14,12 @@
 #include "object/debug_file.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::object {
 namespace {
 
-constexpr const char* kLibc = "/lib/x86_64-linux-gnu/libc.so.6";
-constexpr const char* kLibstdcxx = "/lib/x86_64-linux-gnu/libstdc++.so.6";
+using test::kLibc, test::kLibstdcxx;
 
 Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) { return open_file_bytes(path); }
 

@@ -3,6 +3,7 @@
 
 #include "self_walk/walk.h"
 #include "unwind/cfi_interpreter.h"
+#include "unwind/plt_stub.h"
 #include "unwind/signal_trampoline.h"
 
 namespace mixstack::self_walk {
@@ -164,14 +165,28 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
       auto made = sources_.code->general(pc, memory_);
       if (made || made.error().code != ErrorCode::not_found) return made;
     }
-    auto trampoline = trampoline_rule(pc);
-    return trampoline ? trampoline : fail(site.error());
+    if (auto trampoline = trampoline_rule(pc)) return trampoline;
+    if (const auto stub = plt_stub_rule(pc)) return *stub;
+    return fail(site.error());
   }
   const auto row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
   auto rule = unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
   if (rule) rule->pool = &expressions_.emplace(site->section);
   return rule;
+}
+
+/// Only code that was interrupted is there: stubs jump.
+std::optional<unwind::UnwindRule> Walk::plt_stub_rule(CodeAddress pc) {
+  constexpr Address kPage = 4096;
+  if (!pc.is_exact()) return std::nullopt;
+  // Sections of code may begin and end with a page; the page of the pc itself is there.
+  const Address in_page = pc.raw() & (kPage - 1);
+  Address before = unwind::kPltStubBefore, after = unwind::kPltStubAfter;
+  if (!memory_.is_readable(pc.raw() - before, before)) before = std::min(before, in_page);
+  if (!memory_.is_readable(pc.raw(), after)) after = std::min(after, kPage - in_page);
+  if (!memory_.is_readable(pc.raw() - before, before + after)) return std::nullopt;
+  return unwind::match_plt_stub(host::arch(), bytes_at(pc.raw() - before, before + after), before);
 }
 
 Result<unwind::UnwindRule> Walk::trampoline_rule(CodeAddress pc) {

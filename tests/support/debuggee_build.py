@@ -94,6 +94,8 @@ def have_dotnet():
 
 
 def main():
+    if os.environ.get("MIXSTACK_PREBUILT"):  # on a machine that cannot build them (tests/arm64/init)
+        return 0
     native()
     if not have_dotnet():
         print("no dotnet on PATH: only the native debuggees are built", file=sys.stderr)

@@ -9,6 +9,7 @@
 
 #include "memory/process_memory.h"
 #include "memory/self_memory.h"
+#include "memory/pointer_authentication.h"
 #include "memory/system_call.h"
 #include "target/live/root_reads.h"
 #include "target/live/stack_plan.h"
@@ -129,6 +130,7 @@ Result<Capture> OwnCaptures::capture_here(const CaptureRequest& request) {
 
   Capture capture;
   capture.arch = info_.arch;
+  capture.pac_mask = memory::own_pac_mask();
   capture.consistency = Consistency::one_by_one;
   const auto own = static_cast<ThreadId>(memory::system_call(SYS_gettid));
   for (const ThreadId tid : *tids) {
