@@ -41,9 +41,10 @@ class OwnMemory final : public MemoryReader {
 };
 
 std::vector<std::string> real_images() {
-  std::vector<std::string> paths{kLibc, "/bin/ls", test::kLibm, "/proc/self/exe"};
+  std::vector<std::string> paths{kLibc, test::kLibm, "/proc/self/exe"};
+  std::error_code error;
+  if (std::filesystem::exists("/bin/ls", error)) paths.emplace_back("/bin/ls");
   for (const auto* dir : {"/usr/share/dotnet/shared/Microsoft.NETCore.App", "/usr/lib/x86_64-linux-gnu/gdb"}) {
-    std::error_code error;
     for (const auto& e : std::filesystem::recursive_directory_iterator(dir, error))
       if (e.path().extension() == ".so") paths.push_back(e.path());
   }
@@ -111,7 +112,10 @@ TEST(ElfImage, FindsUnwindSectionsAndSymbolsWithoutSectionHeaders) {
     EXPECT_EQ(a.eh_frame_hdr.address, b.eh_frame_hdr.address) << path;
     EXPECT_EQ(a.eh_frame_hdr.size, b.eh_frame_hdr.size) << path;
     EXPECT_EQ(a.eh_frame.address, b.eh_frame.address) << path;
-    EXPECT_EQ(a.eh_frame.bytes.size(), b.eh_frame.bytes.size()) << path;
+    // Behind the terminator there may be more zeros.
+    ASSERT_LE(b.eh_frame.bytes.size(), a.eh_frame.bytes.size()) << path;
+    const auto rest = a.eh_frame.bytes.subspan(b.eh_frame.bytes.size());
+    EXPECT_TRUE(std::all_of(rest.begin(), rest.end(), [](std::byte x) { return x == std::byte{0}; })) << path;
     ASSERT_FALSE(a.eh_frame.bytes.empty()) << path;
   }
   const auto bare = without_section_headers(kLibc);

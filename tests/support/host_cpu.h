@@ -24,6 +24,7 @@ inline constexpr const char* kVdsoClock = "__vdso_clock_gettime";
 inline constexpr const char* kLibc = MIXSTACK_HOST_LIBRARIES "/libc.so.6";
 inline constexpr const char* kLibstdcxx = MIXSTACK_HOST_LIBRARIES "/libstdc++.so.6";
 inline constexpr const char* kLibm = MIXSTACK_HOST_LIBRARIES "/libm.so.6";
+inline constexpr const char* kLibgcc = MIXSTACK_HOST_LIBRARIES "/libgcc_s.so.1";
 inline constexpr const char* kLibdl = MIXSTACK_HOST_LIBRARIES "/libdl.so.2";
 #undef MIXSTACK_HOST_LIBRARIES
 

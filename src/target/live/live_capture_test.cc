@@ -150,7 +150,7 @@ TEST(LiveCapture, NamesStateAndSystemCallAreThoseBeforeTheStop) {
   ASSERT_EQ(capture->threads.size(), 2u);
   EXPECT_EQ(capture->threads[0].comm, "a) S (b\nc");
   EXPECT_EQ(capture->threads[0].kernel_state, 'S');
-  EXPECT_EQ(capture->threads[0].syscall, test::kPauseCall);
+  EXPECT_EQ(capture->threads[0].syscall, mixstack::test::kPauseCall);
   EXPECT_EQ(capture->threads[1].kernel_state, 'R');
   EXPECT_EQ(capture->threads[1].syscall, -1);
 }

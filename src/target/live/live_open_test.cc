@@ -42,7 +42,7 @@ TEST(LiveOpen, SaysWhatAProcessIs) {
   ASSERT_TRUE(target.has_value());
   const TargetInfo& info = (*target)->info();
   EXPECT_EQ(info.pid, process.id());
-  EXPECT_EQ(info.arch, test::kHostCpu);
+  EXPECT_EQ(info.arch, mixstack::test::kHostCpu);
   EXPECT_NE(info.executable.find("mixstack_target_test"), std::string::npos);
   ASSERT_FALSE(info.command_line.empty());
   EXPECT_NE(info.command_line[0].find("mixstack_target_test"), std::string::npos);
