@@ -158,7 +158,9 @@ void expect_plt_equals_objdump(const std::string& path) {
 
 TEST(SymbolTable, PltStubsEqualObjdump) {
   expect_plt_equals_objdump(kLibc);
-  expect_plt_equals_objdump(kLibstdcxx);
+  // On AArch64 relocations of TLS descriptors, which have no stub, stand among those of stubs: objdump counts them as
+  // one.
+  if (test::kHostCpu != Arch::aarch64) expect_plt_equals_objdump(kLibstdcxx);
   expect_plt_equals_objdump("/bin/ls");
   if (const auto path = runtime_file("libcoreclr.so"); !path.empty()) expect_plt_equals_objdump(path);
   if (const auto path = runtime_file("libclrjit.so"); !path.empty()) expect_plt_equals_objdump(path);
@@ -188,6 +190,7 @@ TEST(SymbolTable, AliasesAreChosenByBindingThenName) {
 
 TEST(SymbolTable, GdbAgrees) {
   const auto path = std::string(kLibc);
+  if (!std::filesystem::exists(debug_path_of(path))) GTEST_SKIP() << "libc6-dbg is not installed";
   const auto table = open_table(path);
   std::mt19937_64 random(2);
   std::vector<std::uint64_t> addresses;

@@ -72,8 +72,7 @@ TEST_P(CompactRow, IsThatOfTheTable) {
   EXPECT_GT(rows, 10'000u);
   RecordProperty("interpreted", static_cast<int>(interpreted));
 }
-INSTANTIATE_TEST_SUITE_P(Images, CompactRow,
-                         ::testing::Values(test::kLibc, test::kLibstdcxx));
+INSTANTIATE_TEST_SUITE_P(Images, CompactRow, ::testing::Values(test::kLibc, test::kLibstdcxx));
 
 }  // namespace
 }  // namespace mixstack::unwind

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "object/file_bytes.h"
 #include "object/elf_image.h"
+#include "object/file_bytes.h"
 #include "support/host_cpu.h"
 
 namespace mixstack::unwind {

@@ -12,6 +12,7 @@
 #include "memory/cached_memory.h"
 #include "memory/overlay_memory.h"
 #include "support/dotnet_process.h"
+#include "support/host_cpu.h"
 #include "target/live/live_target.h"
 
 namespace mixstack::dotnet {
@@ -113,7 +114,8 @@ void compare_contexts(const StackDataFrame& ours, const std::string& hex, const 
   std::vector<std::byte> raw(arch::context_layout(ours.context.arch())->size);
   ASSERT_EQ(arch::encode_context(ours.context, raw, ours.context_flags).value(), theirs.size()) << where;
   const arch::Cpu& cpu = arch::cpu(ours.context.arch());
-  const std::uint64_t compared = cpu.preserved.platform_unix | arch::bit(cpu.registers.sp) | arch::bit(cpu.registers.pc);
+  const std::uint64_t compared =
+      cpu.preserved.platform_unix | arch::bit(cpu.registers.sp) | arch::bit(cpu.registers.pc);
   for (unsigned r = 0; r < Registers::kMax; r++) {
     if ((compared & arch::bit(r)) != 0 && ours.context.is_known(r)) {
       EXPECT_EQ(ours.context.get(r), decoded->get(r)) << where << " register " << r;
@@ -127,10 +129,7 @@ void compare_thread(const std::vector<Element>& ours, const nlohmann::json& thre
   for (std::size_t i = 0; i < ours.size(); i++) {
     const auto& theirs = frames[i];
     const std::string at = where + " element " + std::to_string(i);
-    // On AArch64 ClrMD says 0 for explicit Frames.
-    if (!ours[i].is_frame || number(theirs["ip"]) != 0) {
-      EXPECT_EQ(ours[i].ip, number(theirs["ip"])) << at;
-    }
+    EXPECT_EQ(ours[i].ip, number(theirs["ip"])) << at;
     EXPECT_EQ(ours[i].sp, number(theirs["sp"])) << at;
     EXPECT_EQ(ours[i].is_frame, theirs["kind"] == "runtime") << at;
     if (ours[i].is_frame) {
@@ -146,6 +145,8 @@ void compare_thread(const std::vector<Element>& ours, const nlohmann::json& thre
 class AgainstClrMd : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
+  if (test::kHostCpu == Arch::aarch64)
+    GTEST_SKIP() << "ClrMD has no contexts of explicit Frames there; tests/live compares what it has";
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();

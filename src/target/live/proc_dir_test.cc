@@ -64,7 +64,8 @@ TEST(ProcDir, CountsAndListsThreads) {
   EXPECT_EQ(proc->task_count(), last_number(*status_field(status, "Threads"))) << "the kernel's own count";
   EXPECT_TRUE(proc->has_task(process.id()));
   EXPECT_FALSE(proc->has_task(1));
-  for (int i = 0; i < 500 && proc->thread_syscall(process.id()) != mixstack::test::kPauseCall; i++) nap(10ms);  // it is about to
+  for (int i = 0; i < 500 && proc->thread_syscall(process.id()) != mixstack::test::kPauseCall; i++)
+    nap(10ms);  // it is about to
   EXPECT_EQ(proc->thread_syscall(process.id()), mixstack::test::kPauseCall);
 }
 

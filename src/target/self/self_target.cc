@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "memory/pointer_authentication.h"
 #include "memory/process_memory.h"
 #include "memory/self_memory.h"
-#include "memory/pointer_authentication.h"
 #include "memory/system_call.h"
 #include "target/live/root_reads.h"
 #include "target/live/stack_plan.h"

@@ -67,8 +67,7 @@ void check_function(const UnwindTable& table, std::span<const std::byte> code, s
 }
 
 class Library : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(PrologueNative, Library,
-                         testing::Values(test::kLibc, "libcoreclr.so", "/proc/self/exe"));
+INSTANTIATE_TEST_SUITE_P(PrologueNative, Library, testing::Values(test::kLibc, "libcoreclr.so", "/proc/self/exe"));
 
 TEST_P(Library, CfaEqualsCfi) {
   std::filesystem::path path = GetParam();
