@@ -86,7 +86,8 @@ int run(unsigned pid, std::size_t count) {
                 together / alone);
     best = std::max(best, together / alone);
   }
-  std::printf("%zu workers on %u processors: %.2f times one worker\n", count, std::thread::hardware_concurrency(), best);
+  std::printf("%zu workers on %u processors: %.2f times one worker\n", count, std::thread::hardware_concurrency(),
+              best);
   return 0;
 }
 
