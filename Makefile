@@ -40,6 +40,10 @@ unit: build ## unit tests only (ONLY=Text for those with it in their name)
 test: build ## unit tests, house checks and live tests, with totals (ONLY=Exceptions for some)
 	@ONLY="$(ONLY)" scripts/run_tests
 
+.PHONY: test-arm64
+test-arm64: ## ARM64 built here and tested on an emulated machine (unit, live, StackwalkerAPI, stress), with totals
+	@scripts/test_arm64
+
 .PHONY: bench
 bench: release ## benchmarks, each against a peer in the same run
 	@scripts/build bench benches

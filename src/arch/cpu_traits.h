@@ -46,8 +46,18 @@ struct SignalFrame {
   std::span<const std::uint8_t> order{};  ///< DWARF numbers of the words; none: nobody looked it up
 };
 
+inline constexpr unsigned kNoRegister = ~0u;
+
+/// Where the kernel forgets the number of a system call before it lets a tracer look (arm64: forget_syscall in
+/// arch/arm64/kernel/signal.c), and how it is found all the same.
+struct SystemCallSite {
+  std::span<const std::uint8_t> instruction{};  ///< empty: it is in the register set
+  unsigned number = kNoRegister, result = kNoRegister;
+  std::uint64_t last = 0;  ///< no number is greater
+};
+
 struct Cpu {
-  static constexpr unsigned kNoRegister = ~0u;
+  static constexpr unsigned kNoRegister = arch::kNoRegister;
 
   std::string_view name = "unknown";
   bool is_walked = false;  ///< there are rules, decoders and layouts for stacks of 64-bit Linux processes on it
@@ -62,6 +72,7 @@ struct Cpu {
   std::uint32_t function_flags = 0;      ///< bits of a function's address in symbols and tables that are no address
   bool marks_code_with_symbols = false;  ///< $x, $d: symbols of the psABI that name no function
   SignalFrame signal_frame{};
+  SystemCallSite system_call{};
   ElfNumbers elf{};
   std::uint16_t pe_machine = 0;  ///< IMAGE_FILE_MACHINE_*
 

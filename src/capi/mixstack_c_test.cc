@@ -172,6 +172,7 @@ TEST(CInterface, ACore) {
     dump = session == nullptr ? nullptr : mixstack_take_dump(session, nullptr, &error);
   }
   std::filesystem::remove_all(folder);
+  if (std::system("command -v bash >/dev/null") != 0) GTEST_SKIP() << "gcore is a script for bash, which is not here";
   ASSERT_TRUE(written);
   ASSERT_NE(session, nullptr) << mixstack_error_name(error.code);
   ASSERT_NE(dump, nullptr) << mixstack_error_name(error.code);

@@ -8,6 +8,7 @@
 #include "memory/buffer_memory.h"
 #include "object/debug_file.h"
 #include "object/file_bytes.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::object {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 Bytes real_image() {
-  const auto file = *open_file_bytes("/lib/x86_64-linux-gnu/libdl.so.2");
+  const auto file = *open_file_bytes(test::kLibdl);
   return {file->bytes().begin(), file->bytes().end()};
 }
 

@@ -88,13 +88,11 @@ class FileImage final : public ElfImage {
     auto [it, is_new] = decompressed_.try_emplace(s.offset);
     if (!is_new) return it->second;
     const auto raw = file_->range(s.offset, s.size);
-    Result<std::vector<std::byte>> out = fail(ErrorCode::malformed);
     if (!old_style) {
-      out = decompress_section(raw, header_.is_64_bit, budget_);
+      it->second = decompress_section(raw, header_.is_64_bit, budget_).value_or(std::vector<std::byte>());
     } else if (raw.size() > kOldHeader && std::memcmp(raw.data(), "ZLIB", 4) == 0) {
-      out = decompress_zlib(raw.subspan(kOldHeader), budget_);
+      it->second = decompress_zlib(raw.subspan(kOldHeader), budget_).value_or(std::vector<std::byte>());
     }
-    if (out) it->second = std::move(*out);
     budget_ -= std::min(budget_, it->second.size());
     return it->second;
   }

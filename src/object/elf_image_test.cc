@@ -11,11 +11,12 @@
 #include "memory/buffer_memory.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::object {
 namespace {
 
-constexpr const char* kLibc = "/lib/x86_64-linux-gnu/libc.so.6";
+using test::kLibc;
 
 std::shared_ptr<const ElfImage> open_image(const std::string& path) {
   auto file = open_file_bytes(path);
@@ -40,9 +41,10 @@ class OwnMemory final : public MemoryReader {
 };
 
 std::vector<std::string> real_images() {
-  std::vector<std::string> paths{kLibc, "/bin/ls", "/lib/x86_64-linux-gnu/libm.so.6", "/proc/self/exe"};
+  std::vector<std::string> paths{kLibc, test::kLibm, "/proc/self/exe"};
+  std::error_code error;
+  if (std::filesystem::exists("/bin/ls", error)) paths.emplace_back("/bin/ls");
   for (const auto* dir : {"/usr/share/dotnet/shared/Microsoft.NETCore.App", "/usr/lib/x86_64-linux-gnu/gdb"}) {
-    std::error_code error;
     for (const auto& e : std::filesystem::recursive_directory_iterator(dir, error))
       if (e.path().extension() == ".so") paths.push_back(e.path());
   }
@@ -110,7 +112,10 @@ TEST(ElfImage, FindsUnwindSectionsAndSymbolsWithoutSectionHeaders) {
     EXPECT_EQ(a.eh_frame_hdr.address, b.eh_frame_hdr.address) << path;
     EXPECT_EQ(a.eh_frame_hdr.size, b.eh_frame_hdr.size) << path;
     EXPECT_EQ(a.eh_frame.address, b.eh_frame.address) << path;
-    EXPECT_EQ(a.eh_frame.bytes.size(), b.eh_frame.bytes.size()) << path;
+    // Behind the terminator there may be more zeros.
+    ASSERT_LE(b.eh_frame.bytes.size(), a.eh_frame.bytes.size()) << path;
+    const auto rest = a.eh_frame.bytes.subspan(b.eh_frame.bytes.size());
+    EXPECT_TRUE(std::all_of(rest.begin(), rest.end(), [](std::byte x) { return x == std::byte{0}; })) << path;
     ASSERT_FALSE(a.eh_frame.bytes.empty()) << path;
   }
   const auto bare = without_section_headers(kLibc);
@@ -139,9 +144,10 @@ TEST(ElfImage, ReadsTheVdsoFromMemory) {
   if (vdso == 0) GTEST_SKIP() << "no vDSO";
   const auto image = ElfImage::from_memory(OwnMemory({vdso, vdso + 8192}), vdso);
   ASSERT_TRUE(image);
-  EXPECT_EQ((*image)->arch(), Arch::x86_64);
+  EXPECT_EQ((*image)->arch(), test::kHostCpu);
   EXPECT_FALSE((*image)->build_id().empty());
-  EXPECT_TRUE((*image)->dynamic_symbol("__vdso_clock_gettime"));
+  EXPECT_TRUE((*image)->dynamic_symbol(test::kVdsoClock));
+  if (test::kHostCpu == Arch::aarch64) return;  // its vDSO has no unwind information
   const auto unwind = (*image)->unwind_sections();
   EXPECT_FALSE(unwind.eh_frame.bytes.empty());
   EXPECT_FALSE(unwind.eh_frame_hdr.bytes.empty());
@@ -172,7 +178,8 @@ TEST(ElfImage, ReadsALoadedLibraryFromMemory) {
   ASSERT_TRUE(image);
   EXPECT_EQ((*image)->build_id(), file->build_id());
   EXPECT_EQ((*image)->dynamic_symbol("malloc"), file->dynamic_symbol("malloc"));
-  EXPECT_EQ((*image)->unwind_sections().eh_frame.bytes.size(), file->unwind_sections().eh_frame.bytes.size());
+  const auto read = (*image)->unwind_sections().eh_frame.bytes, whole = file->unwind_sections().eh_frame.bytes;
+  EXPECT_LE(whole.size() - read.size(), 4u) << "but for a second terminator";
 }
 
 }  // namespace

@@ -14,12 +14,12 @@
 #include "object/debug_file.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::object {
 namespace {
 
-constexpr const char* kLibc = "/lib/x86_64-linux-gnu/libc.so.6";
-constexpr const char* kLibstdcxx = "/lib/x86_64-linux-gnu/libstdc++.so.6";
+using test::kLibc, test::kLibstdcxx;
 
 Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) { return open_file_bytes(path); }
 
@@ -158,7 +158,9 @@ void expect_plt_equals_objdump(const std::string& path) {
 
 TEST(SymbolTable, PltStubsEqualObjdump) {
   expect_plt_equals_objdump(kLibc);
-  expect_plt_equals_objdump(kLibstdcxx);
+  // On AArch64 relocations of TLS descriptors, which have no stub, stand among those of stubs: objdump counts them as
+  // one.
+  if (test::kHostCpu != Arch::aarch64) expect_plt_equals_objdump(kLibstdcxx);
   expect_plt_equals_objdump("/bin/ls");
   if (const auto path = runtime_file("libcoreclr.so"); !path.empty()) expect_plt_equals_objdump(path);
   if (const auto path = runtime_file("libclrjit.so"); !path.empty()) expect_plt_equals_objdump(path);
@@ -188,6 +190,7 @@ TEST(SymbolTable, AliasesAreChosenByBindingThenName) {
 
 TEST(SymbolTable, GdbAgrees) {
   const auto path = std::string(kLibc);
+  if (!std::filesystem::exists(debug_path_of(path))) GTEST_SKIP() << "libc6-dbg is not installed";
   const auto table = open_table(path);
   std::mt19937_64 random(2);
   std::vector<std::uint64_t> addresses;

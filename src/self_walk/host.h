@@ -24,8 +24,6 @@ namespace host {
 [[nodiscard]] Address thread_pointer();
 /// An address on the stack that the caller runs on, below all of the caller's frame that is in use.
 [[nodiscard]] Address stack_pointer();
-/// Bits of a return address that hold its authentication code.
-[[nodiscard]] std::uint64_t pac_mask();
 
 /// From a `ucontext_t`.
 [[nodiscard]] unwind::LightFrame light_frame(const void* context);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/pointer_authentication.h"
 #include "memory/system_call.h"
 #include "self_walk/thread_stacks.h"
 #include "self_walk/walk.h"
@@ -78,7 +79,7 @@ struct SelfWalker::Shared {
   }
 
   memory::PageProbe probe = memory::PageProbe::find_way();
-  std::uint64_t pac_mask = self_walk::host::pac_mask();
+  std::uint64_t pac_mask = memory::own_pac_mask();
   self_walk::ThreadStacks threads;
   const self_walk::CodeRules* code;
   bool frame_pointers;

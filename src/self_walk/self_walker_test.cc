@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "arch/cpu.h"
+#include "arch/user_context.h"
 #include "self_walk/host.h"
+#include "support/host_cpu.h"
 
 namespace mixstack {
 namespace {
@@ -127,7 +129,7 @@ void handle(int, siginfo_t*, void* context) {
   h.interrupted_trace = h.walker->walk(context, h.interrupted);
   h.here_trace = h.walker->walk_here(h.here);
   h.error = errno;
-  h.pc = static_cast<Address>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  h.pc = arch::user_context_registers(test::kHostCpu, context).pc();
 }
 
 /// Interrupts the calling thread by a signal; walks from its handler and compares.
@@ -267,7 +269,7 @@ TEST(SelfWalker, DamagedStacksEndTheWalk) {
   mprotect(pages + 4096, 4096, PROT_NONE);
   Frames out;
   const auto walk_from = [&](Address pc, Address sp, Address fp) {
-    Registers registers(Arch::x86_64);
+    Registers registers(test::kHostCpu);
     registers.set_pc(pc);
     registers.set_sp(sp);
     registers.set_fp(fp);

@@ -112,6 +112,7 @@ class Walk {
   void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
   [[nodiscard]] Result<UnwindRule> trampoline_rule(CodeAddress pc);
+  [[nodiscard]] std::optional<UnwindRule> plt_stub_rule(CodeAddress pc);
   /// What the core asks of its host: nothing is kept but the address, by those who ask for the step.
   struct GeneralHost {
     Frame frame;

@@ -4,6 +4,7 @@
 #include "self_walk/walk.h"
 #include "unwind/cfi_interpreter.h"
 #include "unwind/known_cfi_errors.h"
+#include "unwind/plt_stub.h"
 #include "unwind/signal_trampoline.h"
 
 namespace mixstack::self_walk {
@@ -173,8 +174,9 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
       auto made = sources_.code->general(pc, memory_);
       if (made || made.error().code != ErrorCode::not_found) return made;
     }
-    auto trampoline = trampoline_rule(pc);
-    return trampoline ? trampoline : fail(site.error());
+    if (auto trampoline = trampoline_rule(pc)) return trampoline;
+    if (const auto stub = plt_stub_rule(pc)) return *stub;
+    return fail(site.error());
   }
   const auto row = row_at(*site, pc);
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
@@ -183,6 +185,19 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   unwind::correct_old_trampoline(host::arch(), *rule);
   rule->pool = &expressions_.emplace(site->section);
   return rule;
+}
+
+/// Only code that was interrupted is there: stubs jump.
+std::optional<unwind::UnwindRule> Walk::plt_stub_rule(CodeAddress pc) {
+  constexpr Address kPage = 4096;
+  if (!pc.is_exact()) return std::nullopt;
+  // Sections of code may begin and end with a page; the page of the pc itself is there.
+  const Address in_page = pc.raw() & (kPage - 1);
+  Address before = unwind::kPltStubBefore, after = unwind::kPltStubAfter;
+  if (!memory_.is_readable(pc.raw() - before, before)) before = std::min(before, in_page);
+  if (!memory_.is_readable(pc.raw(), after)) after = std::min(after, kPage - in_page);
+  if (!memory_.is_readable(pc.raw() - before, before + after)) return std::nullopt;
+  return unwind::match_plt_stub(host::arch(), bytes_at(pc.raw() - before, before + after), before);
 }
 
 Result<unwind::UnwindRule> Walk::trampoline_rule(CodeAddress pc) {

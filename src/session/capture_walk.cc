@@ -57,7 +57,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
       regions_(regions),
       native_(worker.native()),
       copied_(modules_, runtime_modules(modules_, runtimes_), regions, capture.frozen != nullptr, overlay_,
-              native_.tables()),
+              native_.tables(), capture.pac_mask),
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules_),
       newborn_(overlay_, native_),

@@ -34,7 +34,7 @@ TEST(StackwalkerFrame, HoldsWhatIsSet) {
   EXPECT_EQ(frame->getRALocation(), place);
   EXPECT_EQ(frame->getRALocation().format(), "<loc: addr 40>");
   place.location = loc_register;
-  place.val.reg = x86_64::rsp;
+  place.val.reg = x86_64::rsp;  // a number, whatever the host is
   frame->setSPLocation(place);
   frame->setFPLocation(place);
   EXPECT_EQ(frame->getSPLocation(), place);

@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::symbolize {
 namespace {
 
 TEST(Demangle, EqualsTheAbiLibraryAndCxxfilt) {
-  const std::string list =
-      "nm -D --defined-only --format=posix --without-symbol-versions /lib/x86_64-linux-gnu/libstdc++.so.6 | cut -d' ' "
-      "-f1";
+  const std::string list = "nm -D --defined-only --format=posix --without-symbol-versions " +
+                           std::string(test::kLibstdcxx) + " | cut -d' ' -f1";
   const auto raw = test::command_lines(list);
   const auto told = test::command_lines(list + " | c++filt");
   ASSERT_GT(raw.size(), 1000u);

@@ -12,6 +12,7 @@
 
 #include "memory/process_memory.h"
 #include "object/file_bytes.h"
+#include "support/host_cpu.h"
 
 namespace mixstack::symbolize {
 namespace {
@@ -84,7 +85,7 @@ TEST_F(OwnProcess, NamesTheVdsoAndNothingOutsideImages) {
   if (const Address vdso = getauxval(AT_SYSINFO_EHDR); vdso != 0) {
     const auto index = modules_.find(vdso);
     ASSERT_NE(index, kNoModule);
-    const auto function = (*modules_.image(index))->dynamic_symbol("__vdso_clock_gettime");
+    const auto function = (*modules_.image(index))->dynamic_symbol(test::kVdsoClock);
     ASSERT_TRUE(function);
     const auto info = symbols_.describe(CodeAddress::exact(modules_.modules()[index].load_bias + *function + 1));
     ASSERT_TRUE(info);

@@ -1,6 +1,9 @@
 #include "target/register_set.h"
 
+#include <array>
+
 #include "arch/per_cpu.h"
+#include "arch/system_call_site.h"
 
 namespace mixstack::target {
 namespace {
@@ -21,6 +24,15 @@ Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> by
   const auto decode = kFormats[arch].decode;
   if (decode == nullptr) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
   return decode(bytes);
+}
+
+std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code) {
+  const Address pc = set.registers.pc();
+  const bool is_told = arch::cpu(set.registers.arch()).system_call.instruction.empty();
+  if (set.syscall >= 0 || is_told || pc < arch::kSystemCallCode) return set.syscall;
+  std::array<std::byte, 2 * arch::kSystemCallCode> around;
+  if (!code.read_exact(pc - arch::kSystemCallCode, around)) return -1;
+  return arch::system_call_at(set.registers, around);
 }
 
 }  // namespace mixstack::target

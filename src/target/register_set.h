@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mixstack/memory_reader.h"
 #include "mixstack/registers.h"
 #include "mixstack/result.h"
 
@@ -35,5 +36,9 @@ inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 
 /// NT_PRSTATUS's registers (ptrace GETREGSET, or pr_reg of a core's note).
 [[nodiscard]] Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> bytes);
+
+/// The system call that a thread stands in, from its code where the set does not tell. Where code is not to be had it
+/// is -1.
+[[nodiscard]] std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code);
 
 }  // namespace mixstack::target

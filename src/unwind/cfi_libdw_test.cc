@@ -14,6 +14,7 @@
 #include "base/scoped_fd.h"
 #include "object/file_bytes.h"
 #include "support/command_output.h"
+#include "support/host_cpu.h"
 #include "unwind/rule_step.h"
 
 namespace mixstack::unwind {
@@ -322,7 +323,7 @@ std::string fixture(const std::string& name) { return std::string(MIXSTACK_SOURC
 
 TEST(CfiAgainstLibdw, HandmadeX86) { expect_equal(fixture("handmade_x86_64.so")); }
 TEST(CfiAgainstLibdw, HandmadeAarch64) { expect_equal(fixture("handmade_aarch64.so")); }
-TEST(CfiAgainstLibdw, Libc) { expect_equal("/lib/x86_64-linux-gnu/libc.so.6"); }
+TEST(CfiAgainstLibdw, Libc) { expect_equal(test::kLibc); }
 TEST(CfiAgainstLibdw, RuntimeLibraries) {
   std::size_t found = 0;
   for (const auto& line : test::command_lines("dotnet --list-runtimes")) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "object/file_bytes.h"
+#include "support/host_cpu.h"
 #include "unwind/unwind_table.h"
 
 namespace mixstack::unwind {
@@ -71,8 +72,7 @@ TEST_P(CompactRow, IsThatOfTheTable) {
   EXPECT_GT(rows, 10'000u);
   RecordProperty("interpreted", static_cast<int>(interpreted));
 }
-INSTANTIATE_TEST_SUITE_P(Images, CompactRow,
-                         ::testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libstdc++.so.6"));
+INSTANTIATE_TEST_SUITE_P(Images, CompactRow, ::testing::Values(test::kLibc, test::kLibstdcxx));
 
 }  // namespace
 }  // namespace mixstack::unwind

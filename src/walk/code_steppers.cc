@@ -6,6 +6,7 @@
 #include "arch/call_site.h"
 #include "unwind/apply.h"
 #include "unwind/frame_pointer.h"
+#include "unwind/plt_stub.h"
 #include "unwind/prologue/prologue.h"
 #include "unwind/signal_trampoline.h"
 
@@ -38,8 +39,20 @@ bool follows_call(const MemoryReader& code, Arch arch, Address return_address) {
          arch::call_before(arch, before, return_address).has_value();
 }
 
+std::optional<unwind::UnwindRule> PrologueStepper::stub_rule(const Cursor& cursor) const {
+  std::array<std::byte, unwind::kPltStubBefore + unwind::kPltStubAfter> bytes{};
+  const Address pc = cursor.frame.pc.raw();
+  if (!cursor.frame.pc.is_exact() || pc < unwind::kPltStubBefore) return std::nullopt;
+  // Code may begin and end with a page.
+  const auto whole = std::span(bytes);
+  (void)code_.read_some(pc - unwind::kPltStubBefore, whole.first(unwind::kPltStubBefore));
+  if (!code_.read_some(pc, whole.subspan(unwind::kPltStubBefore))) return std::nullopt;
+  return unwind::match_plt_stub(cursor.registers.arch(), bytes, unwind::kPltStubBefore);
+}
+
 StepOutcome PrologueStepper::step(Cursor& cursor, const ThreadInput& thread) {
   if (!is_native(cursor.frame)) return {};
+  if (const auto stub = stub_rule(cursor)) return follow(*stub, cursor, thread, code_, pac_mask_);
   const auto start = function_start_(cursor.frame);
   const Address pc = cursor.frame.pc.raw();
   if (!start || pc < *start || pc - *start > unwind::kMaxPrologueCode) return {};

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "unwind/rule.h"
 #include "walk_core/stepper.h"
 
 namespace mixstack::walk {
@@ -11,7 +12,8 @@ namespace mixstack::walk {
 /// Start of the function around the code, when a symbol tells.
 using FunctionStart = std::function<std::optional<Address>(const Frame&)>;
 
-/// A fallback: executes the prologue of the frame's function in thought. Trust `prologue`.
+/// A fallback: executes the prologue of the frame's function in thought. Trust `prologue`; the stubs of a PLT are known
+/// by their instructions, hence `certain`.
 class PrologueStepper final : public FrameStepper {
  public:
   /// Borrows `code`.
@@ -23,6 +25,8 @@ class PrologueStepper final : public FrameStepper {
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
 
  private:
+  [[nodiscard]] std::optional<unwind::UnwindRule> stub_rule(const Cursor& cursor) const;
+
   const MemoryReader& code_;
   FunctionStart function_start_;
   std::uint64_t pac_mask_;

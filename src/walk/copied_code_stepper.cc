@@ -33,13 +33,14 @@ bool equal_up_to_immediates(std::span<const std::byte> original, std::span<const
 
 CopiedCodeStepper::CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
                                      std::span<const Region> regions, bool rights_may_be_lost, const MemoryReader& code,
-                                     std::shared_ptr<unwind::UnwindTables> tables)
+                                     std::shared_ptr<unwind::UnwindTables> tables, std::uint64_t pac_mask)
     : modules_(modules),
       candidates_(std::move(originals)),
       regions_(regions),
       rights_may_be_lost_(rights_may_be_lost),
       code_(code),
-      tables_(std::move(tables)) {}
+      tables_(std::move(tables)),
+      pac_mask_(pac_mask) {}
 
 const Region* CopiedCodeStepper::region_of(Address pc) const {
   auto it = std::upper_bound(regions_.begin(), regions_.end(), pc,
@@ -124,7 +125,7 @@ StepOutcome CopiedCodeStepper::step(Cursor& cursor, const ThreadInput& thread) {
     outcome.error = rule.error();
     return outcome;
   }
-  auto caller = unwind::apply(*rule, cursor.registers, cursor.frame.pc, thread.stack);
+  auto caller = unwind::apply(*rule, cursor.registers, cursor.frame.pc, thread.stack, pac_mask_);
   if (!caller) {
     outcome.error = caller.error();
     return outcome;

@@ -21,10 +21,10 @@ class CopiedCodeStepper final : public FrameStepper {
  public:
   /// `originals`: modules that code may have been copied from; regions ascending. `rights_may_be_lost`: code may lie in
   /// what is not executable, as in cores of createdump, which makes one segment of mappings that touch, with the rights
-  /// of the first. Borrows map, regions and memory.
+  /// of the first. `pac_mask`: bits of a return address that authentication uses. Borrows map, regions and memory.
   CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
                     std::span<const Region> regions, bool rights_may_be_lost, const MemoryReader& code,
-                    std::shared_ptr<unwind::UnwindTables> tables);
+                    std::shared_ptr<unwind::UnwindTables> tables, std::uint64_t pac_mask);
 
   [[nodiscard]] std::string_view name() const override { return "copied code"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -55,6 +55,7 @@ class CopiedCodeStepper final : public FrameStepper {
   bool rights_may_be_lost_;
   const MemoryReader& code_;
   std::shared_ptr<unwind::UnwindTables> tables_;
+  std::uint64_t pac_mask_;
   std::vector<Original> originals_;
   std::unordered_map<Address, std::vector<Copy>> copies_;  ///< by page
 };

@@ -65,7 +65,7 @@ TEST(CopiedCode, IsFoundInAnyMapping) {
   ASSERT_EQ(code.size(), function->size());
   std::memcpy(static_cast<std::byte*>(mapping) + kPlace, code.data(), code.size());
 
-  CopiedCodeStepper stepper(modules, {libc}, *regions, false, (*target)->memory(), tables);
+  CopiedCodeStepper stepper(modules, {libc}, *regions, false, (*target)->memory(), tables, 0);
   const Address copy = reinterpret_cast<Address>(mapping) + kPlace;
   for (const std::size_t at : {std::size_t{0}, std::size_t{0x30}, code.size() - 1}) {
     Frame frame{.pc = CodeAddress::exact(copy + at)};

@@ -3,8 +3,8 @@
 
   signal_safety_test.py PROGRAM
 
-Follows every call and jump from SelfWalker::walk, walk_here and walk_registers in a linked program, the targets of its
-virtual calls included. Fails on a call that leaves the program for anything but the functions in ALLOWED, and on an
+Follows every call and jump from SelfWalker::walk, walk_here and walk_registers, and from the agent's signal handler, in
+a linked program, the targets of its virtual calls included. Fails on a call that leaves the program for anything but the functions in ALLOWED, and on an
 indirect call in any function that is not in INDIRECT.
 """
 import collections
@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(",
+HANDLER = r"mixstack::agent::Sampler::on_signal\("  # of the agent's library: everything it does is in it
+ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
          # What the indirect calls below reach.
          r"mixstack::self_walk::ProbedMemory::read_some\(",
          r"mixstack::self_walk::SectionExpressions::expression\(",
@@ -102,6 +103,10 @@ def main():
     roots = [n for n, text in plain.items() if any(re.match(r, text) for r in ROOTS)]
     if len(roots) < 5:
         print(f"FAILED: only {len(roots)} of the functions to start from were found")
+        return 1
+    is_agent = any(text.startswith("mixstack::agent::") for text in plain.values())
+    if is_agent and not any(re.match(HANDLER, plain[n]) for n in roots):
+        print("FAILED: the agent's signal handler was not found")
         return 1
     reached, faults, outside = reachable(direct, roots, plain), [], set()
     for name, caller in reached.items():

@@ -2,6 +2,8 @@
 
 Procedure: start, wait for READY, SIGSTOP, wait until every thread stands, `mixstack dump`, ClrMD, gdb, compare, kill.
 """
+import json
+import os
 import pathlib
 import sys
 import time
@@ -16,11 +18,13 @@ import stack_compare  # noqa: E402
 import witnesses  # noqa: E402
 
 _oracle = witnesses.Oracle()
+_gdb = witnesses.Gdb()
 
 
 def close():
     """Ends what the harness keeps between tests."""
     _oracle.close()
+    _gdb.close()
 
 
 class Observation:
@@ -70,7 +74,7 @@ class LiveCase(unittest.TestCase):
         dump = mixstack_dump.dump(debuggee.pid, *options)
         self.assert_stopped(debuggee)
         oracle = _oracle.look(debuggee.pid) if with_oracle else None
-        gdb = witnesses.gdb_stacks(debuggee.pid) if with_gdb else None
+        gdb = _gdb.look(debuggee.pid) if with_gdb else None
         return Observation(dump, oracle, gdb, processes.mappings(debuggee.pid))
 
     def wait_until(self, holds, what, timeout=60.0):
@@ -101,7 +105,17 @@ class LiveCase(unittest.TestCase):
         with processes.scenario(name, *arguments, environment=environment) as debuggee:
             observation = self.observe(debuggee, **options)
             self.assert_no_faults(observation)
+            if environment is None:
+                self.keep(name, observation.dump)
             return observation
+
+    @staticmethod
+    def keep(name, dump):
+        """Leaves a dump in $MIXSTACK_KEEP_DUMPS, for another CPU's to be compared with (tests/arm64/same_stacks.py)."""
+        if os.environ.get("MIXSTACK_KEEP_DUMPS"):
+            folder = pathlib.Path(os.environ["MIXSTACK_KEEP_DUMPS"])
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.json").write_text(json.dumps(dump))
 
     def assert_order(self, names, *patterns):
         """Each pattern is found in `names`, in this order (innermost first)."""

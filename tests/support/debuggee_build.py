@@ -24,14 +24,14 @@ def _run(command, **options):
         raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
 
 
-def native(source=REPOSITORY / "tests" / "debuggees"):
+def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings):
     """libscen.so and the pure native programs."""
-    stamp = NATIVE / "stamp"
+    stamp = folder / "stamp"
     newest = max(_newest(source / "native", {".cpp", ".h", ".S"}), (source / "CMakeLists.txt").stat().st_mtime)
     if stamp.exists() and stamp.stat().st_mtime >= newest:
         return
-    build = BUILD / "debuggees" / "native-build"
-    _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={NATIVE}"])
+    build = folder.with_name("native-build")
+    _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={folder}", *settings])
     _run(["cmake", "--build", build, "-j", "2"])
     stamp.touch()
 
@@ -92,11 +92,23 @@ def scenarios_on(version):
     return output / "Scenarios"
 
 
+def for_arm64(build=BUILD / "arm64-programs"):
+    """The same programs for ARM64, with a runtime of their own from the package registry: what scripts/arm64_run shows
+    to its machine in the place of ours."""
+    native(REPOSITORY / "tests" / "debuggees", build / "debuggees" / "native",
+           f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'aarch64-linux-gnu.cmake'}")
+    for name, project in (("debuggees/Scenarios", "debuggees/Scenarios"), ("oracle", "oracle")):
+        dotnet(REPOSITORY / "tests" / project, build / name, "-r", "linux-arm64", "--self-contained",
+               f"-p:MixstackBuildRoot={build / 'work'}")
+
+
 def have_dotnet():
     return shutil.which("dotnet") is not None
 
 
 def main():
+    if os.environ.get("MIXSTACK_PREBUILT"):  # on a machine that cannot build them (tests/arm64/init)
+        return 0
     native()
     if not have_dotnet():
         print("no dotnet on PATH: only the native debuggees are built", file=sys.stderr)

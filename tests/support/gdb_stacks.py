@@ -1,5 +1,7 @@
-"""Runs inside gdb: prints every thread's physical frames as one line of JSON. LIMIT is set by the caller."""
+"""Runs inside gdb: prints every thread's physical frames as one line of JSON. LIMIT is set by the caller. With SERVE
+set, of each process that a line of standard input names."""
 import json
+import sys
 
 import gdb
 
@@ -10,7 +12,7 @@ def _frame(frame):
     pc = frame.pc()
     return {
         "pc": pc,
-        "sp": int(frame.read_register("rsp").cast(gdb.lookup_type("unsigned long"))),
+        "sp": int(frame.read_register("sp").cast(gdb.lookup_type("unsigned long"))),
         "name": frame.name(),
         "kind": "signal" if frame.type() == gdb.SIGTRAMP_FRAME else "native",
         "library": gdb.solib_name(pc) or (gdb.current_progspace().filename if frame.name() else None),
@@ -46,4 +48,21 @@ def _all():
     return stacks
 
 
-print("STACKS " + json.dumps(_all()))
+def _serve():
+    for line in sys.stdin:
+        try:
+            gdb.execute(f"attach {int(line)}", to_string=True)
+            try:
+                answer = "STACKS " + json.dumps(_all())
+            finally:
+                gdb.execute("detach", to_string=True)
+                gdb.execute("file", to_string=True)  # the next may be another program
+        except gdb.error as error:
+            answer = f"ERROR {error}"
+        print(answer.replace("\n", " "), flush=True)
+
+
+if globals().get("SERVE"):
+    _serve()
+else:
+    print("STACKS " + json.dumps(_all()))

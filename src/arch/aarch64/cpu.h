@@ -23,6 +23,8 @@ inline constexpr auto kSignalOrder = [] {
 }();
 // mov x8, #139; svc #0 (Linux arch/arm64/kernel/vdso/sigreturn.S)
 inline constexpr std::array<std::uint8_t, 8> kSignalReturn{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+// svc #0
+inline constexpr std::array<std::uint8_t, 4> kSystemCall{0x01, 0x00, 0x00, 0xd4};
 
 inline constexpr Cpu kCpu{
     .name = "aarch64",
@@ -40,6 +42,7 @@ inline constexpr Cpu kCpu{
     // 176.
     .signal_frame =
         {.return_codes = {kSignalReturn}, .info = 0, .context = 128, .registers = 176 + 8, .order = kSignalOrder},
+    .system_call = {.instruction = kSystemCall, .number = aarch64_reg::x0 + 8, .result = aarch64_reg::x0, .last = 4095},
     .elf = {.machine = 183, .relative = 1027, .glob_dat = 1025, .jump_slot = 1026, .irelative = 1032},
     .pe_machine = 0xaa64,
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "arch/context.h"
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/runtime.h"
@@ -11,6 +12,7 @@
 #include "memory/cached_memory.h"
 #include "memory/overlay_memory.h"
 #include "support/dotnet_process.h"
+#include "support/host_cpu.h"
 #include "target/live/live_target.h"
 
 namespace mixstack::dotnet {
@@ -111,9 +113,11 @@ void compare_contexts(const StackDataFrame& ours, const std::string& hex, const 
   ASSERT_TRUE(decoded) << where;
   std::vector<std::byte> raw(arch::context_layout(ours.context.arch())->size);
   ASSERT_EQ(arch::encode_context(ours.context, raw, ours.context_flags).value(), theirs.size()) << where;
-  for (const unsigned r : {x86_64_reg::rbx, x86_64_reg::rbp, x86_64_reg::rsp, x86_64_reg::r12, x86_64_reg::r13,
-                           x86_64_reg::r14, x86_64_reg::r15, x86_64_reg::rip}) {
-    if (ours.context.is_known(r)) {
+  const arch::Cpu& cpu = arch::cpu(ours.context.arch());
+  const std::uint64_t compared =
+      cpu.preserved.platform_unix | arch::bit(cpu.registers.sp) | arch::bit(cpu.registers.pc);
+  for (unsigned r = 0; r < Registers::kMax; r++) {
+    if ((compared & arch::bit(r)) != 0 && ours.context.is_known(r)) {
       EXPECT_EQ(ours.context.get(r), decoded->get(r)) << where << " register " << r;
     }
   }
@@ -141,6 +145,8 @@ void compare_thread(const std::vector<Element>& ours, const nlohmann::json& thre
 class AgainstClrMd : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
+  if (test::kHostCpu == Arch::aarch64)
+    GTEST_SKIP() << "ClrMD has no contexts of explicit Frames there; tests/live compares what it has";
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();

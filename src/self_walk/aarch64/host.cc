@@ -51,15 +51,6 @@ Address stack_pointer() {
   return pointer;
 }
 
-std::uint64_t pac_mask() {
-  // XPACLRI (a hint: nothing happens on CPUs without authentication) takes the code out of x30. Bit 55 is clear in
-  // addresses of user space.
-  constexpr std::uint64_t kAllBits = 0xff7fffffffffffff;
-  register std::uint64_t x30 asm("x30") = kAllBits;
-  asm volatile("hint #7" : "+r"(x30));
-  return kAllBits ^ x30;
-}
-
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
   frame.fp = context_word(context, aarch64_reg::fp);

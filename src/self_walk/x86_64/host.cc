@@ -57,8 +57,6 @@ Address stack_pointer() {
   return pointer;
 }
 
-std::uint64_t pac_mask() { return 0; }
-
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
   frame.fp = context_word(context, 10);

@@ -178,7 +178,7 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
   }
   out.captured = true;
   out.registers = thread.registers->registers;
-  out.syscall = thread.registers->syscall;
+  out.syscall = system_call_number(*thread.registers, *memory_);
   out.vectors = thread.vectors;
   const Address sp = out.registers.sp();
   const Region* region = find_region(regions_, sp);

@@ -30,6 +30,7 @@ void HeldCapture::copy(const std::vector<ThreadId>& threads,
     slot.registers = read_registers(slot.thread.tid);
     if (!slot.registers) continue;
     slot.copy = copies_.add(slot.thread.tid, *slot.registers);
+    if (!pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(slot.thread.tid));
     if (slot.vectors) read_thread_vectors(static_cast<pid_t>(slot.thread.tid), *slot.vectors);
   }
   const std::vector<Region> none;
@@ -43,7 +44,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
   ThreadCapture& t = slot.thread;
   t.captured = true;
   t.registers = slot.registers->registers;
-  t.syscall = slot.registers->syscall;
+  t.syscall = system_call_number(*slot.registers, program_.memory);
   copies_.describe(slot.copy, t);
   if (slot.vectors) t.vectors = shared_vectors(decode_vectors(program_.info.arch, slot.vectors->used()));
   return std::move(t);
@@ -52,6 +53,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
 Capture HeldCapture::take() {
   Capture capture;
   capture.arch = program_.info.arch;
+  capture.pac_mask = pac_mask_.value_or(0);
   for (Slot& slot : slots_) {
     if (slot.registers) {
       capture.threads.push_back(describe(slot));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "target/debug/program.h"
@@ -48,6 +49,7 @@ class HeldCapture {
   StackCopies copies_;
   std::shared_ptr<const std::vector<Region>> regions_;
   std::vector<Slot> slots_;
+  std::optional<std::uint64_t> pac_mask_;  ///< of whichever thread was read first
 };
 
 }  // namespace mixstack::target

@@ -229,6 +229,7 @@ void LiveCapture::read_registers() {
     if (registers && registers->syscall < 0) threads[i].is_running = true;
     if (registers && slots_[i].stat.state == '?')
       slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->was_waiting ? 'S' : 'R';
+    if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
     if (registers && i < vectors_.size()) read_thread_vectors(static_cast<pid_t>(threads[i].tid), vectors_[i]);
   }
 }
@@ -378,7 +379,7 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
   if (slot.registers && slot.instant != nullptr) {
     out.captured = true;
     out.registers = slot.registers->registers;
-    out.syscall = slot.registers->syscall;
+    out.syscall = system_call_number(*slot.registers, memory_);
     out.late = slot.instant->late;
     slot.instant->copies.describe(slot.copy, out);
     const auto index = static_cast<std::size_t>(&slot - slots_.data());
@@ -394,6 +395,7 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
 
 void LiveCapture::hand_over(Instant& instant, Capture& capture) const {
   capture.arch = info_.arch;
+  capture.pac_mask = pac_mask_.value_or(0);
   capture.regions = instant.regions;
   instant.copies.hand_over(capture);
   instant.room.hand_over(capture);

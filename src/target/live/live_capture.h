@@ -111,6 +111,7 @@ class LiveCapture {
   std::vector<Slot> slots_;           // parallel to the stopper's threads
   std::vector<VectorBytes> vectors_;  // parallel to them, if wanted
   std::vector<std::unique_ptr<Instant>> instants_;
+  std::optional<std::uint64_t> pac_mask_;  ///< of whichever thread stood first
   std::chrono::nanoseconds pause_{0};
   Error error_;
 };

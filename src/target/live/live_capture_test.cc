@@ -8,6 +8,7 @@
 #include <set>
 
 #include "memory/overlay_memory.h"
+#include "support/host_cpu.h"
 #include "target/live/live_target.h"
 #include "target/live/test_process.h"
 #include "target/memory_map.h"
@@ -149,7 +150,7 @@ TEST(LiveCapture, NamesStateAndSystemCallAreThoseBeforeTheStop) {
   ASSERT_EQ(capture->threads.size(), 2u);
   EXPECT_EQ(capture->threads[0].comm, "a) S (b\nc");
   EXPECT_EQ(capture->threads[0].kernel_state, 'S');
-  EXPECT_EQ(capture->threads[0].syscall, SYS_pause);
+  EXPECT_EQ(capture->threads[0].syscall, mixstack::test::kPauseCall);
   EXPECT_EQ(capture->threads[1].kernel_state, 'R');
   EXPECT_EQ(capture->threads[1].syscall, -1);
 }

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "support/host_cpu.h"
 #include "target/live/live_target.h"
 #include "target/live/process_info.h"
 #include "target/live/ptrace_refusal.h"
@@ -41,7 +42,7 @@ TEST(LiveOpen, SaysWhatAProcessIs) {
   ASSERT_TRUE(target.has_value());
   const TargetInfo& info = (*target)->info();
   EXPECT_EQ(info.pid, process.id());
-  EXPECT_EQ(info.arch, Arch::x86_64);
+  EXPECT_EQ(info.arch, mixstack::test::kHostCpu);
   EXPECT_NE(info.executable.find("mixstack_target_test"), std::string::npos);
   ASSERT_FALSE(info.command_line.empty());
   EXPECT_NE(info.command_line[0].find("mixstack_target_test"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "support/host_cpu.h"
 #include "target/live/live_target.h"
 #include "target/live/test_process.h"
 
@@ -112,7 +113,7 @@ TEST(LiveStop, AVforkParentIsReportedWhileTheOthersRunOn) {
   EXPECT_FALSE(parent.captured);
   EXPECT_EQ(parent.error.code, ErrorCode::thread_not_stopped);
   EXPECT_EQ(parent.kernel_state, 'D');
-  EXPECT_EQ(parent.syscall, SYS_vfork);
+  EXPECT_EQ(parent.syscall, mixstack::test::kVforkCall);
   EXPECT_TRUE(capture->threads[1].captured);
   // Neither it nor anybody else is traced any more, and it is free to go on.
   EXPECT_TRUE(is_untraced(process.pid()));

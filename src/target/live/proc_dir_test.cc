@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/host_cpu.h"
 #include "target/live/process_info.h"
 #include "target/live/test_process.h"
 
@@ -63,8 +64,9 @@ TEST(ProcDir, CountsAndListsThreads) {
   EXPECT_EQ(proc->task_count(), last_number(*status_field(status, "Threads"))) << "the kernel's own count";
   EXPECT_TRUE(proc->has_task(process.id()));
   EXPECT_FALSE(proc->has_task(1));
-  for (int i = 0; i < 500 && proc->thread_syscall(process.id()) != SYS_pause; i++) nap(10ms);  // it is about to
-  EXPECT_EQ(proc->thread_syscall(process.id()), SYS_pause);
+  for (int i = 0; i < 500 && proc->thread_syscall(process.id()) != mixstack::test::kPauseCall; i++)
+    nap(10ms);  // it is about to
+  EXPECT_EQ(proc->thread_syscall(process.id()), mixstack::test::kPauseCall);
 }
 
 TEST(ProcDir, IsNotFooledByAReusedId) {

@@ -20,6 +20,10 @@ namespace mixstack::target {
 /// not (or no longer) stopped, `unsupported_cpu` when it runs in another mode than the build's CPU.
 [[nodiscard]] Result<RegisterSet> read_thread_registers(pid_t tid);
 
+/// Bits of that thread's return addresses that pointer authentication uses, the same for all threads of a process; 0:
+/// none, or the kernel does not tell. Must be called by its tracer.
+[[nodiscard]] std::uint64_t read_pac_mask(pid_t tid);
+
 /// What the kernel tells of a thread's floating-point and vector registers, to be decoded when the thread runs again.
 struct VectorBytes {
   std::array<std::byte, kVectorSetBytes> bytes{};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "memory/pointer_authentication.h"
 #include "memory/process_memory.h"
 #include "memory/self_memory.h"
 #include "memory/system_call.h"
@@ -129,6 +130,7 @@ Result<Capture> OwnCaptures::capture_here(const CaptureRequest& request) {
 
   Capture capture;
   capture.arch = info_.arch;
+  capture.pac_mask = memory::own_pac_mask();
   capture.consistency = Consistency::one_by_one;
   const auto own = static_cast<ThreadId>(memory::system_call(SYS_gettid));
   for (const ThreadId tid : *tids) {

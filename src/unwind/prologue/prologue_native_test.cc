@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "object/file_bytes.h"
+#include "support/host_cpu.h"
 #include "support/mapped_pe.h"
 #include "unwind/prologue/prologue.h"
 #include "unwind/prologue/x86_64/instruction.h"
@@ -66,8 +67,7 @@ void check_function(const UnwindTable& table, std::span<const std::byte> code, s
 }
 
 class Library : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(PrologueNative, Library,
-                         testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "libcoreclr.so", "/proc/self/exe"));
+INSTANTIATE_TEST_SUITE_P(PrologueNative, Library, testing::Values(test::kLibc, "libcoreclr.so", "/proc/self/exe"));
 
 TEST_P(Library, CfaEqualsCfi) {
   std::filesystem::path path = GetParam();

@@ -22,14 +22,19 @@ void on_fault(int, siginfo_t*, void*) {
 
 // The fault is at the very first instruction: the interrupted address is no return address, and one byte
 // before it belongs to another function.
+#if defined(__aarch64__)
+#define UNDEFINED_INSTRUCTION "udf #0"
+#else
+#define UNDEFINED_INSTRUCTION "ud2"
+#endif
 extern "C" int fault_at_first_instruction();
 asm(R"(
         .text
         .globl fault_at_first_instruction
-        .type fault_at_first_instruction, @function
+        .type fault_at_first_instruction, %function
 fault_at_first_instruction:
         .cfi_startproc
-        ud2
+        )" UNDEFINED_INSTRUCTION R"(
         ret
         .cfi_endproc
         .size fault_at_first_instruction, .-fault_at_first_instruction

@@ -39,6 +39,14 @@ Result<RegisterSet> read_thread_registers(pid_t tid) {
   return set;
 }
 
+std::uint64_t read_pac_mask(pid_t tid) {
+  struct {
+    std::uint64_t data, code;  // struct user_pac_mask, arch/arm64/include/uapi/asm/ptrace.h
+  } mask{};
+  read_set(tid, NT_ARM_PAC_MASK, mask);
+  return mask.code;
+}
+
 void read_thread_vectors(pid_t tid, VectorBytes& out) {
   iovec v{out.bytes.data(), out.bytes.size()};
   if (::ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &v) != 0) v.iov_len = 0;

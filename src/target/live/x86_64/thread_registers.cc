@@ -27,6 +27,8 @@ Result<RegisterSet> read_thread_registers(pid_t tid) {
   return x86_64::decode_register_set(std::span<const std::byte>(bytes).first(v.iov_len));
 }
 
+std::uint64_t read_pac_mask(pid_t) { return 0; }
+
 void read_thread_vectors(pid_t tid, VectorBytes& out) {
   iovec v{out.bytes.data(), out.bytes.size()};
   // The FXSAVE area, which the second note has, too, is how the first one begins.

@@ -1,0 +1,25 @@
+// Recognises the stubs through which code calls other libraries (PLT), where they have no call frame information:
+// linkers write it for x86-64 only.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "mixstack/registers.h"
+#include "unwind/rule.h"
+
+namespace mixstack::unwind {
+
+/// How much of the code before and from the pc on is looked at, in bytes.
+inline constexpr std::size_t kPltStubBefore = 24, kPltStubAfter = 28;
+
+/// The rule of a frame that was interrupted at `code[at]`, if a stub is there. Its instructions occur nowhere else in
+/// this order, so the rule is `certain`. Signal-safe.
+[[nodiscard]] std::optional<UnwindRule> match_plt_stub(Arch arch, std::span<const std::byte> code, std::size_t at);
+
+namespace aarch64 {
+[[nodiscard]] std::optional<UnwindRule> match_plt_stub(std::span<const std::byte> code, std::size_t at);
+}  // namespace aarch64
+
+}  // namespace mixstack::unwind
