@@ -5,6 +5,7 @@ include(CMakePackageConfigHelpers)
 if(NOT TARGET libraries)
   return()
 endif()
+add_dependencies(libraries mixstack_agent_library)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mixstack)
 
 install(TARGETS ${MIXSTACK_SHIPPED} EXPORT mixstackTargets
@@ -54,7 +55,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mixstack)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION devel)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "stacks of .NET and native processes, from outside
- The command mixstack and the shared library libmixstack.so.0.")
+ The command mixstack, the agent that it has loaded into processes, and the shared library libmixstack.so.0.")
 find_program(SHLIBDEPS dpkg-shlibdeps)
 if(SHLIBDEPS)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)

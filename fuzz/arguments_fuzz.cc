@@ -46,6 +46,16 @@ void check_dump(const DumpArguments& dump) {
   require(dump.options.stop_timeout <= std::chrono::hours(1));
 }
 
+void check_agent(const AgentArguments& agent) {
+  using Verb = AgentArguments::Verb;
+  require(agent.pid != 0 && agent.pid <= INT32_MAX);
+  require(agent.cpu_hertz <= 10'000 && agent.wall_hertz <= 1000);
+  require(agent.verb != Verb::record || agent.cpu_hertz + agent.wall_hertz != 0);
+  require(agent.timeout.count() > 0 && agent.duration.count() >= 0);
+  // Settings are lines.
+  require(agent.out.find('\n') == std::string::npos);
+}
+
 /// Only lines that lead to no other program, file or process of this machine are run.
 void run(const std::vector<std::string>& words) {
   base::ScopedFd out(::memfd_create("out", MFD_CLOEXEC)), err(::memfd_create("err", MFD_CLOEXEC));
@@ -66,8 +76,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Invocation invocation = parse_arguments(words);
   if (invocation.action == Invocation::Action::dump)
     check_dump(invocation.dump);
+  else if (invocation.action == Invocation::Action::agent)
+    check_agent(invocation.agent);
   else
     require(!invocation.text.empty());
-  if (invocation.dump.stored_core.empty()) run(words);
+  if (invocation.dump.stored_core.empty() && invocation.action != Invocation::Action::agent) run(words);
   return 0;
 }

@@ -1,11 +1,13 @@
 // LINK: mixstack_unwind
 // Foreign machine code under prologue analysis, the call-site decoders and the frame-pointer check: byte 0 chooses the
 // CPU and whether the pc is a return address, bytes 1 and 2 the pc's offset; the rest is code.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "arch/call_site.h"
 #include "unwind/frame_pointer.h"
+#include "unwind/prologue/method_frame.h"
 #include "unwind/prologue/prologue.h"
 
 namespace {
@@ -22,6 +24,19 @@ void check_frame_pointer(Arch arch, std::span<const std::byte> bytes) {
   }
 }
 
+void check_method_frame(Arch arch, std::span<const std::byte> code, std::size_t offset, bool is_return_address) {
+  const auto frame = unwind::method_frame(arch, code);
+  if (!frame) return;
+  if (frame->prologue > code.size() || frame->prologue > unwind::kMostMethodPrologue + 16) std::abort();
+  if (const auto next = unwind::next_prologue(arch, code, 1); next && *next >= code.size()) std::abort();
+  offset = std::min(offset, code.size());
+  const std::size_t before = std::min(offset, unwind::kBeforeHere);
+  const auto here = code.subspan(offset, std::min(unwind::kMostEpilogue, code.size() - offset));
+  const auto rule = unwind::rule_in_method(
+      arch, *frame, {code, code.subspan(offset - before, before), here, offset, code.size(), is_return_address});
+  if (rule && (rule->trust != Trust::prologue || rule->count > unwind::UnwindRule::kMaxRules)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -33,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto rule = unwind::prologue_rule(arch, code, offset, (data[0] & 2) != 0);
   if (rule && rule->count > unwind::UnwindRule::kMaxRules) std::abort();
   if (rule && rule->trust != Trust::prologue) std::abort();
+  check_method_frame(arch, code, offset, (data[0] & 2) != 0);
   (void)arch::call_before(arch, code, 0x400000);
   check_frame_pointer(arch, code);
   return 0;

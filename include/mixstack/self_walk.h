@@ -21,6 +21,9 @@ class CodeRules;
 struct SelfTrace {
   std::size_t count = 0;
   StopReason stop = StopReason::end_of_stack;
+  /// Frames before the first that was found by a step less than certain (a frame pointer, a decoded prologue, a return
+  /// address found by evidence): that one and those behind it may be wrong. `count` where every step was certain.
+  std::size_t sure = 0;
   std::uint32_t plain_frames = 0;   ///< steps made by plain loads inside the known bounds of the thread's stack
   std::uint32_t probed_frames = 0;  ///< steps that needed other memory, or a rule that is not plain
   std::uint32_t pages_probed = 0;   ///< pages the kernel was asked about: other stacks, unwind information
@@ -37,13 +40,16 @@ struct SelfTrace {
 /// Everything else may allocate and must not be called from signal handlers, but may be called while others walk.
 ///
 /// Nothing is installed and nobody is asked to cooperate. Frames of code without call frame information (JIT-made code)
-/// end a walk with `no_unwind_info`, unless `Options::code` knows them.
+/// end a walk with `no_unwind_info`, unless `Options::code` knows them or `Options::frame_pointers` may be followed.
+/// Where such code was interrupted and has no frame (PLT stubs, thunks), its caller is found if a call in known code
+/// ends at what is its return address by then; such a step is less than certain.
 class SelfWalker {
  public:
   struct Options {
     std::size_t rules = 4096;                    ///< kept rules (32 bytes each), rounded up to a power of two
     std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
     const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
+    bool frame_pointers = false;                 ///< where nothing else helps; such steps are less than certain
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
   [[nodiscard]] static Result<std::unique_ptr<SelfWalker>> create(const Options& options);

@@ -49,9 +49,9 @@ struct ThreadCapture {
   ThreadId tid = 0;
   ThreadId ns_tid = 0;  ///< its id in the target's own pid namespace (what the runtime knows), else == tid
   std::string comm;
-  char kernel_state = '?';           ///< as in /proc/PID/task/TID/stat *before* our stop: R S D T t Z
-  std::int64_t syscall = -1;         ///< number of the system call it is blocked in, -1: none or unknown
-  bool captured = false;             ///< registers and stack are valid; otherwise `error` says why not
+  char kernel_state = '?';    ///< what the thread did when it was stopped, as in /proc/PID/task/TID/stat: R S D T t Z
+  std::int64_t syscall = -1;  ///< number of the system call it is blocked in, -1: none or unknown
+  bool captured = false;      ///< registers and stack are valid; otherwise `error` says why not
   bool stack_truncated = false;      ///< the byte budget ended before the stack did
   std::int32_t pending_signal = 0;   ///< signal whose delivery we intercepted and gave back
   std::chrono::nanoseconds late{0};  ///< how long after the capture's instant it stopped

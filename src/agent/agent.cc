@@ -1,32 +1,30 @@
 #include "agent/agent.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "memory/system_call.h"
-#include "self_walk/host.h"
-#include "symbolize/demangle.h"
+#include "report/profile_report.h"
 
 namespace mixstack::agent {
 namespace {
 
-constexpr std::size_t kRing = 1024;
-constexpr std::size_t kRules = 1 << 15;
-constexpr unsigned kMostHertz = 10'000;
-constexpr unsigned kDrainEvery = 20'000;  // us
+using agent_link::RefusalCode;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kLogEvery{1000}, kLastWords{2000};
+constexpr std::uint32_t kEvents = clr::events::kModuleLoads | clr::events::kJitCompilation | clr::events::kThreads;
+constexpr std::uint32_t kHighEvents = clr::events::kHighDynamicFunctionUnloads;
+
+/// Of threads of ours only: a full pipe makes a writer wait.
+void say(const std::string& text) {
+  const std::string line = "mixstack agent: " + text + "\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
 
 void write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -37,221 +35,254 @@ void write_all(int file, std::string_view text) {
   }
 }
 
+/// `%p` is the pid, so that children that inherit the settings write files of their own.
+[[nodiscard]] std::string path_of(std::string path, pid_t pid) {
+  if (const std::size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(pid));
+  return path;
+}
+
+template <class T>
+[[nodiscard]] std::uint64_t ns_since(T time) {
+  return static_cast<std::uint64_t>(duration_cast<nanoseconds>(T::clock::now() - time).count());
+}
+
 }  // namespace
 
-std::atomic<Agent*> Agent::in_use_{nullptr};
+Agent::Sampling::Sampling(clr::ProfilerInfo info, AgentOptions o)
+    : options(std::move(o)),
+      code(info),
+      recorder([this](Address lookup, std::uint64_t method) { return code.frame_at(lookup, method); },
+               !options.out.empty()) {}
 
-void AgentOptions::set(std::string_view name, std::string_view value) {
-  const bool is_on = !value.empty() && value != "0";
-  if (name == "MIXSTACK_AGENT_HZ") {
-    hertz = 0;
-    (void)std::from_chars(value.data(), value.data() + value.size(), hertz);
-    hertz = std::min(hertz, kMostHertz);
-  } else if (name == "MIXSTACK_AGENT_OUT") {
-    out = value;
-  } else if (name == "MIXSTACK_HYBRID_UNWINDING") {
-    walks_managed = value != "0";
-  } else if (name == "MIXSTACK_DEBUG") {
-    explains = is_on;
+Agent::Agent(clr::ProfilerInfo info, AgentOptions options) : info_(info), first_options_(std::move(options)) {}
+
+std::unique_ptr<Agent> Agent::create(clr::ProfilerInfo info, AgentOptions options) {
+  std::unique_ptr<Agent> agent(new Agent(info, std::move(options)));
+  auto control = ControlServer::create(agent->own_, MIXSTACK_VERSION, agent->hooks());
+  if (control) {
+    agent->control_ = std::move(*control);
+  } else if (agent->first_options_.explains) {
+    say(std::string("no control socket: ") + std::strerror(control.error().os_error));
   }
-}
-
-AgentOptions AgentOptions::of_environment() {
-  AgentOptions options;
-  for (const char* name : {"MIXSTACK_AGENT_HZ", "MIXSTACK_AGENT_OUT", "MIXSTACK_HYBRID_UNWINDING", "MIXSTACK_DEBUG"})
-    if (const char* value = std::getenv(name)) options.set(name, value);
-  return options;
-}
-
-AgentOptions AgentOptions::of_lines(std::string_view text) {
-  AgentOptions options;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    if (const std::size_t equals = line.find('='); equals != line.npos)
-      options.set(line.substr(0, equals), line.substr(equals + 1));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return options;
-}
-
-Agent::Agent(clr::ProfilerInfo info, AgentOptions options)
-    : info_(info), options_(std::move(options)), rules_(self_walk::host::arch(), jitted_, images_), ring_(kRing) {}
-
-Result<std::unique_ptr<Agent>> Agent::create(clr::ProfilerInfo info, const AgentOptions& options) {
-  std::unique_ptr<Agent> agent(new Agent(info, options));
-  if (!agent->jitted_.is_usable() || !agent->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);
-  agent->layout_ = CodeHeaderLayout::of_own_runtime();
-  SelfWalker::Options of_walker;
-  of_walker.rules = kRules;
-  if (options.walks_managed) of_walker.code = &agent->rules_;
-  auto walker = SelfWalker::create(of_walker);
-  if (!walker) return fail(walker.error());
-  agent->walker_ = std::move(*walker);
   return agent;
 }
 
-/// FunctionUnload does not come for collectible assemblies: their functions are remembered by module.
-bool Agent::may_be_unloaded(clr::Id function) {
-  const clr::Id module = info_.module_of(function);
+std::shared_ptr<Agent::Sampling> Agent::current() const {
   const std::lock_guard lock(mutex_);
-  const auto at = collectible_.find(module);
-  if (at == collectible_.end()) return false;
-  if (!methods_.knows(function)) at->second.push_back(function);
-  return true;
-}
-
-void Agent::freed(clr::Id function) {
-  if (const std::uint64_t number = methods_.forget(function); number != 0) (void)jitted_.free_method(number);
-}
-
-void Agent::unloaded(clr::Id module) {
-  std::vector<clr::Id> functions;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = collectible_.find(module);
-    if (at == collectible_.end()) return;
-    functions = std::move(at->second);
-    collectible_.erase(at);
-  }
-  for (const clr::Id function : functions) freed(function);
-}
-
-void Agent::catch_up() {
-  for (const clr::Id module : info_.modules()) loaded(module);
-  for (const clr::Function& function : info_.compiled()) compiled(function, false);
+  return current_;
 }
 
 void Agent::compiled(const clr::Function& function, bool is_dynamic) {
-  const bool may_go = is_dynamic || may_be_unloaded(function.id);
-  std::string name = is_dynamic ? "[dynamic]" : may_go && !methods_.knows(function.id) ? info_.name(function.id) : "";
-  const std::uint64_t number = methods_.number_of(function.id, std::move(name));
-  if (number == 0) return;
-  // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
-  for (const Address start : info_.code_starts(function))
-    for (const JitCode& code :
-         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), number, may_go))
-      if (!is_known(code)) (void)jitted_.add(code);
+  if (const auto sampling = current()) sampling->code.compiled(function, is_dynamic);
+}
+void Agent::freed(clr::Id function) {
+  if (const auto sampling = current()) sampling->code.freed(function);
+}
+void Agent::loaded(clr::Id module) {
+  if (const auto sampling = current()) sampling->code.loaded(module);
+}
+void Agent::unloaded(clr::Id module) {
+  if (const auto sampling = current()) sampling->code.unloaded(module);
+}
+void Agent::thread_began(std::uint32_t tid) {
+  if (const auto sampling = current()) sampling->sampler->thread_began(tid);
 }
 
-bool Agent::is_known(const JitCode& code) const {
-  const JitMap::Reading reading(jitted_);
-  JitCode known;
-  return jitted_.find(code.range.begin, known) && known.range == code.range && known.method == code.method;
+clr::Status Agent::begin(bool is_late) {
+  if (!first_options_.samples()) return clr::kOk;
+  return start(first_options_, is_late) ? clr::kOk : clr::kFailed;
 }
 
-void Agent::loaded(clr::Id id) {
-  const auto module = info_.module(id);
-  if (!module) return;
-  if ((module->flags & clr::Module::kCollectible) != 0) {
+Result<void> Agent::start(const AgentOptions& options, bool is_late) {
+  const std::lock_guard one(lifecycle_);
+  if (current() != nullptr) return fail(ErrorCode::already_traced);
+  auto sampling = std::make_shared<Sampling>(info_, options);
+  if (!sampling->code.is_usable()) return fail(ErrorCode::limit_exceeded);
+  Sampler::Hooks hooks;
+  // The sampler's thread ends before the sampling does.
+  hooks.sample = [s = sampling.get()](const Sample& sample) { s->recorder.add(sample); };
+  hooks.pause = [this, s = sampling.get()] {
+    s->recorder.flush();
+    if (!s->options.explains || Clock::now() < s->next_log) return;
+    s->next_log = Clock::now() + kLogEvery;
+    log(*s);
+  };
+  auto sampler = Sampler::create(sampling->code, own_, options, std::move(hooks));
+  if (!sampler) return fail(sampler.error());
+  sampling->sampler = std::move(*sampler);
+  {
     const std::lock_guard lock(mutex_);
-    collectible_.try_emplace(id);
+    current_ = sampling;
   }
-  if (module->base == 0) return;
-  if (const auto image = CodeImage::at(module->base, self_walk::host::arch(), memory_)) (void)images_.add(*image);
+  Result<void> begun = fail(ErrorCode::unsupported);
+  if (info_.set_events(kEvents, kHighEvents) >= 0) {
+    if (is_late) sampling->code.catch_up();
+    begun = sampling->sampler->begin();
+  }
+  if (begun) return begun;
+  (void)info_.set_events(0, 0);
+  const std::lock_guard lock(mutex_);
+  current_.reset();
+  return begun;
 }
 
-void Agent::begin() {
-  if (options_.hertz == 0) return;
-  in_use_ = this;
-  drain_ = std::thread([this] { drain(); });
-  struct sigaction action {};
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  action.sa_sigaction = [](int, siginfo_t*, void* context) { in_use_.load(std::memory_order_acquire)->take(context); };
-  // Others wait: on the alternate stack that the runtime gives its threads there is room for one handler of ours, or
-  // one of its own that suspends a thread, and not for both. Faults are not held up.
-  (void)::sigfillset(&action.sa_mask);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
-  (void)::sigaction(SIGPROF, &action, nullptr);
-  const timeval period{options_.hertz == 1 ? 1 : 0, static_cast<suseconds_t>(1'000'000 / options_.hertz % 1'000'000)};
-  const itimerval every{period, period};
-  (void)::setitimer(ITIMER_PROF, &every, nullptr);
+void Agent::stop() {
+  const std::lock_guard one(lifecycle_);
+  const auto sampling = current();
+  if (sampling == nullptr) return;
+  const bool is_over = sampling->sampler->end();
+  agent_link::Report last;
+  add_facts(*sampling, last);
+  if (sampling->options.explains) log(*sampling);
+  write_out(*sampling);
+  (void)info_.set_events(0, 0);
+  const std::lock_guard lock(mutex_);
+  last_ = std::move(last);
+  // Callbacks that run hold it a moment longer.
+  if (!is_over) given_up_.push_back(current_);
+  current_.reset();
 }
 
 void Agent::end() {
-  if (::getpid() != pid_) return;  // a child made by fork: our thread is not in it
-  const itimerval none{};
-  if (options_.hertz != 0) (void)::setitimer(ITIMER_PROF, &none, nullptr);
-  is_ending_ = true;
-  if (drain_.joinable()) drain_.join();
-  write_report();
-  if (options_.explains) explain();
+  if (::getpid() != pid_) return;  // a child made by fork: our threads are not in it
+  stop();
+  if (control_ != nullptr) (void)control_->finish(kLastWords);
 }
 
-/// In a signal handler.
-void Agent::take(void* context) {
-  const int error = errno;
-  if (Sample* sample = ring_.reserve()) {
-    const SelfTrace trace = walker_->walk(context, sample->addresses);
-    const JitMap::Reading reading(jitted_);
-    JitCode code;
-    for (std::size_t i = 0; i < trace.count; i++) {
-      const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
-      sample->methods[i] = jitted_.find(at, code) ? code.method : 0;
-    }
-    sample->tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
-    sample->count = static_cast<std::uint16_t>(trace.count);
-    sample->stop = trace.stop;
-    ring_.commit(sample);
-  }
-  errno = error;
+void Agent::forget_after_fork() {
+  Sampler::forget_after_fork();
+  if (control_ != nullptr) control_->close_after_fork();
 }
 
-void Agent::drain() {
-  sigset_t all;
-  (void)::sigfillset(&all);
-  (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  for (bool is_last = false; !is_last;) {
-    is_last = is_ending_;
-    while (const Sample* sample = ring_.next()) {
-      counts_.add(*sample);
-      ring_.release();
-    }
-    if (!is_last) ::usleep(kDrainEvery);
-  }
-}
-
-std::string Agent::name_of(Address address, std::uint64_t method, bool is_exact) const {
-  const Address at = is_exact ? address : address - 1;
-  const MethodNumbers::Method known_method = methods_[method];
-  if (!known_method.name.empty()) return known_method.name;
-  clr::Id function = known_method.id;
-  if (method == 0 && images_.find(at) != nullptr) function = info_.function_at(at);
-  if (function != 0) {
-    std::string name = info_.name(function);
-    return name.empty() ? "[unknown method]" : name;
-  }
-  Dl_info known{};
-  if (::dladdr(reinterpret_cast<void*>(at), &known) == 0 || known.dli_fname == nullptr) return "[unknown]";
-  if (known.dli_sname != nullptr) return symbolize::demangle(known.dli_sname);
-  const char* slash = std::strrchr(known.dli_fname, '/');
-  return slash == nullptr ? known.dli_fname : slash + 1;
-}
-
-void Agent::write_report() const {
-  if (options_.out.empty()) return;
-  std::unordered_map<std::uint64_t, std::string> names;
-  const std::string text = counts_.collapsed([&](Address address, std::uint64_t method, bool is_exact) {
-    const auto [at, is_new] = names.try_emplace(method != 0 ? method << 1 | 1 : address << 1);
-    if (is_new) at->second = name_of(address, method, is_exact);
-    return at->second;
-  });
-  const int file = ::open(options_.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) {
-    std::fprintf(stderr, "mixstack agent: cannot write %s: %s\n", options_.out.c_str(), std::strerror(errno));
-    return;
-  }
-  write_all(file, text);
+void Agent::write_out(Sampling& sampling) const {
+  const std::string path = path_of(sampling.options.out, pid_);
+  if (path.empty()) return;
+  Profile profile = sampling.recorder.take();
+  profile.pid = static_cast<std::uint32_t>(pid_);
+  profile.runtime = info_.version();
+  profile.cpu_hertz = sampling.options.cpu_hertz;
+  profile.wall_hertz = sampling.options.wall_hertz;
+  profile.duration = ns_since(sampling.began);
+  agent_link::Report facts;
+  add_facts(sampling, facts);
+  profile.account = facts.account;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (file < 0) return say("cannot write " + path + ": " + std::strerror(errno));
+  report::Writer writer([file](std::string_view piece) { write_all(file, piece); });
+  sampling.options.format == OutFormat::json ? report::write_profile_json(writer, profile)
+                                             : report::write_collapsed(writer, profile);
+  writer.flush();
   (void)::close(file);
 }
 
-void Agent::explain() const {
-  const JitMap::Account a = jitted_.account();
-  std::fprintf(stderr, "mixstack agent: %llu samples, %llu cut, %llu lost\n",
-               static_cast<unsigned long long>(counts_.samples()), static_cast<unsigned long long>(counts_.cut()),
-               static_cast<unsigned long long>(ring_.lost()));
-  std::fprintf(stderr, "mixstack agent: %zu pieces of code, %zu freed, %zu refused, %zu bytes; %zu images\n", a.pieces,
-               a.freed, a.refused, a.bytes, images_.size());
+void Agent::log(const Sampling& sampling) const {
+  agent_link::Report r;
+  add_facts(sampling, r);
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  say(number(r.account.samples) + " samples, " + number(r.account.cut) + " cut, " + number(r.account.lost) + " lost; " +
+      number(r.threads) + " threads; " + number(r.methods) + " methods, " + number(r.pieces) + " pieces of code, " +
+      number(r.freed) + " freed, " + number(r.refused) + " refused, " + number(r.code_bytes) + " bytes; " +
+      number(r.images) + " images");
+}
+
+void Agent::add_facts(const Sampling& sampling, agent_link::Report& r) const {
+  const auto code = sampling.code.account();
+  const auto sampled = sampling.sampler->account();
+  r.cpu_hertz = sampling.options.cpu_hertz;
+  r.wall_hertz = sampling.options.wall_hertz;
+  r.out = path_of(sampling.options.out, pid_);
+  r.sampling_for = ns_since(sampling.began);
+  r.account = sampling.recorder.account();
+  r.account.lost += sampled.lost;
+  r.account.postponed = sampled.postponed;
+  r.account.missed = sampled.missed;
+  r.threads = sampled.threads;
+  r.untimed = sampled.untimed;
+  r.foreign = sampled.foreign;
+  r.ring_bytes = sampled.ring_bytes;
+  r.methods = code.methods;
+  r.images = code.images;
+  r.pieces = code.map.pieces;
+  r.freed = code.map.freed;
+  r.refused = code.map.refused;
+  r.code_bytes = code.map.bytes;
+}
+
+agent_link::Report Agent::report() const {
+  agent_link::Report r;
+  if (const auto sampling = current()) {
+    r.is_sampling = true;
+    add_facts(*sampling, r);
+  } else {
+    const std::lock_guard lock(mutex_);
+    r = last_;
+    r.remains = "libmixstack_agent.so, and a thread that sleeps at the control socket";
+    if (control_ != nullptr) r.remains += " " + control_->path();
+    if (r.sampling_for != 0) r.remains += "; the handler of SIGPROF, which does nothing, where there was none before";
+    if (!given_up_.empty()) r.remains += "; the memory of a sampling that could not be waited for";
+  }
+  r.agent = MIXSTACK_VERSION;
+  r.runtime = info_.version();
+  r.loaded_for = ns_since(loaded_);
+  r.cpu = own_.cpu();
+  return r;
+}
+
+agent_link::Bytes Agent::refusal(RefusalCode code, std::string text) const {
+  return agent_link::encode(agent_link::Refusal{code, MIXSTACK_VERSION, std::move(text)});
+}
+
+ControlServer::Hooks Agent::hooks() {
+  ControlServer::Hooks hooks;
+  hooks.status = [this] { return agent_link::encode(report()); };
+  hooks.start = [this](std::string_view settings) { return on_start(settings); };
+  hooks.stop = [this] {
+    stop();
+    return agent_link::encode(report());
+  };
+  hooks.record = [this](std::string_view s, std::shared_ptr<Outbox> outbox) { return on_record(s, std::move(outbox)); };
+  hooks.end_record = [this](const Outbox* outbox) { return on_end_record(outbox); };
+  return hooks;
+}
+
+agent_link::Bytes Agent::on_start(std::string_view settings) {
+  if (current() != nullptr) return refusal(RefusalCode::already_sampling, "it samples already");
+  const AgentOptions options = AgentOptions::of_lines(settings);
+  if (!options.samples()) return refusal(RefusalCode::not_possible, "there is nothing to sample: no rate was given");
+  const auto begun = start(options, true);
+  if (begun) return agent_link::encode(report());
+  if (begun.error().code == ErrorCode::already_traced)
+    return refusal(RefusalCode::already_sampling, "it samples already");
+  if (begun.error().code == ErrorCode::unsupported)
+    return refusal(RefusalCode::not_possible, "the runtime does not tell it of code");
+  return refusal(RefusalCode::not_possible, "the process has no memory or no thread left for it");
+}
+
+agent_link::Bytes Agent::on_record(std::string_view settings, std::shared_ptr<Outbox> outbox) {
+  if (current() == nullptr) {
+    const agent_link::Bytes answer = on_start(settings);
+    const auto sampling = current();
+    if (sampling == nullptr) return answer;
+    sampling->is_for_recording = true;
+  }
+  const auto sampling = current();
+  if (sampling == nullptr) return refusal(RefusalCode::not_possible, "sampling was stopped at this moment");
+  sampling->recorder.send_to(std::move(outbox));
+  return agent_link::encode(report());
+}
+
+agent_link::Bytes Agent::on_end_record(const Outbox* outbox) {
+  const auto sampling = current();
+  if (sampling == nullptr) return agent_link::encode(report());
+  const bool is_last = sampling->recorder.no_longer_to(outbox);
+  auto answer = report();
+  if (sampling->is_for_recording && is_last) {
+    stop();
+    const auto over = report();
+    answer.is_sampling = false;
+    answer.remains = over.remains;
+  }
+  return agent_link::encode(answer);
 }
 
 }  // namespace mixstack::agent

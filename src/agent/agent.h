@@ -1,96 +1,95 @@
-// What the profiler does with what the runtime tells it, and its samples.
+// What the profiler does with what the runtime tells it and what the command asks.
 #pragma once
 
 #include <unistd.h>
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
+#include "agent/agent_thread.h"
 #include "agent/clr.h"
-#include "agent/code_header.h"
-#include "agent/image_list.h"
-#include "agent/managed_code.h"
-#include "agent/method_numbers.h"
-#include "agent/sample_ring.h"
-#include "agent/stack_counts.h"
-#include "memory/self_memory.h"
-#include "mixstack/self_walk.h"
+#include "agent/control_server.h"
+#include "agent/known_code.h"
+#include "agent/options.h"
+#include "agent/recorder.h"
+#include "agent/sampler.h"
+#include "agent_link/protocol.h"
 
 namespace mixstack::agent {
 
-struct AgentOptions {
-  unsigned hertz = 0;         ///< of CPU time of the process; 0: no samples
-  std::string out;            ///< file for collapsed stacks, written at the end; empty: none
-  bool walks_managed = true;  ///< else a walk ends where managed code begins (MIXSTACK_HYBRID_UNWINDING=0)
-  bool explains = false;      ///< says on standard error what it did (MIXSTACK_DEBUG)
-
-  /// MIXSTACK_AGENT_HZ, MIXSTACK_AGENT_OUT, MIXSTACK_HYBRID_UNWINDING, MIXSTACK_DEBUG.
-  [[nodiscard]] static AgentOptions of_environment();
-  /// The same names in lines of NAME=VALUE, as whoever attaches sends them.
-  [[nodiscard]] static AgentOptions of_lines(std::string_view text);
-
- private:
-  void set(std::string_view name, std::string_view value);
-};
-
-/// One in a process. Its callbacks come from any thread of the runtime; signal handlers use it until the process is
-/// gone, so it is never destroyed.
+/// One in a process. Its callbacks come from any thread of the runtime, and the runtime keeps them until the process is
+/// gone, so it is never destroyed. It samples or is silent: then the runtime tells it nothing, no memory is held for
+/// code and samples, and one thread sleeps at the control socket.
 class Agent {
  public:
-  /// Errors: limit_exceeded (no memory), those of SelfWalker::create.
-  [[nodiscard]] static Result<std::unique_ptr<Agent>> create(clr::ProfilerInfo info, const AgentOptions& options);
+  /// Opens the control socket; without one the agent works as it was asked to at first and cannot be asked anything.
+  [[nodiscard]] static std::unique_ptr<Agent> create(clr::ProfilerInfo info, AgentOptions options);
+  /// After `end`, which gives up what it cannot wait for; see there.
+  ~Agent() = default;
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
 
   // What the runtime tells.
   void compiled(const clr::Function& function, bool is_dynamic);
   void freed(clr::Id function);
   void loaded(clr::Id module);
-  /// All code of the module goes.
   void unloaded(clr::Id module);
-  /// What was there before we were: modules, and what was compiled.
-  void catch_up();
+  void thread_began(std::uint32_t tid);
 
-  /// Samples are taken from now on, by SIGPROF. Nothing with `hertz` 0.
-  void begin();
-  /// No more of them; writes what there is. Called once.
+  /// As asked for when it was loaded: into a process that begins, or into one that has run (`is_late`).
+  [[nodiscard]] clr::Status begin(bool is_late);
+  /// The process ends: writes what there is and sends what is to be sent. Waits some seconds at most.
   void end();
+  /// In a child made by fork, which has none of our threads and timers.
+  void forget_after_fork();
 
  private:
-  Agent(clr::ProfilerInfo info, AgentOptions options);
-  void take(void* context);
-  void drain();
-  [[nodiscard]] bool is_known(const JitCode& code) const;
-  [[nodiscard]] bool may_be_unloaded(clr::Id function);
-  [[nodiscard]] std::string name_of(Address address, std::uint64_t method, bool is_exact) const;
-  void write_report() const;
-  void explain() const;
+  using Clock = std::chrono::steady_clock;
+  /// All that sampling needs; given back when it is over.
+  struct Sampling {
+    Sampling(clr::ProfilerInfo info, AgentOptions o);
+    AgentOptions options;
+    KnownCode code;
+    Recorder recorder;
+    std::unique_ptr<Sampler> sampler;
+    Clock::time_point began = Clock::now();
+    bool is_for_recording = false;  ///< ends with the recording
+    Clock::time_point next_log = Clock::now();
+  };
 
-  /// For the handler, which gets no argument of ours.
-  static std::atomic<Agent*> in_use_;
+  Agent(clr::ProfilerInfo info, AgentOptions options);
+  [[nodiscard]] std::shared_ptr<Sampling> current() const;
+  [[nodiscard]] Result<void> start(const AgentOptions& options, bool is_late);
+  void stop();
+  void write_out(Sampling& sampling) const;
+  void log(const Sampling& sampling) const;
+
+  // What the command asks.
+  [[nodiscard]] ControlServer::Hooks hooks();
+  [[nodiscard]] agent_link::Report report() const;
+  void add_facts(const Sampling& sampling, agent_link::Report& report) const;
+  [[nodiscard]] agent_link::Bytes refusal(agent_link::RefusalCode code, std::string text) const;
+  [[nodiscard]] agent_link::Bytes on_start(std::string_view settings);
+  [[nodiscard]] agent_link::Bytes on_record(std::string_view settings, std::shared_ptr<Outbox> outbox);
+  [[nodiscard]] agent_link::Bytes on_end_record(const Outbox* outbox);
 
   clr::ProfilerInfo info_;
-  AgentOptions options_;
-  pid_t pid_ = ::getpid();
-  memory::SelfMemory memory_;
-  std::optional<CodeHeaderLayout> layout_;
-  MethodNumbers methods_;
-  JitMap jitted_;  ///< its methods are numbers of `methods_`
-  ImageList images_;
-  ManagedCode rules_;
-  std::unique_ptr<SelfWalker> walker_;
-  SampleRing ring_;
-  StackCounts counts_;
-  std::mutex mutex_;
-  std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded
-  std::thread drain_;
-  std::atomic<bool> is_ending_{false};
+  const AgentOptions first_options_;
+  const pid_t pid_ = ::getpid();
+  const Clock::time_point loaded_ = Clock::now();
+  OwnThreads own_;
+  std::unique_ptr<ControlServer> control_;
+
+  std::mutex lifecycle_;  ///< one starts or stops at a time
+  mutable std::mutex mutex_;
+  std::shared_ptr<Sampling> current_;
+  std::vector<std::shared_ptr<Sampling>> given_up_;  ///< a handler or thread may still use them
+  agent_link::Report last_;                          ///< of the sampling that is over
 };
 
 }  // namespace mixstack::agent

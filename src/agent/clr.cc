@@ -21,7 +21,8 @@ constexpr Guid kMetadataImport{0x7dac8207, 0xd3ae, 0x4c75, {0x9b, 0x67, 0x92, 0x
 constexpr unsigned kQueryInterface = 0, kRelease = 2, kGetFunctionFromIp = 7, kGetFunctionInfo = 15,
                    kGetTokenAndMetadata = 19;
 constexpr unsigned kEnumModules = 66, kGetRuntimeInformation = 67, kGetModuleInfo2 = 70, kEnumJitedFunctions2 = 79;
-constexpr unsigned kSetEventMask2 = 82, kGetNativeCodeStartAddresses = 90, kGetCodeInfo4 = 92;
+constexpr unsigned kSetEventMask2 = 82, kGetDynamicFunctionInfo = 89, kGetNativeCodeStartAddresses = 90,
+                   kGetCodeInfo4 = 92;
 // Its enumerators, and IMetaDataImport:
 constexpr unsigned kNext = 7;
 constexpr unsigned kGetTypeDefProps = 12, kGetMethodProps = 30, kGetNestedClassProps = 62;
@@ -187,6 +188,19 @@ std::string ProfilerInfo::name(Id function) const {
     return {};
   const std::string method = utf8(text.data(), std::min(length, room)), owner = type_name(metadata, type);
   return owner.empty() ? method : owner + "." + method;
+}
+
+std::string ProfilerInfo::dynamic_name(Id function) const {
+  std::array<char16_t, 512> text;
+  Id module = 0;
+  const std::uint8_t* signature = nullptr;
+  std::uint32_t signature_size = 0, length = 0;
+  const auto room = static_cast<std::uint32_t>(text.size());
+  const Status status = call(object_, kGetDynamicFunctionInfo, function, &module, &signature, &signature_size, room,
+                             &length, text.data());
+  const std::string method = status < 0 ? std::string() : utf8(text.data(), std::min(length, room));
+  if (method.empty()) return "[dynamic]";
+  return (method.starts_with("IL_STUB") ? "ILStubClass." : "DynamicClass.") + method;
 }
 
 std::string ProfilerInfo::version() const {

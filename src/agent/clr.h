@@ -70,6 +70,10 @@ class ProfilerInfo {
   [[nodiscard]] Id function_at(Address address) const;
   /// "Namespace.Type.Method"; empty for dynamic methods. Not for signal handlers.
   [[nodiscard]] std::string name(Id function) const;
+  /// "DynamicClass.Method", as the runtime's own stack traces say, of a method without metadata; "ILStubClass.Kind" of
+  /// a stub of interop. Only while it cannot be freed: inside the callback that tells of it. "[dynamic]" without a
+  /// name.
+  [[nodiscard]] std::string dynamic_name(Id function) const;
   /// "10.0.12"
   [[nodiscard]] std::string version() const;
 

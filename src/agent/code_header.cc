@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "agent/decoded_pieces.h"
 #include "agent/unwind_bytes.h"
 #include "unwind/windows/format.h"
 
@@ -58,18 +59,15 @@ constexpr std::uint32_t kMostJson = 1 << 20;
   return !rows.empty() && std::all_of(rows.begin(), rows.end(), is_inside);
 }
 
-void keep_prologue(JitCode& code, Arch arch, const MemoryReader& memory) {
-  code.prologue = kLongestPrologue;
-  const auto* format = unwind::windows::format_of(arch);
-  if (code.unwind_data != 0 && format->prologue_size != nullptr) {
+/// Bytes from a row's begin in which its frame may not be whole.
+[[nodiscard]] std::uint16_t prologue_size(const JitCode& code, Arch arch, const MemoryReader& memory) {
+  std::uint16_t size = kLongestPrologue;
+  if (const auto* format = unwind::windows::format_of(arch); format->prologue_size != nullptr) {
     const RuntimeFunction row{static_cast<std::uint32_t>(code.range.begin - code.image_base), 0, code.unwind_data};
-    const auto size = format->prologue_size(UnwindBytes(memory, code.image_base), row);
-    code.prologue = static_cast<std::uint16_t>(size.value_or(kLongestPrologue));
+    size = static_cast<std::uint16_t>(
+        format->prologue_size(UnwindBytes(memory, code.image_base), row).value_or(kLongestPrologue));
   }
-  code.prologue = static_cast<std::uint16_t>(std::min<std::uint64_t>(code.prologue, code.range.size()));
-  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(JitCode::kPrologueBytes, code.range.size()));
-  const auto kept = memory.read_some(code.range.begin, std::span(code.prologue_bytes).first(most));
-  code.kept = static_cast<std::uint8_t>(kept.value_or(0));
+  return static_cast<std::uint16_t>(std::min<std::uint64_t>(size, code.range.size()));
 }
 
 /// The rule that holds from the end of the prologue on: where a call at the end of the code would return to.
@@ -123,18 +121,7 @@ std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory, const std:
   std::vector<RuntimeFunction> rows;
   if (header > kLastStubKind) rows = rows_at(arch, memory, header, *layout);
   const Address base = rows.empty() ? 0 : start - rows.front().begin;
-  if (!are_plausible(rows, base, ranges)) {
-    for (std::size_t i = 0; i < ranges.size(); i++) {
-      JitCode& code = pieces.emplace_back();
-      code.range = ranges[i];
-      code.method = method;
-      code.may_be_freed = may_be_freed;
-      code.part = i == 0 ? JitPart::body : JitPart::cold;
-      code.rule = unwind::kInterpretedRule;
-      keep_prologue(code, arch, memory);
-    }
-    return pieces;
-  }
+  if (!are_plausible(rows, base, ranges)) return decoded_pieces(arch, memory, ranges, method, may_be_freed);
   const auto* format = unwind::windows::format_of(arch);
   const UnwindBytes data(memory, base);
   for (std::size_t i = 0; i < rows.size(); i++) {
@@ -153,8 +140,9 @@ std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory, const std:
     code.unwind_data = row.unwind_data;
     const bool is_fragment = i != 0 && format->is_fragment(data, row);
     code.part = range != ranges.begin() ? JitPart::cold : i == 0 || is_fragment ? JitPart::body : JitPart::funclet;
-    keep_prologue(code, arch, memory);
+    code.prologue = prologue_size(code, arch, memory);
     code.rule = body_rule(arch, memory, base, row, end);
+    look_at_prologue(code, arch, memory);
   }
   return pieces;
 }

@@ -23,9 +23,9 @@ struct CodeHeaderLayout {
   [[nodiscard]] static std::optional<CodeHeaderLayout> of_own_runtime();
 };
 
-/// The pieces of one native version of a method, whose hot part is `ranges[0]`, read by `memory`, which is
-/// of our own process. Without a layout, or where what lies there
-/// cannot be right, its ranges alone, whose rule is `interpret`.
+/// The pieces of one native version of a method, whose hot part is `ranges[0]`, read by `memory`, which is of our own
+/// process. Without a layout, or where what lies in front of the code cannot be right, its code alone decides
+/// (`decoded_pieces`). Not for signal handlers.
 [[nodiscard]] std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory,
                                              const std::optional<CodeHeaderLayout>& layout,
                                              const std::vector<AddressRange>& ranges, std::uint64_t method,

@@ -64,24 +64,50 @@ TEST_F(CodeHeap, AMethodAndItsFunclet) {
   }
 }
 
-TEST_F(CodeHeap, RowsThatCannotBeRightAreNotUsed) {
-  const auto has_no_rule = [&] {
+TEST_F(CodeHeap, WhereRowsCannotBeRightThePrologueDecides) {
+  const std::uint8_t code[] = {0x48, 0x83, 0xec, 0x28, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4, 0x28, 0xc3};  // sub rsp, 40
+  const auto is_decoded = [&] {
     const auto found = pieces();
-    return found.size() == 1 && found[0].range == AddressRange{kCode, kCode + 0x80} &&
-           found[0].rule.kind == unwind::CompactKind::interpret;
+    return found.size() == 1 && found[0].range == AddressRange{kCode, kCode + 0x80} && found[0].unwind_data == 0 &&
+           found[0].source == FrameSource::prologue && found[0].frame_size == 48 && found[0].prologue == 4;
   };
+  const auto restore = [&] {
+    SetUp();
+    std::memcpy(&bytes_[kCode - kBase], code, sizeof(code));
+  };
+  restore();
   put32(kHeader + kLayout.count, 100'000);
-  EXPECT_TRUE(has_no_rule());
-  put32(kHeader + kLayout.count, 2);
+  EXPECT_TRUE(is_decoded());
+  restore();
   put32(kHeader + kLayout.rows + 16, 0x1000);  // the funclet ends beyond the method
-  EXPECT_TRUE(has_no_rule());
-  SetUp();
+  EXPECT_TRUE(is_decoded());
+  restore();
   put32(kHeader + kLayout.rows + 12, 0x20);  // before the method
-  EXPECT_TRUE(has_no_rule());
-  SetUp();
+  EXPECT_TRUE(is_decoded());
+  restore();
   put32(kBase + 0x38, 5), put32(kBase + 0x3c, 0);  // a stub's kind
-  EXPECT_TRUE(has_no_rule());
+  EXPECT_TRUE(is_decoded());
   EXPECT_TRUE(pieces({}).empty());
+}
+
+TEST_F(CodeHeap, CodeThatCannotBeDecodedHasNoFrame) {
+  put32(kHeader + kLayout.count, 100'000);
+  std::fill_n(bytes_.begin() + (kCode - kBase), 0x80, std::byte{0x06});  // no instruction of 64-bit code
+  const auto found = pieces();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].source, FrameSource::none);
+  EXPECT_EQ(found[0].rule.kind, unwind::CompactKind::interpret);
+}
+
+TEST_F(CodeHeap, ThePrologueIsTheSecondWitness) {
+  EXPECT_EQ(pieces()[0].source, FrameSource::contradicted) << "zeros make no room on the stack";
+  const std::uint8_t code[] = {0x0f, 0x1f, 0x00, 0x48, 0x83, 0xec, 0x28};  // nop; sub rsp, 40
+  std::memcpy(&bytes_[kCode - kBase], code, sizeof(code));
+  const JitCode found = pieces()[0];
+  EXPECT_EQ(found.source, FrameSource::both);
+  EXPECT_EQ(found.frame_size, 48u);
+  EXPECT_EQ(found.kept, JitCode::kPrologueBytes);
+  EXPECT_EQ(found.prologue_bytes[3], std::byte{0x48});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "agent/image_list.h"
 
+#include "agent/unwind_bytes.h"
 #include "unwind/windows/format.h"
 
 namespace mixstack::agent {
@@ -41,26 +42,37 @@ struct Headers {
 
 }  // namespace
 
-Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& memory) {
+Result<AddressRange> CodeImage::section(Address base, std::uint32_t type, const MemoryReader& memory) {
   const auto headers = headers_at(base, memory);
   if (!headers) return fail(headers.error());
   const Address header = base + headers->native;
   const auto signature = memory.read<std::uint32_t>(header);
   const auto sections = memory.read<std::uint32_t>(header + 12);
-  const std::uint32_t size_of_row = row_size(arch);
-  if (!signature || *signature != kSignature || !sections || *sections > kMostSections || size_of_row == 0)
+  if (!signature || *signature != kSignature || !sections || *sections > kMostSections)
     return fail(ErrorCode::not_found, header);
   struct Section {
     std::uint32_t type, rva, size;
   };
   for (std::uint32_t i = 0; i < *sections; i++) {
     const auto section = memory.read<Section>(header + 16 + Address{i} * sizeof(Section));
-    if (!section || section->type != kRuntimeFunctions) continue;
-    CodeImage image{{base, base + headers->size}, section->rva, section->size / size_of_row};
-    if (image.count == 0 || image.count > kMostRows || section->rva > headers->size) break;
-    return image;
+    if (!section || section->type != type) continue;
+    if (section->rva > headers->size || section->size > headers->size - section->rva) break;
+    return AddressRange{base + section->rva, base + section->rva + section->size};
   }
   return fail(ErrorCode::not_found, header);
+}
+
+Result<CodeImage> CodeImage::at(Address base, Arch arch, const MemoryReader& memory) {
+  const std::uint32_t size_of_row = row_size(arch);
+  if (size_of_row == 0) return fail(ErrorCode::unsupported_cpu);
+  const auto headers = headers_at(base, memory);
+  const auto rows = section(base, kRuntimeFunctions, memory);
+  if (!headers || !rows) return fail(ErrorCode::not_found, base);
+  const CodeImage image{{base, base + headers->size},
+                        static_cast<std::uint32_t>(rows->begin - base),
+                        static_cast<std::uint32_t>(rows->size() / size_of_row)};
+  if (image.count == 0 || image.count > kMostRows) return fail(ErrorCode::not_found, base);
+  return image;
 }
 
 std::optional<RuntimeFunction> CodeImage::row_of(std::uint32_t rva, Arch arch, const MemoryReader& memory) const {
@@ -82,7 +94,13 @@ std::optional<RuntimeFunction> CodeImage::row_of(std::uint32_t rva, Arch arch, c
   const auto begin = memory.read<std::uint32_t>(at), data = memory.read<std::uint32_t>(at + size - 4);
   const std::uint32_t end = size == 12 ? memory.read<std::uint32_t>(at + 4).value_or(0) : 0;
   if (!begin || !data || (size == 12 && rva >= end)) return std::nullopt;
-  return RuntimeFunction{*begin, end, *data};
+  const RuntimeFunction row{*begin, end, *data};
+  // Behind the last function, and between those of two sections, lie the thunks that load code when it is first called.
+  if (const auto* format = unwind::windows::format_of(arch); format->length != nullptr) {
+    const auto length = format->length(UnwindBytes(memory, range.begin), row);
+    if (!length || rva - *begin >= *length) return std::nullopt;
+  }
+  return row;
 }
 
 bool ImageList::add(const CodeImage& image) {

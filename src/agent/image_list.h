@@ -22,6 +22,8 @@ struct CodeImage {
   /// From the headers of an image that is mapped as the loader lays it out. `not_found`: it has no machine code of its
   /// own. Sources: the PE format specification; docs/design/coreclr/botr/readytorun-format.md in dotnet/runtime.
   [[nodiscard]] static Result<CodeImage> at(Address base, Arch arch, const MemoryReader& memory);
+  /// A section of the ReadyToRun header of an image mapped at `base`, whether it has code of its own or not.
+  [[nodiscard]] static Result<AddressRange> section(Address base, std::uint32_t type, const MemoryReader& memory);
   /// The row that covers an RVA. Signal-safe if the reader is.
   [[nodiscard]] std::optional<unwind::windows::RuntimeFunction> row_of(std::uint32_t rva, Arch arch,
                                                                        const MemoryReader& memory) const;

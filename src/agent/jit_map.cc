@@ -1,13 +1,16 @@
 #include "agent/jit_map.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace mixstack::agent {
 namespace {
 
-constexpr std::size_t kMostRules = 1 << 16;
-constexpr std::uint32_t kNoRoomForRule = 1;  // its rule is made anew each time
+constexpr std::size_t kMostLayouts = 1 << 16;
+constexpr std::uint32_t kNoRoomForLayout = 1;  // its rule is made anew each time
+// Of the flags of a piece: its part, whether it may be freed, the source of its frame.
 constexpr std::uint8_t kPartMask = 3, kMayBeFreed = 4;
+constexpr unsigned kSourceShift = 3;
 
 using Presence = self_walk::ZeroedPages::Presence;
 
@@ -28,18 +31,20 @@ JitMap::JitMap(const Options& options)
       head_room_((options.most_regions + 1) * kGranules * sizeof(std::uint32_t), Presence::lazy),
       piece_room_((options.most_pieces + 1) * sizeof(Piece), Presence::lazy),
       node_room_((2 * options.most_pieces + 1) * sizeof(Node), Presence::lazy),
-      rule_room_(kMostRules * sizeof(unwind::CompactRule), Presence::lazy),
+      layout_room_(kMostLayouts * sizeof(Layout), Presence::lazy),
+      bucket_room_(std::bit_ceil(options.most_pieces) * sizeof(std::uint32_t), Presence::lazy),
       regions_(array_in<Region>(region_room_)),
       heads_(array_in<std::atomic<std::uint32_t>>(head_room_)),
       pieces_(array_in<Piece>(piece_room_)),
       nodes_(array_in<Node>(node_room_)),
-      rules_(array_in<unwind::CompactRule>(rule_room_)) {
-  if (rules_ != nullptr) rules_[kNoRoomForRule] = unwind::kInterpretedRule;
+      layouts_(array_in<Layout>(layout_room_)),
+      buckets_(array_in<std::uint32_t>(bucket_room_)) {
+  if (layouts_ != nullptr) layouts_[kNoRoomForLayout] = {unwind::kInterpretedRule, 0};
 }
 
 bool JitMap::is_usable() const {
-  return regions_ != nullptr && heads_ != nullptr && pieces_ != nullptr && nodes_ != nullptr && rules_ != nullptr &&
-         (options_.most_regions & (options_.most_regions - 1)) == 0;
+  return regions_ != nullptr && heads_ != nullptr && pieces_ != nullptr && nodes_ != nullptr && layouts_ != nullptr &&
+         buckets_ != nullptr && (options_.most_regions & (options_.most_regions - 1)) == 0;
 }
 
 const std::atomic<std::uint32_t>* JitMap::head_of(Address address) const {
@@ -68,11 +73,13 @@ bool JitMap::find(Address address, JitCode& out) const {
       out.image_base = piece.image_base;
       out.unwind_data = piece.unwind_data;
       out.prologue = piece.prologue;
-      out.part = static_cast<JitPart>(piece.part_and_freed & kPartMask);
-      out.may_be_freed = (piece.part_and_freed & kMayBeFreed) != 0;
+      out.part = static_cast<JitPart>(piece.flags & kPartMask);
+      out.may_be_freed = (piece.flags & kMayBeFreed) != 0;
+      out.source = static_cast<FrameSource>(piece.flags >> kSourceShift);
       out.kept = piece.kept;
       out.prologue_bytes = piece.prologue_bytes;
-      out.rule = rules_[piece.rule];
+      out.rule = layouts_[piece.layout].rule;
+      out.frame_size = layouts_[piece.layout].frame_size;
       return true;
     }
     n = node.next.load(std::memory_order_acquire);
@@ -93,16 +100,29 @@ std::atomic<std::uint32_t>* JitMap::make_head(Address address) {
   return const_cast<std::atomic<std::uint32_t>*>(head_of(address));
 }
 
-std::uint32_t JitMap::intern(const unwind::CompactRule& rule) {
-  const std::uint64_t hash = unwind::hash_of(rule);
-  const auto [first, last] = rule_by_hash_.equal_range(hash);
-  for (auto it = first; it != last; ++it)
-    if (rules_[it->second].same_rule(rule)) return it->second;
-  if (next_rule_ == kMostRules) return kNoRoomForRule;
-  rules_[next_rule_] = rule;
-  rule_by_hash_.emplace(hash, next_rule_);
-  account_.bytes += sizeof(rule);
-  return next_rule_++;
+std::uint32_t JitMap::intern(const JitCode& code) {
+  const std::uint64_t hash = unwind::hash_of(code.rule) + code.frame_size;
+  const auto [first, last] = layout_by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const Layout& known = layouts_[it->second];
+    if (known.frame_size == code.frame_size && known.rule.same_rule(code.rule)) return it->second;
+  }
+  if (next_layout_ == kMostLayouts) return kNoRoomForLayout;
+  layouts_[next_layout_] = {code.rule, code.frame_size};
+  layout_by_hash_.emplace(hash, next_layout_);
+  account_.bytes += sizeof(Layout);
+  return next_layout_++;
+}
+
+/// Numbers of methods are given one after another, so that their low bits are as good as a hash of them.
+std::uint32_t& JitMap::bucket_of(std::uint32_t method) {
+  return buckets_[method & (std::bit_ceil(options_.most_pieces) - 1)];
+}
+
+void JitMap::forget_in_bucket(std::uint32_t piece) {
+  std::uint32_t* from = &bucket_of(pieces_[piece].method);
+  while (*from != 0 && *from != piece) from = &pieces_[*from].next_of_method;
+  if (*from == piece) *from = pieces_[piece].next_of_method;
 }
 
 std::uint32_t JitMap::take_piece() {
@@ -155,6 +175,7 @@ void JitMap::unlink(std::uint32_t piece) {
     }
   }
   retired.pieces.push_back(piece);
+  account_.by_source[p.flags >> kSourceShift]--;
   account_.pieces--;
   account_.freed++;
 }
@@ -183,7 +204,7 @@ std::uint32_t JitMap::piece_at(AddressRange range) const {
 bool JitMap::add(const JitCode& code) {
   const Address last = code.range.end - 1;
   const bool is_range = code.range.end > code.range.begin && code.range.size() <= UINT32_MAX &&
-                        code.range.begin >> kRegionBits != 0 && last >> 47 == 0;
+                        code.range.begin >> kRegionBits != 0 && last >> 47 == 0 && code.method <= UINT32_MAX;
   const std::lock_guard lock(mutex_);
   if (!is_range) {
     account_.refused++;
@@ -196,7 +217,6 @@ bool JitMap::add(const JitCode& code) {
   bool has_room = nodes_left >= granules;
   for (Address at = code.range.begin; has_room && at <= last; at = (at | ((Address{1} << kRegionBits) - 1)) + 1)
     has_room = make_head(at) != nullptr;
-  const std::uint32_t rule = intern(code.rule);
   const std::uint32_t piece = has_room ? take_piece() : 0;
   if (piece == 0) {
     account_.refused++;
@@ -205,35 +225,45 @@ bool JitMap::add(const JitCode& code) {
   Piece& p = pieces_[piece];
   p.begin = code.range.begin;
   p.image_base = code.image_base;
-  p.method = code.method;
+  p.method = static_cast<std::uint32_t>(code.method);
   p.size = static_cast<std::uint32_t>(code.range.size());
   p.unwind_data = code.unwind_data;
-  p.rule = rule;
+  p.layout = intern(code);
   p.prologue = code.prologue;
-  p.part_and_freed = static_cast<std::uint8_t>(static_cast<std::uint8_t>(code.part) |
-                                               (code.may_be_freed ? kMayBeFreed : std::uint8_t{0}));
+  p.flags = static_cast<std::uint8_t>(static_cast<unsigned>(code.part) | (code.may_be_freed ? kMayBeFreed : 0u) |
+                                      static_cast<unsigned>(code.source) << kSourceShift);
   p.kept = code.kept;
   p.prologue_bytes = code.prologue_bytes;
   link(piece);
-  by_method_.emplace(code.method, piece);
+  std::uint32_t& bucket = bucket_of(p.method);
+  if (bucket == 0) account_.bytes += sizeof(bucket);
+  p.next_of_method = bucket;
+  bucket = piece;
   account_.pieces++;
-  if (before != 0) unlink_known(before);
+  account_.by_source[static_cast<std::size_t>(code.source)]++;
+  if (before != 0) {
+    forget_in_bucket(before);
+    unlink(before);
+  }
   return true;
-}
-
-void JitMap::unlink_known(std::uint32_t piece) {
-  const auto [first, last] = by_method_.equal_range(pieces_[piece].method);
-  const auto it = std::find_if(first, last, [piece](const auto& known) { return known.second == piece; });
-  if (it != last) by_method_.erase(it);
-  unlink(piece);
 }
 
 std::size_t JitMap::free_method(std::uint64_t method) {
   const std::lock_guard lock(mutex_);
-  const auto [first, last] = by_method_.equal_range(method);
   std::size_t freed = 0;
-  for (auto it = first; it != last; ++it, freed++) unlink(it->second);
-  by_method_.erase(first, last);
+  if (method <= UINT32_MAX) {
+    std::uint32_t* from = &bucket_of(static_cast<std::uint32_t>(method));
+    while (*from != 0) {
+      const std::uint32_t piece = *from;
+      if (pieces_[piece].method != method) {
+        from = &pieces_[piece].next_of_method;
+        continue;
+      }
+      *from = pieces_[piece].next_of_method;
+      unlink(piece);
+      freed++;
+    }
+  }
   reclaim();
   return freed;
 }

@@ -20,12 +20,22 @@ namespace mixstack::agent {
 /// What a piece of code is to its method.
 enum class JitPart : std::uint8_t { body, cold, funclet };
 
+/// Who says what the frame of a piece is.
+enum class FrameSource : std::uint8_t {
+  none,          ///< nobody
+  unwind_data,   ///< the runtime's data; the prologue was not decoded (cold parts have none)
+  both,          ///< the data, and the prologue says the same
+  contradicted,  ///< the data, and the prologue says something else (OSR bodies: part of their frame is of another
+                 ///< body)
+  prologue,      ///< there is no data: the decoded prologue
+};
+
 /// One piece: a method's body, the cold part of one, a funclet. Plain data.
 struct JitCode {
   static constexpr std::size_t kPrologueBytes = 24;  ///< kept of the prologue, for those who look at it later
 
   AddressRange range;
-  std::uint64_t method = 0;       ///< a number of the writer's, not 0
+  std::uint64_t method = 0;       ///< a number of the writer's, not 0, of 32 bits
   Address image_base = 0;         ///< what the unwind data is relative to
   std::uint32_t unwind_data = 0;  ///< RVA of its Windows-style unwind information; 0: not known
   std::uint16_t prologue = 0;     ///< bytes
@@ -33,7 +43,9 @@ struct JitCode {
   bool may_be_freed = false;  ///< of a dynamic method or a collectible assembly
   std::uint8_t kept = 0;      ///< bytes of `prologue_bytes`
   std::array<std::byte, kPrologueBytes> prologue_bytes{};
-  unwind::CompactRule rule;  ///< behind the prologue, outside of epilogues; kind `interpret` where it does not fit
+  unwind::CompactRule rule;      ///< behind the prologue, outside of epilogues; kind `interpret` where it does not fit
+  std::uint32_t frame_size = 0;  ///< bytes from sp to the CFA where `rule` holds; 0: not known
+  FrameSource source = FrameSource::none;
 };
 
 /// Append-only for readers: `find` takes no lock, allocates nothing and may run in signal handlers of any thread while
@@ -47,7 +59,8 @@ class JitMap {
   };
   struct Account {
     std::size_t pieces = 0, freed = 0, refused = 0;
-    std::size_t bytes = 0;  ///< of memory in use
+    std::size_t bytes = 0;                   ///< of memory in use
+    std::array<std::size_t, 5> by_source{};  ///< of the pieces there are, by FrameSource
   };
   /// A reader is in the map. Signal-safe; nests.
   class Reading {
@@ -80,13 +93,18 @@ class JitMap {
   // A piece as it is kept. What readers see of it was written before it was linked.
   struct Piece {
     Address begin, image_base;
-    std::uint64_t method;
-    std::uint32_t size, unwind_data, rule;
+    std::uint32_t method, next_of_method;  ///< the latter is the writers': in the list of a bucket; 0: the last
+    std::uint32_t size, unwind_data, layout;
     std::uint16_t prologue;
-    std::uint8_t part_and_freed, kept;
+    std::uint8_t flags, kept;
     std::array<std::byte, JitCode::kPrologueBytes> prologue_bytes;
   };
   static_assert(sizeof(Piece) == 64);
+  /// What many pieces have in common.
+  struct Layout {
+    unwind::CompactRule rule;
+    std::uint32_t frame_size;
+  };
   struct Node {
     std::uint32_t piece;
     std::atomic<std::uint32_t> next;  ///< of a node; 0: none
@@ -101,22 +119,24 @@ class JitMap {
 
   [[nodiscard]] const std::atomic<std::uint32_t>* head_of(Address address) const;
   [[nodiscard]] std::atomic<std::uint32_t>* make_head(Address address);
-  [[nodiscard]] std::uint32_t intern(const unwind::CompactRule& rule);
+  [[nodiscard]] std::uint32_t intern(const JitCode& code);
+  [[nodiscard]] std::uint32_t& bucket_of(std::uint32_t method);
+  void forget_in_bucket(std::uint32_t piece);
   [[nodiscard]] std::uint32_t take_piece();
   [[nodiscard]] std::uint32_t take_node();
   void link(std::uint32_t piece);
   void unlink(std::uint32_t piece);
-  void unlink_known(std::uint32_t piece);
   void reclaim();
   [[nodiscard]] std::uint32_t piece_at(AddressRange range) const;
 
   Options options_;
-  self_walk::ZeroedPages region_room_, head_room_, piece_room_, node_room_, rule_room_;
+  self_walk::ZeroedPages region_room_, head_room_, piece_room_, node_room_, layout_room_, bucket_room_;
   Region* regions_;
   std::atomic<std::uint32_t>* heads_;
   Piece* pieces_;
   Node* nodes_;
-  unwind::CompactRule* rules_;
+  Layout* layouts_;
+  std::uint32_t* buckets_;  ///< the writers': the first piece of the methods with the same low bits
 
   mutable std::atomic<std::uint32_t> epoch_{0};
   mutable std::array<std::atomic<std::uint32_t>, 2> readers_{};
@@ -128,9 +148,8 @@ class JitMap {
   };
   std::array<Retired, 2> retired_;  ///< by epoch
   std::vector<std::uint32_t> free_pieces_, free_nodes_;
-  std::uint32_t next_piece_ = 1, next_node_ = 1, next_heads_ = 1, next_rule_ = 2;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> rule_by_hash_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> by_method_;
+  std::uint32_t next_piece_ = 1, next_node_ = 1, next_heads_ = 1, next_layout_ = 2;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> layout_by_hash_;
   Account account_;
 };
 

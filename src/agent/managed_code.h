@@ -7,7 +7,8 @@
 
 namespace mixstack::agent {
 
-/// Jitted code by the map, precompiled code by its image's rows. Borrows both.
+/// Jitted code by the map, precompiled code by its image's rows. Of jitted code for which the runtime's unwind data was
+/// not found, by its decoded prologue: such rules have trust `prologue`. Borrows both.
 class ManagedCode final : public self_walk::CodeRules {
  public:
   ManagedCode(Arch arch, const JitMap& jitted, const ImageList& images)
@@ -15,6 +16,7 @@ class ManagedCode final : public self_walk::CodeRules {
 
   [[nodiscard]] bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept override;
   [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const noexcept override;
+  [[nodiscard]] bool knows(CodeAddress pc, const MemoryReader& memory) const noexcept override;
 
  private:
   [[nodiscard]] Result<unwind::UnwindRule> of_image(const CodeImage& image, CodeAddress pc,

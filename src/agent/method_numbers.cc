@@ -36,4 +36,9 @@ MethodNumbers::Method MethodNumbers::operator[](std::uint64_t number) const {
   return number == 0 || number > methods_.size() ? Method{} : methods_[number - 1];
 }
 
+std::size_t MethodNumbers::size() const {
+  const std::lock_guard lock(mutex_);
+  return methods_.size();
+}
+
 }  // namespace mixstack::agent

@@ -26,6 +26,7 @@ class MethodNumbers {
   /// It is freed: its id may soon be another's. Answers its number, 0: not known.
   std::uint64_t forget(std::uint64_t id);
   [[nodiscard]] Method operator[](std::uint64_t number) const;
+  [[nodiscard]] std::size_t size() const;  ///< how many were given out
 
  private:
   mutable std::mutex mutex_;

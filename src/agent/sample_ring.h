@@ -8,6 +8,7 @@
 
 #include "mixstack/address.h"
 #include "mixstack/frame.h"
+#include "model/profile.h"
 #include "self_walk/zeroed_pages.h"
 
 namespace mixstack::agent {
@@ -16,9 +17,10 @@ namespace mixstack::agent {
 struct Sample {
   static constexpr std::size_t kMostFrames = 254;
   std::uint32_t tid = 0;
+  std::uint32_t weight = 1;  ///< periods that it stands for
   std::uint16_t count = 0;
   StopReason stop = StopReason::end_of_stack;
-  std::uint64_t time = 0;                          ///< CLOCK_MONOTONIC, ns
+  SampleState state = SampleState::cpu;
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
   std::array<std::uint64_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
 };
@@ -39,6 +41,8 @@ class SampleRing {
   /// The oldest that is complete, or null. It stays until `release`.
   [[nodiscard]] const Sample* next();
   void release();
+  /// Its memory, if all of it was touched.
+  [[nodiscard]] std::size_t most_bytes() const { return (mask_ + 1) * sizeof(Slot); }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:

@@ -49,7 +49,7 @@ TEST(SampleRing, ManyWriters) {
     for (std::uint32_t i = 0; i < kEach; i++) {
       Sample* s = ring.reserve();
       if (s == nullptr) continue;
-      s->tid = who, s->time = i, s->count = static_cast<std::uint16_t>(i);
+      s->tid = who, s->weight = i, s->count = static_cast<std::uint16_t>(i);
       ring.commit(s);
     }
     running--;
@@ -61,9 +61,9 @@ TEST(SampleRing, ManyWriters) {
     const Sample* s = ring.next();
     if (s == nullptr) continue;
     ASSERT_LT(s->tid, 3u);
-    EXPECT_GT(static_cast<std::int64_t>(s->time), last[s->tid]) << "of one writer in its order";
-    EXPECT_EQ(s->count, static_cast<std::uint16_t>(s->time));
-    last[s->tid] = static_cast<std::int64_t>(s->time);
+    EXPECT_GT(std::int64_t{s->weight}, last[s->tid]) << "of one writer in its order";
+    EXPECT_EQ(s->count, static_cast<std::uint16_t>(s->weight));
+    last[s->tid] = std::int64_t{s->weight};
     seen++;
     ring.release();
   }

@@ -40,7 +40,8 @@ class Walk {
       if (!step(name)) return tl::unexpected(std::move(refusal_));
     }
     if (!S_ISREG(at_.st_mode)) return refuse(ErrorCode::unsupported, 0, "is no regular file");
-    if ((at_.st_mode & 0111) == 0) return refuse(ErrorCode::permission_denied, EACCES, "is not executable");
+    if (trust_.is_program && (at_.st_mode & 0111) == 0)
+      return refuse(ErrorCode::permission_denied, EACCES, "is not executable");
     return TrustedFile{std::move(here_), path_};
   }
 
@@ -57,13 +58,16 @@ class Walk {
   }
 
   bool enter_root() {
-    here_ = ScopedFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const bool is_ours = trust_.root_folder < 0;
+    here_ = ScopedFd(is_ours ? ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+                             : ::openat(trust_.root_folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     where_.clear();
     return look();
   }
 
   bool step(const std::string& name) {
     if (!S_ISDIR(at_.st_mode)) return give_up(ErrorCode::not_found, ENOTDIR, "is no folder");
+    if (name == ".." && where_.empty()) return true;  // the root is its own parent, whatever it is to us
     ScopedFd next(::openat(here_.get(), name.c_str(), kWalkFlags));
     const std::string folder = where_;
     if (name == "..") {
@@ -95,7 +99,7 @@ class Walk {
   /// Whether what was arrived at may be trusted.
   bool look() {
     if (!here_ || ::fstat(here_.get(), &at_) != 0) return give_up(ErrorCode::io_error, errno, std::strerror(errno));
-    if (at_.st_uid != 0 && at_.st_uid != trust_.user)
+    if (at_.st_uid != 0 && at_.st_uid != trust_.root && at_.st_uid != trust_.user)
       return give_up(ErrorCode::permission_denied, 0, "belongs to uid " + std::to_string(at_.st_uid));
     // Of a link only the owner counts: its mode is always 0777, and who may replace it, its folder says.
     if (S_ISLNK(at_.st_mode) || (at_.st_mode & 0022) == 0) return true;
@@ -108,7 +112,9 @@ class Walk {
   bool give_up(ErrorCode code, int os_error, const std::string& why) {
     const std::string blamed = where_.empty() ? "/" : where_;
     const std::string subject = blamed == path_ ? "it" : blamed;
-    std::string text = code == ErrorCode::not_found ? why : "not run, because " + subject + " " + why;
+    std::string text = code == ErrorCode::not_found
+                           ? why
+                           : (trust_.is_program ? "not run, because " : "not loaded, because ") + subject + " " + why;
     if (code == ErrorCode::permission_denied && os_error == 0)
       text += ": it must lie where only root and uid " + std::to_string(trust_.user) + " can write";
     refusal_ = {{code, os_error, 0}, path_, std::move(text)};
@@ -132,7 +138,11 @@ class Walk {
 
 }  // namespace
 
-ProgramTrust ProgramTrust::own() { return {::getauxval(AT_SECURE) != 0 ? 0 : ::geteuid()}; }
+ProgramTrust ProgramTrust::own() {
+  ProgramTrust trust;
+  trust.user = ::getauxval(AT_SECURE) != 0 ? 0 : ::geteuid();
+  return trust;
+}
 
 tl::expected<TrustedFile, Diagnosis> open_trusted_file(const std::string& path, ProgramTrust trust) {
   return Walk(path, trust).run();

@@ -21,6 +21,9 @@ struct TrustedFile {
 /// Whose files are trusted beside root's.
 struct ProgramTrust {
   uid_t user = 0;
+  uid_t root = 0;          ///< who counts as root beside root: of another user namespace its own
+  int root_folder = -1;    ///< descriptor of the folder that stands for /; -1: /
+  bool is_program = true;  ///< else a library that another process is asked to load: it need not be executable
   /// Of this process: its effective user. Root alone when it runs with more rights than its user has (AT_SECURE:
   /// set-user-id, file capabilities), for then that user is who it must not believe.
   [[nodiscard]] static ProgramTrust own();

@@ -168,6 +168,14 @@ Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_
   return result;
 }
 
+/// CLI11's refusals in our words.
+Invocation refused(const CLI::Error& error) {
+  const std::string_view text = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return wrong(std::string(text));
+  // "The following argument was not expected: X"
+  return wrong(fmt::format("unexpected argument{}", text.substr(std::min(text.find(':'), text.size()))));
+}
+
 bool names_a_core(const std::string& argument) { return argument.starts_with("--core") || argument.starts_with("-c"); }
 
 Invocation parse_dump(std::vector<std::string> arguments) {
@@ -179,12 +187,115 @@ Invocation parse_dump(std::vector<std::string> arguments) {
     } catch (const CLI::RequiredError&) {
       return parse_dump_with(std::move(arguments), false);
     }
-  } catch (const CLI::ExtrasError& error) {
-    const std::string_view text = error.what();  // "The following argument was not expected: X"
-    return wrong(fmt::format("unexpected argument{}", text.substr(std::min(text.find(':'), text.size()))));
   } catch (const CLI::Error& error) {
-    return wrong(error.what());
+    return refused(error);
   }
+}
+
+/// The texts of the options of `agent` as the parser fills them in.
+struct RawAgentOptions {
+  std::string pid, hz, wall, wall_threads, format, duration, timeout;
+  bool help = false;
+};
+
+void declare_agent(CLI::App& app, RawAgentOptions& raw, AgentArguments& agent) {
+  using Verb = AgentArguments::Verb;
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  app.add_option("PID", raw.pid);
+  if (agent.verb == Verb::status) app.add_flag("-j,--json", agent.json);
+  if (agent.verb != Verb::attach && agent.verb != Verb::record) return;
+  app.add_option("--hz", raw.hz);
+  app.add_option("--wall", raw.wall);
+  app.add_option("--wall-threads", raw.wall_threads);
+  app.add_option("-o,--out", agent.out);
+  app.add_option("--format", raw.format);
+  app.add_flag("--native-only", agent.native_only);
+  app.add_option("--library", agent.library);
+  app.add_option("--timeout", raw.timeout);
+  if (agent.verb == Verb::record) app.add_option("-d,--duration", raw.duration);
+}
+
+/// A number of 1 to `most` (0, too, where that means none). An empty text when all is well.
+std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most, std::uint32_t& out) {
+  if (text.empty()) return {};
+  const auto value = whole_number(text, most);
+  if (!value) return fmt::format("{}: '{}' is not a number of 0 to {}", name, text, most);
+  out = static_cast<std::uint32_t>(*value);
+  return {};
+}
+
+/// A duration; a number alone is seconds.
+std::string read_seconds(const std::string& name, const std::string& text, std::chrono::milliseconds& out) {
+  if (text.empty()) return {};
+  const bool is_number = text.find_first_not_of("0123456789") == std::string::npos;
+  const auto time = duration(is_number ? text + "s" : text);
+  if (!time) return fmt::format("{}: '{}' is not a time like 10, 10s or 500ms", name, text);
+  out = *time;
+  return {};
+}
+
+std::string read_agent_numbers(const RawAgentOptions& raw, AgentArguments& agent) {
+  constexpr std::uint64_t kMostHertz = 10'000, kMostWall = 1000, kMostThreads = 1024;
+  if (raw.pid.empty()) return "which process? Write its pid";
+  const auto pid = whole_number(raw.pid, INT32_MAX);
+  if (!pid || *pid == 0) return fmt::format("'{}' is not a pid", raw.pid);
+  agent.pid = static_cast<std::uint32_t>(*pid);
+  for (const std::string& text : {read_rate("--hz", raw.hz, kMostHertz, agent.cpu_hertz),
+                                  read_rate("--wall", raw.wall, kMostWall, agent.wall_hertz),
+                                  read_rate("--wall-threads", raw.wall_threads, kMostThreads, agent.wall_threads),
+                                  read_seconds("--duration", raw.duration, agent.duration),
+                                  read_seconds("--timeout", raw.timeout, agent.timeout)})
+    if (!text.empty()) return text;
+  return {};
+}
+
+/// What goes together, and what is assumed where nothing was said.
+std::string complete_agent(const RawAgentOptions& raw, AgentArguments& agent) {
+  const bool records = agent.verb == AgentArguments::Verb::record;
+  if (!raw.format.empty() && raw.format != "collapsed" && raw.format != "json")
+    return fmt::format("--format: '{}' is none of collapsed, json", raw.format);
+  agent.json = agent.json || raw.format == "json";
+  for (const std::string* text : {&agent.out, &agent.library})
+    if (text->find('\n') != std::string::npos || text->size() > 1024) return "a path is too long, or has a line break";
+  constexpr std::uint32_t kUsualHertz = 100;
+  const bool has_rate = !raw.hz.empty() || !raw.wall.empty();
+  if (!has_rate && (records || !agent.out.empty())) agent.cpu_hertz = kUsualHertz;
+  if (has_rate && agent.cpu_hertz == 0 && agent.wall_hertz == 0 && (records || !agent.out.empty()))
+    return "--hz 0 and no --wall: there is nothing to sample";
+  return {};
+}
+
+Invocation parse_agent(std::vector<std::string> arguments) {
+  using Verb = AgentArguments::Verb;
+  constexpr std::string_view kVerbs = "attach, status, stop or record";
+  const std::string verb = arguments.empty() ? "" : arguments.front();
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, std::string(agent_help())};
+  Invocation result{Action::agent, {}, {}};
+  AgentArguments& agent = result.agent;
+  if (verb == "attach") {
+    agent.verb = Verb::attach;
+  } else if (verb == "stop") {
+    agent.verb = Verb::stop;
+  } else if (verb == "record") {
+    agent.verb = Verb::record;
+  } else if (verb != "status") {
+    return wrong(fmt::format("mixstack agent: say what to do: {}", kVerbs));
+  }
+  arguments.erase(arguments.begin());
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
+  CLI::App app("", "mixstack agent");
+  RawAgentOptions raw;
+  declare_agent(app, raw, agent);
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::Error& error) {
+    return refused(error);
+  }
+  if (raw.help) return {Action::print, {}, std::string(agent_help())};
+  for (auto* read : {read_agent_numbers, complete_agent})
+    if (std::string text = read(raw, agent); !text.empty()) return wrong(std::move(text));
+  return result;
 }
 
 }  // namespace
@@ -195,6 +306,7 @@ Invocation parse_arguments(std::vector<std::string> arguments) {
   if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
   if (first == "dump") return parse_dump({arguments.begin() + 1, arguments.end()});
+  if (first == "agent") return parse_agent({arguments.begin() + 1, arguments.end()});
   return wrong(fmt::format("'{}' is no command of mixstack", first));
 }
 

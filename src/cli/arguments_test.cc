@@ -104,9 +104,56 @@ TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
        {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers", "--explain", "--merge",
         "--raw-names", "--no-fold", "--max-frames", "--frame-budget", "--stop-timeout", "--wait", "--color"})
     EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
-  for (const std::string_view help : {main_help(), dump_help()}) {
+  for (const char* option : {"--hz", "--wall", "--wall-threads", "--native-only", "--out", "--format", "--duration",
+                             "--json", "--library", "--timeout"})
+    EXPECT_NE(agent_help().find(option), std::string_view::npos) << option;
+  for (const std::string_view help : {main_help(), dump_help(), agent_help()}) {
     std::istringstream lines{std::string(help)};
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+TEST(Arguments, AgentVerbs) {
+  using Verb = AgentArguments::Verb;
+  const auto record =
+      parse_arguments({"agent", "record", "7", "-d", "5", "--wall", "20", "-o", "a.txt", "--format=json"});
+  ASSERT_EQ(record.action, Invocation::Action::agent) << record.text;
+  EXPECT_EQ(record.agent.verb, Verb::record);
+  EXPECT_EQ(record.agent.pid, 7u);
+  EXPECT_EQ(record.agent.duration, std::chrono::seconds(5));
+  EXPECT_EQ(record.agent.wall_hertz, 20u);
+  EXPECT_EQ(record.agent.cpu_hertz, 0u) << "only what was asked for";
+  EXPECT_TRUE(record.agent.json);
+  EXPECT_EQ(parse_arguments({"agent", "record", "7"}).agent.cpu_hertz, 100u);
+  EXPECT_EQ(parse_arguments({"agent", "attach", "7"}).agent.cpu_hertz, 0u) << "nobody would see the samples";
+  EXPECT_EQ(parse_arguments({"agent", "attach", "7", "--out", "x"}).agent.cpu_hertz, 100u);
+  EXPECT_EQ(parse_arguments({"agent", "record", "7", "--timeout", "500ms"}).agent.timeout,
+            std::chrono::milliseconds(500));
+  EXPECT_EQ(parse_arguments({"agent", "status", "7", "--json"}).agent.verb, Verb::status);
+  EXPECT_EQ(parse_arguments({"agent", "stop", "7"}).agent.verb, Verb::stop);
+  EXPECT_EQ(parse_arguments({"agent", "--help"}).action, Invocation::Action::print);
+  EXPECT_EQ(parse_arguments({"agent", "stop", "--help"}).action, Invocation::Action::print);
+}
+
+TEST(Arguments, AgentUsageErrors) {
+  const std::vector<std::vector<std::string>> lines = {{"agent"},
+                                                       {"agent", "start", "7"},
+                                                       {"agent", "attach"},
+                                                       {"agent", "status", "x"},
+                                                       {"agent", "status", "0"},
+                                                       {"agent", "stop", "7", "8"},
+                                                       {"agent", "stop", "7", "--hz", "5"},
+                                                       {"agent", "attach", "7", "--hz", "10001"},
+                                                       {"agent", "record", "7", "--hz", "0"},
+                                                       {"agent", "record", "7", "--wall", "-1"},
+                                                       {"agent", "record", "7", "-d", "x"},
+                                                       {"agent", "record", "7", "--format", "pprof"},
+                                                       {"agent", "attach", "7", "--duration", "3"},
+                                                       {"agent", "attach", "7", "--out", "a\nMIXSTACK_DEBUG=1"}};
+  for (const auto& line : lines) {
+    const auto invocation = parse_arguments(line);
+    EXPECT_EQ(invocation.action, Invocation::Action::usage_error) << line.back();
+    EXPECT_FALSE(invocation.text.empty());
   }
 }
 

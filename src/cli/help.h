@@ -7,5 +7,6 @@ namespace mixstack::cli {
 
 [[nodiscard]] std::string_view main_help();
 [[nodiscard]] std::string_view dump_help();
+[[nodiscard]] std::string_view agent_help();
 
 }  // namespace mixstack::cli

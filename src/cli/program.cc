@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/agent_command.h"
 #include "cli/arguments.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
@@ -14,6 +15,8 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
   switch (invocation.action) {
     case Invocation::Action::dump:
       return static_cast<int>(run_dump(invocation.dump, environment));
+    case Invocation::Action::agent:
+      return static_cast<int>(run_agent(invocation.agent, environment));
     case Invocation::Action::print: {
       FdOutput out(environment.out);
       out.write(invocation.text);

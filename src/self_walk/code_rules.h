@@ -22,6 +22,8 @@ class CodeRules {
   /// Errors: why there is none; `not_found` where no such code is known.
   [[nodiscard]] virtual Result<unwind::UnwindRule> general(CodeAddress pc,
                                                            const MemoryReader& memory) const noexcept = 0;
+  /// Whether code of a method lies there.
+  [[nodiscard]] virtual bool knows(CodeAddress pc, const MemoryReader& memory) const noexcept = 0;
 };
 
 }  // namespace mixstack::self_walk

@@ -60,7 +60,8 @@ using self_walk::Tables;
 using self_walk::Walk;
 
 struct SelfWalker::Shared {
-  explicit Shared(const Options& options) : threads(options.threads), code(options.code) {}
+  explicit Shared(const Options& options)
+      : threads(options.threads), code(options.code), frame_pointers(options.frame_pointers) {}
 
   [[nodiscard]] bool make_tables(std::size_t rules) {
     self_walk::ObjectFinder finder;
@@ -73,13 +74,15 @@ struct SelfWalker::Shared {
   }
   [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside) const {
     const AddressRange stack = threads.find(self_walk::host::thread_pointer());
-    return Walk({probe, stack, pac_mask, code}, *tables.load(std::memory_order_acquire), out, begins_inside);
+    return Walk({probe, stack, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire), out,
+                begins_inside);
   }
 
   memory::PageProbe probe = memory::PageProbe::find_way();
   std::uint64_t pac_mask = memory::own_pac_mask();
   self_walk::ThreadStacks threads;
   const self_walk::CodeRules* code;
+  bool frame_pointers;
   std::atomic<Tables*> tables{nullptr};
   std::mutex mutex;
   std::vector<std::unique_ptr<Tables>> kept;  ///< walks may still use the older ones

@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "arch/cpu.h"
 #include "arch/user_context.h"
+#include "self_walk/host.h"
 #include "support/host_cpu.h"
 
 namespace mixstack {
@@ -289,6 +292,102 @@ TEST(SelfWalker, DamagedStacksEndTheWalk) {
   EXPECT_EQ(walk_from(address_of(pages), address_of(pages), 0).stop, StopReason::no_unwind_info);
   EXPECT_NE(walk_from(0, address_of(pages), 0).stop, StopReason::end_of_stack);
   munmap(pages, 2 * 4096);
+}
+
+/// Executable memory of nobody's with a few instructions of the host's CPU.
+class MadeCode {
+ public:
+  MadeCode(std::initializer_list<std::uint8_t> of_x86_64, std::initializer_list<std::uint32_t> of_aarch64)
+      : page_(mmap(nullptr, kSize, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    auto* bytes = static_cast<char*>(page_);
+    if (self_walk::host::arch() == Arch::x86_64) {
+      std::copy(of_x86_64.begin(), of_x86_64.end(), bytes);
+    } else {
+      std::memcpy(bytes, std::data(of_aarch64), of_aarch64.size() * sizeof(std::uint32_t));
+    }
+    __builtin___clear_cache(bytes, bytes + kSize);
+  }
+  ~MadeCode() { munmap(page_, kSize); }
+  MadeCode(const MadeCode&) = delete;
+  MadeCode& operator=(const MadeCode&) = delete;
+  [[nodiscard]] AddressRange range() const { return {address_of(page_), address_of(page_) + kSize}; }
+  void call(void (*with)()) const { reinterpret_cast<void (*)(void (*)())>(page_)(with); }
+
+ private:
+  static constexpr std::size_t kSize = 4096;
+  void* page_;
+};
+
+// A record of its own around the call of its argument.
+const auto kFramed = [] {
+  return MadeCode({0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3},               // push, mov, call *%rdi, pop, ret
+                  {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0});  // stp, mov, blr x0, ldp, ret
+};
+
+struct FromMadeCode {
+  const SelfWalker* walker = nullptr;
+  Frames frames;
+  SelfTrace trace;
+};
+FromMadeCode* g_from_made_code = nullptr;
+
+TEST(SelfWalker, FollowsFramePointersWhereItMayAndSaysSo) {
+  const MadeCode code = kFramed();
+  for (const bool may : {false, true}) {
+    FromMadeCode found;
+    const auto walker = std::move(*SelfWalker::create({.frame_pointers = may}));
+    found.walker = walker.get();
+    g_from_made_code = &found;
+    std::vector<Address> glibc;
+    // Inside a function that has a frame pointer: one that is anything else is not followed.
+    aligned(100, [&] {
+      code.call([] { g_from_made_code->trace = g_from_made_code->walker->walk_here(g_from_made_code->frames); });
+      glibc = glibc_frames();
+    });
+    const Address* const begin = found.frames.data();
+    const Address* const end = begin + found.trace.count;
+    const Address* const made = std::find_if(begin, end, [&](Address a) { return code.range().contains(a); });
+    ASSERT_NE(made, end);
+    if (!may) {
+      EXPECT_EQ(found.trace.stop, StopReason::no_unwind_info);
+      EXPECT_EQ(made + 1, end);
+      EXPECT_EQ(found.trace.sure, found.trace.count);
+    } else {
+      EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
+      EXPECT_EQ(found.trace.sure, static_cast<std::size_t>(made - begin) + 1) << "what it called from is a guess";
+      expect_same_outer_frames(std::span(begin, end), glibc, 1);
+    }
+  }
+}
+
+TEST(SelfWalker, InterruptedCodeWithoutAFrameLeadsToItsCaller) {
+  const MadeCode code({0xcc, 0xc3}, {0xd4200000, 0xd65f03c0});  // int3 or brk, ret
+  FromMadeCode found;
+  const auto walker = make_walker();
+  found.walker = walker.get();
+  g_from_made_code = &found;
+  struct sigaction action {
+  }, before{};
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = [](int, siginfo_t*, void* context) {
+    g_from_made_code->trace = g_from_made_code->walker->walk(context, g_from_made_code->frames);
+    if (self_walk::host::arch() != Arch::aarch64) return;
+    // brk is not behind the pc as int3 is.
+    const arch::SignalFrame& frame = arch::cpu(Arch::aarch64).signal_frame;
+    std::uint64_t pc = 0;
+    auto* const where = static_cast<std::byte*>(context) + frame.registers + 8 * aarch64_reg::pc;
+    std::memcpy(&pc, where, sizeof(pc));
+    pc += 4;
+    std::memcpy(where, &pc, sizeof(pc));
+  };
+  sigaction(SIGTRAP, &action, &before);
+  code.call(nullptr);
+  sigaction(SIGTRAP, &before, nullptr);
+  EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
+  ASSERT_GT(found.trace.count, 2u);
+  EXPECT_TRUE(code.range().contains(found.frames[0]));
+  EXPECT_EQ(found.trace.sure, 1u) << "its caller is known by evidence";
+  expect_same_outer_frames(std::span(found.frames).first(found.trace.count), glibc_frames(), 1);
 }
 
 TEST(SelfWalker, SmallTablesAreReplaced) {

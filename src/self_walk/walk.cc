@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "arch/call_site.h"
 #include "unwind/apply.h"
+#include "unwind/frame_pointer.h"
+#include "walk_core/bare_code.h"
 
 namespace mixstack::self_walk {
 namespace {
@@ -77,6 +80,7 @@ void Walk::steps_on(LightFrame frame) {
       }
       frame.pc = code_address(key);
       frame.sp = sp, frame.fp = fp, frame.lr = lr;
+      trace_.count = static_cast<std::size_t>(out - out_.data());
       if (!slow_step<A>(frame)) {
         leave(trace_.stop);
         return take_back_nowhere();
@@ -96,8 +100,11 @@ void Walk::steps(const LightFrame& frame) {
 template <Arch A>
 bool Walk::slow_step(LightFrame& frame) {
   Registers registers = frame.registers(A);
-  if (!general_step(frame.pc, registers)) {
-    needs_all_registers_ = trace_.stop == StopReason::register_unknown;
+  const bool goes_on = general_step(frame.pc, registers);
+  // Without sp this walk cannot go on; with all registers there may be a rule that needs none.
+  const bool has_sp = !goes_on || registers.is_known(arch_registers(A).sp);
+  if (!goes_on || !has_sp) {
+    needs_all_registers_ = !has_sp || trace_.stop == StopReason::register_unknown;
     return false;
   }
   frame.take(registers);
@@ -121,6 +128,8 @@ void Walk::begin_again() {
   trace_.count = 0;
   trace_.stop = StopReason::end_of_stack;
   needs_all_registers_ = led_nowhere_ = false;
+  doubtful_at_ = ~std::size_t{0};
+  sp_at_least_ = 0;
 }
 
 void Walk::careful_steps(Registers registers, CodeAddress pc) {
@@ -137,20 +146,23 @@ bool Walk::GeneralHost::claim(const Cursor& cursor) { return cursor.frame.pc.raw
 bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   trace_.probed_frames++;
   if (!general_) general_.emplace(general_host_, std::span<const Checkpoint>(), walk::CopiedStack());
-  Cursor here{registers, Frame{.pc = pc, .sp = registers.sp()}}, next;
+  Cursor here{registers, Frame{.pc = pc, .sp = known_sp(registers)}}, next;
   here.frame.is_interrupted = pc.is_exact();
   general_->begin_at(here);
   general_->record(here);
   next.registers = registers;
-  const walk::Heard heard = general_->hear(here, next, by_general_rule(pc, next.registers));
+  const StepOutcome outcome = by_general_rule(pc, next.registers);
+  const walk::Heard heard = general_->hear(here, next, outcome);
   if (heard == walk::Heard::nothing && led_nowhere_) return stop(StopReason::bad_return_address);
   if (heard == walk::Heard::nothing) general_->stop_stuck(here);
   if (heard != walk::Heard::caller) return stop(general_->stop_reason());
+  if (outcome.trust != Trust::certain) doubtful_at_ = std::min(doubtful_at_, trace_.count);
   pc = next.frame.pc;
   registers = next.registers;
+  sp_at_least_ = outcome.sp_at_least;
   // What was proved holds for the stack it was proved for.
-  const bool is_inside = registers.sp() - low_ < size_;
-  if (!is_inside || pc.is_exact()) use_known_stack(registers.sp());
+  const Address sp = known_sp(registers);
+  if (sp - low_ >= size_ || pc.is_exact()) use_known_stack(sp);
   return true;
 }
 
@@ -160,12 +172,73 @@ StepOutcome Walk::by_general_rule(CodeAddress pc, Registers& registers) {
     // A return address that leads nowhere was none. (Whether memory that is there is code, the kernel alone knows.)
     const bool is_nowhere = rule.error().code == ErrorCode::not_found && !memory_.is_readable(pc.lookup(), 1);
     led_nowhere_ = is_nowhere && !pc.is_exact();
-    return {.status = StepStatus::failed, .error = rule.error()};
+    return is_nowhere ? StepOutcome{.status = StepStatus::failed, .error = rule.error()}
+                      : without_rule(pc, registers, rule.error());
   }
   const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
-  if (!caller) return {.status = StepStatus::failed, .error = caller.error()};
-  if (caller->is_end_of_stack) return {.status = StepStatus::end_of_stack};
-  return {.status = StepStatus::caller, .caller_interrupted = caller->pc.is_exact()};
+  if (!caller) {
+    // A step by a frame pointer may have left sp unknown.
+    const bool may_follow = sources_.frame_pointers && sp_at_least_ != 0;
+    if (caller.error().code == ErrorCode::register_unknown && may_follow)
+      if (const auto outcome = by_frame_pointer(pc, registers)) return *outcome;
+    return {.status = StepStatus::failed, .error = caller.error()};
+  }
+  if (caller->is_end_of_stack) return {.status = StepStatus::end_of_stack, .trust = rule->trust};
+  if (rule->trust != Trust::certain && !follows_call(caller->pc.raw()))
+    return {.status = StepStatus::failed, .error = {ErrorCode::bad_return_address, 0, caller->pc.raw()}};
+  return {.status = StepStatus::caller, .trust = rule->trust, .caller_interrupted = caller->pc.is_exact()};
+}
+
+bool Walk::follows_call(Address return_address) {
+  std::array<std::byte, arch::kMaxCallLength> before;
+  return return_address > before.size() && memory_.read_exact(return_address - before.size(), before) &&
+         arch::call_before(host::arch(), before, return_address).has_value();
+}
+
+bool Walk::is_described(CodeAddress pc) {
+  return site_at(pc).has_value() || (sources_.code != nullptr && sources_.code->knows(pc, memory_));
+}
+
+StepOutcome Walk::without_rule(CodeAddress pc, Registers& registers, const Error& why) {
+  const bool is_method = sources_.code != nullptr && sources_.code->knows(pc, memory_);
+  if (pc.is_exact() && !is_method)
+    if (const auto outcome = by_evidence(registers)) return *outcome;
+  if (sources_.frame_pointers && why.code != ErrorCode::unreadable_memory)
+    if (const auto outcome = by_frame_pointer(pc, registers)) return *outcome;
+  return {.status = StepStatus::failed, .error = why};
+}
+
+std::optional<StepOutcome> Walk::by_evidence(Registers& registers) {
+  const auto word = [&](Address at, std::uint64_t& value) { return view().word(at, value); };
+  const auto look_at = [&](Address address) {
+    const Address stripped = address & ~sources_.pac_mask;
+    const bool is_caller = follows_call(stripped) && is_described(CodeAddress::after_call(stripped));
+    return is_caller ? walk::ReturnBelief::caller : walk::ReturnBelief::not_an_address;
+  };
+  const auto caller = walk::bare_caller(registers, sources_.code != nullptr, word, look_at);
+  if (!caller) return std::nullopt;
+  registers.set_pc(caller->pc & ~sources_.pac_mask);
+  registers.set_sp(caller->sp);
+  if (caller->fp) registers.set_fp(*caller->fp);
+  return StepOutcome{.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
+}
+
+std::optional<StepOutcome> Walk::by_frame_pointer(CodeAddress pc, Registers& registers) {
+  Registers changed = registers;
+  changed.set_sp(known_sp(registers));
+  const auto found = unwind::frame_pointer_rule(changed, view());
+  if (!found) return std::nullopt;
+  const auto caller = unwind::apply(found->rule, changed, pc, view(), sources_.pac_mask);
+  if (!caller) return std::nullopt;
+  StepOutcome outcome{.status = StepStatus::end_of_stack, .stepper = StepperId::frame_pointer};
+  outcome.trust = Trust::frame_pointer;
+  if (caller->is_end_of_stack) return outcome;
+  if (!follows_call(caller->pc.raw())) return std::nullopt;
+  outcome.status = StepStatus::caller;
+  outcome.sp_at_least = caller->cfa;
+  if (!found->sp_is_exact) changed.forget(arch_registers(changed.arch()).sp);
+  registers = changed;
+  return outcome;
 }
 
 }  // namespace mixstack::self_walk

@@ -37,6 +37,7 @@ class Walk {
     AddressRange stack;  ///< known bounds of the thread's stack, or empty
     std::uint64_t pac_mask;
     const CodeRules* code;  ///< of code outside of all images; null: nobody knows any
+    bool frame_pointers;    ///< may be followed where nothing else helps
   };
   /// `begins_inside`: the first frame is our own caller's callee and is left out.
   Walk(const Sources& sources, Tables& tables, std::span<Address> out, bool begins_inside)
@@ -54,6 +55,7 @@ class Walk {
     const auto found = static_cast<std::uint32_t>(trace.count - (skips_first_ || trace.count == 0 ? 0 : 1));
     trace.plain_frames = found - std::min(found, trace.probed_frames);
     trace.pages_probed = memory_.pages_probed();
+    trace.sure = std::min(doubtful_at_, trace.count);
     return trace;
   }
 
@@ -104,6 +106,8 @@ class Walk {
   /// Validates the module of a rule that was found; finds another rule when it has gone.
   [[nodiscard]] PackedRule look_up_again(Address key, PackedRule found);
   [[nodiscard]] PackedRule make_rule(Address key);
+  /// The row at a place of a function; where its unwind information is known to be wrong, the right one.
+  [[nodiscard]] unwind::CompactRule row_at(const Site& site, CodeAddress pc);
   [[nodiscard]] PackedRule made_code_rule(Address key);
   void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);
@@ -122,6 +126,15 @@ class Walk {
     void explain(StepperId, const Error&) {}
   };
   [[nodiscard]] StepOutcome by_general_rule(CodeAddress pc, Registers& registers);
+  /// From code that no rule is known of: by evidence, or by its frame pointer.
+  [[nodiscard]] StepOutcome without_rule(CodeAddress pc, Registers& registers, const Error& why);
+  [[nodiscard]] std::optional<StepOutcome> by_evidence(Registers& registers);
+  [[nodiscard]] std::optional<StepOutcome> by_frame_pointer(CodeAddress pc, Registers& registers);
+  [[nodiscard]] bool follows_call(Address return_address);
+  [[nodiscard]] bool is_described(CodeAddress pc);
+  [[nodiscard]] Address known_sp(const Registers& registers) const {
+    return registers.is_known(arch_registers(registers.arch()).sp) ? registers.sp() : sp_at_least_;
+  }
   /// One step by the general rule. False when the walk is over.
   [[nodiscard]] bool general_step(CodeAddress& pc, Registers& registers);
   template <Arch A>
@@ -157,6 +170,8 @@ class Walk {
   bool skips_first_;
   bool needs_all_registers_ = false;
   bool led_nowhere_ = false;
+  std::size_t doubtful_at_ = ~std::size_t{0};  ///< the first frame that was found by a step less than certain
+  Address sp_at_least_ = 0;                    ///< where a step by a frame pointer left sp unknown
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};
   GeneralHost general_host_;
   std::optional<walk::WalkCore<GeneralHost>> general_;  ///< made when the first step needs it

@@ -3,6 +3,7 @@
 
 #include "self_walk/walk.h"
 #include "unwind/cfi_interpreter.h"
+#include "unwind/known_cfi_errors.h"
 #include "unwind/plt_stub.h"
 #include "unwind/signal_trampoline.h"
 
@@ -120,6 +121,14 @@ PackedRule Walk::look_up_again(Address key, PackedRule found) {
   return validate(found.module(), code_address(key)) ? found : make_rule(key);
 }
 
+unwind::CompactRule Walk::row_at(const Site& site, CodeAddress pc) {
+  auto row = unwind::compact_row(site.section, *site.initial, site.fde, pc.lookup());
+  if (!unwind::may_have_known_error(host::arch(), row, site.fde.pc_end - site.fde.pc_begin)) return row;
+  if (memory_.is_readable(site.fde.pc_begin, unwind::kKnownErrorBytes))
+    unwind::correct_known_error(row, bytes_at(site.fde.pc_begin, unwind::kKnownErrorBytes));
+  return row;
+}
+
 PackedRule Walk::make_rule(Address key) {
   constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16};
   const CodeAddress pc = code_address(key);
@@ -127,7 +136,7 @@ PackedRule Walk::make_rule(Address key) {
   // The general step looks for code that is known without unwind information, and says what is wrong.
   if (!site) return site.error().code == ErrorCode::not_found ? made_code_rule(key) : kUnknown;
   trace_.rules_found++;
-  unwind::CompactRule row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
+  unwind::CompactRule row = row_at(*site, pc);
   row.depth = *std::max_element(row.slots.begin(), row.slots.end());
   const bool is_kept = site->module != ModuleRecords::kNone;
   const bool may_go = is_kept && !tables_.modules()[site->module].is_initial;
@@ -169,10 +178,12 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
     if (const auto stub = plt_stub_rule(pc)) return *stub;
     return fail(site.error());
   }
-  const auto row = unwind::compact_row(site->section, *site->initial, site->fde, pc.lookup());
+  const auto row = row_at(*site, pc);
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
   auto rule = unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
-  if (rule) rule->pool = &expressions_.emplace(site->section);
+  if (!rule) return rule;
+  unwind::correct_old_trampoline(host::arch(), *rule);
+  rule->pool = &expressions_.emplace(site->section);
   return rule;
 }
 

@@ -15,6 +15,7 @@ namespace mixstack::target {
 struct RegisterSet {
   Registers registers;
   std::int64_t syscall = -1;   ///< the system call the thread is in, -1: none, or not in this set
+  bool was_waiting = false;    ///< in that system call, until the stop interrupted it; false: no, or not to be told
   Address thread_pointer = 0;  ///< base of thread-local storage, 0: not in this set
 };
 

@@ -36,6 +36,22 @@ TEST(RegisterSet, X8664PutsEveryRegisterInItsPlace) {
   EXPECT_EQ(set->registers.sp(), 0x1013u);
 }
 
+TEST(RegisterSet, X8664SaysWhetherTheStopInterruptedAWait) {
+  auto bytes = numbered<27>();
+  const auto waited = [&](std::int64_t system_call, std::int64_t answer) {
+    std::memcpy(bytes.data() + 15 * 8, &system_call, 8);
+    std::memcpy(bytes.data() + 10 * 8, &answer, 8);
+    const auto set = decode_register_set(Arch::x86_64, bytes);
+    return set && set->was_waiting;
+  };
+  for (const std::int64_t answer : {-512, -513, -514, -516, -4}) {
+    EXPECT_TRUE(waited(202, answer)) << answer;
+    EXPECT_FALSE(waited(-1, answer)) << answer;
+  }
+  for (const std::int64_t answer : {0, 1, -1, -3, -5, -11, -511, -515, -517})
+    EXPECT_FALSE(waited(202, answer)) << answer;
+}
+
 TEST(RegisterSet, AArch64PutsEveryRegisterInItsPlace) {
   const auto bytes = numbered<34>();
   const auto set = decode_register_set(Arch::aarch64, bytes);

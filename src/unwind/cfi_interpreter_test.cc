@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/cfi_builder.h"
+#include "unwind/known_cfi_errors.h"
 #include "unwind/unwind_table.h"
 
 namespace mixstack::unwind {
@@ -251,6 +252,22 @@ TEST(CfiInstructions, UnusualReturnColumns) {
   EXPECT_FALSE(at(*assemble({}, cie, Arch::aarch64))->is_end_of_stack);
   cie.ra_register = 200;
   EXPECT_EQ(at(*assemble({}, cie, Arch::aarch64)).error().code, ErrorCode::unsupported);
+}
+
+TEST(KnownCfiErrors, OneRowOfTheHijackStub) {
+  CompactRule row{.cfa_offset = 88, .cfa_register = x86_64_reg::rsp, .kind = CompactKind::register_offset};
+  row.slots[kCompactLayouts.x86_64.ra] = 8;
+  ASSERT_TRUE(may_have_known_error(Arch::x86_64, row, 68));
+  EXPECT_FALSE(may_have_known_error(Arch::aarch64, row, 68));
+  EXPECT_FALSE(may_have_known_error(Arch::x86_64, row, 1000));
+  const Bytes pushes{0x50, 0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54};
+  CompactRule other = row;
+  correct_known_error(row, pushes.bytes());
+  EXPECT_EQ(row.cfa_offset, 80);
+  correct_known_error(other, std::span(pushes.bytes()).first(10));
+  EXPECT_EQ(other.cfa_offset, 88);
+  other.slots[CompactLayout::kFp] = 16;
+  EXPECT_FALSE(may_have_known_error(Arch::x86_64, other, 68)) << "it saves a register";
 }
 
 /// The stub that methods return to when CoreCLR has replaced their return address.

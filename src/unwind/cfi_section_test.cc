@@ -114,6 +114,26 @@ TEST(CfiSection, SignalFrame) {
   EXPECT_TRUE(rule->is_signal_frame);
 }
 
+/// As kernels before 5.8 describe the trampoline of AArch64.
+TEST(CfiSection, ASignalFrameByItsFrameRecordIsTheKernels) {
+  CieSpec spec;
+  spec.augmentation = "zRS";
+  spec.data_alignment = 8;
+  spec.ra_register = 30;
+  spec.instructions = {};
+  CfiBuilder builder;
+  // DW_CFA_def_cfa x29, 0; DW_CFA_offset x29, 0; DW_CFA_offset x30, 8
+  builder.fde(builder.cie(spec), 0x1000, 0x10, {0x0c, 29, 0, 0x80 | 29, 0, 0x80 | 30, 1});
+  const auto table = UnwindTable::create(builder.sections(Arch::aarch64), UnwindTable::Options());
+  const auto rule = table->rule(0x1000);
+  ASSERT_TRUE(rule);
+  EXPECT_TRUE(rule->is_signal_frame);
+  EXPECT_EQ(rule->cfa_kind, CfaKind::deref_register_offset);
+  EXPECT_EQ(rule->cfa_register, aarch64_reg::sp);
+  EXPECT_EQ(rule->ra_register, aarch64_reg::pc);
+  EXPECT_EQ(rule->count, 33);
+}
+
 TEST(CfiSection, BrokenEntries) {
   const CfiSection empty;
   EXPECT_EQ(read_entry(empty, 0).error().code, ErrorCode::malformed);

@@ -20,4 +20,10 @@ void correct_known_errors(const CfiSection& section, const Fde& fde, std::span<C
 /// The same for one rule of the function.
 void correct_known_errors(const CfiSection& section, const Fde& fde, UnwindRule& rule);
 
+/// The same for one row of a function whose code is at hand: as many bytes of its start as kKnownErrorBytes. For walks
+/// of the own process; signal-safe.
+inline constexpr std::size_t kKnownErrorBytes = 11;
+[[nodiscard]] bool may_have_known_error(Arch arch, const CompactRule& row, std::uint64_t function_size);
+void correct_known_error(CompactRule& row, std::span<const std::byte> function_start);
+
 }  // namespace mixstack::unwind

@@ -333,7 +333,8 @@ inline RuleStep RuleStepper::light(LightFrame& frame, const StackView& stack) {
   frame.sp = cfa;
   frame.lr = ra;
   frame.pc = CodeAddress::after_call(ra);
-  return {frame.pc, cfa, slot.module, RuleStatus::caller, slot.rule->origin};
+  // Not `frame.pc`: where that lies in memory, to load what was just stored in two pieces takes longer than the step.
+  return {CodeAddress::after_call(ra), cfa, slot.module, RuleStatus::caller, slot.rule->origin};
 }
 
 }  // namespace mixstack::unwind

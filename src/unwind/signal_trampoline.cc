@@ -39,6 +39,14 @@ std::optional<UnwindRule> match_signal_trampoline(Arch arch, std::span<const std
   return std::nullopt;
 }
 
+void correct_old_trampoline(Arch arch, UnwindRule& rule) {
+  const arch::Cpu& cpu = arch::cpu(arch);
+  const bool is_record = rule.is_signal_frame && cpu.has_link_register() && cpu.is_walked &&
+                         rule.cfa_kind == CfaKind::register_offset && rule.cfa_register == cpu.registers.fp &&
+                         rule.cfa_offset == 0 && rule.count <= 2;
+  if (is_record) rule = signal_rule(cpu);
+}
+
 std::optional<unsigned> signal_info_offset(Arch arch) {
   const arch::SignalFrame& frame = arch::cpu(arch).signal_frame;
   return frame.order.empty() ? std::nullopt : std::optional<unsigned>(frame.info);

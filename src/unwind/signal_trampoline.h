@@ -19,6 +19,11 @@ inline constexpr std::size_t kSignalTrampolineBytes = 9;
 /// of a system call that makes sense nowhere else), so the rule is `certain`.
 [[nodiscard]] std::optional<UnwindRule> match_signal_trampoline(Arch arch, std::span<const std::byte> code);
 
+/// The vDSO of AArch64 kernels before 5.8 describes its trampoline (arch/arm64/kernel/vdso/sigreturn.S: CFA = x29, x29
+/// and x30 at it) by the frame record that the kernel leaves for walkers, which knows neither the interrupted pc nor
+/// its registers. Such a rule becomes the one above; others stay as they are.
+void correct_old_trampoline(Arch arch, UnwindRule& rule);
+
 /// Where the kernel's siginfo lies, counted from sp at the trampoline; nothing for a CPU nobody looked at. (x86-64:
 /// behind the ucontext, whose size is fixed since the vector registers lie elsewhere; AArch64: first.)
 [[nodiscard]] std::optional<unsigned> signal_info_offset(Arch arch);

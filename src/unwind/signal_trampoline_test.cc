@@ -61,6 +61,37 @@ TEST(SignalTrampoline, Aarch64RestoresAllRegisters) {
   for (unsigned r = 0; r <= 30; r++) EXPECT_EQ(registers.get(r), 0x1000u + r);
 }
 
+/// Records behind the registers (struct _aarch64_ctx: magic, size) have any number and size, extra ones included;
+/// vector state of 256 bytes a register makes some kilobytes. Where the interrupted code's registers are, does not
+/// move.
+TEST(SignalTrampoline, RecordsOfVectorsBehindTheRegistersDoNotMatter) {
+  constexpr std::uint32_t kFpsimd = 0x46508001, kEsr = 0x45535201, kSve = 0x53564501, kZa = 0x54366345,
+                          kZt = 0x5a544e01, kExtra = 0x45585401;
+  using Records = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  const Bytes code{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+  const auto rule = match_signal_trampoline(Arch::aarch64, code.bytes());
+  ASSERT_TRUE(rule);
+  for (const Records& records : {Records{}, Records{{kFpsimd, 528}}, Records{{kFpsimd, 528}, {kEsr, 16}, {kSve, 16}},
+                                 Records{{kFpsimd, 528}, {kSve, 0x1110}, {kZa, 0x4010}, {kZt, 96}},
+                                 Records{{kFpsimd, 528}, {kExtra, 32}, {0, 0}, {kSve, 0x2150}, {kZa, 0x10010}}}) {
+    std::vector<std::uint64_t> frame(39 + 34);
+    for (std::size_t i = 0; i < 33; i++) frame[39 + i] = 0x7000'0000 + 16 * i;
+    for (const auto& [magic, size] : records) {
+      std::vector<std::uint64_t> record(std::max<std::size_t>(size / 8, 1), 0xa5a5a5a5a5a5a5a5);
+      record[0] = magic | std::uint64_t{size} << 32;
+      frame.insert(frame.end(), record.begin(), record.end());
+    }
+    Registers registers(Arch::aarch64);
+    registers.set_sp(0x8000);
+    const StackView stack{0x8000, reinterpret_cast<const std::byte*>(frame.data()), frame.size() * 8, nullptr};
+    const auto caller = apply(*rule, registers, CodeAddress::after_call(0x4000), stack);
+    ASSERT_TRUE(caller);
+    EXPECT_EQ(caller->pc, CodeAddress::exact(0x7000'0200));
+    EXPECT_EQ(registers.sp(), 0x7000'01f0u);
+    EXPECT_EQ(registers.get(aarch64_reg::lr), 0x7000'01e0u);
+  }
+}
+
 TEST(SignalTrampoline, OtherCodeIsNone) {
   for (std::size_t i = 0; i < kX86.size(); i++) {
     auto bytes = kX86.bytes();

@@ -4,6 +4,7 @@
 
 #include "unwind/compact_rule.h"
 #include "unwind/known_cfi_errors.h"
+#include "unwind/signal_trampoline.h"
 
 namespace mixstack::unwind {
 
@@ -128,6 +129,7 @@ Result<UnwindRule> UnwindTable::interpret(std::uint64_t pc, std::uint64_t load_b
   auto rule = interpret_fde(found->part->section, found->cie, found->fde, pc);
   if (!rule) return rule;
   correct_known_errors(found->part->section, found->fde, *rule);
+  correct_old_trampoline(found->part->section.arch, *rule);
   rule->pool = this;
   rule->load_bias = load_bias;
   return rule;

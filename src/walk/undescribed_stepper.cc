@@ -4,7 +4,6 @@
 #include <array>
 
 #include "arch/call_site.h"
-#include "arch/cpu.h"
 
 namespace mixstack::walk {
 namespace {
@@ -13,12 +12,6 @@ bool contains(const std::vector<AddressRange>& ranges, Address a) {
   auto it = std::upper_bound(ranges.begin(), ranges.end(), a,
                              [](Address address, const AddressRange& r) { return address < r.begin; });
   return it != ranges.begin() && std::prev(it)->contains(a);
-}
-
-StepOutcome found(Cursor& cursor, Address return_address, Address sp) {
-  cursor.registers.set_pc(return_address);
-  cursor.registers.set_sp(sp);
-  return {.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
 }
 
 }  // namespace
@@ -57,25 +50,14 @@ UndescribedStepper::Belief UndescribedStepper::look_at(Arch arch, Address return
 StepOutcome UndescribedStepper::step(Cursor& cursor, const ThreadInput& thread) {
   if (!cursor.frame.is_interrupted || cursor.frame.kind == FrameKind::managed) return {};
   const Arch arch = cursor.registers.arch();
-  const Address sp = cursor.registers.sp();
-  const arch::Cpu& cpu = arch::cpu(arch);
-  if (cpu.has_link_register()) {
-    const auto lr = cursor.registers.get(cpu.link_register);
-    if (lr && look_at(arch, *lr) == Belief::caller) return found(cursor, *lr, sp);
-  } else if (cpu.is_walked) {
-    // The delay-load thunks of precompiled code push the number of a section and a module: push $n; push m(%rip); jmp.
-    const Address highest = cursor.frame.kind == FrameKind::runtime_stub ? sp + 16 : sp + 8;
-    for (Address slot = sp; slot <= highest; slot += 8) {
-      std::uint64_t value = 0;
-      const Belief belief = thread.stack.word(slot, value) ? look_at(arch, value) : Belief::not_an_address;
-      if (belief == Belief::unproved) break;
-      if (belief != Belief::caller) continue;
-      // `push %rbp; mov %rsp,%rbp`: what was saved is the frame pointer.
-      std::uint64_t saved = 0;
-      if (slot == sp + 8 && cursor.registers.get(cpu.registers.fp) == sp && thread.stack.word(sp, saved))
-        cursor.registers.set_fp(saved);
-      return found(cursor, value, slot + 8);
-    }
+  const auto word = [&](Address at, std::uint64_t& value) { return thread.stack.word(at, value); };
+  const auto caller = bare_caller(cursor.registers, cursor.frame.kind == FrameKind::runtime_stub, word,
+                                  [&](Address value) { return look_at(arch, value); });
+  if (caller) {
+    cursor.registers.set_pc(caller->pc);
+    cursor.registers.set_sp(caller->sp);
+    if (caller->fp) cursor.registers.set_fp(*caller->fp);
+    return {.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
   }
   return {.status = StepStatus::failed,
           .error = {ErrorCode::no_unwind_info, 0, cursor.frame.pc.raw()},

@@ -6,6 +6,7 @@
 
 #include "mixstack/memory_reader.h"
 #include "object/module_map.h"
+#include "walk_core/bare_code.h"
 #include "walk_core/stepper.h"
 
 namespace mixstack::walk {
@@ -29,7 +30,7 @@ class UndescribedStepper final : public FrameStepper {
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
 
  private:
-  enum class Belief : unsigned char { not_an_address, caller, unproved };
+  using Belief = ReturnBelief;
   [[nodiscard]] Belief look_at(Arch arch, Address return_address) const;
 
   std::vector<AddressRange> executable_;

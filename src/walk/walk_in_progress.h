@@ -25,6 +25,8 @@ inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const
   return nullptr;
 }
 
+inline constexpr std::size_t kUsualFrames = 48;  ///< that room is made for at once
+
 /// Asks the owner of each frame, then the fallbacks, and an advisor in between; the core decides whom to believe.
 class WalkInProgress {
  public:
@@ -36,7 +38,8 @@ class WalkInProgress {
         advisor_(advisor),
         core_(*this, thread.checkpoints, {thread.stack_range, thread.stack_truncated}) {
     trace_.tid = thread.tid;
-    trace_.frames.reserve(48);
+    trace_.frames.reserve(kUsualFrames);
+    step_trusts_.reserve(kUsualFrames);
   }
   WalkInProgress(const WalkInProgress&) = delete;
   WalkInProgress& operator=(const WalkInProgress&) = delete;

@@ -3,8 +3,8 @@
 
   signal_safety_test.py PROGRAM
 
-Follows every call and jump from SelfWalker::walk, walk_here and walk_registers in a linked program, the targets of its
-virtual calls included. Fails on a call that leaves the program for anything but the functions in ALLOWED, and on an
+Follows every call and jump from SelfWalker::walk, walk_here and walk_registers, and from the agent's signal handler, in
+a linked program, the targets of its virtual calls included. Fails on a call that leaves the program for anything but the functions in ALLOWED, and on an
 indirect call in any function that is not in INDIRECT.
 """
 import collections
@@ -12,13 +12,17 @@ import re
 import subprocess
 import sys
 
-ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(",
+HANDLER = r"mixstack::agent::Sampler::on_signal\("  # of the agent's library: everything it does is in it
+ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
          # What the indirect calls below reach.
          r"mixstack::self_walk::ProbedMemory::read_some\(",
          r"mixstack::self_walk::SectionExpressions::expression\(",
          # What code rules of the agent reach.
-         r"mixstack::agent::ManagedCode::(compact|general)\(", r"mixstack::agent::UnwindBytes::read_some\(",
+         r"mixstack::agent::ManagedCode::(compact|general|knows)\(", r"mixstack::agent::UnwindBytes::read_some\(",
          r"mixstack::unwind::windows::(amd64|arm64)_rule\(",
+         r"mixstack::unwind::windows::arm64_function_length\(",
+         r"mixstack::unwind::prologue::(x86_64|aarch64)::decode\(",
+         r"mixstack::arch::(x86_64|aarch64)::call_before\(",
          r"mixstack::unwind::windows::UnwindDataSource::function_at\(")
 # Async-signal-safe (POSIX.1-2024, signal-safety(7)), or documented so (_dl_find_object: glibc manual, AS-Safe).
 ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
@@ -28,9 +32,12 @@ INDIRECT = {
     r"mixstack::StackView::(slow_word|bytes)\(": "ProbedMemory::read_some",
     r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",
     r"mixstack::unwind::apply\(|mixstack::unwind::\(anonymous namespace\)::Evaluator::": "SectionExpressions::expression",
-    r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule)\(": "ManagedCode, or nobody",
+    r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule|is_described|without_rule|by_evidence)\(": "ManagedCode, or nobody",
+    r"mixstack::agent::\(anonymous namespace\)::by_prologue\(": "ProbedMemory::read_some",
     r"mixstack::agent::ManagedCode::": "amd64_rule, arm64_rule, ProbedMemory::read_some",
     r"mixstack::agent::(CodeImage::row_of|UnwindBytes::read_some)\(": "ProbedMemory::read_some",
+    r"mixstack::unwind::(rule_in_method|\(anonymous namespace\)::rule_in_prologue|.*Epilogue::)": "the decoders",
+    r"mixstack::arch::call_before\(": "those of each CPU",
     r"mixstack::unwind::windows::": "UnwindBytes::read_some, UnwindDataSource::function_at",
     r"mixstack::unwind::read_pointer\(": "indirect pointers: the section has no image, so never made",
 }
@@ -96,6 +103,10 @@ def main():
     roots = [n for n, text in plain.items() if any(re.match(r, text) for r in ROOTS)]
     if len(roots) < 5:
         print(f"FAILED: only {len(roots)} of the functions to start from were found")
+        return 1
+    is_agent = any(text.startswith("mixstack::agent::") for text in plain.values())
+    if is_agent and not any(re.match(HANDLER, plain[n]) for n in roots):
+        print("FAILED: the agent's signal handler was not found")
         return 1
     reached, faults, outside = reachable(direct, roots, plain), [], set()
     for name, caller in reached.items():

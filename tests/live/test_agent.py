@@ -7,6 +7,7 @@ import struct
 import tempfile
 import unittest
 
+import debuggee_build
 from harness import LiveCase
 import mixstack_dump
 import processes
@@ -66,11 +67,15 @@ class Agent(LiveCase):
             debuggee._process.stdin.write(b"quit\n")
             debuggee._process.stdin.flush()
             self.assertEqual(debuggee.wait(60), 0)
+        return shown, self.counts()
+
+    def counts(self):
+        """{stack: samples} of what the agent wrote."""
         counts = {}
         for line in self.out.read_text().splitlines():
             stack, _, count = line.rpartition(" ")
             counts[tuple(stack.split(";"))] = int(count)
-        return shown, counts
+        return counts
 
     @staticmethod
     def cpu_time(pid):
@@ -99,11 +104,57 @@ class Agent(LiveCase):
         same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
         self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
 
-    def test_switched_off_walks_end_at_managed_code(self):
-        shown, counts = self.stacks("spin", "spin", MIXSTACK_HYBRID_UNWINDING="0")
-        self.assertGreater(sum(counts.values()), 50)
-        callers = [s for s in counts if self.holds(s, methods(shown)[-2:])]
-        self.assertEqual(callers, [])
+    def test_a_dynamic_method_has_its_frame_and_its_name(self):
+        shown, counts = self.stacks("spin_dynamic", "spin-dynamic")
+        expected = methods(shown)
+        self.assertIn("DynamicClass.spins in <here>", expected)
+        same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
+        self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[:5]}")
+
+    def check_stubs(self, scenario, thread, caller):
+        """All samples of the thread hold its callers, those in a stub included; answers how many were in one."""
+        shown, counts = self.stacks(scenario, thread)
+        names = methods(shown)
+        expected = names[:names.index(caller) + 1]
+        mine = {s: n for s, n in counts.items() if self.holds(s, expected[-1:])}
+        whole = sum(n for s, n in mine.items() if self.holds(s, expected))
+        self.assertEqual(whole, sum(mine.values()), f"{expected} is not all of\n{list(mine)[:5]}")
+        self.assertGreater(whole, sum(counts.values()) * 3 // 4, f"{expected} is missing in\n{list(counts)[:5]}")
+        return sum(n for s, n in mine.items() if s[-1] == "[unknown]" and s[-2] == caller)
+
+    def test_write_barriers_lead_to_who_stores(self):
+        """Copies of a helper in memory that nobody describes, in which most of the time is spent."""
+        inside = self.check_stubs("barrier_field", "barrier", "Scenarios.Spinning.StoreFields")
+        self.assertGreater(inside, 20)
+
+    def test_stubs_lead_to_who_calls(self):
+        inside = self.check_stubs("spin_stubs", "stubs", "Scenarios.Spinning.CallThroughStubs")
+        self.assertGreater(inside, 5)
+
+    def test_a_composite_image_has_rules(self):
+        try:
+            program = debuggee_build.composite()
+        except RuntimeError as error:
+            self.skipTest(f"no composite image can be made: {str(error)[-200:]}")
+        with processes.Debuggee([program], self.environment()) as debuggee:
+            self.wait_until(lambda: self.cpu_time(debuggee.pid) > 1.0, "a second of CPU time")
+            debuggee._process.stdin.write(b"\n")
+            debuggee._process.stdin.flush()
+            self.assertEqual(debuggee.wait(60), 0)
+        counts = self.counts()
+        # What the compiler put into one another between them differs from build to build.
+        expected = ["System.Collections.Generic.List`1.ForEach", "Program.Spin"]
+        same = sum(n for s, n in counts.items() if self.holds(s, expected) and
+                   "libcoreclr.so" in s[:s.index(expected[0])] and "System.Threading.Thread.StartCallback" in s)
+        self.assertGreater(same, sum(counts.values()) // 2, f"{expected} is not among\n{list(counts)[:5]}")
+
+    def test_switched_off_walks_follow_frame_pointers(self):
+        """Native unwinding and frame records, without rules of managed code: enough where every method keeps one. (An
+        OSR body shares one with the body below it: the other thread of this scenario loses a frame and has one twice.)"""
+        shown, counts = self.stacks("spin", "spin-optimized", MIXSTACK_HYBRID_UNWINDING="0")
+        expected = methods(shown)
+        same = sum(n for s, n in counts.items() if self.holds(s, expected) or self.holds(s, expected[:-1]))
+        self.assertGreater(same, sum(counts.values()) // 4, f"{expected} is not among\n{list(counts)[-5:]}")
 
     def test_no_scenario_dies_of_being_sampled(self):
         """Suspensions, exceptions in flight, code made and freed while every thread is sampled."""

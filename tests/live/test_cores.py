@@ -15,6 +15,7 @@ import witnesses
 EVERYTHING = ("--frames", "--registers")
 # Need something else than a start and a wait, or are not for this test.
 OTHERWISE = {
+    "forks": "children come and go all the time: see test_agent_control",
     "vfork": "a thread that waits in vfork never stops, and createdump waits for it: see test_vfork",
     "crash_native_fault": "ends by the signal itself, not by abort: see test_core_crashes",
     "crash_null_call": "as above",

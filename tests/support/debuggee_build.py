@@ -55,6 +55,19 @@ def old_runtime(version):
     return output / "OldRuntime"
 
 
+def composite():
+    """A program in one composite image with its framework; the first build needs the package registry."""
+    output = BUILD / "debuggees" / "Composite"
+    project = REPOSITORY / "tests" / "debuggees" / "Composite"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
+              "-p:UseSharedCompilation=false"],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "Composite"
+
+
 def single_file():
     """The scenarios as one self-contained file, whose framework is precompiled; the first build needs the package
     registry."""

@@ -1,7 +1,11 @@
 // What the runtime calls in libmixstack_agent.so: a class factory and an ICorProfilerCallback, as tables of functions
 // whose first argument is the object.
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
+#include <string_view>
+#include <utility>
 
 #include "agent/agent.h"
 
@@ -25,26 +29,23 @@ Status query(void* self, const Guid*, void** out) {
 std::uint32_t count_reference(void*) { return 1; }
 Status ignore() { return clr::kOk; }
 
-Status start(void* unknown, const AgentOptions& options) {
+Status make_agent(void* unknown, const AgentOptions& options) {
   const auto info = clr::ProfilerInfo::of(unknown);
   if (!info) return clr::kFailed;
-  auto agent = Agent::create(*info, options);
-  if (!agent) return clr::kFailed;
-  the_agent = agent->release();
-  return info->set_events(clr::events::kModuleLoads | clr::events::kJitCompilation,
-                          clr::events::kHighDynamicFunctionUnloads);
+  the_agent = Agent::create(*info, options).release();
+  (void)::pthread_atfork(nullptr, nullptr, [] { the_agent.load()->forget_after_fork(); });
+  return clr::kOk;
 }
 Status initialize(void*, void* unknown) {
-  const Status status = start(unknown, AgentOptions::of_environment());
-  if (status >= 0) the_agent.load()->begin();
-  return status;
+  const Status status = make_agent(unknown, AgentOptions::of_environment());
+  return status >= 0 ? the_agent.load()->begin(false) : status;
 }
 Status attach(void*, void* unknown, const char* data, std::uint32_t size) {
-  return start(unknown, AgentOptions::of_lines(data == nullptr ? std::string_view() : std::string_view(data, size)));
+  const std::string_view text = data == nullptr ? std::string_view() : std::string_view(data, size);
+  return make_agent(unknown, AgentOptions::of_lines(text));
 }
 Status attached(void*) {
-  the_agent.load()->catch_up();
-  the_agent.load()->begin();
+  (void)the_agent.load()->begin(true);
   return clr::kOk;
 }
 Status shut_down(void*) {
@@ -75,6 +76,10 @@ Status dynamic_unloaded(void*, clr::Id function) {
   the_agent.load()->freed(function);
   return clr::kOk;
 }
+Status thread_has_number(void*, clr::Id, std::uint32_t tid) {
+  the_agent.load()->thread_began(tid);
+  return clr::kOk;
+}
 
 template <std::size_t N>
 std::array<void*, N> table_of(std::initializer_list<std::pair<std::size_t, void*>> functions) {
@@ -93,6 +98,7 @@ Status create_instance(void*, void*, const Guid*, void** out) {
                                                        {14, reinterpret_cast<void*>(module_loaded)},
                                                        {15, reinterpret_cast<void*>(module_unloads)},
                                                        {24, reinterpret_cast<void*>(compiled)},
+                                                       {31, reinterpret_cast<void*>(thread_has_number)},
                                                        {80, reinterpret_cast<void*>(attach)},
                                                        {81, reinterpret_cast<void*>(attached)},
                                                        {85, reinterpret_cast<void*>(recompiled)},

@@ -36,6 +36,29 @@ Result<Address> first_link(const RuntimeMemory& memory) {
   return memory.pointer(*store, l.thread_store.first_thread_link);
 }
 
+/// Notices that a list goes round, after at most three times its elements and without memory of its own, for it is
+/// asked in a stop: an element is remembered at every power of two (Brent).
+class CircleCheck {
+ public:
+  [[nodiscard]] bool is_again(Address at) {
+    if (at == kept_) return true;
+    if (++steps_ < until_) return false;
+    kept_ = at;
+    until_ *= 2;
+    steps_ = 0;
+    return false;
+  }
+
+ private:
+  Address kept_ = 0;
+  std::size_t steps_ = 0, until_ = 1;
+};
+
+void keep_first_of_each(std::vector<ManagedThread>& threads) {
+  std::unordered_set<Address> seen;
+  std::erase_if(threads, [&](const ManagedThread& t) { return !seen.insert(t.address).second; });
+}
+
 }  // namespace
 
 Result<ManagedThread> read_thread(const RuntimeMemory& memory, Address address) {
@@ -80,11 +103,13 @@ ThreadList read_threads(const RuntimeMemory& memory) {
     list.error = link ? Error{ErrorCode::field_unavailable} : link.error();
     return list;
   }
-  std::unordered_set<Address> seen;
+  CircleCheck circle;
   Address at = *link;
   while (at != 0) {
-    if (list.threads.size() == kMaxThreads || !seen.insert(at).second) {
+    const bool is_again = circle.is_again(at);
+    if (list.threads.size() == kMaxThreads || is_again) {
       list.error = {ErrorCode::limit_exceeded, 0, at};
+      if (is_again) keep_first_of_each(list.threads);
       break;
     }
     auto thread = read_thread(memory, at - l.thread.link_next.offset);
@@ -112,9 +137,9 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
   if (!l.thread.link_next || l.thread.extent == 0) return;
   auto store = memory.through(l.globals.thread_store);
   if (!store) return;
-  std::unordered_set<Address> seen;
+  CircleCheck circle;
   auto link = memory.pointer(*store, l.thread_store.first_thread_link);
-  while (link && *link != 0 && seen.size() < kMaxThreads && seen.insert(*link).second) {
+  for (std::size_t n = 0; link && *link != 0 && n < kMaxThreads && !circle.is_again(*link); n++) {
     const Address thread = *link - l.thread.link_next.offset;
     out.push_back({thread, thread + l.thread.extent});
     link = memory.pointer_at(*link);

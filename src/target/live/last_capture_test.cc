@@ -1,5 +1,8 @@
 // What a capture takes over from the one before, and when it must not.
 #include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -103,6 +106,16 @@ TEST(ThreadStats, OfThreadsThatStayComeAndGo) {
       EXPECT_EQ(all[i]->comm, proc->thread_stat(tids[i])->comm);
     }
   }
+  EXPECT_EQ(stats.name_files(), (std::vector<int>{-1, -1}));
+  // Of those that waited, the file of the name is left open, by which its reader knows that the thread is there.
+  stats.expect_waiting({tids[1]});
+  const auto one = stats.read(tids);
+  EXPECT_NE(one[0]->state, '?');
+  EXPECT_EQ(one[1]->state, '?');
+  EXPECT_EQ(stats.name_files()[0], -1);
+  char name[32] = {};
+  const ssize_t n = ::pread(stats.name_files()[1], name, sizeof name, 0);
+  EXPECT_EQ(std::string(name, n > 0 ? static_cast<std::size_t>(n) : 0), proc->thread_stat(tids[1])->comm + "\n");
   std::swap(tids[0], tids[1]);
   tids.push_back(0x7ffffff0);
   const auto others = stats.read(tids);
@@ -112,6 +125,100 @@ TEST(ThreadStats, OfThreadsThatStayComeAndGo) {
   EXPECT_FALSE(others[2].has_value());
   ::kill(process.pid(), SIGKILL);
   EXPECT_TRUE(eventually([&] { return !stats.read({tids[0]}).front() || !stats.read({tids[1]}).front(); }));
+}
+
+/// Waits in one way each, then spins under another name, then waits again.
+template <class Wait>
+void wait_and_spin(Shared& s, int thread, Wait wait) {
+  s.values[thread] = gettid_now();
+  s.ready++;
+  while (s.go == 0) wait();
+  ::prctl(PR_SET_NAME, "spins");
+  s.ready++;
+  while (s.go == 1) s.counter++;
+  ::prctl(PR_SET_NAME, "waits");
+  s.ready++;
+  for (;;) ::pause();
+}
+void* in_futex(void* shared) {
+  int word = 0;
+  const timespec some{0, 300'000'000};
+  wait_and_spin(*static_cast<Shared*>(shared), 0,
+                [&] { ::syscall(SYS_futex, &word, FUTEX_WAIT, 0, &some, nullptr, 0); });
+  return nullptr;
+}
+void* in_nanosleep(void* shared) {
+  wait_and_spin(*static_cast<Shared*>(shared), 1, [] { nap(300ms); });
+  return nullptr;
+}
+void* in_poll(void* shared) {
+  wait_and_spin(*static_cast<Shared*>(shared), 2, [] { ::poll(nullptr, 0, 300); });
+  return nullptr;
+}
+void* in_epoll(void* shared) {
+  const int epoll = ::epoll_create1(0);
+  epoll_event event;
+  wait_and_spin(*static_cast<Shared*>(shared), 3, [&] { ::epoll_wait(epoll, &event, 1, 300); });
+  return nullptr;
+}
+void* in_read(void* shared) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) ::_exit(9);
+  char byte;
+  auto& s = *static_cast<Shared*>(shared);
+  s.values[8] = ends[1];
+  wait_and_spin(s, 4, [&] { (void)!::read(ends[0], &byte, 1); });
+  return nullptr;
+}
+void many_ways_to_wait(Shared& s) {
+  for (auto* body : {in_futex, in_nanosleep, in_poll, in_epoll, in_read}) start_thread(body, &s);
+  while (s.go == 0) nap(1ms);
+  (void)!::write(static_cast<int>(s.values[8]), "x", 1);
+}
+
+TEST(LastCapture, StatesAndNamesAreThoseOfTheStop) {
+  const TestProcess process(many_ways_to_wait, 5);
+  ASSERT_TRUE(process.is_ready());
+  Shared& s = process.shared();
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  const auto kernel_says = [&](char state) {
+    return eventually([&] {
+      for (int i = 0; i < 5; i++)
+        if (state_of(process.pid(), static_cast<pid_t>(s.values[i])) != state) return false;
+      return true;
+    });
+  };
+  // A machine that gives the threads no turn may stop one between two waits.
+  const auto captured_as = [&](char state, std::string_view name) {
+    for (int round = 0; round < 20; round++) {
+      const auto capture = (*target)->capture(patient());
+      std::size_t right = 0;
+      if (!capture) return false;
+      for (const ThreadCapture& t : capture->threads)
+        for (int i = 0; i < 5; i++)
+          if (t.tid == static_cast<ThreadId>(s.values[i]) && t.kernel_state == state && t.comm == name) right++;
+      if (right == 5) return true;
+    }
+    return false;
+  };
+  const std::string first = slurp("/proc/" + std::to_string(process.pid()) + "/comm");
+  const std::string_view inherited = std::string_view(first).substr(0, first.size() - 1);
+  ASSERT_TRUE(kernel_says('S'));
+  for (int again = 0; again < 3; again++) EXPECT_TRUE(captured_as('S', inherited)) << again;
+  s.go = 1;
+  ASSERT_TRUE(eventually([&] { return s.ready == 10; }));
+  for (int again = 0; again < 3; again++) EXPECT_TRUE(captured_as('R', "spins")) << again;
+  s.go = 2;
+  ASSERT_TRUE(eventually([&] { return s.ready == 15; }));
+  ASSERT_TRUE(kernel_says('S'));
+  for (int again = 0; again < 3; again++) EXPECT_TRUE(captured_as('S', "waits")) << again;
+  ::kill(process.pid(), SIGSTOP);
+  ASSERT_TRUE(kernel_says('T'));
+  for (int again = 0; again < 3; again++) EXPECT_TRUE(captured_as('T', "waits")) << again;
+  ::kill(process.pid(), SIGCONT);
+  ASSERT_TRUE(kernel_says('S'));
+  for (int again = 0; again < 3; again++) EXPECT_TRUE(captured_as('S', "waits")) << again;
 }
 
 }  // namespace

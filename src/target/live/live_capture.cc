@@ -1,8 +1,10 @@
 #include "target/live/live_capture.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 namespace mixstack::target {
@@ -66,6 +68,7 @@ void LiveCapture::add_slots(const std::vector<ThreadId>& tids, std::vector<std::
     slots_.push_back({});
     slots_.back().tid = tids[i];
     if (stats[i]) slots_.back().stat = std::move(*stats[i]);
+    slots_.back().name_file = last_.stats.name_files()[i];
   }
   listed_ = tids;
 }
@@ -185,6 +188,20 @@ Result<void> LiveCapture::prepare() {
   return {};
 }
 
+/// Whose file can still be read has had its id since before the seize: it is the thread that is traced.
+void LiveCapture::read_names() {
+  constexpr std::size_t kLongest = 15;  // TASK_COMM_LEN without its end: a string of ours needs no memory for it
+  const auto threads = stopper_->threads();
+  for (std::size_t i = 0; i < slots_.size(); i++) {
+    if (slots_[i].name_file < 0 || threads[i].phase != StopPhase::pending) continue;
+    std::array<char, kLongest + 1> text;
+    const ssize_t n = ::pread(slots_[i].name_file, text.data(), text.size(), 0);
+    // The kernel ends it by a newline, and it may hold others.
+    if (n > 0) slots_[i].stat.comm.assign(text.data(), static_cast<std::size_t>(n) - 1);
+    if (n <= 0) stopper_->check_owner(threads[i]);
+  }
+}
+
 Result<void> LiveCapture::seize_all() {
   // Some threads that cannot be had are those threads' misfortune; all of them are the capture's.
   const auto threads = stopper_->threads();
@@ -211,6 +228,8 @@ void LiveCapture::read_registers() {
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
     if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
+    if (registers && slots_[i].stat.state == '?')
+      slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->was_waiting ? 'S' : 'R';
     if (registers && i < vectors_.size()) read_thread_vectors(static_cast<pid_t>(threads[i].tid), vectors_[i]);
   }
 }
@@ -330,7 +349,8 @@ void LiveCapture::stop(Tracer& tracer) {
   tracer_ = &tracer;
   stopper_.emplace(proc_, tracer);
   stopper_->reserve(slots_.size() + kSpareThreads);
-  for (const auto& s : slots_) stopper_->seize(s.tid, s.stat.state == 'R');
+  for (const auto& s : slots_) stopper_->seize(s.tid, s.stat.state == 'R', s.name_file >= 0);
+  read_names();
   if (auto seized = seize_all(); !seized) {
     error_ = seized.error();
     return;
@@ -352,7 +372,7 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
   ThreadCapture out;
   out.tid = t.tid;
   out.ns_tid = proc_.in_other_pid_namespace() ? proc_.namespace_tid(t.tid) : t.tid;
-  if (slot.stat.state == '?') slot.stat = proc_.thread_stat(t.tid).value_or(ThreadStat{});
+  if (slot.stat.state == '?' || slot.stat.comm.empty()) slot.stat = proc_.thread_stat(t.tid).value_or(ThreadStat{});
   out.comm = slot.stat.comm;
   out.kernel_state = slot.stat.state;
   out.pending_signal = t.signal;
@@ -390,6 +410,11 @@ void LiveCapture::leave_for_the_next() {
   last_.sizes = sizes_;
   const bool is_all_known = request_.roots != nullptr && roots_.was_expected();
   last_.roots = is_all_known ? roots_.ranges() : std::vector<AddressRange>{};
+  std::vector<ThreadId> waiting;
+  waiting.reserve(slots_.size());
+  for (const Slot& slot : slots_)
+    if (slot.registers && slot.registers->was_waiting) waiting.push_back(slot.tid);
+  last_.stats.expect_waiting(waiting);
   last_.threads = std::move(listed_);
 }
 

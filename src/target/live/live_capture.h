@@ -56,6 +56,7 @@ class LiveCapture {
   struct Slot {
     ThreadId tid = 0;
     ThreadStat stat;
+    int name_file = -1;  ///< that tells the rest of it, see ThreadStats
     Result<RegisterSet> registers = fail(ErrorCode::no_such_thread);
     const Instant* instant = nullptr;
     std::size_t copy = 0;
@@ -74,6 +75,7 @@ class LiveCapture {
   [[nodiscard]] Result<void> make_room();
   void expect_roots();
   // in the stop
+  void read_names();
   [[nodiscard]] Result<void> seize_all();
   void read_registers();
   void add_copies(Instant& instant, bool of_running);

@@ -222,6 +222,10 @@ base::ScopedFd ProcDir::open_thread_stat(ThreadId tid) const {
   return base::ScopedFd(::openat(tasks_.get(), task_file(tid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
+base::ScopedFd ProcDir::open_thread_name(ThreadId tid) const {
+  return base::ScopedFd(::openat(tasks_.get(), task_file(tid, "/comm").c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 std::int64_t ProcDir::thread_syscall(ThreadId tid) const {
   // "running", or "number arguments sp pc" with number -1 when it is blocked outside a system call (proc(5)).
   std::array<char, 512> buffer;

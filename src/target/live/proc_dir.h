@@ -63,8 +63,9 @@ class ProcDir {
   [[nodiscard]] MappedSizes mapped_sizes() const;
   [[nodiscard]] bool has_task(ThreadId tid) const;
   [[nodiscard]] std::optional<ThreadStat> thread_stat(ThreadId tid) const;
-  /// The file that tells it; none when the thread has gone.
+  /// The file that tells it, and the one that tells the name alone; none when the thread has gone.
   [[nodiscard]] base::ScopedFd open_thread_stat(ThreadId tid) const;
+  [[nodiscard]] base::ScopedFd open_thread_name(ThreadId tid) const;
   /// The system call a thread is blocked in, -1 when it runs or nobody may know.
   [[nodiscard]] std::int64_t thread_syscall(ThreadId tid) const;
   /// The stack pointer of a thread that waits in the kernel, 0 when it runs or nobody may know.

@@ -11,24 +11,34 @@ namespace mixstack::target {
 
 /// Keeps the stat files of the threads that were asked about last open: to read one again costs a third of opening,
 /// reading and closing it. An open one belongs to its thread for good; when that has ended and another one has its id,
-/// the file is opened anew. One thread at a time.
+/// the file is opened anew. Of threads that waited at the last stop only the name is to be read, for a quarter of
+/// that, and when the thread is seized, for that proves whose it is: whether it still waits is told by its registers.
+/// One thread at a time.
 class ThreadStats {
  public:
   explicit ThreadStats(const ProcDir& proc);
 
   /// Of `tids`, in their order; nothing for a thread that has gone. Files of others are closed.
   [[nodiscard]] std::vector<std::optional<ThreadStat>> read(const std::vector<ThreadId>& tids);
+  /// Of those asked about last, in their order, of which nothing was read (state '?'): the file that tells the name as
+  /// long as the thread is there; -1: of another one.
+  [[nodiscard]] const std::vector<int>& name_files() const { return name_files_; }
+  /// Of those read last, in their order: which waited in a system call when they were stopped.
+  void expect_waiting(const std::vector<ThreadId>& tids);
 
  private:
+  enum class Told : std::uint8_t { all, name };
   struct Open {
     ThreadId tid = 0;
+    Told told = Told::all;  ///< by the file
     base::ScopedFd fd;
   };
-  [[nodiscard]] std::optional<ThreadStat> read(ThreadId tid, base::ScopedFd& fd) const;
+  [[nodiscard]] std::optional<ThreadStat> read(Open& file) const;
 
   const ProcDir& proc_;
   std::size_t most_;  ///< files to hold open
   std::vector<Open> open_;
+  std::vector<int> name_files_;
 };
 
 }  // namespace mixstack::target

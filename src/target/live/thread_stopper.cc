@@ -40,8 +40,10 @@ bool ThreadStopper::is_known(ThreadId tid) const {
   return std::any_of(threads_.begin(), threads_.end(), [&](const StoppedThread& t) { return t.tid == tid; });
 }
 
-void ThreadStopper::seize(ThreadId tid, bool is_running) {
-  StoppedThread t{tid, StopPhase::pending, is_running, false, 0, {}};
+void ThreadStopper::seize(ThreadId tid, bool is_running, bool caller_looks) {
+  StoppedThread t;
+  t.tid = tid;
+  t.is_running = is_running;
   // Exec is always reported, for it makes all we know worthless. New threads are reported (and seized at birth) only
   // from the second round on, when nearly all stand still: in the first, a thread that makes another would stop early.
   const long options = PTRACE_O_TRACEEXEC | (interrupting_ ? PTRACE_O_TRACECLONE : 0);
@@ -54,8 +56,7 @@ void ThreadStopper::seize(ThreadId tid, bool is_running) {
     return;
   }
   if (!is_main(t)) tracer_.add(tid);
-  // The id could have been given to another process since it was listed.
-  t.is_foreign = !proc_.has_task(tid);
+  if (!caller_looks) check_owner(t);
   threads_.push_back(t);
   pending_++;
   if (interrupting_) ptrace_interrupt(tid);
@@ -71,6 +72,7 @@ void ThreadStopper::interrupt_all() {
 void ThreadStopper::handle_stop(StoppedThread& t, const TraceeReport& stop) {
   t.phase = StopPhase::stopped;
   t.signal = stop.event == TraceeEvent::signal ? stop.value : 0;
+  t.is_in_job_stop = stop.event == TraceeEvent::job_stop;
   if (stop.event == TraceeEvent::exec) execed_ = true;
   if (stop.event != TraceeEvent::clone) return;
   if (const ThreadId newborn = ptrace_new_task(t.tid); newborn != 0) newborns_.push_back(newborn);
@@ -106,7 +108,9 @@ bool ThreadStopper::sweep() {
     newborns_.pop_back();
     if (is_known(tid)) continue;
     tracer_.add(tid);
-    threads_.push_back({tid, StopPhase::pending, false, !proc_.has_task(tid), 0, {}});
+    StoppedThread& t = threads_.emplace_back();
+    t.tid = tid;
+    check_owner(t);
     pending_++;
     progress = true;
   }

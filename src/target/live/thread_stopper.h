@@ -24,9 +24,10 @@ enum class StopPhase : std::uint8_t {
 struct StoppedThread {
   ThreadId tid = 0;
   StopPhase phase = StopPhase::pending;
-  bool is_running = false;  ///< seen on a CPU before the stop: interrupted last, released first
-  bool is_foreign = false;  ///< a process that a thread made while we traced it, not of the target
-  std::int32_t signal = 0;  ///< its delivery was intercepted; released with it
+  bool is_running = false;      ///< seen on a CPU before the stop: interrupted last, released first
+  bool is_in_job_stop = false;  ///< by SIGSTOP or its like
+  bool is_foreign = false;      ///< a process that a thread made while we traced it, not of the target
+  std::int32_t signal = 0;      ///< its delivery was intercepted; released with it
   Error error;
 };
 
@@ -46,8 +47,10 @@ class ThreadStopper {
   ThreadStopper& operator=(const ThreadStopper&) = delete;
 
   void reserve(std::size_t n);
-  /// Begins to trace a thread without disturbing it.
-  void seize(ThreadId tid, bool is_running);
+  /// Begins to trace a thread without disturbing it. The id could have been given to another process since it was
+  /// listed: that is looked at, unless the caller does, who calls `check_owner` where it cannot tell.
+  void seize(ThreadId tid, bool is_running, bool caller_looks = false);
+  void check_owner(StoppedThread& t) const { t.is_foreign = !proc_.has_task(t.tid); }
   /// Asks every seized thread to stop.
   void interrupt_all();
   /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until all there

@@ -1,6 +1,7 @@
 #include "target/register_set.h"
 
 #include <array>
+#include <cerrno>
 
 #include "base/byte_cursor.h"
 
@@ -62,6 +63,12 @@ constexpr std::array<Pair, 17> kPairs{{{reg::rax, ax},
                                        {reg::r15, r15},
                                        {reg::rip, ip}}};
 
+/// What a system call that waited answers to an interruption, before it is restarted (include/linux/errno.h):
+/// ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK; or EINTR, which is never restarted.
+bool is_interrupted(std::int64_t answer) {
+  return answer == -512 || answer == -513 || answer == -514 || answer == -516 || answer == -EINTR;
+}
+
 }  // namespace
 
 Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
@@ -73,6 +80,7 @@ Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
   // The kernel stores -1 in orig_ax on every entry that is not a system call (arch/x86/entry/entry_64.S).
   set.syscall = static_cast<std::int64_t>(word(orig_ax));
   if (set.syscall < 0) set.syscall = -1;
+  set.was_waiting = set.syscall >= 0 && is_interrupted(static_cast<std::int64_t>(word(ax)));
   set.thread_pointer = word(fs_base);
   return set;
 }

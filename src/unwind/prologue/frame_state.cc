@@ -156,6 +156,7 @@ void FrameState::execute(const Instruction& i) {
     case Effect::jump:
     case Effect::branch:
     case Effect::end:
+    case Effect::trap:
       return;
   }
 }
@@ -163,8 +164,7 @@ void FrameState::execute(const Instruction& i) {
 Result<UnwindRule> FrameState::rule() const {
   if (!sp_ && !fp_) return fail(ErrorCode::no_unwind_info);
   // A frame record at fp marks a frame pointer. Otherwise fp may be a plain pointer into the frame that moves on.
-  const bool has_record = fp_ && (saved_ >> fp_number_ & 1) != 0 && places_[fp_number_] == *fp_;
-  const bool by_fp = has_record || !sp_;
+  const bool by_fp = has_record() || !sp_;
   // The CFA as "register + distance"; every save is then at a known distance from the same register.
   const Place cfa{by_fp ? fp_number_ : sp_number_, by_fp ? -*fp_ : -*sp_};
   RuleBuilder builder(sp_number_);

@@ -24,6 +24,14 @@ class FrameState {
   /// Whether this frame is at least as complete as `other`: as deep, with as many registers saved. A half-undone
   /// epilogue is not.
   [[nodiscard]] bool is_complete_as(const FrameState& other) const;
+  /// Bytes between sp and the CFA, while that is known.
+  [[nodiscard]] std::optional<std::int64_t> depth() const { return sp_ ? std::optional(-*sp_) : std::nullopt; }
+  /// The frame pointer points to the caller's, saved.
+  [[nodiscard]] bool has_record() const {
+    return fp_ && (saved_ >> fp_number_ & 1) != 0 && places_[fp_number_] == *fp_;
+  }
+  /// A register holds what sp is about to become: so before the call of a stack probe.
+  [[nodiscard]] bool is_about_to_grow() const { return scratch_register_ != kNoRegister && sp_ && scratch_ < *sp_; }
 
  private:
   static constexpr unsigned kSlots = Registers::kMax;

@@ -21,7 +21,8 @@ enum class Effect : std::uint8_t {
   call,
   jump,    ///< to `target`, when known
   branch,  ///< conditional, to `target`
-  end,     ///< return or trap: what follows is reached from elsewhere
+  end,     ///< return: what follows is reached from elsewhere, as behind a trap
+  trap,
   sign_lr,
   unsign_lr,
 };
@@ -40,6 +41,9 @@ struct Instruction {
   std::int64_t sp_before = 0;
   std::int64_t sp_after = 0;
   std::optional<std::int64_t> target;  ///< relative to the instruction's first byte
+  /// A jump in the form that ABIs ask for where an epilogue ends in one (x86-64: with REX.W), and compilers use nowhere
+  /// else.
+  bool is_tail_call = false;
 };
 
 }  // namespace mixstack::unwind::prologue

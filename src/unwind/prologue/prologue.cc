@@ -3,17 +3,17 @@
 #include <array>
 #include <optional>
 
-#include "unwind/prologue/aarch64/instruction.h"
+#include "unwind/prologue/decoder.h"
 #include "unwind/prologue/frame_state.h"
-#include "unwind/prologue/x86_64/instruction.h"
 
 namespace mixstack::unwind {
 namespace {
 
+using prologue::Decoder;
 using prologue::Effect;
 using prologue::FrameState;
 using prologue::Instruction;
-using Decoder = Instruction (*)(std::span<const std::byte>);
+using prologue::kDecoders;
 
 /// States at the targets of forward branches. When it is full, the branch with the nearest target is given up last.
 class PendingBranches {
@@ -87,7 +87,7 @@ class Sweep {
     if (i.target && *i.target > 0) pending_.add(at + static_cast<std::size_t>(*i.target), *state_);
     const bool leads_elsewhere = i.effect == Effect::branch || i.effect == Effect::jump;
     if (leads_elsewhere && (!body_ || state_->is_complete_as(*body_))) body_ = *state_;
-    if (i.effect == Effect::end || i.effect == Effect::jump) {
+    if (i.effect == Effect::end || i.effect == Effect::trap || i.effect == Effect::jump) {
       state_.reset();
     } else {
       state_->execute(i);
@@ -108,8 +108,6 @@ class Sweep {
 
 Result<UnwindRule> prologue_rule(Arch arch, std::span<const std::byte> code, std::size_t offset,
                                  bool is_return_address) {
-  static constexpr arch::PerCpu<Decoder> kDecoders{.x86_64 = prologue::x86_64::decode,
-                                                   .aarch64 = prologue::aarch64::decode};
   if (kDecoders[arch] == nullptr) return fail(ErrorCode::unsupported_cpu);
   if (offset > code.size() || (is_return_address && offset == 0)) return fail(ErrorCode::invalid_argument, offset);
   if (offset > kMaxPrologueCode) return fail(ErrorCode::limit_exceeded, offset);

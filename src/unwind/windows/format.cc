@@ -7,8 +7,9 @@
 namespace mixstack::unwind::windows {
 
 const Format* format_of(Arch arch) {
-  static constexpr arch::PerCpu<Format> kFormats{.x86_64 = {amd64_rule, true, amd64_is_fragment, amd64_prologue_size},
-                                                 .aarch64 = {arm64_rule, false, arm64_is_fragment, nullptr}};
+  static constexpr arch::PerCpu<Format> kFormats{
+      .x86_64 = {amd64_rule, true, amd64_is_fragment, amd64_prologue_size, nullptr},
+      .aarch64 = {arm64_rule, false, arm64_is_fragment, nullptr, arm64_function_length}};
   return kFormats[arch].rule == nullptr ? nullptr : &kFormats[arch];
 }
 

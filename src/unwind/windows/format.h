@@ -16,6 +16,8 @@ struct Format {
   /// Bytes from the row's begin in which the frame is not whole yet; nothing where that cannot be read. Null: this
   /// CPU's data does not say.
   std::optional<std::uint32_t> (*prologue_size)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
+  /// Bytes of the function or fragment, from its unwind data. Null: its row says where it ends.
+  Result<std::uint32_t> (*length)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
 };
 
 /// nullptr for a CPU whose managed code is unwound otherwise (x86: by GCInfo), or not at all.

@@ -62,6 +62,7 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_signals_got")] public static extern long SignalsGot();
     [DllImport(Library, EntryPoint = "scen_signal_thread")] public static extern int SignalThread(int tid, int signal);
     [DllImport(Library, EntryPoint = "scen_vfork_parent")] public static extern int VforkParent(int seconds);
+    [DllImport(Library, EntryPoint = "scen_fork_child")] public static extern int ForkChild();
 
     public static nint Symbol(string name)
     {

@@ -54,6 +54,7 @@ internal static class Program
                 case "churned": Console.WriteLine($"CHURNED {Threads.Churned}"); break;
                 case "collections": Console.WriteLine($"COLLECTIONS {GC.CollectionCount(0)}"); break;
                 case "traffic": Console.WriteLine($"TRAFFIC {Traffic.Progress}"); break;
+                case "forked": Console.WriteLine($"FORKED {Forks.Progress}"); break;
                 case "quit": return;
             }
         }

@@ -51,6 +51,21 @@ internal static class Spinning
         });
     }
 
+    // Inside a method that has no metadata, called by one that has.
+    [Scenario("spin_dynamic")]
+    private static void SpinDynamic() => Scene.Actor("spin-dynamic", () =>
+    {
+        // It returns something of its own: a call that is the last thing done would leave no frame.
+        System.Reflection.Emit.DynamicMethod method = new("spins in <here>", typeof(int), [], typeof(Spinning).Module, true);
+        System.Reflection.Emit.ILGenerator il = method.GetILGenerator();
+        il.Emit(System.Reflection.Emit.OpCodes.Call, typeof(Spinning).GetMethod(nameof(Forever))!);
+        il.Emit(System.Reflection.Emit.OpCodes.Ldc_I4_1);
+        il.Emit(System.Reflection.Emit.OpCodes.Ret);
+        Func<int> spin = method.CreateDelegate<Func<int>>();
+        Scene.InPlace();
+        spin();
+    });
+
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     private static int OptimizedOuter(int n)
     {
@@ -70,6 +85,46 @@ internal static class Spinning
             x = x * 1103515245 + 12345 | 1;
         }
         return x;
+    }
+
+    private interface IShape
+    {
+        long Area(long x);
+    }
+
+    private sealed class Square : IShape
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public long Area(long x) => x * x;
+    }
+
+    private sealed class Line : IShape
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public long Area(long x) => x;
+    }
+
+    private sealed class Point : IShape
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public long Area(long x) => 1;
+    }
+
+    // Calls through stubs of the runtime: an interface with several implementations, methods that may not be inlined.
+    [Scenario("spin_stubs")]
+    private static void SpinStubs() => Scene.Actor("stubs", () =>
+    {
+        Scene.InPlace();
+        CallThroughStubs([new Square(), new Line(), new Point()]);
+    });
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void CallThroughStubs(IShape[] shapes)
+    {
+        for (long i = 0; ; i++)
+        {
+            s_sink += shapes[i % shapes.Length].Area(i);
+        }
     }
 
     // Calls as small as they get: most stops fall into a prologue or an epilogue.

@@ -243,4 +243,21 @@ int scen_vfork_parent(int seconds) {
   return keep(status);
 }
 
+int scen_fork_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Some milliseconds of CPU time, in which a timer that was inherited would strike.
+    for (long i = 0; keep(i) < 2'000'000; i++) {
+    }
+    struct sigaction now = {};
+    sigaction(SIGPROF, nullptr, &now);
+    if (now.sa_handler != SIG_DFL) raise(SIGPROF);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return keep(status);
+}
+
 }  // extern "C"

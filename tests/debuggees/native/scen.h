@@ -55,4 +55,6 @@ void scen_count_signals(int signal_number);
 long scen_signals_got();
 int scen_signal_thread(int tid, int signal_number);
 int scen_vfork_parent(int seconds);
+// Forks without another program: answers the child's wait status, 0 when it came to its end.
+int scen_fork_child();
 }

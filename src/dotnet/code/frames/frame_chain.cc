@@ -1,5 +1,7 @@
 #include "dotnet/code/frames/frame_chain.h"
 
+#include <algorithm>
+
 namespace mixstack::dotnet {
 
 FrameType frame_type_of(const Layouts& layouts, std::uint64_t identifier) {
@@ -19,6 +21,8 @@ Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address) {
   if (!identifier) return fail(identifier.error());
   return FrameRecord{address, frame_type_of(memory.layouts(), *identifier), *identifier};
 }
+
+constexpr std::size_t kUsualFrames = 16;  // of a thread, at most
 
 // A stack overflow is handled on a stack of its own (EEPolicy::HandleFatalStackOverflow in
 // src/coreclr/vm/eepolicy.cpp): the newest Frame lies there, a FaultingExceptionFrame with the registers at the
@@ -48,6 +52,7 @@ FrameChain read_frame_chain(const RuntimeMemory& memory, Address first, const Ad
       chain.error = frame ? next.error() : frame.error();
       break;
     }
+    if (chain.frames.empty()) chain.frames.reserve(std::min(most, kUsualFrames));
     chain.frames.push_back(*frame);
     if (inside) above = at;
     at = *next;

@@ -123,7 +123,7 @@ bool flow(std::uint32_t w, Instruction& i) {
     return true;
   }
   if ((w & 0xffe0001fu) == 0xd4200000u || (w & 0xffff0000u) == 0) {  // brk, udf
-    i.effect = Effect::end;
+    i.effect = Effect::trap;
     return true;
   }
   return false;

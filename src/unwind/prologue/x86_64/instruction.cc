@@ -107,9 +107,11 @@ class Decoder {
         return true;
       case 0xc2:
       case 0xc3:
+        result_.effect = Effect::end;
+        return true;
       case 0xcc:
       case 0xf4:
-        result_.effect = Effect::end;
+        result_.effect = Effect::trap;
         return true;
       default:
         break;
@@ -117,7 +119,10 @@ class Decoder {
     if (opcode_ != 0xff) return false;
     const unsigned group = modrm_ >> 3 & 7;
     if (group == 2) result_.effect = Effect::call;
-    if (group == 4) result_.effect = Effect::jump;
+    if (group == 4) {
+      result_.effect = Effect::jump;
+      result_.is_tail_call = wide();
+    }
     if (group == 6) push(kNoRegister);
     return group == 2 || group == 4 || group == 6;
   }
@@ -127,7 +132,7 @@ class Decoder {
       result_.effect = Effect::branch;
       result_.target = where_.length + last<std::int32_t>();
     } else if (opcode_ == 0x0b) {
-      result_.effect = Effect::end;  // ud2
+      result_.effect = Effect::trap;  // ud2
     }
   }
 
@@ -168,7 +173,8 @@ class Decoder {
         arithmetic_with_constant();
         return;
       case 0x8f:
-        pop(kNoRegister);
+        pop(is_register_form() && rm_field() != 4 ? dwarf(rm_field()) : kNoRegister);
+        if (is_register_form() && rm_field() == 4) lose(rsp);
         return;
       case 0x87:
         if (is_register_form() && (rm_field() == 4 || reg_field() == 4)) lose(rsp);

@@ -1,0 +1,109 @@
+#include "agent/known_code.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "self_walk/host.h"
+#include "symbolize/demangle.h"
+
+namespace mixstack::agent {
+namespace {
+
+[[nodiscard]] std::string short_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+[[nodiscard]] ProfileFrame native_frame(Address lookup) {
+  Dl_info known{};
+  if (::dladdr(reinterpret_cast<void*>(lookup), &known) == 0 || known.dli_fname == nullptr)
+    return {FrameKind::undescribed, "[unknown]", {}};
+  const std::string file = short_name(known.dli_fname);
+  if (known.dli_sname == nullptr) return {FrameKind::native, file.empty() ? "[unknown]" : file, file};
+  return {FrameKind::native, symbolize::demangle(known.dli_sname), file};
+}
+
+}  // namespace
+
+KnownCode::KnownCode(clr::ProfilerInfo info)
+    : info_(info), layout_(CodeHeaderLayout::of_own_runtime()), rules_(self_walk::host::arch(), jitted_, images_) {}
+
+/// FunctionUnload does not come for collectible assemblies: their functions are remembered by module.
+bool KnownCode::may_be_unloaded(clr::Id function) {
+  const clr::Id module = info_.module_of(function);
+  const std::lock_guard lock(mutex_);
+  const auto at = collectible_.find(module);
+  if (at == collectible_.end()) return false;
+  if (!methods_.knows(function)) at->second.push_back(function);
+  return true;
+}
+
+void KnownCode::freed(clr::Id function) {
+  if (const std::uint64_t number = methods_.forget(function); number != 0) (void)jitted_.free_method(number);
+}
+
+void KnownCode::unloaded(clr::Id module) {
+  std::vector<clr::Id> functions;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = collectible_.find(module);
+    if (at == collectible_.end()) return;
+    functions = std::move(at->second);
+    collectible_.erase(at);
+  }
+  for (const clr::Id function : functions) freed(function);
+}
+
+void KnownCode::catch_up() {
+  for (const clr::Id module : info_.modules()) loaded(module);
+  for (const clr::Function& function : info_.compiled()) compiled(function, false);
+}
+
+void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
+  const bool may_go = is_dynamic || may_be_unloaded(function.id);
+  std::string name;  // of what may be freed it must be asked for now
+  if (may_go && !methods_.knows(function.id))
+    name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
+  const std::uint64_t number = methods_.number_of(function.id, std::move(name));
+  if (number == 0) return;
+  // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
+  for (const Address start : info_.code_starts(function))
+    for (const JitCode& code :
+         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), number, may_go))
+      if (!is_known(code)) (void)jitted_.add(code);
+}
+
+bool KnownCode::is_known(const JitCode& code) const {
+  const JitMap::Reading reading(jitted_);
+  JitCode known;
+  return jitted_.find(code.range.begin, known) && known.range == code.range && known.method == code.method;
+}
+
+void KnownCode::loaded(clr::Id id) {
+  const auto module = info_.module(id);
+  if (!module) return;
+  if ((module->flags & clr::Module::kCollectible) != 0) {
+    const std::lock_guard lock(mutex_);
+    collectible_.try_emplace(id);
+  }
+  if (module->base == 0) return;
+  if (const auto image = module_code_.of(module->base, module->path, self_walk::host::arch(), memory_))
+    (void)images_.add(*image);
+}
+
+ProfileFrame KnownCode::frame_at(Address lookup, std::uint64_t method) const {
+  MethodNumbers::Method known = methods_[method];
+  clr::Id function = known.id;
+  if (method == 0 && images_.find(lookup) != nullptr) function = info_.function_at(lookup);
+  if (method == 0 && function == 0) return native_frame(lookup);
+  // Of a module that may be unloaded the name is kept, and the runtime is not asked: it may be gone.
+  const bool may_be_gone = !known.name.empty();
+  ProfileFrame frame{FrameKind::managed, std::move(known.name), {}};
+  if (frame.name.empty() && function != 0) frame.name = info_.name(function);
+  if (frame.name.empty()) frame.name = "[unknown method]";
+  if (!may_be_gone && function != 0)
+    if (const auto module = info_.module(info_.module_of(function))) frame.module = short_name(module->path);
+  return frame;
+}
+
+}  // namespace mixstack::agent

@@ -1,0 +1,66 @@
+// All the code the runtime told us of: where it is, how it is unwound, what it is called.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/clr.h"
+#include "agent/code_header.h"
+#include "agent/composite_image.h"
+#include "agent/image_list.h"
+#include "agent/jit_map.h"
+#include "agent/managed_code.h"
+#include "agent/method_numbers.h"
+#include "memory/self_memory.h"
+#include "model/profile.h"
+
+namespace mixstack::agent {
+
+/// Filled by the runtime's callbacks, from any thread of it; `rules` and `method_at` are signal-safe.
+class KnownCode {
+ public:
+  struct Account {
+    JitMap::Account map;
+    std::size_t methods = 0, images = 0;
+  };
+
+  explicit KnownCode(clr::ProfilerInfo info);
+  [[nodiscard]] bool is_usable() const { return jitted_.is_usable(); }
+
+  // What the runtime tells.
+  void compiled(const clr::Function& function, bool is_dynamic);
+  void freed(clr::Id function);
+  void loaded(clr::Id module);
+  /// All code of the module goes.
+  void unloaded(clr::Id module);
+  /// What was there before: modules, and what was compiled.
+  void catch_up();
+
+  [[nodiscard]] const ManagedCode& rules() const { return rules_; }
+  [[nodiscard]] const JitMap& jitted() const { return jitted_; }
+  /// What a frame is called. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
+  [[nodiscard]] ProfileFrame frame_at(Address lookup, std::uint64_t method) const;
+  [[nodiscard]] Account account() const { return {jitted_.account(), methods_.size(), images_.size()}; }
+
+ private:
+  [[nodiscard]] bool is_known(const JitCode& code) const;
+  [[nodiscard]] bool may_be_unloaded(clr::Id function);
+
+  clr::ProfilerInfo info_;
+  memory::SelfMemory memory_;
+  std::optional<CodeHeaderLayout> layout_;
+  MethodNumbers methods_;
+  JitMap jitted_;  ///< its methods are numbers of `methods_`
+  ImageList images_;
+  ModuleCode module_code_;
+  ManagedCode rules_;
+  std::mutex mutex_;
+  std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded
+};
+
+}  // namespace mixstack::agent

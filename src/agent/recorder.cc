@@ -1,0 +1,120 @@
+#include "agent/recorder.h"
+
+#include <link.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/tasks.h"
+#include "agent_link/protocol.h"
+
+namespace mixstack::agent {
+namespace {
+
+constexpr std::size_t kBatch = 32u << 10;  // bytes of samples in a message
+constexpr std::size_t kMostThreadNames = 1u << 16, kMostAddresses = 1u << 18;
+constexpr std::uint32_t kNoRoom = 0;  // the first frame of a profile, for those it has no room for
+
+[[nodiscard]] std::uint64_t unloaded_libraries() {
+  std::uint64_t count = 0;
+  (void)::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        *static_cast<std::uint64_t*>(out) = info->dlpi_subs;
+        return 1;  // every entry says the same
+      },
+      &count);
+  return count;
+}
+
+}  // namespace
+
+/// Names of native code are kept by address, and an address may become another library's.
+void Recorder::forget_unloaded_libraries() {
+  if (std::exchange(has_looked_, true)) return;
+  if (const std::uint64_t now = unloaded_libraries(); now != std::exchange(unloaded_, now)) by_address_.clear();
+}
+
+std::uint32_t Recorder::number_of(Address lookup, std::uint64_t method) {
+  auto& known = method != 0 ? by_method_ : by_address_;
+  if (known.size() >= kMostAddresses) known.clear();
+  const auto [at, is_new] = known.try_emplace(method != 0 ? method : lookup, kNoRoom);
+  if (is_new) {
+    const auto number = profile_.frame(namer_(lookup, method));
+    if (number) at->second = *number;
+  }
+  return at->second;
+}
+
+void Recorder::add(const Sample& sample) {
+  const std::lock_guard lock(mutex_);
+  if (profile_.frames().empty()) (void)profile_.frame({FrameKind::undescribed, "[too many]", {}});
+  account_.samples++;
+  if (sample.stop != StopReason::end_of_stack) account_.cut++;
+  if (!counts_ && followers_.empty()) return;
+  forget_unloaded_libraries();
+  Profile::Stack stack{sample.tid, sample.state, sample.stop, {}};
+  stack.frames.reserve(sample.count);
+  for (std::size_t i = 0; i < sample.count; i++)
+    stack.frames.push_back(number_of(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]));
+  const auto [name, is_new] = profile_.threads.size() < kMostThreadNames
+                                  ? profile_.threads.try_emplace(sample.tid)
+                                  : std::pair(profile_.threads.find(sample.tid), false);
+  if (is_new) name->second = task_name(sample.tid);
+  for (Follower& follower : followers_) send(follower, stack, sample.weight);
+  if (counts_ && !profile_.add(std::move(stack), sample.weight)) account_.lost++;
+}
+
+/// Frames and threads go before the first sample that has them. Who is slow loses samples, never names.
+void Recorder::send(Follower& follower, const Profile::Stack& stack, std::uint32_t weight) {
+  if (!follower.outbox->has_room()) {
+    account_.lost_on_way++;
+    return;
+  }
+  for (const std::uint32_t number : stack.frames)
+    if (follower.frames.insert(number).second)
+      follower.outbox->put(agent_link::encode(agent_link::Frame{number, profile_.frames()[number]}));
+  if (follower.tids.size() < kMostThreadNames && follower.tids.insert(stack.tid).second)
+    if (const auto name = profile_.threads.find(stack.tid); name != profile_.threads.end())
+      follower.outbox->put(agent_link::encode(agent_link::Thread{stack.tid, name->second}));
+  agent_link::append(follower.samples, {stack.tid, weight, stack.state, stack.stop, stack.frames});
+  if (follower.samples.size() >= kBatch) send_samples(follower);
+}
+
+void Recorder::send_samples(Follower& follower) {
+  if (follower.samples.empty()) return;
+  follower.outbox->put(agent_link::message(agent_link::Kind::samples, follower.samples));
+  follower.samples.clear();
+}
+
+void Recorder::flush() {
+  const std::lock_guard lock(mutex_);
+  for (Follower& follower : followers_) send_samples(follower);
+  has_looked_ = false;
+}
+
+void Recorder::send_to(std::shared_ptr<Outbox> outbox) {
+  const std::lock_guard lock(mutex_);
+  followers_.push_back({std::move(outbox), {}, {}, {}});
+}
+
+bool Recorder::no_longer_to(const Outbox* outbox) {
+  const std::lock_guard lock(mutex_);
+  for (Follower& follower : followers_)
+    if (follower.outbox.get() == outbox) send_samples(follower);
+  std::erase_if(followers_, [&](const Follower& f) { return f.outbox.get() == outbox; });
+  return followers_.empty();
+}
+
+ProfileAccount Recorder::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+Profile Recorder::take() {
+  const std::lock_guard lock(mutex_);
+  by_method_.clear();
+  by_address_.clear();
+  return std::exchange(profile_, {});
+}
+
+}  // namespace mixstack::agent

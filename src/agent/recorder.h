@@ -1,0 +1,62 @@
+// What becomes of samples: frames get names, stacks are counted, and whoever records gets both.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "agent/outbox.h"
+#include "agent/sample_ring.h"
+#include "model/profile.h"
+
+namespace mixstack::agent {
+
+/// Fed by the sampler's thread; everything else may be called by any thread.
+class Recorder {
+ public:
+  using Namer = std::function<ProfileFrame(Address lookup, std::uint64_t method)>;
+
+  /// `counts`: equal stacks are counted for a report at the end. Else samples go to those who record, and nowhere.
+  Recorder(Namer namer, bool counts) : namer_(std::move(namer)), counts_(counts) {}
+
+  void add(const Sample& sample);
+  /// No more for now: what was collected is sent.
+  void flush();
+
+  /// Gets all frames, threads and samples from now on, as messages.
+  void send_to(std::shared_ptr<Outbox> outbox);
+  /// Answers whether nobody is left.
+  bool no_longer_to(const Outbox* outbox);
+
+  [[nodiscard]] ProfileAccount account() const;
+  /// What was counted; facts about the whole are left to the caller.
+  [[nodiscard]] Profile take();
+
+ private:
+  struct Follower {
+    std::shared_ptr<Outbox> outbox;
+    std::unordered_set<std::uint32_t> frames, tids;  ///< it knows
+    std::vector<std::byte> samples;                  ///< payload that is being collected
+  };
+  [[nodiscard]] std::uint32_t number_of(Address lookup, std::uint64_t method);
+  void forget_unloaded_libraries();
+  void send(Follower& follower, const Profile::Stack& stack, std::uint32_t weight);
+  void send_samples(Follower& follower);
+
+  const Namer namer_;
+  const bool counts_;
+  mutable std::mutex mutex_;
+  Profile profile_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_method_, by_address_;  ///< indices of the profile's frames
+  std::uint64_t unloaded_ = 0;                                               ///< libraries, when last looked at
+  bool has_looked_ = false;                                                  ///< since the last pause
+  std::vector<Follower> followers_;
+  ProfileAccount account_;
+};
+
+}  // namespace mixstack::agent

@@ -1,0 +1,243 @@
+#include "agent/sampler.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/tasks.h"
+#include "agent/thread_clock.h"
+#include "memory/system_call.h"
+
+namespace mixstack::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kRing = 1024;
+constexpr std::size_t kRules = 1 << 15;
+constexpr int kSignal = SIGPROF;
+constexpr milliseconds kDrainEvery{20}, kRefreshEvery{1000};
+/// The list of threads is looked at so often, or less if it is long: a hundredth of the time at most.
+constexpr milliseconds kLookEvery{100};
+constexpr int kLookShare = 100;
+constexpr milliseconds kEndTime{2000};
+
+/// What our signals of wall time carry beside the mark: si_value of those of timers is the mark itself.
+constexpr std::uintptr_t kRunning = 1, kWaiting = 2;
+
+/// An address of ours, which nobody else sends: signals of others are told apart by it.
+alignas(8) constinit char mark[8] = {};
+
+}  // namespace
+
+std::atomic<Sampler*> Sampler::in_use_{nullptr};
+std::atomic<std::uint32_t> Sampler::inside_{0};
+
+Sampler::Sampler(const KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks)
+    : code_(code),
+      own_(own),
+      options_(options),
+      hooks_(std::move(hooks)),
+      pid_(static_cast<std::uint32_t>(::getpid())),
+      ring_(kRing),
+      rounds_(pid_ + static_cast<std::uint32_t>(Clock::now().time_since_epoch().count())),
+      budget_(options.wall_threads) {
+  if (options.cpu_hertz != 0) timers_.emplace(options.cpu_hertz, kSignal, static_cast<void*>(mark));
+}
+
+Result<std::unique_ptr<Sampler>> Sampler::create(const KnownCode& code, OwnThreads& own, const AgentOptions& options,
+                                                 Hooks hooks) {
+  std::unique_ptr<Sampler> sampler(new Sampler(code, own, options, std::move(hooks)));
+  if (!sampler->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);
+  SelfWalker::Options of_walker;
+  of_walker.rules = kRules;
+  if (options.walks_managed) of_walker.code = &code.rules();
+  of_walker.frame_pointers = true;
+  auto walker = SelfWalker::create(of_walker);
+  if (!walker) return fail(walker.error());
+  sampler->walker_ = std::move(*walker);
+  // The walker knows the stack of the thread that made it, and must not when that ends. The main thread stays.
+  if (memory::system_call(SYS_gettid) != memory::system_call(SYS_getpid)) sampler->walker_->remove_thread();
+  return sampler;
+}
+
+Result<void> Sampler::begin() {
+  struct sigaction action {};
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  action.sa_sigaction = on_signal;
+  // Others wait: on the alternate stack that the runtime gives its threads there is room for one handler of ours, or
+  // one of its own that suspends a thread, and not for both. Faults are not held up.
+  (void)::sigfillset(&action.sa_mask);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
+  in_use_.store(this);
+  if (::sigaction(kSignal, &action, &before_) != 0) {
+    in_use_.store(nullptr);
+    return fail(ErrorCode::io_error, 0, errno);
+  }
+  has_begun_ = true;
+  thread_ = std::make_unique<AgentThread>("mixstack-sample", own_, [this] { run(); });
+  if (thread_->is_running()) return {};
+  if (timers_) timers_->stop();
+  in_use_.store(nullptr);
+  return fail(ErrorCode::limit_exceeded);
+}
+
+bool Sampler::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    ending_.notify_all();
+  }
+  if (timers_) timers_->stop();
+  const bool has_ended = thread_ == nullptr || thread_->ends_within(kEndTime);
+  Sampler* us = this;
+  in_use_.compare_exchange_strong(us, nullptr);
+  if (!has_ended) return false;
+  // Whoever saw us in `in_use_` has counted itself before.
+  for (const auto deadline = Clock::now() + kEndTime; inside_.load() != 0;) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  drain();
+  give_signal_back();
+  return true;
+}
+
+void Sampler::give_signal_back() const {
+  const bool has_handler =
+      (before_.sa_flags & SA_SIGINFO) != 0 || (before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN);
+  struct sigaction now {};
+  (void)::sigaction(kSignal, nullptr, &now);
+  if (has_handler && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal)
+    (void)::sigaction(kSignal, &before_, nullptr);
+}
+
+void Sampler::thread_began(std::uint32_t tid) {
+  if (has_begun_ && timers_ && !own_.has(tid)) (void)timers_->add(tid);
+}
+
+Sampler::Account Sampler::account() const {
+  Account a;
+  a.lost = ring_.lost();
+  a.postponed = postponed_.load(std::memory_order_relaxed);
+  a.missed = missed_.load(std::memory_order_relaxed);
+  a.foreign = foreign_.load(std::memory_order_relaxed);
+  a.threads = timers_ ? timers_->size() : 0;
+  a.untimed = timers_ ? timers_->refused() : 0;
+  a.ring_bytes = ring_.most_bytes();
+  return a;
+}
+
+void Sampler::forget_after_fork() {
+  in_use_.store(nullptr);
+  inside_.store(0);
+}
+
+void Sampler::on_signal(int, siginfo_t* info, void* context) noexcept {
+  inside_.fetch_add(1, std::memory_order_seq_cst);
+  if (Sampler* sampler = in_use_.load(std::memory_order_seq_cst)) sampler->take(*info, context);
+  inside_.fetch_sub(1, std::memory_order_release);
+}
+
+/// In a signal handler.
+void Sampler::take(const siginfo_t& info, void* context) noexcept {
+  const std::uintptr_t state =
+      reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) ^ reinterpret_cast<std::uintptr_t>(mark);
+  const bool is_timer = info.si_code == SI_TIMER && state == 0;
+  const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
+  if (!is_timer && !is_tick) {
+    foreign_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  Sample* sample = ring_.reserve();
+  if (sample == nullptr) return;
+  const SelfTrace trace = walker_->walk(context, sample->addresses);
+  {
+    const JitMap::Reading reading(code_.jitted());
+    JitCode code;
+    for (std::size_t i = 0; i < trace.count; i++) {
+      const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
+      sample->methods[i] = code_.jitted().find(at, code) ? code.method : 0;
+    }
+  }
+  sample->tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
+  // Periods that ended while a signal was on its way.
+  sample->weight = is_timer && info.si_overrun > 0 ? 1 + static_cast<std::uint32_t>(info.si_overrun) : 1;
+  sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
+  sample->count = static_cast<std::uint16_t>(trace.count);
+  sample->stop = trace.stop;
+  ring_.commit(sample);
+}
+
+void Sampler::look_at_threads() {
+  const auto before = Clock::now();
+  std::vector<std::uint32_t> tids = own_tasks();
+  std::erase_if(tids, [this](std::uint32_t tid) { return own_.has(tid); });
+  if (timers_) timers_->update(tids);
+  if (options_.wall_hertz != 0) rounds_.update(tids);
+  const auto now = Clock::now();
+  next_look_ = now + std::max<nanoseconds>(kLookEvery, (now - before) * kLookShare);
+}
+
+/// A thread gets the signal of its state; the list may name those that are gone.
+void Sampler::tick(Clock::time_point now) {
+  const nanoseconds period(1'000'000'000 / options_.wall_hertz);
+  if (now > next_tick_ + period) {
+    const auto late = static_cast<std::uint64_t>((now - next_tick_) / period);
+    missed_.fetch_add(late, std::memory_order_relaxed);
+    next_tick_ += period * static_cast<std::int64_t>(late);
+  }
+  next_tick_ += period;
+  const auto tids = rounds_.next(budget_.allowed());
+  postponed_.fetch_add(rounds_.size() - tids.size(), std::memory_order_relaxed);
+  for (const std::uint32_t tid : tids) {
+    const char state = task_state(tid);
+    const bool waits = state == 'S' || state == 'D' || state == 'I';
+    if (!waits && state != 'R') continue;  // stopped or gone
+    siginfo_t info{};
+    info.si_signo = kSignal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = static_cast<pid_t>(pid_);
+    info.si_value.sival_ptr =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(mark) ^ (waits ? kWaiting : kRunning));
+    (void)memory::system_call(SYS_rt_tgsigqueueinfo, pid_, tid, static_cast<std::uint64_t>(kSignal),
+                              reinterpret_cast<std::uintptr_t>(&info));
+  }
+}
+
+void Sampler::drain() {
+  while (const Sample* sample = ring_.next()) {
+    hooks_.sample(*sample);
+    ring_.release();
+  }
+  hooks_.pause();
+}
+
+void Sampler::run() {
+  const bool has_ticks = options_.wall_hertz != 0;
+  const auto tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
+  next_tick_ = next_look_ = next_refresh_ = Clock::now();
+  for (;;) {
+    const auto now = Clock::now();
+    if (now >= next_look_) look_at_threads();
+    if (has_ticks && now >= next_tick_) tick(now);
+    drain();
+    if (now >= next_refresh_) {
+      (void)walker_->refresh();
+      next_refresh_ = now + kRefreshEvery;
+    }
+    budget_.look(static_cast<std::uint64_t>(now.time_since_epoch().count()), cpu_time(tid));
+    auto until = std::min(now + kDrainEvery, next_look_);
+    if (has_ticks) until = std::min(until, next_tick_);
+    std::unique_lock lock(mutex_);
+    if (ending_.wait_until(lock, until, [this] { return is_ending_; })) break;
+  }
+}
+
+}  // namespace mixstack::agent

@@ -1,0 +1,59 @@
+#include "agent/tasks.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "base/scoped_fd.h"
+
+namespace mixstack::agent {
+namespace {
+
+constexpr std::size_t kMostTasks = 1 << 16;
+
+/// The beginning of a file of a thread; empty: it cannot be read.
+template <std::size_t N>
+[[nodiscard]] std::string_view read_of(std::uint32_t tid, const char* file, std::array<char, N>& out) {
+  std::array<char, 64> path;
+  (void)std::snprintf(path.data(), path.size(), "/proc/self/task/%u/%s", tid, file);
+  const base::ScopedFd fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = fd ? ::read(fd.get(), out.data(), out.size()) : -1;
+  return {out.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> own_tasks() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
+  std::vector<std::uint32_t> tids;
+  while (folder != nullptr && tids.size() < kMostTasks) {
+    const dirent* entry = ::readdir(folder.get());  // NOLINT(concurrency-mt-unsafe): the folder is ours alone
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    std::uint32_t tid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc{}) tids.push_back(tid);
+  }
+  return tids;
+}
+
+char task_state(std::uint32_t tid) {
+  std::array<char, 128> bytes;
+  const std::string_view text = read_of(tid, "stat", bytes);
+  const std::size_t end = text.rfind(") ");  // the name before it may hold anything, and is short
+  return end == text.npos || end + 2 >= text.size() ? '\0' : text[end + 2];
+}
+
+std::string task_name(std::uint32_t tid) {
+  std::array<char, 64> bytes;
+  const std::string_view text = read_of(tid, "comm", bytes);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace mixstack::agent

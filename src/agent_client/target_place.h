@@ -1,0 +1,54 @@
+// Where the sockets of a process are, seen from outside.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent_link/message_socket.h"
+#include "base/scoped_fd.h"
+#include "mixstack/diagnosis.h"
+
+namespace mixstack::agent_client {
+
+template <class T>
+using Outcome = tl::expected<T, Diagnosis>;
+
+/// A failure with its words.
+[[nodiscard]] tl::unexpected<Diagnosis> refuse(ErrorCode code, std::string text, int os_error = 0);
+
+/// A process as far as its sockets need it. Its root and folder are held by descriptor.
+struct TargetPlace {
+  std::uint32_t pid = 0;             ///< as we see it
+  std::uint32_t inner_pid = 0;       ///< as it sees itself
+  uid_t user = 0;                    ///< effective
+  uid_t root_user = 0;               ///< who is root in its user namespace
+  char state = '?';                  ///< as in /proc/PID/stat
+  base::ScopedFd root;               ///< its root folder, O_PATH
+  bool has_own_root = false;         ///< which is not ours
+  std::vector<std::string> folders;  ///< where its sockets may be, as it names them: TMPDIR, /tmp
+};
+
+/// Errors: no_such_process, permission_denied.
+[[nodiscard]] Outcome<TargetPlace> place_of(std::uint32_t pid);
+
+/// `dotnet-diagnostic-17-81-socket` in parts: the beginning, then the pid, then anything, then the end.
+struct SocketName {
+  std::string_view prefix, suffix;
+};
+
+/// Connects to the newest socket of that name on which the process itself listens. Errors: not_found (there is none),
+/// limit_exceeded (there is one, and the time is over before it takes us), permission_denied.
+[[nodiscard]] Outcome<base::ScopedFd> connect_to_process(const TargetPlace& place, const SocketName& name,
+                                                         agent_link::Clock::time_point deadline);
+
+/// Whether a file's name is that of a socket of this process.
+[[nodiscard]] bool is_name_of(std::string_view file, const SocketName& name, std::uint32_t inner_pid);
+
+/// The value of a variable in the bytes of /proc/PID/environ; empty: it is not there.
+[[nodiscard]] std::string variable_of(std::string_view environment, std::string_view name);
+
+}  // namespace mixstack::agent_client

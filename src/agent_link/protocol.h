@@ -1,0 +1,125 @@
+// The messages between the command and the agent in a process.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mixstack/frame.h"
+#include "model/profile.h"
+
+namespace mixstack::agent_link {
+
+/// Raised with every change of a message but `refused`. Another one is not spoken.
+inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint32_t kMark = 0x4741584d;  ///< "MXAG"
+inline constexpr std::size_t kHeaderSize = 12;
+/// Bounds of one message, and of what is in it.
+inline constexpr std::uint32_t kMostPayload = 256u << 10;
+inline constexpr std::size_t kMostText = 4096, kMostFrames = 1024;
+/// The socket of an agent: `mixstack-agent-PID-KEY-socket` in the temporary folder of its process, where PID is the one
+/// that the process sees and KEY a random number.
+inline constexpr std::string_view kSocketPrefix = "mixstack-agent-", kSocketSuffix = "-socket";
+
+enum class Kind : std::uint16_t {
+  // The command asks.
+  status = 1,  ///< answered by `report`
+  start,       ///< text of settings; answered by `report` or `refused`
+  stop,        ///< answered by `report` or `refused`
+  record,      ///< text of settings; answered by `report`, then what is sampled until the command sends `end`
+  end,         ///< of a recording; answered by `report`, the last message
+  // The agent answers.
+  report = 16,  ///< Report
+  refused,      ///< Refusal; of every version
+  frame,        ///< Frame
+  thread,       ///< Thread
+  samples,      ///< any number of Sample, one after the other
+};
+
+/// Of every version.
+struct Header {
+  std::uint16_t version = kVersion;
+  Kind kind = Kind::status;
+  std::uint32_t size = 0;  ///< of the payload
+};
+
+/// Why the agent does not do what it was asked. Numbers are stable.
+enum class RefusalCode : std::uint16_t {
+  other_version = 1,  ///< of the protocol
+  not_understood,
+  already_sampling,
+  not_possible,  ///< the text says why
+};
+
+struct Refusal {
+  RefusalCode code = RefusalCode::not_possible;
+  std::string agent;  ///< version of the program
+  std::string text;
+};
+
+/// What the agent does, and what that takes.
+struct Report {
+  std::string agent, runtime;  ///< versions: "0.1.0", "10.0.12"
+  bool is_sampling = false;
+  std::uint32_t cpu_hertz = 0, wall_hertz = 0;
+  std::string out;                 ///< file the agent writes at the end; empty: none
+  std::uint64_t loaded_for = 0;    ///< ns since it came into the process
+  std::uint64_t sampling_for = 0;  ///< ns since sampling began; of the last time if it is over
+  ProfileAccount account;          ///< of the sampling now or the last
+  std::uint64_t threads = 0;       ///< with a timer of their own
+  std::uint64_t untimed = 0;       ///< without: the system gave no timer
+  std::uint64_t foreign = 0;       ///< signals that were not ours
+  // What is known of code.
+  std::uint64_t methods = 0, pieces = 0, freed = 0, refused = 0, images = 0;
+  std::uint64_t code_bytes = 0;  ///< of the map of code
+  std::uint64_t ring_bytes = 0;  ///< of the samples' ring
+  std::uint64_t cpu = 0;         ///< ns of the agent's own threads
+  std::string remains;           ///< after a stop: what stays loaded
+};
+
+/// A frame's name, before the first sample that has it.
+struct Frame {
+  std::uint32_t number = 0;
+  ProfileFrame frame;
+};
+
+struct Thread {
+  std::uint32_t tid = 0;
+  std::string name;
+};
+
+/// A stack by numbers of frames, innermost first.
+struct Sample {
+  std::uint32_t tid = 0, weight = 1;
+  SampleState state = SampleState::cpu;
+  StopReason stop = StopReason::end_of_stack;
+  std::vector<std::uint32_t> frames;
+};
+
+using Bytes = std::vector<std::byte>;
+
+/// Whole messages, header included. Texts longer than kMostText are cut, frames beyond kMostFrames left out.
+[[nodiscard]] Bytes message(Kind kind, std::span<const std::byte> payload = {});
+[[nodiscard]] Bytes message(Kind kind, std::string_view text);
+[[nodiscard]] Bytes encode(const Report& report);
+[[nodiscard]] Bytes encode(const Refusal& refusal);
+[[nodiscard]] Bytes encode(const Frame& frame);
+[[nodiscard]] Bytes encode(const Thread& thread);
+/// Adds one to the payload of a message of `samples`.
+void append(Bytes& payload, const Sample& sample);
+
+/// Nothing where the bytes are no header, or announce more than kMostPayload.
+[[nodiscard]] std::optional<Header> decode_header(std::span<const std::byte> bytes);
+/// Of payloads; nothing where they are not what they should be, to the last byte.
+[[nodiscard]] std::optional<Report> decode_report(std::span<const std::byte> payload);
+[[nodiscard]] std::optional<Refusal> decode_refusal(std::span<const std::byte> payload);
+[[nodiscard]] std::optional<Frame> decode_frame(std::span<const std::byte> payload);
+[[nodiscard]] std::optional<Thread> decode_thread(std::span<const std::byte> payload);
+[[nodiscard]] std::optional<std::vector<Sample>> decode_samples(std::span<const std::byte> payload);
+
+}  // namespace mixstack::agent_link

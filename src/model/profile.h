@@ -1,0 +1,82 @@
+// Many stacks over time, counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mixstack/frame.h"
+
+namespace mixstack {
+
+/// What a thread did when it was sampled.
+enum class SampleState : std::uint8_t {
+  cpu,      ///< it had used a period of CPU time
+  running,  ///< a period of time was over, and it ran or could have run
+  waiting,  ///< a period of time was over, and it waited
+};
+inline constexpr SampleState kLastSampleState = SampleState::waiting;
+[[nodiscard]] std::string_view to_string(SampleState);
+
+/// What a frame is called.
+struct ProfileFrame {
+  FrameKind kind = FrameKind::native;
+  std::string name;    ///< never empty
+  std::string module;  ///< short name of its file; empty: none
+  friend auto operator<=>(const ProfileFrame&, const ProfileFrame&) = default;
+};
+
+/// What was taken and what was not.
+struct ProfileAccount {
+  std::uint64_t samples = 0;      ///< stacks taken
+  std::uint64_t cut = 0;          ///< of those: their end was not reached
+  std::uint64_t lost = 0;         ///< no room for them
+  std::uint64_t postponed = 0;    ///< threads that the budget of a tick of wall time left for a later one
+  std::uint64_t missed = 0;       ///< ticks of wall time that came too late to be taken
+  std::uint64_t lost_on_way = 0;  ///< taken, and not handed on to who records: it was too slow
+};
+
+/// Stacks by thread, state and frames. Grows with different stacks, within bounds.
+class Profile {
+ public:
+  static constexpr std::size_t kMostStacks = 1u << 19;
+  static constexpr std::size_t kMostPlaces = 1u << 24;  ///< frames of all different stacks together: 64 MiB
+  static constexpr std::size_t kMostFrames = 1u << 18;  ///< different ones
+
+  struct Stack {
+    std::uint32_t tid = 0;
+    SampleState state = SampleState::cpu;
+    StopReason stop = StopReason::end_of_stack;
+    std::vector<std::uint32_t> frames;  ///< indices of `frames()`, innermost first
+    friend auto operator<=>(const Stack&, const Stack&) = default;
+  };
+
+  // Facts about the whole; plain data.
+  std::uint32_t pid = 0;
+  std::string runtime;  ///< version, empty: none
+  std::uint32_t cpu_hertz = 0, wall_hertz = 0;
+  std::uint64_t duration = 0;  ///< ns
+  ProfileAccount account;
+  std::map<std::uint32_t, std::string> threads;  ///< names by tid
+
+  /// The index of a frame, which is added if it is new; nothing: there is no room.
+  [[nodiscard]] std::optional<std::uint32_t> frame(const ProfileFrame& frame);
+  /// Counts a stack. Its frames must be indices of `frames()`. False: no room.
+  bool add(Stack stack, std::uint64_t weight);
+
+  [[nodiscard]] const std::vector<ProfileFrame>& frames() const { return frames_; }
+  [[nodiscard]] const std::map<Stack, std::uint64_t>& stacks() const { return stacks_; }
+
+ private:
+  std::vector<ProfileFrame> frames_;
+  std::map<ProfileFrame, std::uint32_t> numbers_;
+  std::map<Stack, std::uint64_t> stacks_;
+  std::size_t places_ = 0;
+};
+
+}  // namespace mixstack

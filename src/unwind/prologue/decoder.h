@@ -1,0 +1,18 @@
+// The decoder of each CPU.
+#pragma once
+
+#include <span>
+
+#include "arch/per_cpu.h"
+#include "unwind/prologue/aarch64/instruction.h"
+#include "unwind/prologue/x86_64/instruction.h"
+
+namespace mixstack::unwind::prologue {
+
+/// What the instruction that a piece of code begins with does to a frame. Signal-safe.
+using Decoder = Instruction (*)(std::span<const std::byte>);
+
+/// Null for CPUs whose code is not looked at.
+inline constexpr arch::PerCpu<Decoder> kDecoders{.x86_64 = x86_64::decode, .aarch64 = aarch64::decode};
+
+}  // namespace mixstack::unwind::prologue
