@@ -56,7 +56,7 @@ void write_collapsed(Writer& out, const Profile& profile) {
   for (const auto& [stack, count] : profile.stacks()) {
     std::string line;
     const auto add = [&line](const std::string& frame) { line += line.empty() ? frame : ";" + frame; };
-    if (profile.wall_hertz != 0) add("[" + std::string(to_string(stack.state)) + "]");
+    if (profile.wall_hertz != 0) add("[" + std::string(word_of(stack.state)) + "]");
     if (stack.stop != StopReason::end_of_stack) add("[cut: " + std::string(to_string(stack.stop)) + "]");
     for (std::size_t i = stack.frames.size(); i-- > 0;) add(names[stack.frames[i]]);
     lines[line] += count;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "mixstack/session.h"
@@ -497,6 +499,34 @@ TEST(Self, OtherThreadsBothWays) {
   }
   done = true;
   other.join();
+}
+
+/// Held at its first instruction, nobody has called it: the link register of AArch64 says so with a zero.
+TEST(Launch, AStaticProgramHeldAtItsEntryHasAWholeStack) {
+  const std::string program = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/native/stay";
+  if (!std::filesystem::exists(program)) GTEST_SKIP() << program << " is not built";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ::execl(program.c_str(), program.c_str(), nullptr);
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  // Stopped without a tracer: ours may come.
+  ASSERT_EQ(::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP), 0);
+  auto session = Session::open_process(static_cast<std::uint32_t>(pid));
+  if (!session) ::kill(pid, SIGKILL);
+  ASSERT_TRUE(session);
+  const auto dump = (*session)->dump(patient());
+  ::kill(pid, SIGKILL);
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
+  ASSERT_TRUE(dump);
+  ASSERT_EQ(dump->threads.size(), 1u);
+  const Trace& trace = dump->threads.front().trace;
+  EXPECT_EQ(trace.stop, StopReason::end_of_stack) << static_cast<int>(trace.stop_error.code);
+  EXPECT_EQ(trace.frames.size(), 1u);
 }
 
 TEST(Launch, StartsAProgramAndOpensIt) {
