@@ -1,6 +1,7 @@
 #include "agent/sampler.h"
 
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "agent/tasks.h"
 #include "agent/thread_clock.h"
 #include "memory/system_call.h"
+#include "self_walk/host.h"
 
 namespace mixstack::agent {
 namespace {
@@ -27,6 +29,7 @@ constexpr milliseconds kDrainEvery{20}, kRefreshEvery{1000};
 constexpr milliseconds kLookEvery{100};
 constexpr int kLookShare = 100;
 constexpr milliseconds kEndTime{2000};
+constexpr std::size_t kRoomToWalk = 12 << 10;  // SelfWalker needs 10 KiB at most
 
 /// What our signals of wall time carry beside the mark: si_value of those of timers is the mark itself.
 constexpr std::uintptr_t kRunning = 1, kWaiting = 2;
@@ -69,10 +72,12 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const KnownCode& code, OwnThrea
 
 Result<void> Sampler::begin() {
   struct sigaction action {};
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // Not on the alternate stack: the runtime's handler of SIGSEGV goes back to the thread's stack and still needs what
+  // the kernel put on the alternate one, where a second handler would be put over it.
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
   action.sa_sigaction = on_signal;
-  // Others wait: on the alternate stack that the runtime gives its threads there is room for one handler of ours, or
-  // one of its own that suspends a thread, and not for both. Faults are not held up.
+  // Others wait: where a handler runs on an alternate stack that we interrupt, there is no room for a third. Faults are
+  // not held up.
   (void)::sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
   in_use_.store(this);
@@ -119,6 +124,7 @@ void Sampler::give_signal_back() const {
 }
 
 void Sampler::thread_began(std::uint32_t tid) {
+  if (static_cast<std::uint32_t>(memory::system_call(SYS_gettid)) == tid) alternate_stacks_.enlarge_own();
   if (has_begun_ && timers_ && !own_.has(tid)) (void)timers_->add(tid);
 }
 
@@ -145,6 +151,14 @@ void Sampler::on_signal(int, siginfo_t* info, void* context) noexcept {
   inside_.fetch_sub(1, std::memory_order_release);
 }
 
+/// In a signal handler. Where a handler on an alternate stack was interrupted we are on that, too, and it may be small.
+bool Sampler::has_room(const void* context) noexcept {
+  const stack_t& alternate = static_cast<const ucontext_t*>(context)->uc_stack;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uintptr_t left = here - reinterpret_cast<std::uintptr_t>(alternate.ss_sp);
+  return (alternate.ss_flags & SS_DISABLE) != 0 || left >= alternate.ss_size || left >= kRoomToWalk;
+}
+
 /// In a signal handler.
 void Sampler::take(const siginfo_t& info, void* context) noexcept {
   const std::uintptr_t state =
@@ -155,9 +169,17 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
     foreign_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  alternate_stacks_.enlarge_interrupted(*static_cast<ucontext_t*>(context));
   Sample* sample = ring_.reserve();
   if (sample == nullptr) return;
-  const SelfTrace trace = walker_->walk(context, sample->addresses);
+  SelfTrace trace;
+  if (has_room(context)) {
+    trace = walker_->walk(context, sample->addresses);
+  } else {
+    sample->addresses[0] = self_walk::host::light_frame(context).pc.raw();
+    trace.count = 1;
+    trace.stop = StopReason::not_captured;
+  }
   {
     const JitMap::Reading reading(code_.jitted());
     JitCode code;

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "agent/agent_thread.h"
+#include "agent/alternate_stack.h"
 #include "agent/cpu_budget.h"
 #include "agent/known_code.h"
 #include "agent/options.h"
@@ -67,6 +68,7 @@ class Sampler {
 
   Sampler(const KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
   static void on_signal(int, siginfo_t* info, void* context) noexcept;
+  [[nodiscard]] static bool has_room(const void* context) noexcept;
   void take(const siginfo_t& info, void* context) noexcept;
   void run();
   void give_signal_back() const;
@@ -85,6 +87,7 @@ class Sampler {
   const std::uint32_t pid_;
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
+  AlternateStacks alternate_stacks_;
   std::optional<ThreadTimers> timers_;
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler
   struct sigaction before_ {};          ///< whose SIGPROF was

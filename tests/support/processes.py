@@ -130,3 +130,9 @@ def scenario(name, *arguments, environment=None, cwd=None):
 def native(name, *arguments):
     """One of the native debuggees."""
     return Debuggee([debuggee_build.NATIVE / name, *map(str, arguments)])
+
+
+def scenario_names():
+    """What there is."""
+    done = subprocess.run([debuggee_build.SCENARIOS], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=True)
+    return done.stdout.split()

@@ -72,6 +72,33 @@ internal static unsafe class Interop
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
     private static int MixtureFromNative(nint way) => Mixture(way);
 
+    // Chains of native frames, twice between managed ones, as long as the thread's name says: with frame pointers
+    // ("kept-9") and without ("bare-9").
+    [Scenario("native_between")]
+    private static void NativeBetween()
+    {
+        foreach (int frames in (int[])[1, 8, 9, 40])
+        {
+            Scene.Actor("kept-" + frames, () => AboveNative(frames, 2, true));
+            Scene.Actor("bare-" + frames, () => AboveNative(frames, 2, false));
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int AboveNative(int frames, int times, bool keep)
+    {
+        nint way = (frames << 8) | ((times - 1) << 1) | (keep ? 1 : 0);
+        if (times == 0)
+        {
+            Scene.Park();
+            return 0;
+        }
+        return (keep ? Native.ChainKept(&BelowNative, way, frames) : Native.ChainBare(&BelowNative, way, frames)) + 1;
+    }
+
+    [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
+    private static int BelowNative(nint way) => AboveNative((int)way >> 8, ((int)way >> 1) & 127, (way & 1) != 0) + 1;
+
     private static void SortWithPointer()
     {
         int* values = stackalloc int[] { 3, 1, 2 };

@@ -25,12 +25,13 @@ internal static unsafe class Native
 {
     private const string Library = "scen";
 
+    public static readonly string Folder = Environment.GetEnvironmentVariable("SCEN_NATIVE")
+        ?? Path.Combine(AppContext.BaseDirectory, "..", "native");
+
     static Native()
     {
-        string folder = Environment.GetEnvironmentVariable("SCEN_NATIVE")
-            ?? Path.Combine(AppContext.BaseDirectory, "..", "native");
         NativeLibrary.SetDllImportResolver(typeof(Native).Assembly,
-            (name, _, _) => name == Library ? NativeLibrary.Load(Path.Combine(folder, "libscen.so")) : 0);
+            (name, _, _) => name == Library ? NativeLibrary.Load(Path.Combine(Folder, "libscen.so")) : 0);
     }
 
     [DllImport(Library, EntryPoint = "scen_in_place")] public static extern int InPlace();
@@ -46,6 +47,8 @@ internal static unsafe class Native
 
     [DllImport(Library, EntryPoint = "scen_call")] public static extern int Call(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument);
     [DllImport(Library, EntryPoint = "scen_call_deep")] public static extern int CallDeep(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument, int depth);
+    [DllImport(Library, EntryPoint = "scen_chain_kept")] public static extern int ChainKept(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument, int frames);
+    [DllImport(Library, EntryPoint = "scen_chain_bare")] public static extern int ChainBare(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument, int frames);
     [DllImport(Library, EntryPoint = "scen_call")] public static extern int CallDelegate(Callback callback, nint argument);
     [DllImport(Library, EntryPoint = "scen_call_errno", SetLastError = true)] public static extern int CallErrno(Callback callback, nint argument);
     [DllImport(Library, EntryPoint = "scen_call_string")] public static extern int CallString(TextCallback callback, [MarshalAs(UnmanagedType.LPStr)] string text);
@@ -63,6 +66,8 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_signal_thread")] public static extern int SignalThread(int tid, int signal);
     [DllImport(Library, EntryPoint = "scen_vfork_parent")] public static extern int VforkParent(int seconds);
     [DllImport(Library, EntryPoint = "scen_fork_child")] public static extern int ForkChild();
+    [DllImport(Library, EntryPoint = "scen_visit_alternate_stack")] public static extern int VisitAlternateStack(nint size);
+    [DllImport(Library, EntryPoint = "scen_signal_cost")] public static extern double SignalCost(nuint value, int rounds);
 
     public static nint Symbol(string name)
     {

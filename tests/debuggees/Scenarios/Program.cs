@@ -54,7 +54,9 @@ internal static class Program
                 case "churned": Console.WriteLine($"CHURNED {Threads.Churned}"); break;
                 case "collections": Console.WriteLine($"COLLECTIONS {GC.CollectionCount(0)}"); break;
                 case "traffic": Console.WriteLine($"TRAFFIC {Traffic.Progress}"); break;
+                case "stormed": Console.WriteLine($"STORMED {Storms.Progress}"); break;
                 case "forked": Console.WriteLine($"FORKED {Forks.Progress}"); break;
+                case { } when line.StartsWith("cost "): Console.WriteLine($"COST {SignalCosts.Measure(line)}"); break;
                 case "quit": return;
             }
         }

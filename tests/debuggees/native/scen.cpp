@@ -3,9 +3,11 @@
 #include "scen.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
@@ -46,6 +48,22 @@ void blocking_handler(int) {
 }
 
 void counting_handler(int) { signals_got.fetch_add(1); }
+
+volatile unsigned long read_registers[23];
+
+void reading_handler(int, siginfo_t*, void* context) {
+  const auto* registers = reinterpret_cast<const unsigned long*>(&static_cast<ucontext_t*>(context)->uc_mcontext);
+  for (int i = 0; i < 23; i++) read_registers[i] = registers[i];
+}
+
+constexpr unsigned kTurns = 20'000, kComputed = kTurns * (kTurns - 1) / 2;
+thread_local unsigned computed = 0;
+
+void computing_handler(int) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < kTurns; i++) sum += keep(i);
+  computed = sum;
+}
 
 // Inlined: the function that was called from managed code is to stand next to it on the stack.
 inline int stay_or_return(const char* text) {
@@ -227,6 +245,59 @@ long scen_signals_got() { return signals_got.load(); }
 
 int scen_signal_thread(int tid, int signal_number) {
   return static_cast<int>(syscall(SYS_tgkill, getpid(), tid, signal_number));
+}
+
+int scen_visit_alternate_stack(long size) {
+  const size_t guard = 4096;
+  auto* memory = static_cast<char*>(
+      mmap(nullptr, guard + static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (memory == MAP_FAILED || mprotect(memory, guard, PROT_NONE) != 0) return 0;
+  struct sigaction action = {};
+  action.sa_handler = computing_handler;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(SIGUSR2, &action, nullptr);
+  stack_t here = {}, before = {};
+  here.ss_sp = memory + guard;
+  here.ss_size = static_cast<size_t>(size);
+  sigaltstack(&here, &before);
+  computed = 0;
+  raise(SIGUSR2);
+  const bool is_right = computed == kComputed;
+  sigaltstack(&before, nullptr);
+  munmap(memory, guard + static_cast<size_t>(size));
+  return keep(is_right ? 1 : 0);
+}
+
+double scen_signal_cost(unsigned long value, int rounds) {
+  const int number = value == 0 ? SIGUSR1 : SIGPROF;
+  if (value == 0) {
+    struct sigaction action = {};
+    action.sa_sigaction = reading_handler;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
+  siginfo_t info = {};
+  info.si_signo = number;
+  info.si_code = SI_QUEUE;
+  info.si_value.sival_ptr = reinterpret_cast<void*>(value);
+  const auto now = [] {
+    timespec t = {};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+  };
+  const pid_t pid = getpid(), tid = scen_gettid();
+  double fastest = 1e12;
+  for (int round = 0; round < rounds; round++) {
+    // Fewer at once than the ring of samples holds, and time to empty it.
+    const int signals = 200;
+    const double start = now();
+    for (int i = 0; i < signals; i++) syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, &info);
+    const double each = (now() - start) / signals;
+    if (each < fastest) fastest = each;
+    const timespec rest = {0, 30'000'000};
+    nanosleep(&rest, nullptr);
+  }
+  return fastest;
 }
 
 int scen_vfork_parent(int seconds) {

@@ -36,6 +36,9 @@ int scen_fault(int* nowhere);
 
 int scen_call(scen_callback callback, void* argument);
 int scen_call_deep(scen_callback callback, void* argument, int depth);
+// `frames` native frames, with frame pointers and without, then the callback.
+int scen_chain_kept(scen_callback callback, void* argument, int frames);
+int scen_chain_bare(scen_callback callback, void* argument, int frames);
 int scen_call_errno(scen_callback callback, void* argument);
 int scen_call_string(scen_text_callback callback, const char* text);
 // `argument` is itself a callback: visits managed code once, then blocks in native code for good.
@@ -54,7 +57,13 @@ void scen_use_alternate_stack();
 void scen_count_signals(int signal_number);
 long scen_signals_got();
 int scen_signal_thread(int tid, int signal_number);
+// Takes a signal on an alternate stack of this size, computes there for some microseconds, and puts the thread's own
+// alternate stack back. 1: the result was right.
+int scen_visit_alternate_stack(long size);
 int scen_vfork_parent(int seconds);
 // Forks without another program: answers the child's wait status, 0 when it came to its end.
 int scen_fork_child();
+// What a signal costs the thread that gets it, ns: the fastest of many, from before it is sent until after its handler has
+// returned. `value`: what it carries; 0: to a handler of ours that only reads registers.
+double scen_signal_cost(unsigned long value, int rounds);
 }
