@@ -4,7 +4,7 @@
 
 namespace mixstack {
 
-std::string_view to_string(SampleState state) {
+std::string_view word_of(SampleState state) {
   switch (state) {
     case SampleState::cpu:
       return "cpu";

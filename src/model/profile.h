@@ -21,7 +21,7 @@ enum class SampleState : std::uint8_t {
   waiting,  ///< a period of time was over, and it waited
 };
 inline constexpr SampleState kLastSampleState = SampleState::waiting;
-[[nodiscard]] std::string_view to_string(SampleState);
+[[nodiscard]] std::string_view word_of(SampleState);
 
 /// What a frame is called.
 struct ProfileFrame {

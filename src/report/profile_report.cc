@@ -38,7 +38,7 @@ void write_frame(Writer& out, const ProfileFrame& frame) {
 void write_stack(Writer& out, const Profile::Stack& stack, std::uint64_t count) {
   JsonObject object(out);
   object.number("tid", std::uint64_t{stack.tid});
-  object.word("state", to_string(stack.state));
+  object.word("state", word_of(stack.state));
   object.word("stop_reason", to_string(stack.stop));
   object.number("count", count);
   object.key("frames");

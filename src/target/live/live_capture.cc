@@ -227,9 +227,9 @@ void LiveCapture::read_registers() {
     auto& registers = slots_[i].registers;
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
-    if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
     if (registers && slots_[i].stat.state == '?')
       slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->was_waiting ? 'S' : 'R';
+    if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
     if (registers && i < vectors_.size()) read_thread_vectors(static_cast<pid_t>(threads[i].tid), vectors_[i]);
   }
 }
