@@ -19,7 +19,7 @@ void Recorder::add(const Sample& sample) {
   if (sample.stop != StopReason::end_of_stack) account_.cut++;
   const char* path = std::getenv("MIXSTACK_TEST_STACKS");
   if (path == nullptr) return;
-  std::string line = std::to_string(sample.tid) + "\t" + std::string(to_string(sample.state)) + "\t" +
+  std::string line = std::to_string(sample.tid) + "\t" + std::string(word_of(sample.state)) + "\t" +
                      std::string(to_string(sample.stop));
   for (std::size_t i = 0; i < sample.count; i++) {
     const ProfileFrame frame = namer_(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]);
