@@ -129,8 +129,6 @@ class Walks(LiveCase):
             self.assertGreaterEqual(lost(datadog, "native"), 2 * count, thread["name"])
             if kind == "kept" and count > 8:
                 self.assertGreater(lost(datadog, "managed"), 0, thread["name"])
-            elif kind == "bare":
-                self.assertEqual(lost(datadog, "managed"), 0, thread["name"])
         self.assertEqual(len(rows), 8)
         print("            stack: frames; lost, native + managed: ours, Datadog's way, OpenTelemetry's")
         for name, count, *numbers in sorted(rows):
