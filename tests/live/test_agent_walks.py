@@ -40,10 +40,9 @@ class Walks(LiveCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="mixstack-walks-")))
 
     def environment(self, scenario):
-        """One thread a second is asked by the agent itself: about nobody but those whom we ask."""
+        """One sample a second of CPU time: about nobody is asked but by us."""
         return {"CORECLR_ENABLE_PROFILING": "1", "CORECLR_PROFILER": "{01020304-0506-0708-090a-0b0c0d0e0f10}",
-                "CORECLR_PROFILER_PATH": str(library()), "MIXSTACK_AGENT_WALL": "1",
-                "MIXSTACK_AGENT_WALL_THREADS": "1",
+                "CORECLR_PROFILER_PATH": str(library()), "MIXSTACK_AGENT_HZ": "1",
                 "MIXSTACK_TEST_STACKS": str(self.folder / scenario)}
 
     def instant(self, debuggee, scenario, *options):
@@ -61,12 +60,13 @@ class Walks(LiveCase):
                  and not agent_walks.is_held_up(debuggee.pid, t["tid"])
                  and agent_walks.ask(debuggee.pid, t["tid"], value)}
         debuggee.resume()
-        inside, deadline = {}, time.monotonic() + 20
-        while asked - inside.keys() and time.monotonic() < deadline:
+        inside, begin = {}, time.monotonic()
+        while time.monotonic() < begin + 20:
             time.sleep(0.03)
             inside = agent_walks.read(path, written)
-        time.sleep(0.05)
-        inside = agent_walks.read(path, written)  # where the agent itself had asked one just before
+            answered = {tid for tid, walk in inside.items() if walk.state == "waiting" or time.monotonic() > begin + 3}
+            if asked <= answered:
+                break
         return dump, {tid: walk for tid, walk in inside.items() if tid in asked}, asked, others
 
     def check(self, scenario, rounds=1):
@@ -108,7 +108,8 @@ class Walks(LiveCase):
 
     def test_frames_between(self):
         """1, 8, 9 and 40 native frames between managed ones, twice on a stack: ours loses none. Others' ways lose all of
-        them, and where native code keeps frame pointers and is more than eight frames deep, the rest of the stack, too."""
+        them, and the rest of the stack, too, where native code has a use of its own for the register of frame pointers, or keeps
+        them and is more than eight frames deep."""
         with processes.scenario("native_between", environment=self.environment("native_between")) as debuggee:
             dump, inside, _, others = self.instant(debuggee, "native_between")
         rows = []
@@ -127,7 +128,7 @@ class Walks(LiveCase):
             self.assertEqual(agent_walks.lost(frames, ours), 0,
                              f"{thread['name']}:\n{[f['ip'] for f in frames]}\n{[hex(place) for place in ours]}")
             self.assertGreaterEqual(lost(datadog, "native"), 2 * count, thread["name"])
-            if kind == "kept" and count > 8:
+            if kind == "kept" and count > 9:  # an optimized callback may share its frame record with the first of them
                 self.assertGreater(lost(datadog, "managed"), 0, thread["name"])
         self.assertEqual(len(rows), 8)
         print("            stack: frames; lost, native + managed: ours, Datadog's way, OpenTelemetry's")

@@ -54,7 +54,8 @@ class Inside:
 
 
 def read(path, offset):
-    """{tid: its last walk} of those that were written behind a place in the file."""
+    """{tid: walk} of those that were written behind a place in the file: the one that was asked for, or else one of the
+    agent's own timers, which was pending when we asked (a signal that is pending is not sent twice)."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
@@ -62,7 +63,8 @@ def read(path, offset):
     except FileNotFoundError:
         return {}
     walks = [Inside(line) for line in text[:text.rfind(b"\n") + 1].decode().splitlines()]
-    return {walk.tid: walk for walk in walks}
+    return {walk.tid: walk for walk in walks if walk.state == "cpu"} | \
+        {walk.tid: walk for walk in reversed(walks) if walk.state == "waiting"}
 
 
 # Comparison.

@@ -30,10 +30,13 @@ internal static unsafe class Storms
         ["collect"] = new(Collect),
         ["altstack"] = new(_ => Native.VisitAlternateStack(12 * 1024) == 1),
         ["sum"] = new(Sum),
+        ["rest"] = new(Rest),
     };
 
     public static string Progress => string.Join(' ', s_storms.Where(s => s.Value.Rounds != 0)
         .Select(s => $"{s.Key}:{Volatile.Read(ref s.Value.Rounds)}:{Volatile.Read(ref s.Value.Wrong)}"));
+
+    private static readonly ManualResetEventSlim s_begin = new();
 
     [Scenario("storms")]
     private static void Run()
@@ -47,6 +50,7 @@ internal static unsafe class Storms
                 Scene.Actor(parts[0] + i, () =>
                 {
                     Scene.InPlace();
+                    s_begin.Wait();  // 500 that work leave no time for another to start
                     for (long round = 1; ; round++)
                     {
                         if (!storm.Work(round))
@@ -58,6 +62,7 @@ internal static unsafe class Storms
                 });
             }
         }
+        s_begin.Set();
     }
 
     private sealed class Box
@@ -209,6 +214,12 @@ internal static unsafe class Storms
             x = x * 6364136223846793005 + 1442695040888963407;
         }
         return x;
+    }
+
+    private static bool Rest(long round)
+    {
+        Thread.Sleep(20);
+        return Sum(round);
     }
 
     private static bool Sum(long round) => Fold(round, 20_000) == Fold(Fold(round, 10_000), 10_000);
