@@ -1,7 +1,7 @@
 // LINK: mixstack_agent
-// The agent's map of jitted code: a look-up from anywhere, and what a method takes. Peers in the same run: a sorted array
-// with a binary search (what a map without writers could be), and std::map behind a mutex (what one may not have in a
-// signal handler).
+// The agent's map of jitted code: a look-up from anywhere, and what a method takes. Peers in the same run: a sorted
+// array with a binary search (what a map without writers could be), and std::map behind a mutex (what one may not have
+// in a signal handler).
 //   jit_map_bench [METHODS]
 #include <algorithm>
 #include <cstdlib>
@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
     return map.find(place, code) ? code.method : 0;
   };
   const auto sorted = [&](Address place) {
-    const auto at = std::upper_bound(all.begin(), all.end(), place, [](Address p, const JitCode& c) { return p < c.range.begin; });
+    const auto at =
+        std::upper_bound(all.begin(), all.end(), place, [](Address p, const JitCode& c) { return p < c.range.begin; });
     return at == all.begin() || !(at - 1)->range.contains(place) ? 0 : (at - 1)->method;
   };
   const auto locked = [&](Address place) {

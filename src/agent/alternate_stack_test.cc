@@ -43,7 +43,8 @@ void on_signal(int, siginfo_t*, void* context) {
 }
 
 void raise_one(int flags) {
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | flags;
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);

@@ -63,7 +63,7 @@ int scen_visit_alternate_stack(long size);
 int scen_vfork_parent(int seconds);
 // Forks without another program: answers the child's wait status, 0 when it came to its end.
 int scen_fork_child();
-// What a signal costs the thread that gets it, ns: the fastest of many, from before it is sent until after its handler has
-// returned. `value`: what it carries; 0: to a handler of ours that only reads registers.
+// What a signal costs the thread that gets it, ns: the fastest of many, from before it is sent until after its handler
+// has returned. `value`: what it carries; 0: to a handler of ours that only reads registers.
 double scen_signal_cost(unsigned long value, int rounds);
 }
