@@ -27,8 +27,8 @@ ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_te
 LIVE = ("test_frames", "test_code", "test_native")
 SHORT_LIVE = ("test_frames", "test_native")
 
-# Long, and of code that is the same on every CPU: left to the host. RandomContexts has more faults to take than an
-# emulator gets through in minutes.
+# Long, and of code that is the same on every CPU: left to the host. RandomContexts takes 400 s emulated, and expects
+# more frames of a context of chance than AArch64 gives.
 LEFT_TO_THE_HOST = ("Arm64Packed.EveryFormEqualsItsInstructions", "Json.RepeatsAreToldAndAllFramesStay",
                     "DamagedElf.BitsFlipped", "RandomContexts.*")
 SHORT = bool(os.environ.get("SHORT"))
