@@ -96,12 +96,11 @@ Result<void> ControlServer::listen() {
 }
 
 bool ControlServer::finish(std::chrono::milliseconds time) {
+  (void)::unlink(path_.c_str());  // first: the process may end while we wait
   is_ending_ = true;
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
-  const bool has_ended = thread_->ends_within(time);
-  (void)::unlink(path_.c_str());
-  return has_ended;
+  return thread_->ends_within(time);
 }
 
 void ControlServer::close_after_fork() { socket_ = base::ScopedFd(); }
