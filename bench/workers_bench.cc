@@ -4,6 +4,7 @@
 //   workers_bench [WORKERS]
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,12 +34,14 @@ struct Shared {
   std::shared_ptr<const session::ProcessFacts> facts;
 };
 
-/// Walks all threads of a capture again and again. Answers frames.
-std::size_t work(const Shared& shared, Capture& capture, const std::atomic<bool>& is_over) {
+/// Walks all threads of a capture once, and from the begin on again and again. Answers frames.
+std::size_t work(const Shared& shared, Capture& capture, std::barrier<>& begin, const std::atomic<bool>& is_over) {
   session::Worker worker({shared.target, {}, shared.tables, {ManagedProvider::descriptor, {}, {}}}, shared.facts);
   symbolize::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return shared.target.open_path(p); });
   session::CaptureWalk walk(capture, shared.target, worker, shared.regions, elf, {}, {});
   std::size_t frames = 0;
+  for (const ThreadCapture& t : capture.threads) (void)walk.walk(t, UINT32_MAX);
+  begin.arrive_and_wait();
   while (!is_over)
     for (const ThreadCapture& t : capture.threads) frames += walk.walk(t, UINT32_MAX).trace.frames.size();
   return frames;
@@ -49,8 +52,10 @@ double rate(const Shared& shared, std::span<Capture> captures) {
   std::atomic<bool> is_over{false};
   std::atomic<std::size_t> frames{0};
   std::vector<std::thread> threads;
+  std::barrier<> begin(static_cast<std::ptrdiff_t>(captures.size()) + 1);
+  for (Capture& c : captures) threads.emplace_back([&] { frames += work(shared, c, begin, is_over); });
+  begin.arrive_and_wait();
   const auto start = std::chrono::steady_clock::now();
-  for (Capture& c : captures) threads.emplace_back([&] { frames += work(shared, c, is_over); });
   std::this_thread::sleep_for(kTime);
   is_over = true;
   for (std::thread& t : threads) t.join();
