@@ -88,11 +88,6 @@ class Walks(LiveCase):
         print(f"            {scenario}: {threads} stacks, {frames} frames compared", flush=True)
         self.assertGreater(threads, 3, "hardly a thread was compared")
         self.assertGreater(frames, 30, "hardly a frame was compared")
-        # Of many stacks of a running thread one may be of its own timer's signal, which comes a moment later.
-        moved = [d for d in differences if ": frame 0: " in d]
-        if rounds > 1 and len(differences) == len(moved) == 1:
-            print(f"            {moved[0]}: not of the same instant", flush=True)
-            differences = []
         shown = "\n  ".join(differences[:20])
         self.assertFalse(differences, f"{scenario}: {len(differences)} differences:\n  {shown}")
 

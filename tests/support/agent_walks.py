@@ -63,7 +63,8 @@ def read(path, offset):
     except FileNotFoundError:
         return {}
     walks = [Inside(line) for line in text[:text.rfind(b"\n") + 1].decode().splitlines()]
-    return {walk.tid: walk for walk in walks if walk.state == "cpu"} | \
+    # The first of each: later ones are of later instants.
+    return {walk.tid: walk for walk in reversed(walks) if walk.state == "cpu"} | \
         {walk.tid: walk for walk in reversed(walks) if walk.state == "waiting"}
 
 
