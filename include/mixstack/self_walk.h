@@ -50,6 +50,10 @@ class SelfWalker {
     std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
     const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
     bool frame_pointers = false;                 ///< where nothing else helps; such steps are less than certain
+    /// A thread that did not call `add_thread` is added by its first `walk` in a handler: the pages between sp and its
+    /// control block, with which the C library ends each stack, are asked for once (2 MiB at most) instead of each
+    /// time.
+    bool learns_stacks = false;
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
   [[nodiscard]] static Result<std::unique_ptr<SelfWalker>> create(const Options& options);
@@ -60,7 +64,13 @@ class SelfWalker {
   SelfWalker& operator=(const SelfWalker&) = delete;
 
   /// From the code that a signal interrupted. `context` is the third argument of the handler, a `ucontext_t`.
-  [[nodiscard]] SelfTrace walk(const void* context, std::span<Address> out) const noexcept;
+  [[nodiscard]] SelfTrace walk(const void* context, std::span<Address> out) const noexcept {
+    return walk(context, out, {});
+  }
+  /// The same. `owners`, as long as `out` or empty, gets for each frame whose code it is by `Options::code`; 0:
+  /// nobody's, ~0: not known without asking.
+  [[nodiscard]] SelfTrace walk(const void* context, std::span<Address> out,
+                               std::span<std::uint32_t> owners) const noexcept;
   /// From the caller of this function.
   [[nodiscard]] SelfTrace walk_here(std::span<Address> out) const noexcept;
   /// From given registers of a thread that does not run meanwhile (or the calling one). The pc is exact.
@@ -71,6 +81,10 @@ class SelfWalker {
   /// `not_found` (its bounds cannot be told).
   [[nodiscard]] Result<void> add_thread();
   void remove_thread();
+
+  /// Code of `Options::code` is not found there any more and may be replaced by other code: what was kept of it is
+  /// dropped, whatever walks are under way.
+  void forget(AddressRange code);
 
   /// Makes room where walks found too little of it since the last call: rules (up to 4 Mi) and modules. Without it
   /// walks stay correct, and rules that find no room are read anew each time.

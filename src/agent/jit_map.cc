@@ -248,9 +248,9 @@ bool JitMap::add(const JitCode& code) {
   return true;
 }
 
-std::size_t JitMap::free_method(std::uint64_t method) {
+std::vector<AddressRange> JitMap::free_method(std::uint64_t method) {
   const std::lock_guard lock(mutex_);
-  std::size_t freed = 0;
+  std::vector<AddressRange> freed;
   if (method <= UINT32_MAX) {
     std::uint32_t* from = &bucket_of(static_cast<std::uint32_t>(method));
     while (*from != 0) {
@@ -260,8 +260,8 @@ std::size_t JitMap::free_method(std::uint64_t method) {
         continue;
       }
       *from = pieces_[piece].next_of_method;
+      freed.push_back({pieces_[piece].begin, pieces_[piece].begin + pieces_[piece].size});
       unlink(piece);
-      freed++;
     }
   }
   reclaim();

@@ -85,8 +85,8 @@ class JitMap {
 
   /// False: no room, or not a range. A piece of the same range takes the place of the one before.
   bool add(const JitCode& code);
-  /// All pieces of a method; answers how many.
-  std::size_t free_method(std::uint64_t method);
+  /// All pieces of a method; answers where they were.
+  std::vector<AddressRange> free_method(std::uint64_t method);
   [[nodiscard]] Account account() const;
 
  private:

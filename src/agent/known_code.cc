@@ -39,7 +39,19 @@ bool KnownCode::may_be_unloaded(clr::Id function) {
 }
 
 void KnownCode::freed(clr::Id function) {
-  if (const std::uint64_t number = methods_.forget(function); number != 0) (void)jitted_.free_method(number);
+  const std::uint64_t number = methods_.forget(function);
+  if (number == 0) return;
+  for (const AddressRange& range : jitted_.free_method(number)) tell(range);
+}
+
+void KnownCode::tell(AddressRange freed) {
+  const std::lock_guard lock(listener_mutex_);
+  if (listener_) listener_(freed);
+}
+
+void KnownCode::tell_of_freed(std::function<void(AddressRange)> listener) {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = std::move(listener);
 }
 
 void KnownCode::unloaded(clr::Id module) {
@@ -70,13 +82,19 @@ void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
   for (const Address start : info_.code_starts(function))
     for (const JitCode& code :
          pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), number, may_go))
-      if (!is_known(code)) (void)jitted_.add(code);
+      add(code);
 }
 
-bool KnownCode::is_known(const JitCode& code) const {
-  const JitMap::Reading reading(jitted_);
-  JitCode known;
-  return jitted_.find(code.range.begin, known) && known.range == code.range && known.method == code.method;
+void KnownCode::add(const JitCode& code) {
+  JitCode before;
+  bool is_known = false;
+  {
+    const JitMap::Reading reading(jitted_);
+    is_known = jitted_.find(code.range.begin, before);
+  }
+  if (is_known && before.range == code.range && before.method == code.method) return;
+  (void)jitted_.add(code);
+  if (is_known) tell(before.range);
 }
 
 void KnownCode::loaded(clr::Id id) {

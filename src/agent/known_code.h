@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,6 +42,9 @@ class KnownCode {
   /// What was there before: modules, and what was compiled.
   void catch_up();
 
+  /// `listener` is called when code is not found any more and before the runtime uses its place again; null: nobody.
+  void tell_of_freed(std::function<void(AddressRange)> listener);
+
   [[nodiscard]] const ManagedCode& rules() const { return rules_; }
   [[nodiscard]] const JitMap& jitted() const { return jitted_; }
   /// What a frame is called. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
@@ -48,7 +52,8 @@ class KnownCode {
   [[nodiscard]] Account account() const { return {jitted_.account(), methods_.size(), images_.size()}; }
 
  private:
-  [[nodiscard]] bool is_known(const JitCode& code) const;
+  void add(const JitCode& code);
+  void tell(AddressRange freed);
   [[nodiscard]] bool may_be_unloaded(clr::Id function);
 
   clr::ProfilerInfo info_;
@@ -60,6 +65,8 @@ class KnownCode {
   ModuleCode module_code_;
   ManagedCode rules_;
   std::mutex mutex_;
+  std::mutex listener_mutex_;
+  std::function<void(AddressRange)> listener_;
   std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded
 };
 

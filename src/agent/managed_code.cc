@@ -50,7 +50,7 @@ bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& ou
   JitCode code;
   if (jitted_.find(pc.lookup(), code)) {
     if (code.source == FrameSource::none || code.source == FrameSource::prologue) return false;  // less than certain
-    out.is_kept = !code.may_be_freed;
+    out.owner = static_cast<std::uint32_t>(code.method);
     // A call in the prologue (a probe of the stack) returns to where the body's rule does not hold yet.
     const bool is_in_body = !pc.is_exact() && pc.raw() - code.range.begin > code.prologue;
     if (is_in_body && code.rule.kind != unwind::CompactKind::interpret) {
@@ -59,8 +59,6 @@ bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& ou
     }
   } else if (images_.find(pc.lookup()) == nullptr) {
     return false;
-  } else {
-    out.is_kept = true;
   }
   const auto rule = general(pc, memory);
   const auto small = rule ? unwind::compact(*rule, arch_) : std::nullopt;

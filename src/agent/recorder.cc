@@ -52,7 +52,7 @@ void Recorder::add(const Sample& sample) {
   if (sample.stop != StopReason::end_of_stack) account_.cut++;
   if (!counts_ && followers_.empty()) return;
   forget_unloaded_libraries();
-  Profile::Stack stack{sample.tid, sample.state, sample.stop, {}};
+  Profile::Stack stack{sample.tid, sample.state, sample.stop, {}, sample.doubtful};
   stack.frames.reserve(sample.count);
   for (std::size_t i = 0; i < sample.count; i++)
     stack.frames.push_back(number_of(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]));
@@ -76,7 +76,7 @@ void Recorder::send(Follower& follower, const Profile::Stack& stack, std::uint32
   if (follower.tids.size() < kMostThreadNames && follower.tids.insert(stack.tid).second)
     if (const auto name = profile_.threads.find(stack.tid); name != profile_.threads.end())
       follower.outbox->put(agent_link::encode(agent_link::Thread{stack.tid, name->second}));
-  agent_link::append(follower.samples, {stack.tid, weight, stack.state, stack.stop, stack.frames});
+  agent_link::append(follower.samples, {stack.tid, weight, stack.state, stack.stop, stack.frames, stack.doubtful});
   if (follower.samples.size() >= kBatch) send_samples(follower);
 }
 

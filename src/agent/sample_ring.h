@@ -19,10 +19,11 @@ struct Sample {
   std::uint32_t tid = 0;
   std::uint32_t weight = 1;  ///< periods that it stands for
   std::uint16_t count = 0;
+  std::uint16_t doubtful = 0;  ///< the last so many, as Profile::Stack has it
   StopReason stop = StopReason::end_of_stack;
   SampleState state = SampleState::cpu;
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
-  std::array<std::uint64_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
+  std::array<std::uint32_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
 };
 
 /// Many writers in signal handlers, one reader. A writer that finds no room counts a loss and goes on; one that is

@@ -23,6 +23,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t kRing = 1024;
 constexpr std::size_t kRules = 1 << 15;
+constexpr std::size_t kThreads = 4096;
 constexpr int kSignal = SIGPROF;
 constexpr milliseconds kDrainEvery{20}, kRefreshEvery{1000};
 /// The list of threads is looked at so often, or less if it is long: a hundredth of the time at most.
@@ -42,7 +43,7 @@ alignas(8) constinit char mark[8] = {};
 std::atomic<Sampler*> Sampler::in_use_{nullptr};
 std::atomic<std::uint32_t> Sampler::inside_{0};
 
-Sampler::Sampler(const KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks)
+Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks)
     : code_(code),
       own_(own),
       options_(options),
@@ -54,7 +55,9 @@ Sampler::Sampler(const KnownCode& code, OwnThreads& own, const AgentOptions& opt
   if (options.cpu_hertz != 0) timers_.emplace(options.cpu_hertz, kSignal, static_cast<void*>(mark));
 }
 
-Result<std::unique_ptr<Sampler>> Sampler::create(const KnownCode& code, OwnThreads& own, const AgentOptions& options,
+Sampler::~Sampler() { code_.tell_of_freed(nullptr); }
+
+Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, OwnThreads& own, const AgentOptions& options,
                                                  Hooks hooks) {
   std::unique_ptr<Sampler> sampler(new Sampler(code, own, options, std::move(hooks)));
   if (!sampler->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);
@@ -62,9 +65,12 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const KnownCode& code, OwnThrea
   of_walker.rules = kRules;
   if (options.walks_managed) of_walker.code = &code.rules();
   of_walker.frame_pointers = true;
+  of_walker.learns_stacks = true;
+  of_walker.threads = kThreads;
   auto walker = SelfWalker::create(of_walker);
   if (!walker) return fail(walker.error());
   sampler->walker_ = std::move(*walker);
+  code.tell_of_freed([walker = sampler->walker_.get()](AddressRange freed) { walker->forget(freed); });
   // The walker knows the stack of the thread that made it, and must not when that ends. The main thread stays.
   if (memory::system_call(SYS_gettid) != memory::system_call(SYS_getpid)) sampler->walker_->remove_thread();
   return sampler;
@@ -174,25 +180,26 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
   if (sample == nullptr) return;
   SelfTrace trace;
   if (has_room(context)) {
-    trace = walker_->walk(context, sample->addresses);
+    trace = walker_->walk(context, sample->addresses, sample->methods);
   } else {
     sample->addresses[0] = self_walk::host::light_frame(context).pc.raw();
-    trace.count = 1;
+    sample->methods[0] = self_walk::CodeRules::kUnknownOwner;
+    trace.count = trace.sure = 1;
     trace.stop = StopReason::not_captured;
   }
-  {
+  for (std::size_t i = 0; i < trace.count; i++) {
+    if (sample->methods[i] != self_walk::CodeRules::kUnknownOwner) continue;
     const JitMap::Reading reading(code_.jitted());
     JitCode code;
-    for (std::size_t i = 0; i < trace.count; i++) {
-      const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
-      sample->methods[i] = code_.jitted().find(at, code) ? code.method : 0;
-    }
+    const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
+    sample->methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
   }
   sample->tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
   // Periods that ended while a signal was on its way.
   sample->weight = is_timer && info.si_overrun > 0 ? 1 + static_cast<std::uint32_t>(info.si_overrun) : 1;
   sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
   sample->count = static_cast<std::uint16_t>(trace.count);
+  sample->doubtful = static_cast<std::uint16_t>(trace.count - trace.sure);
   sample->stop = trace.stop;
   ring_.commit(sample);
 }

@@ -42,10 +42,10 @@ class Sampler {
   };
 
   /// `code` and `own` must outlive the sampler. Errors: limit_exceeded (no memory), those of SelfWalker::create.
-  [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(const KnownCode& code, OwnThreads& own,
+  [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(KnownCode& code, OwnThreads& own,
                                                                const AgentOptions& options, Hooks hooks);
   /// After `end`.
-  ~Sampler() = default;
+  ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
@@ -66,7 +66,7 @@ class Sampler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Sampler(const KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
+  Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
   static void on_signal(int, siginfo_t* info, void* context) noexcept;
   [[nodiscard]] static bool has_room(const void* context) noexcept;
   void take(const siginfo_t& info, void* context) noexcept;
@@ -80,7 +80,7 @@ class Sampler {
   static std::atomic<Sampler*> in_use_;
   static std::atomic<std::uint32_t> inside_;  ///< handlers that run
 
-  const KnownCode& code_;
+  KnownCode& code_;
   OwnThreads& own_;
   const AgentOptions options_;
   const Hooks hooks_;

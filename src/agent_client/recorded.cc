@@ -26,7 +26,7 @@ bool Recorded::take(agent_link::Kind kind, std::span<const std::byte> payload) {
 void Recorded::add(const agent_link::Sample& sample) {
   samples_++;
   if (sample.stop != StopReason::end_of_stack) cut_++;
-  Profile::Stack stack{sample.tid, sample.state, sample.stop, {}};
+  Profile::Stack stack{sample.tid, sample.state, sample.stop, {}, sample.doubtful};
   stack.frames.reserve(sample.frames.size());
   for (const std::uint32_t number : sample.frames) {
     const auto known = frames_.find(number);

@@ -134,6 +134,8 @@ void append(Bytes& payload, const Sample& sample) {
   writer.value(sample.state);
   writer.value(count < sample.frames.size() ? StopReason::max_frames : sample.stop);
   writer.value(static_cast<std::uint16_t>(count));
+  const std::size_t left_out = sample.frames.size() - count;
+  writer.value(static_cast<std::uint16_t>(sample.doubtful - std::min<std::size_t>(sample.doubtful, left_out)));
   for (std::size_t i = 0; i < count; i++) writer.value(sample.frames[i]);
 }
 
@@ -197,6 +199,8 @@ std::optional<std::vector<Sample>> decode_samples(std::span<const std::byte> pay
     sample.state = read_enum(in, kLastSampleState);
     sample.stop = read_enum(in, StopReason::not_captured);
     const std::size_t count = in.u16();
+    sample.doubtful = in.u16();
+    if (sample.doubtful > count) in.set_failed();
     if (count > kMostFrames || count * sizeof(std::uint32_t) > in.remaining()) in.set_failed();
     for (std::size_t i = 0; in.ok() && i < count; i++) sample.frames.push_back(in.u32());
     samples.push_back(std::move(sample));

@@ -16,7 +16,7 @@
 namespace mixstack::agent_link {
 
 /// Raised with every change of a message but `refused`. Another one is not spoken.
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::uint32_t kMark = 0x4741584d;  ///< "MXAG"
 inline constexpr std::size_t kHeaderSize = 12;
 /// Bounds of one message, and of what is in it.
@@ -99,6 +99,7 @@ struct Sample {
   SampleState state = SampleState::cpu;
   StopReason stop = StopReason::end_of_stack;
   std::vector<std::uint32_t> frames;
+  std::uint32_t doubtful = 0;  ///< the last so many of them, as Profile::Stack has it
 };
 
 using Bytes = std::vector<std::byte>;

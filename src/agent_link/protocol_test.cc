@@ -47,13 +47,14 @@ TEST(AgentProtocol, FramesThreadsSamplesAndRefusals) {
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->agent, "2.0");
   Bytes two;
-  append(two, {1, 2, SampleState::waiting, StopReason::no_unwind_info, {3, 4, 5}});
-  append(two, {6, 1, SampleState::cpu, StopReason::end_of_stack, {}});
+  append(two, {1, 2, SampleState::waiting, StopReason::no_unwind_info, {3, 4, 5}, 2});
+  append(two, {6, 1, SampleState::cpu, StopReason::end_of_stack, {}, 0});
   const auto samples = decode_samples(two);
   ASSERT_TRUE(samples);
   ASSERT_EQ(samples->size(), 2u);
   EXPECT_EQ(samples->front().frames, (std::vector<std::uint32_t>{3, 4, 5}));
   EXPECT_EQ(samples->front().state, SampleState::waiting);
+  EXPECT_EQ(samples->front().doubtful, 2u);
   EXPECT_EQ(samples->back().tid, 6u);
 }
 
@@ -74,7 +75,7 @@ TEST(AgentProtocol, WhatIsOutOfBoundsIsRefused) {
   header[8] = header[9] = header[10] = std::byte{0xff};
   EXPECT_FALSE(decode_header(header)) << "a payload larger than the largest";
   Bytes samples;
-  append(samples, {1, 1, SampleState::cpu, StopReason::end_of_stack, {1}});
+  append(samples, {1, 1, SampleState::cpu, StopReason::end_of_stack, {1}, 0});
   samples[8] = std::byte{200};
   EXPECT_FALSE(decode_samples(samples)) << "a state that is none";
   EXPECT_FALSE(decode_frame(payload_of(encode(Frame{1, {FrameKind::native, "", "b"}})))) << "a frame without a name";
@@ -85,10 +86,11 @@ TEST(AgentProtocol, LongTextsAreCutAndDeepStacksSaySo) {
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->frame.name.size(), kMostText);
   Bytes deep;
-  append(deep, {1, 1, SampleState::cpu, StopReason::end_of_stack, std::vector<std::uint32_t>(kMostFrames + 1)});
+  append(deep, {1, 1, SampleState::cpu, StopReason::end_of_stack, std::vector<std::uint32_t>(kMostFrames + 1), 2});
   const auto samples = decode_samples(deep);
   ASSERT_TRUE(samples);
   EXPECT_EQ(samples->front().frames.size(), kMostFrames);
+  EXPECT_EQ(samples->front().doubtful, 1u) << "one of two was left out";
   EXPECT_EQ(samples->front().stop, StopReason::max_frames);
 }
 
@@ -96,7 +98,7 @@ TEST(AgentProtocol, LongTextsAreCutAndDeepStacksSaySo) {
 TEST(AgentProtocol, HeaderAndRefusalAreOfEveryVersion) {
   const Bytes bytes = encode(Refusal{RefusalCode::other_version, "9", "x"});
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_EQ(text, std::string("MXAG\x01\x00\x11\x00\x08\x00\x00\x00\x01\x00\x01\x00"
+  EXPECT_EQ(text, std::string("MXAG\x02\x00\x11\x00\x08\x00\x00\x00\x01\x00\x01\x00"
                               "9\x01\x00x",
                               20));
 }

@@ -53,6 +53,8 @@ class Profile {
     SampleState state = SampleState::cpu;
     StopReason stop = StopReason::end_of_stack;
     std::vector<std::uint32_t> frames;  ///< indices of `frames()`, innermost first
+    /// How many of the outermost frames were found through a step less than certain: each of them may be wrong.
+    std::uint32_t doubtful = 0;
     friend auto operator<=>(const Stack&, const Stack&) = default;
   };
 

@@ -41,6 +41,7 @@ void write_stack(Writer& out, const Profile::Stack& stack, std::uint64_t count) 
   object.word("state", word_of(stack.state));
   object.word("stop_reason", to_string(stack.stop));
   object.number("count", count);
+  object.number("doubtful_frames", std::uint64_t{stack.doubtful});
   object.key("frames");
   json_array(out, stack.frames, "", [&out](std::uint32_t n) { out.decimal(std::uint64_t{n}); });
   object.close();
@@ -58,7 +59,11 @@ void write_collapsed(Writer& out, const Profile& profile) {
     const auto add = [&line](const std::string& frame) { line += line.empty() ? frame : ";" + frame; };
     if (profile.wall_hertz != 0) add("[" + std::string(word_of(stack.state)) + "]");
     if (stack.stop != StopReason::end_of_stack) add("[cut: " + std::string(to_string(stack.stop)) + "]");
-    for (std::size_t i = stack.frames.size(); i-- > 0;) add(names[stack.frames[i]]);
+    const std::size_t sure = stack.frames.size() - std::min<std::size_t>(stack.doubtful, stack.frames.size());
+    for (std::size_t i = stack.frames.size(); i-- > 0;) {
+      add(names[stack.frames[i]]);
+      if (i == sure) add("[in doubt up to here]");
+    }
     lines[line] += count;
   }
   for (const auto& [line, count] : lines) (out << line << ' ').decimal(count) << '\n';

@@ -36,6 +36,16 @@ TEST(ProfileReport, WithWallTimeEachLineSaysWhatTheThreadDid) {
             "[waiting];Program.Main 2\n");
 }
 
+TEST(ProfileReport, DoubtIsSaidBetweenTheFramesItConcerns) {
+  Profile profile = sample_profile();
+  const auto inner = *profile.frame({FrameKind::native, "inner", ""});
+  profile.add({8, SampleState::cpu, StopReason::end_of_stack, {inner, 1, 0}, 2}, 5);
+  const std::string lines = collect([&](Writer& out) { write_collapsed(out, profile); });
+  EXPECT_NE(lines.find("Program.Main;wait:\\x1b[2J;[in doubt up to here];inner 5\n"), std::string::npos) << lines;
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_profile_json(out, profile); }));
+  EXPECT_EQ(json.at("stacks").at(1).at("doubtful_frames"), 2);
+}
+
 TEST(ProfileReport, JsonHasEverything) {
   Profile profile = sample_profile();
   profile.account.samples = 8;

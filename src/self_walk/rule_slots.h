@@ -27,7 +27,8 @@ struct PackedRule {
   std::uint32_t slots = 0;  ///< bits 0..15 slot of the frame pointer, 16..31 slot of the return address
   std::uint32_t depth = 0;  ///< bytes below the CFA that hold all slots
   // Not beside `slots`: GCC 12 would pack the two into one vector register.
-  std::uint32_t what = 0;  ///< bits 0..15 module, 16.. step_kind
+  std::uint32_t what = 0;   ///< bits 0..15 module, 16.. step_kind
+  std::uint32_t owner = 0;  ///< of code made at run time, as CodeRules::Answer has it; 0: code of an image
 
   [[nodiscard]] std::uint32_t fp_slot() const { return slots & 0xffff; }
   [[nodiscard]] std::uint32_t ra_slot() const { return slots >> 16; }
@@ -45,11 +46,38 @@ struct PackedRule {
     const bool holds = slot.depth <= slot.cfa_offset || (stays && row.depth == 0);
     if (is_by_sp && (!holds || (slot.cfa_offset <= 0 && !stays))) kind |= step_kind::kNotPlain;
     if (may_go) kind |= step_kind::kMayGo;
-    return {slot.cfa_offset, slot.fp_slot | std::uint32_t{slot.ra_slot} << 16, slot.depth, module | kind << 16};
+    return {slot.cfa_offset, slot.fp_slot | std::uint32_t{slot.ra_slot} << 16, slot.depth, module | kind << 16, 0};
   }
 };
 static_assert(step_kind::kByFp == unwind::slot_kind::kByFp && step_kind::kSigned == unwind::slot_kind::kSigned &&
               step_kind::kNotPlain == unwind::slot_kind::kNotPlain && step_kind::kEnd == unwind::slot_kind::kEnd);
+
+/// Who takes rules of freed code out, and who puts rules in. A walk remembers the turn it began in; a rule that it put
+/// in or moved while the turn changed may be one of those, put where the other had looked already: it is taken out
+/// again. So no rule is found after the turn that dropped it, whatever was interrupted where.
+class RuleTurns {
+ public:
+  /// Of a walk; 0: nothing may be kept, rules are being dropped just now.
+  [[nodiscard]] std::uint64_t present() const {
+    const std::uint64_t ended = ended_.load(std::memory_order_seq_cst);
+    const std::uint64_t begun = begun_.load(std::memory_order_seq_cst);
+    return begun == ended ? begun : 0;
+  }
+  /// To be asked after a rule was put in.
+  [[nodiscard]] bool is_over(std::uint64_t turn) const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return begun_.load(std::memory_order_seq_cst) != turn;
+  }
+  /// Around the dropping, when the code is not found any more. Of one thread at a time.
+  void begin() {
+    begun_.fetch_add(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  void end() { ended_.fetch_add(1, std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<std::uint64_t> begun_{1}, ended_{1};
+};
 
 /// Two tables: a small one that is present from the start, direct-mapped, and a large one whose pages come into being
 /// as they are used, for what had to leave the small one. Keys are those of unwind::RuleCache.
@@ -80,19 +108,42 @@ class RuleSlots {
     return spilled != 0 && (read(second_[at], key, out) || read(second_[at ^ 1], key, out));
   }
 
-  /// Answers whether another location had to go altogether.
+  struct Put {
+    bool has_replaced = false;  ///< another location had to go altogether
+    Address moved = 0;          ///< the key of one that went to the other table
+  };
   template <Arch A>
-  bool put(Address key, const PackedRule& rule) const {
+  Put put(Address key, const PackedRule& rule) const {
     Entry replaced;
-    if (!write(first<A>(key), {key, rule}, replaced) || replaced.key == 0 || replaced.key == key) return false;
-    return keep(replaced);
+    if (!write(first<A>(key), {key, rule}, replaced) || replaced.key == 0 || replaced.key == key) return {};
+    return {keep(replaced), replaced.key};
+  }
+  /// Takes a rule out. One that a writer is about to put in or to move stays: see RuleTurns.
+  template <Arch A>
+  void drop(Address key) const {
+    drop_from(first<A>(key), key);
+    for (const std::uint32_t spilled : {0u, kFewSpilled}) {
+      const std::size_t at = second(key, spilled);
+      drop_from(second_[at], key);
+      drop_from(second_[at ^ 1], key);
+    }
+  }
+  /// The same for all rules of a range of code.
+  void drop_all(AddressRange code) const {
+    const auto drop_in = [&](Slot& slot) {
+      const Address key = slot.key.load(std::memory_order_relaxed);
+      const Address address = key >> 63 != 0 ? ~key : key;
+      if (address >= code.begin && address <= code.end) drop_from(slot, key);
+    };
+    for (std::size_t i = 0; i < kFirstSlots; i++) drop_in(*reinterpret_cast<Slot*>(first_ + i * sizeof(Slot)));
+    for (std::size_t i = 0; i <= mask_ && spilled_->load(std::memory_order_relaxed) != 0; i++) drop_in(second_[i]);
   }
 
  private:
   struct alignas(kSlotBytes) Slot {
     std::atomic<std::uint64_t> key;  ///< 0: free
     std::atomic<std::int32_t> cfa_offset;
-    std::atomic<std::uint32_t> slots, depth, what;
+    std::atomic<std::uint32_t> slots, depth, what, owner;
     std::atomic<std::uint32_t> sequence;
   };
   static_assert(sizeof(Slot) == kSlotBytes && std::atomic<std::uint64_t>::is_always_lock_free);
@@ -106,7 +157,8 @@ class RuleSlots {
     const std::uint32_t sequence = slot.sequence.load(std::memory_order_acquire);
     const std::uint64_t found = slot.key.load(std::memory_order_acquire);
     out = {slot.cfa_offset.load(std::memory_order_acquire), slot.slots.load(std::memory_order_acquire),
-           slot.depth.load(std::memory_order_acquire), slot.what.load(std::memory_order_acquire)};
+           slot.depth.load(std::memory_order_acquire), slot.what.load(std::memory_order_acquire),
+           slot.owner.load(std::memory_order_acquire)};
     // One condition: branches would cost more than they save. An odd number equals none without its lowest bit.
     const std::uint32_t changed = slot.sequence.load(std::memory_order_relaxed) ^ (sequence & ~1u);
     return ((found ^ key) | changed) == 0;
@@ -119,15 +171,20 @@ class RuleSlots {
     constexpr auto kRelaxed = std::memory_order_relaxed, kRelease = std::memory_order_release;
     replaced.key = slot.key.load(kRelaxed);
     replaced.rule = {slot.cfa_offset.load(kRelaxed), slot.slots.load(kRelaxed), slot.depth.load(kRelaxed),
-                     slot.what.load(kRelaxed)};
+                     slot.what.load(kRelaxed), slot.owner.load(kRelaxed)};
     // Releases, so that nobody sees them without the odd number before them.
     slot.key.store(entry.key, kRelease);
     slot.cfa_offset.store(entry.rule.cfa_offset, kRelease);
     slot.slots.store(entry.rule.slots, kRelease);
     slot.what.store(entry.rule.what, kRelease);
     slot.depth.store(entry.rule.depth, kRelease);
+    slot.owner.store(entry.rule.owner, kRelease);
     slot.sequence.store(sequence + 2, kRelease);
     return true;
+  }
+  static void drop_from(Slot& slot, Address key) {
+    Entry replaced;
+    if (slot.key.load(std::memory_order_relaxed) == key) (void)write(slot, {}, replaced);
   }
   /// In one of its two places in the large table, a free one or its own if possible.
   [[nodiscard]] bool keep(const Entry& entry) const {

@@ -1,8 +1,10 @@
 #include "mixstack/self_walk.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include <bit>
 #include <mutex>
@@ -23,18 +25,33 @@ namespace {
 constexpr std::size_t kLeastRules = 256, kMostRules = 4 << 20;
 constexpr std::size_t kGrowth = 4;
 constexpr Address kMostMainStack = 64 << 20;
+constexpr Address kPage = 4096;
+constexpr Address kMostLearned = 2 << 20;  // a few hundred page probes, once a thread
+constexpr Address kMostOfHandler = 64 << 10;
 
 [[nodiscard]] bool is_main_thread() { return memory::system_call(SYS_gettid) == memory::system_call(SYS_getpid); }
 
+/// The bounds of the main thread's stack, or an empty range.
+[[nodiscard]] AddressRange main_stack() {
+  if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return {};
+  // Only what lies above the sp of a walk is read, so the lower bound need only keep other stacks out: the kernel
+  // maps nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
+  const Address end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return {};
+  return {end - std::min<Address>(limit.rlim_cur, kMostMainStack), end};
+}
+
+[[nodiscard]] bool is_on_alternate_stack(const void* context, Address sp) {
+  const stack_t& alternate = static_cast<const ucontext_t*>(context)->uc_stack;
+  return (alternate.ss_flags & SS_DISABLE) == 0 &&
+         sp - reinterpret_cast<std::uintptr_t>(alternate.ss_sp) < alternate.ss_size;
+}
+
 /// The bounds of the calling thread's stack, or an empty range.
 [[nodiscard]] AddressRange own_stack() {
-  if (is_main_thread() && &__libc_stack_end != nullptr && __libc_stack_end != nullptr) {
-    // Only what lies above the sp of a walk is read, so the lower bound need only keep other stacks out: the kernel
-    // maps nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
-    const Address end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
-    rlimit limit{};
-    if (getrlimit(RLIMIT_STACK, &limit) == 0) return {end - std::min<Address>(limit.rlim_cur, kMostMainStack), end};
-  }
+  if (is_main_thread())
+    if (const AddressRange stack = main_stack(); !stack.empty()) return stack;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
   void* begin = nullptr;
@@ -61,7 +78,10 @@ using self_walk::Walk;
 
 struct SelfWalker::Shared {
   explicit Shared(const Options& options)
-      : threads(options.threads), code(options.code), frame_pointers(options.frame_pointers) {}
+      : threads(options.threads),
+        code(options.code),
+        frame_pointers(options.frame_pointers),
+        learns_stacks(options.learns_stacks) {}
 
   [[nodiscard]] bool make_tables(std::size_t rules) {
     self_walk::ObjectFinder finder;
@@ -73,9 +93,38 @@ struct SelfWalker::Shared {
     return true;
   }
   [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside) const {
-    const AddressRange stack = threads.find(self_walk::host::thread_pointer());
+    return begin_walk(out, begins_inside, threads.find(self_walk::host::thread_pointer()));
+  }
+  [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside, AddressRange stack) const {
     return Walk({probe, stack, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire), out,
                 begins_inside);
+  }
+  /// The calling thread's stack as far as it is known, for a walk that begins at `sp`, where a signal interrupted.
+  [[nodiscard]] AddressRange stack_at(Address sp, const void* context) {
+    const Address thread_pointer = self_walk::host::thread_pointer();
+    const AddressRange known = threads.find(thread_pointer);
+    if (!learns_stacks) return known;
+    const Address own = self_walk::host::stack_pointer();
+    // A stack that was learned may be that of a former thread with its control block there, and another one be mapped
+    // in it today, but not above what this thread's own sp is at.
+    if (self_walk::is_on_alternate_stack(context, own)) return known.contains(own) ? AddressRange() : known;
+    if (known.contains(own) || own > sp || sp - own > self_walk::kMostOfHandler) return known;
+    return learn(thread_pointer, known, own);
+  }
+  /// In a handler that runs on the stack that it interrupted.
+  [[gnu::noinline]] AddressRange learn(Address thread_pointer, AddressRange known, Address own) {
+    AddressRange stack = main;
+    if (stack.empty() || !self_walk::is_main_thread()) {
+      if (own >= thread_pointer || thread_pointer - own > self_walk::kMostLearned) return known;
+      stack = {own & ~(self_walk::kPage - 1), thread_pointer};
+      // What was found once stays as long as the thread: only what lies below is asked for.
+      const Address end = known.end == stack.end && known.begin > stack.begin ? known.begin : stack.end;
+      for (Address page = stack.begin; page < end; page += self_walk::kPage)
+        if (!probe.is_readable(page)) return known;
+    }
+    if (!stack.contains(own)) return known;
+    (void)threads.add(thread_pointer, stack);
+    return stack;
   }
 
   memory::PageProbe probe = memory::PageProbe::find_way();
@@ -83,6 +132,8 @@ struct SelfWalker::Shared {
   self_walk::ThreadStacks threads;
   const self_walk::CodeRules* code;
   bool frame_pointers;
+  bool learns_stacks;
+  AddressRange main = self_walk::main_stack();
   std::atomic<Tables*> tables{nullptr};
   std::mutex mutex;
   std::vector<std::unique_ptr<Tables>> kept;  ///< walks may still use the older ones
@@ -105,9 +156,11 @@ Result<std::unique_ptr<SelfWalker>> SelfWalker::create(const Options& options) {
   return walker;
 }
 
-SelfTrace SelfWalker::walk(const void* context, std::span<Address> out) const noexcept {
-  Walk walk = shared_->begin_walk(out, false);
+SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
+                           std::span<std::uint32_t> owners) const noexcept {
   const unwind::LightFrame frame = self_walk::host::light_frame(context);
+  Walk walk = shared_->begin_walk(out, false, shared_->stack_at(frame.sp, context));
+  if (owners.size() >= out.size()) walk.tell_owners(owners.data());
   walk.steps(frame);
   if (walk.needs_all_registers()) {
     walk.begin_again();
@@ -148,6 +201,13 @@ Result<void> SelfWalker::add_thread() {
 }
 
 void SelfWalker::remove_thread() { shared_->threads.remove(self_walk::host::thread_pointer()); }
+
+void SelfWalker::forget(AddressRange code) {
+  const std::lock_guard lock(shared_->mutex);
+  arch::dispatch(self_walk::host::arch(), [&]<Arch A>() {
+    for (const auto& tables : shared_->kept) tables->forget<A>(code);
+  });
+}
 
 Result<void> SelfWalker::refresh() {
   const std::lock_guard lock(shared_->mutex);

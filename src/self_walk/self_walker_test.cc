@@ -19,6 +19,7 @@
 
 #include "arch/cpu.h"
 #include "arch/user_context.h"
+#include "self_walk/code_rules.h"
 #include "self_walk/host.h"
 #include "support/host_cpu.h"
 
@@ -358,6 +359,132 @@ TEST(SelfWalker, FollowsFramePointersWhereItMayAndSaysSo) {
       expect_same_outer_frames(std::span(begin, end), glibc, 1);
     }
   }
+}
+
+/// Knows the rule of one piece of code, and whose it is.
+class OneMethod final : public self_walk::CodeRules {
+ public:
+  explicit OneMethod(AddressRange code) : code_(code) {
+    using unwind::RegisterRuleKind;
+    const arch::Cpu& cpu = arch::cpu(test::kHostCpu);
+    rule_.ra_register = static_cast<std::uint8_t>(cpu.ra_column);
+    rule_.cfa_kind = unwind::CfaKind::register_offset;
+    rule_.cfa_register = static_cast<std::uint8_t>(cpu.registers.fp);
+    rule_.cfa_offset = 16;
+    rule_.rules[rule_.count++] = {rule_.cfa_register, RegisterRuleKind::at_cfa_offset, 0, 0, -16};
+    rule_.rules[rule_.count++] = {rule_.ra_register, RegisterRuleKind::at_cfa_offset, 0, 0, -8};
+  }
+  bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept override {
+    asked++;
+    if (!knows(pc, memory)) return false;
+    out = {*unwind::compact(rule_, test::kHostCpu), owner};
+    return true;
+  }
+  Result<unwind::UnwindRule> general(CodeAddress pc, const MemoryReader& memory) const noexcept override {
+    if (!knows(pc, memory)) return fail(ErrorCode::not_found);
+    return rule_;
+  }
+  bool knows(CodeAddress pc, const MemoryReader&) const noexcept override { return code_.contains(pc.lookup()); }
+
+  std::uint32_t owner = 7;
+  mutable int asked = 0;
+
+ private:
+  AddressRange code_;
+  unwind::UnwindRule rule_;
+};
+
+struct InMadeCode {
+  const SelfWalker* walker = nullptr;
+  Frames frames;
+  std::array<std::uint32_t, 200> owners;
+  SelfTrace trace;
+};
+InMadeCode* g_in_made_code = nullptr;
+
+/// Interrupts a function that made code called.
+void interrupt_above(const MadeCode& code, InMadeCode& found) {
+  g_in_made_code = &found;
+  struct sigaction action {
+  }, before{};
+  action.sa_sigaction = [](int, siginfo_t*, void* context) {
+    InMadeCode& f = *g_in_made_code;
+    f.trace = f.walker->walk(context, f.frames, f.owners);
+  };
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, &before);
+  code.call([] { pthread_kill(pthread_self(), SIGUSR1); });
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(SelfWalker, SaysWhoseCodeItIsUntilThatIsForgotten) {
+  const MadeCode code = kFramed();
+  OneMethod method(code.range());
+  InMadeCode found;
+  const auto walker = std::move(*SelfWalker::create({.code = &method}));
+  found.walker = walker.get();
+  const auto owner = [&] {
+    interrupt_above(code, found);
+    EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
+    EXPECT_EQ(found.trace.sure, found.trace.count);
+    std::uint32_t owner = 0;
+    for (std::size_t i = 0; i < found.trace.count; i++) {
+      const bool is_made = code.range().contains(found.frames[i]);
+      if (is_made) owner = found.owners[i];
+      EXPECT_TRUE(is_made || found.owners[i] == 0 || found.owners[i] == self_walk::CodeRules::kUnknownOwner) << i;
+    }
+    return owner;
+  };
+  EXPECT_EQ(owner(), 7u);
+  const int asked = method.asked;
+  EXPECT_EQ(owner(), 7u);
+  EXPECT_EQ(method.asked, asked) << "its rule is kept";
+  const Address begin = code.range().begin;
+  for (const std::uint64_t size : {std::uint64_t{64}, std::uint64_t{4096}}) {
+    const std::uint32_t before = method.owner++;
+    walker->forget({begin + 4096, begin + 4096 + size});
+    EXPECT_EQ(owner(), before) << "other code was forgotten";
+    walker->forget({begin, begin + size});
+    EXPECT_EQ(owner(), method.owner);
+  }
+}
+
+struct Learning {
+  const SelfWalker* walker = nullptr;
+  Frames frames;
+  SelfTrace trace;
+};
+Learning* g_learning = nullptr;
+
+TEST(SelfWalker, LearnsStacksOfThreadsInTheirHandlers) {
+  const auto walker = std::move(*SelfWalker::create({.learns_stacks = true}));
+  Learning found;
+  found.walker = walker.get();
+  g_learning = &found;
+  struct sigaction action {
+  }, before{};
+  action.sa_sigaction = [](int, siginfo_t*, void* context) {
+    g_learning->trace = g_learning->walker->walk(context, g_learning->frames);
+  };
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, &before);
+  // Twice from one place: the first walk finds rules and stack.
+  const auto walk_again = [&] {
+    for (int i = 0; i < 2; i++) {
+      pthread_kill(pthread_self(), SIGUSR1);
+      EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
+    }
+    EXPECT_EQ(found.trace.rules_found, 0u);
+    EXPECT_EQ(found.trace.pages_probed, 0u);
+  };
+  std::thread([&] {
+    dive(5, walk_again);
+    dive(60, [&] {
+      walk_again();
+      expect_same_outer_frames(std::span(found.frames).first(found.trace.count), glibc_frames(), 60);
+    });
+  }).join();
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(SelfWalker, InterruptedCodeWithoutAFrameLeadsToItsCaller) {

@@ -44,15 +44,34 @@ class Tables {
     second_hits_.store(hits + 1, std::memory_order_relaxed);
     return hits;
   }
+  [[nodiscard]] const RuleTurns& turns() const { return turns_; }
+  /// Takes the rules of all places in `range` out. Of one thread at a time.
+  template <Arch A>
+  void forget(AddressRange range) {
+    turns_.begin();
+    if (range.size() > kFewPlaces) {
+      slots_.drop_all(range);
+    } else {
+      for (Address at = range.begin; at <= range.end; at++) {
+        slots_.drop<A>(unwind::RuleCache::key_of(CodeAddress::after_call(at)));
+        slots_.drop<A>(unwind::RuleCache::key_of(CodeAddress::exact(at)));
+      }
+    }
+    turns_.end();
+  }
   void count_replaced() { replaced_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::size_t replaced() const { return replaced_.load(std::memory_order_relaxed); }
 
  private:
+  /// Beyond that it takes less time to look at all slots.
+  static constexpr std::uint64_t kFewPlaces = 2048;
+
   ObjectFinder finder_;
   std::vector<LoadedObject> initial_;
   ZeroedPages first_, second_;
   std::atomic<std::uint32_t> spilled_{0};
   RuleSlots slots_;
+  RuleTurns turns_;
   std::size_t rules_;
   ModuleRecords modules_;
   std::atomic<std::uint32_t> second_hits_{0};

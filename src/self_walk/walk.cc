@@ -31,7 +31,7 @@ constexpr Address kLastUserAddress = ~Address{0} >> 1;
 
 // What one step waits for of the one before is short, as in unwind::RuleStepper: return address -> slot -> CFA ->
 // return address. So everything the loop carries is in variables of its own, and what is rarely so costs one branch.
-template <Arch A>
+template <Arch A, bool kOwned>
 void Walk::steps_on(LightFrame frame) {
   const RuleSlots slots = tables_.slots();
   use_known_stack(frame.sp);
@@ -47,6 +47,7 @@ void Walk::steps_on(LightFrame frame) {
     PackedRule rule;
     if (!slots.find_first<A>(key, rule)) [[unlikely]]
       rule = look_up(key);
+    if constexpr (kOwned) owners_[out - out_.data() - 1] = rule.owner;
     Address cfa = sp + static_cast<Address>(std::int64_t{rule.cfa_offset});
     bool is_plain = true;
     constexpr std::uint32_t kUnusual = step_kind::kByFp | step_kind::kNotPlain | step_kind::kMayGo;
@@ -94,7 +95,9 @@ void Walk::steps_on(LightFrame frame) {
 }
 
 void Walk::steps(const LightFrame& frame) {
-  arch::dispatch(host::arch(), [&]<Arch A>() { steps_on<A>(frame); });
+  arch::dispatch(host::arch(), [&]<Arch A>() {
+    return owners_ != nullptr && !skips_first_ ? steps_on<A, true>(frame) : steps_on<A, false>(frame);
+  });
 }
 
 template <Arch A>

@@ -43,8 +43,11 @@ class Walk {
   Walk(const Sources& sources, Tables& tables, std::span<Address> out, bool begins_inside)
       : sources_(sources), tables_(tables), memory_(sources.probe), out_(out), skips_first_(begins_inside) {
     valid_[0] = tables.modules().initial();
+    turn_ = tables.turns().present();
   }
 
+  /// As many as `out`, for SelfWalker::walk.
+  void tell_owners(std::uint32_t* owners) { owners_ = owners; }
   void steps(const unwind::LightFrame& frame);
   void careful_steps(Registers registers, CodeAddress pc);
   [[nodiscard]] bool needs_all_registers() const { return needs_all_registers_; }
@@ -137,7 +140,7 @@ class Walk {
   }
   /// One step by the general rule. False when the walk is over.
   [[nodiscard]] bool general_step(CodeAddress& pc, Registers& registers);
-  template <Arch A>
+  template <Arch A, bool kOwned>
   void steps_on(unwind::LightFrame frame);
   /// Apart, for the loop that calls it to stay small.
   template <Arch A>
@@ -162,6 +165,7 @@ class Walk {
   Tables& tables_;
   ProbedMemory memory_;
   std::span<Address> out_;
+  std::uint32_t* owners_ = nullptr;
   SelfTrace trace_;
   Address low_ = 0;  ///< plain loads are made in [low_, low_ + size_), which is proved to be readable
   std::uint64_t size_ = 0;
@@ -170,6 +174,7 @@ class Walk {
   bool skips_first_;
   bool needs_all_registers_ = false;
   bool led_nowhere_ = false;
+  std::uint64_t turn_ = 0;                     ///< of RuleTurns, when the walk began
   std::size_t doubtful_at_ = ~std::size_t{0};  ///< the first frame that was found by a step less than certain
   Address sp_at_least_ = 0;                    ///< where a step by a frame pointer left sp unknown
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};

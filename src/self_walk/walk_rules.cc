@@ -130,7 +130,7 @@ unwind::CompactRule Walk::row_at(const Site& site, CodeAddress pc) {
 }
 
 PackedRule Walk::make_rule(Address key) {
-  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16};
+  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16, CodeRules::kUnknownOwner};
   const CodeAddress pc = code_address(key);
   const auto site = site_at(pc);
   // The general step looks for code that is known without unwind information, and says what is wrong.
@@ -148,22 +148,29 @@ PackedRule Walk::make_rule(Address key) {
 
 /// Of code that was made at run time.
 PackedRule Walk::made_code_rule(Address key) {
-  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16};
+  constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16, CodeRules::kUnknownOwner};
   const CodeAddress pc = code_address(key);
   CodeRules::Answer answer;
   if (sources_.code == nullptr || !sources_.code->compact(pc, memory_, answer)) return kUnknown;
   trace_.rules_found++;
   answer.rule.depth = *std::max_element(answer.rule.slots.begin(), answer.rule.slots.end());
-  const auto rule = arch::dispatch(host::arch(), kUnknown, [&]<Arch A>() {
+  auto rule = arch::dispatch(host::arch(), kUnknown, [&]<Arch A>() {
     return PackedRule::from<A>(answer.rule, pc, ModuleRecords::kNone, false);
   });
-  if (answer.is_kept) keep_rule(key, rule);
+  rule.owner = answer.owner;
+  keep_rule(key, rule);
   return rule;
 }
 
 void Walk::keep_rule(Address key, const PackedRule& rule) {
+  if (turn_ == 0) return;
   arch::dispatch(host::arch(), [&]<Arch A>() {
-    if (tables_.slots().put<A>(key, rule)) tables_.count_replaced();
+    const RuleSlots& slots = tables_.slots();
+    const auto put = slots.put<A>(key, rule);
+    if (put.has_replaced) tables_.count_replaced();
+    if (!tables_.turns().is_over(turn_)) return;
+    slots.drop<A>(key);
+    if (put.moved != 0) slots.drop<A>(put.moved);
   });
 }
 
