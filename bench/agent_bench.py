@@ -4,7 +4,8 @@
     bench/agent_bench.py [signal] [throughput] [start]       default: all
 
 signal       a whole sample (sent, walked, put into the ring, returned) on stacks of different depth, half of it native
-             frames, against a handler that only reads registers; the slope is what a frame costs
+             frames, against a handler that only reads registers; the slope is what a frame costs. Sent by the thread
+             itself, and by another one to a thread that computes: there the figure is for how long it does not run
 throughput   rounds per second of a program that computes and of a server with its clients: without the agent, with it at
              100 Hz of CPU time of each thread and 100 Hz of wall time, and under `dotnet-trace collect` where it is
              installed (DOTNET_TRACE, PATH or ~/.dotnet/tools); phases take turns, ROUNDS times
@@ -53,6 +54,15 @@ def signal_costs():
             print(f"{f'{frames} mixed frames and the thread start':58} {sample:10.0f} {floor:10.0f} ns        {sample / floor:.2f}x of the floor")
         (few, less), (many, more) = rows[0], rows[-1]
         print(f"{'a frame more':58} {(more - less) / (many - few):10.1f} {'':10} ns")
+        gap = lambda levels, of: float(debuggee.ask(f"gap {levels} {of} 400", 300).split()[1])
+        print(f"\n{'a thread that computes does not run, ns (median)':58} {'sample':>10} {'floor':>10}")
+        for levels in (2, 10, 30, 100):
+            floors, samples = [], []
+            for _ in range(ROUNDS):
+                floors.append(gap(levels, 0))
+                samples.append(gap(levels, value))
+            floor, sample = min(floors), min(samples)
+            print(f"{f'{2 * levels} mixed frames and the thread start':58} {sample:10.0f} {floor:10.0f} ns        {sample / floor:.2f}x of the floor")
 
 
 def rounds_of(debuggee, question, place):

@@ -133,6 +133,23 @@ class SystemCalls(Sampled):
         for name in self.ONCE:
             self.assertLess(calls[name], 64, "not for every sample")
 
+    def test_the_kernel_refuses_all_others(self):
+        """A thread whose every other system call would end the process (seccomp) is sampled, and lives."""
+        out = self.folder / "stacks"
+        with processes.scenario("confined", environment=self.environment(MIXSTACK_AGENT_OUT=str(out))) as debuggee:
+            self.wait_until(lambda: self.report(debuggee.pid)["samples"] > 300 or not debuggee.is_alive(), "300 samples")
+            self.assertTrue(debuggee.is_alive(), "its handler asked for something that is not listed")
+            debuggee._process.stdin.write(b"quit\n")
+            debuggee._process.stdin.flush()
+            self.assertEqual(debuggee.wait(60), 0)
+        inside = [line for line in out.read_text().splitlines() if line.rpartition(" ")[0].endswith(";scen_spin_confined;scen_spin")]
+        self.assertTrue(any("SignalCosts" in line for line in inside), inside)
+
+    def test_and_would_end_it(self):
+        """The same without gettid, for which every sample asks: the test before does see what it looks for."""
+        with processes.scenario("confined", "strictly", environment=self.environment()) as debuggee:
+            self.assertEqual(debuggee.wait(20), -signal.SIGSYS)
+
     @staticmethod
     def in_handlers(text):
         """Names of system calls between the delivery of SIGPROF and the return, counted; how many handlers ended."""

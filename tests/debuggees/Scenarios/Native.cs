@@ -43,6 +43,7 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_fault")] public static extern int Fault(nint nowhere = 0);
     [DllImport(Library, EntryPoint = "scen_announce")] public static extern void Announce(int expected);
     [DllImport(Library, EntryPoint = "scen_spin")] public static extern void Spin();
+    [DllImport(Library, EntryPoint = "scen_spin_confined")] public static extern void SpinConfined(int strictly);
     [DllImport(Library, EntryPoint = "scen_spin"), SuppressGCTransition] public static extern void SpinWithoutTransition();
 
     [DllImport(Library, EntryPoint = "scen_call")] public static extern int Call(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument);
@@ -67,6 +68,7 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_vfork_parent")] public static extern int VforkParent(int seconds);
     [DllImport(Library, EntryPoint = "scen_fork_child")] public static extern int ForkChild();
     [DllImport(Library, EntryPoint = "scen_visit_alternate_stack")] public static extern int VisitAlternateStack(nint size);
+    [DllImport(Library, EntryPoint = "scen_signal_gap")] public static extern double SignalGap(nuint value, int rounds);
     [DllImport(Library, EntryPoint = "scen_signal_cost")] public static extern double SignalCost(nuint value, int rounds);
 
     public static nint Symbol(string name)

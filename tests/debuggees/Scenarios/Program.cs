@@ -56,6 +56,7 @@ internal static class Program
                 case "traffic": Console.WriteLine($"TRAFFIC {Traffic.Progress}"); break;
                 case "stormed": Console.WriteLine($"STORMED {Storms.Progress}"); break;
                 case "forked": Console.WriteLine($"FORKED {Forks.Progress}"); break;
+                case { } when line.StartsWith("gap "):
                 case { } when line.StartsWith("cost "): Console.WriteLine($"COST {SignalCosts.Measure(line)}"); break;
                 case "quit": return;
             }

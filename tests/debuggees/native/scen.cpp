@@ -2,6 +2,8 @@
 // Built with -O2 -fomit-frame-pointer, so that only call frame information leads through it.
 #include "scen.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,12 +12,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <cerrno>
+#include <cstddef>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
+#include <algorithm>
 #include <atomic>
+#include <vector>
 
 // A frame of its own, whatever the compiler learns of the function.
 #if defined(__clang__)
@@ -162,6 +167,25 @@ void scen_spin() {
   }
 }
 
+void scen_spin_confined(int strictly) {
+  std::vector<sock_filter> filter;
+  filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+  const auto allow = [&](unsigned number) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  };
+  for (const unsigned number : {SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_process_vm_readv, SYS_getpid, SYS_mmap, SYS_mprotect})
+    allow(number);
+  if (strictly == 0) allow(SYS_gettid);
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    std::perror("seccomp");
+    return;
+  }
+  scen_spin();
+}
+
 int scen_call(scen_callback callback, void* argument) { return keep(callback(argument)) + 1; }
 
 KEEP_FRAME int scen_call_deep(scen_callback callback, void* argument, int depth) {
@@ -268,23 +292,73 @@ int scen_visit_alternate_stack(long size) {
   return keep(is_right ? 1 : 0);
 }
 
-double scen_signal_cost(unsigned long value, int rounds) {
-  const int number = value == 0 ? SIGUSR1 : SIGPROF;
-  if (value == 0) {
-    struct sigaction action = {};
-    action.sa_sigaction = reading_handler;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigaction(number, &action, nullptr);
-  }
+namespace {
+
+double now() {
+  timespec t = {};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+// The signal that has a value; of 0 the handler is ours.
+siginfo_t signal_with(unsigned long value) {
   siginfo_t info = {};
-  info.si_signo = number;
+  info.si_signo = value == 0 ? SIGUSR1 : SIGPROF;
   info.si_code = SI_QUEUE;
   info.si_value.sival_ptr = reinterpret_cast<void*>(value);
-  const auto now = [] {
-    timespec t = {};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-  };
+  if (value != 0) return info;
+  struct sigaction action = {};
+  action.sa_sigaction = reading_handler;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(info.si_signo, &action, nullptr);
+  return info;
+}
+
+struct Sending {
+  siginfo_t info;
+  pid_t tid;
+  int rounds;
+  std::atomic<int> asked{0};
+};
+
+// Each time it is asked to, after a rest.
+void* send_when_asked(void* of) {
+  Sending& sending = *static_cast<Sending*>(of);
+  for (int sent = 0; sent < sending.rounds;) {
+    const timespec rest = {0, 200'000};
+    nanosleep(&rest, nullptr);
+    if (sending.asked.load() == sent) continue;
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), sending.tid, sending.info.si_signo, &sending.info);
+    sent++;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double scen_signal_gap(unsigned long value, int rounds) {
+  Sending sending{signal_with(value), static_cast<pid_t>(scen_gettid()), rounds};
+  pthread_t sender = {};
+  if (rounds <= 0 || pthread_create(&sender, nullptr, send_when_asked, &sending) != 0) return 0;
+  std::vector<double> gaps;
+  for (int i = 0; i < rounds; i++) {
+    sending.asked = i + 1;
+    double longest = 0;
+    const double end = now() + 1e6;
+    for (double last = now(), t = last; last < end; last = t) {
+      t = now();
+      longest = std::max(longest, t - last);
+    }
+    gaps.push_back(longest);
+  }
+  pthread_join(sender, nullptr);
+  std::nth_element(gaps.begin(), gaps.begin() + rounds / 2, gaps.end());
+  return gaps[static_cast<std::size_t>(rounds / 2)];
+}
+
+double scen_signal_cost(unsigned long value, int rounds) {
+  siginfo_t info = signal_with(value);
+  const int number = info.si_signo;
   const pid_t pid = getpid(), tid = scen_gettid();
   double fastest = 1e12;
   for (int round = 0; round < rounds; round++) {

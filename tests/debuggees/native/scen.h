@@ -31,6 +31,9 @@ int scen_block_errno();
 // Prints READY itself, from native code, when so many have counted themselves in place; then blocks.
 void scen_announce(int expected);
 void scen_spin();
+// The same in a thread that may ask the kernel only for what docs/agent.md lists for the agent's handler; anything else
+// ends the process by SIGSYS. `strictly`: not for gettid either, for which every sample asks.
+void scen_spin_confined(int strictly);
 // Writes where it must not.
 int scen_fault(int* nowhere);
 
@@ -66,4 +69,6 @@ int scen_fork_child();
 // What a signal costs the thread that gets it, ns: the fastest of many, from before it is sent until after its handler
 // has returned. `value`: what it carries; 0: to a handler of ours that only reads registers.
 double scen_signal_cost(unsigned long value, int rounds);
+// For how long a thread that computes does not run, ns, when another one sends it that signal: the median of many.
+double scen_signal_gap(unsigned long value, int rounds);
 }

@@ -1,0 +1,27 @@
+# Headers of the C++ library and of GoogleTest, compiled once for all folders: a quarter of the time of a build goes into
+# reading them again and again. Only where tests are built, so that what is shipped (and every other project that builds
+# this one) is compiled without, and a missing #include shows there.
+option(MIXSTACK_PRECOMPILED "Compile headers of the C++ library once" ${MIXSTACK_TESTS})
+if(NOT MIXSTACK_PRECOMPILED)
+  return()
+endif()
+# GCC 12 does not know any more that these come from the library itself (its bug 105651); the build without
+# precompiled headers has these warnings.
+target_compile_options(mixstack_warnings INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
+set(MIXSTACK_STANDARD_HEADERS
+    <algorithm> <array> <atomic> <bit> <cerrno> <charconv> <chrono> <compare> <csignal> <cstddef> <cstdint> <cstdio>
+    <cstdlib> <cstring> <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view>
+    <thread> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector> <tl/expected.hpp>)
+set(MIXSTACK_TEST_HEADERS ${MIXSTACK_STANDARD_HEADERS} <gtest/gtest.h> <filesystem> <fstream> <random> <sstream>)
+
+# Compiled with the options of what uses them: libraries are position independent, tests are not.
+function(mixstack_precompiled name headers)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc CONTENT "// Its headers are what matters.\n")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
+  target_link_libraries(${name} PRIVATE mixstack_warnings tl::expected ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${headers})
+endfunction()
+mixstack_precompiled(mixstack_precompiled_library "${MIXSTACK_STANDARD_HEADERS}")
+set_target_properties(mixstack_precompiled_library PROPERTIES POSITION_INDEPENDENT_CODE ON)
+mixstack_precompiled(mixstack_precompiled_test "${MIXSTACK_TEST_HEADERS}" GTest::gtest)
