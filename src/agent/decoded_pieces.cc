@@ -7,7 +7,7 @@
 namespace mixstack::agent {
 namespace {
 
-constexpr std::size_t kMostCode = 1 << 20;  // of a method, looked through for funclets
+constexpr std::size_t kMostCode = 1 << 18;  // of a method, looked through for funclets: what ProbedMemory reads at once
 
 [[nodiscard]] std::vector<std::byte> code_at(const MemoryReader& memory, AddressRange range, std::size_t most) {
   std::vector<std::byte> code(static_cast<std::size_t>(std::min<std::uint64_t>(range.size(), most)));
@@ -78,6 +78,7 @@ std::vector<JitCode> decoded_pieces(Arch arch, const MemoryReader& memory, const
   }
   const JitCode body = pieces.front();
   for (std::size_t i = 1; i < ranges.size(); i++) {
+    if (ranges[i].empty()) continue;
     JitCode& code = add(ranges[i], JitPart::cold);
     code.source = body.source;
     code.rule = body.rule;

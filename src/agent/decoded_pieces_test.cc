@@ -72,6 +72,11 @@ class DecodedPieces : public testing::TestWithParam<Arch> {
   std::vector<AddressRange> ranges_;
 };
 
+TEST_P(DecodedPieces, ARangeWithoutCodeIsNoPiece) {
+  ranges_[1].end = ranges_[1].begin;
+  for (const JitCode& code : decoded_pieces(method_.arch, memory_, ranges_, 7, true)) EXPECT_FALSE(code.range.empty());
+}
+
 TEST_P(DecodedPieces, ABodyItsFuncletAndItsColdPart) {
   const auto pieces = decoded_pieces(method_.arch, memory_, ranges_, 7, true);
   ASSERT_EQ(pieces.size(), 3u);

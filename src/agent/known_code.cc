@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "self_walk/host.h"
+#include "self_walk/probed_memory.h"
 #include "symbolize/demangle.h"
 
 namespace mixstack::agent {
@@ -78,10 +79,13 @@ void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
     name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
   const std::uint64_t number = methods_.number_of(function.id, std::move(name));
   if (number == 0) return;
+  // What is read stays there for the time of the callback: a page that was asked for is read without the kernel, which
+  // otherwise takes most of the time.
+  const self_walk::ProbedMemory memory(probe_);
   // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
   for (const Address start : info_.code_starts(function))
     for (const JitCode& code :
-         pieces_of(self_walk::host::arch(), memory_, layout_, info_.code_ranges(start), number, may_go))
+         pieces_of(self_walk::host::arch(), memory, layout_, info_.code_ranges(start), number, may_go))
       add(code);
 }
 

@@ -17,6 +17,7 @@
 #include "agent/jit_map.h"
 #include "agent/managed_code.h"
 #include "agent/method_numbers.h"
+#include "memory/page_probe.h"
 #include "memory/self_memory.h"
 #include "model/profile.h"
 
@@ -58,6 +59,7 @@ class KnownCode {
 
   clr::ProfilerInfo info_;
   memory::SelfMemory memory_;
+  memory::PageProbe probe_ = memory::PageProbe::find_way();
   std::optional<CodeHeaderLayout> layout_;
   MethodNumbers methods_;
   JitMap jitted_;  ///< its methods are numbers of `methods_`
