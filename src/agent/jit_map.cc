@@ -43,8 +43,9 @@ JitMap::JitMap(const Options& options)
 }
 
 bool JitMap::is_usable() const {
-  return regions_ != nullptr && heads_ != nullptr && pieces_ != nullptr && nodes_ != nullptr && layouts_ != nullptr &&
-         buckets_ != nullptr && (options_.most_regions & (options_.most_regions - 1)) == 0;
+  return options_.most_pieces < std::size_t{1} << Node::kPieceBits && regions_ != nullptr && heads_ != nullptr &&
+         pieces_ != nullptr && nodes_ != nullptr && layouts_ != nullptr && buckets_ != nullptr &&
+         (options_.most_regions & (options_.most_regions - 1)) == 0;
 }
 
 const std::atomic<std::uint32_t>* JitMap::head_of(Address address) const {
@@ -66,7 +67,11 @@ bool JitMap::find(Address address, JitCode& out) const {
   if (head == nullptr) return false;
   for (std::uint32_t n = head->load(std::memory_order_acquire); n != 0;) {
     const Node& node = nodes_[n];
-    const Piece& piece = pieces_[node.piece];
+    if (!node.may_cover(address)) {
+      n = node.next.load(std::memory_order_acquire);
+      continue;
+    }
+    const Piece& piece = pieces_[node.piece()];
     if (address - piece.begin < piece.size) {
       out.range = {piece.begin, piece.begin + piece.size};
       out.method = piece.method;
@@ -147,12 +152,22 @@ std::uint32_t JitMap::take_node() {
   return node;
 }
 
+/// Of the granule around `at`.
+std::uint32_t JitMap::what_of(std::uint32_t piece, Address at) const {
+  const Piece& p = pieces_[piece];
+  const Address granule = at >> kGranuleBits << kGranuleBits;
+  const Address first = std::max(p.begin, granule) - granule;
+  const Address last = std::min(p.begin + p.size, granule + (Address{1} << kGranuleBits)) - 1 - granule;
+  return piece | static_cast<std::uint32_t>(first >> Node::kUnitShift) << Node::kPieceBits |
+         static_cast<std::uint32_t>(last >> Node::kUnitShift) << (Node::kPieceBits + Node::kUnitBits);
+}
+
 void JitMap::link(std::uint32_t piece) {
   const Piece& p = pieces_[piece];
   for (Address at = p.begin; at < p.begin + p.size; at = (at | ((Address{1} << kGranuleBits) - 1)) + 1) {
     std::atomic<std::uint32_t>* head = make_head(at);
     const std::uint32_t node = take_node();
-    nodes_[node].piece = piece;
+    nodes_[node].what = what_of(piece, at);
     nodes_[node].next.store(head->load(std::memory_order_relaxed), std::memory_order_relaxed);
     head->store(node, std::memory_order_release);
   }
@@ -166,7 +181,7 @@ void JitMap::unlink(std::uint32_t piece) {
     std::atomic<std::uint32_t>* from = make_head(at);
     while (from != nullptr && from->load(std::memory_order_relaxed) != 0) {
       const std::uint32_t node = from->load(std::memory_order_relaxed);
-      if (nodes_[node].piece == piece) {
+      if (nodes_[node].piece() == piece) {
         from->store(nodes_[node].next.load(std::memory_order_relaxed), std::memory_order_release);
         retired.nodes.push_back(node);
         break;
@@ -197,7 +212,7 @@ std::uint32_t JitMap::piece_at(AddressRange range) const {
   const auto* head = head_of(range.begin);
   if (head == nullptr) return 0;
   for (std::uint32_t n = head->load(std::memory_order_relaxed); n != 0; n = nodes_[n].next)
-    if (const Piece& p = pieces_[nodes_[n].piece]; p.begin == range.begin) return nodes_[n].piece;
+    if (const Piece& p = pieces_[nodes_[n].piece()]; p.begin == range.begin) return nodes_[n].piece();
   return 0;
 }
 

@@ -105,12 +105,22 @@ class JitMap {
     unwind::CompactRule rule;
     std::uint32_t frame_size;
   };
-  struct Node {
-    std::uint32_t piece;
-    std::atomic<std::uint32_t> next;  ///< of a node; 0: none
-  };
   // A piece is in the list of every granule that it touches.
   static constexpr unsigned kGranuleBits = 9, kRegionBits = 21;
+  /// Says which part of its granule the piece covers, in units of 16 bytes, so that most pieces that do not cover an
+  /// address need not be looked at: each would be a cache miss.
+  struct Node {
+    static constexpr unsigned kPieceBits = 22, kUnitBits = 5, kUnitShift = kGranuleBits - kUnitBits;
+    static constexpr std::uint32_t kUnitMask = (1u << kUnitBits) - 1;
+    std::uint32_t what;               ///< bits 0..21 piece, 22..26 first unit, 27..31 last unit
+    std::atomic<std::uint32_t> next;  ///< of a node; 0: none
+
+    [[nodiscard]] std::uint32_t piece() const { return what & ((1u << kPieceBits) - 1); }
+    [[nodiscard]] bool may_cover(Address address) const {
+      const auto unit = static_cast<std::uint32_t>(address >> kUnitShift) & kUnitMask;
+      return unit >= (what >> kPieceBits & kUnitMask) && unit <= what >> (kPieceBits + kUnitBits);
+    }
+  };
   static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
   struct Region {
     std::atomic<std::uint64_t> number;  ///< address >> kRegionBits, 0: free
@@ -124,6 +134,7 @@ class JitMap {
   void forget_in_bucket(std::uint32_t piece);
   [[nodiscard]] std::uint32_t take_piece();
   [[nodiscard]] std::uint32_t take_node();
+  [[nodiscard]] std::uint32_t what_of(std::uint32_t piece, Address at) const;
   void link(std::uint32_t piece);
   void unlink(std::uint32_t piece);
   void reclaim();
