@@ -50,9 +50,10 @@ class Totals:
 
 
 def run(command, timeout, environment=None):
-    """(exit status, output); a command that does not end is one that failed, its output kept."""
+    """(exit status, output); a command that does not end is one that failed, its output kept. In a folder that only root
+    can write: what is run for root must lie in one."""
     with subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, cwd="/tmp", env={**os.environ, **(environment or {})}, text=True,
+                          stderr=subprocess.STDOUT, cwd="/run", env={**os.environ, **(environment or {})}, text=True,
                           errors="replace", start_new_session=True) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
