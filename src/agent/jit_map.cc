@@ -11,6 +11,8 @@ constexpr std::uint32_t kNoRoomForLayout = 1;  // its rule is made anew each tim
 // Of the flags of a piece: its part, whether it may be freed, the source of its frame.
 constexpr std::uint8_t kPartMask = 3, kMayBeFreed = 4;
 constexpr unsigned kSourceShift = 3;
+// AArch64 gives programs addresses of 48 and 52 bits, x86-64 of 47 and 56.
+constexpr unsigned kMostAddressBits = 56;
 
 using Presence = self_walk::ZeroedPages::Presence;
 
@@ -219,7 +221,8 @@ std::uint32_t JitMap::piece_at(AddressRange range) const {
 bool JitMap::add(const JitCode& code) {
   const Address last = code.range.end - 1;
   const bool is_range = code.range.end > code.range.begin && code.range.size() <= UINT32_MAX &&
-                        code.range.begin >> kRegionBits != 0 && last >> 47 == 0 && code.method <= UINT32_MAX;
+                        code.range.begin >> kRegionBits != 0 && last >> kMostAddressBits == 0 &&
+                        code.method <= UINT32_MAX;
   const std::lock_guard lock(mutex_);
   if (!is_range) {
     account_.refused++;

@@ -43,6 +43,17 @@ TEST(JitMap, FindsEveryAddressOfAPieceAndNoOther) {
   EXPECT_EQ(method_at(map, ~Address{0}), 0u);
 }
 
+/// AArch64's runtimes make their code above 2^47, and the larger address spaces of either CPU reach farther.
+TEST(JitMap, CodeAnywhereInUserSpace) {
+  JitMap map;
+  for (const Address at : {Address{0xffff53a92000}, Address{0xfffffffff0000}, Address{0xff7ffffffff000}}) {
+    ASSERT_TRUE(map.add(code_at(at, 0x80, (at >> 12) & 0xffff))) << std::hex << at;
+    EXPECT_EQ(method_at(map, at + 0x7f), (at >> 12) & 0xffff);
+    EXPECT_EQ(map.free_method((at >> 12) & 0xffff), 1u);
+  }
+  EXPECT_EQ(map.account().refused, 0u);
+}
+
 TEST(JitMap, KeepsWhatItWasTold) {
   JitMap map;
   JitCode code = code_at(kHeap, 100, 7);

@@ -10,6 +10,10 @@ struct FrameRecord {
   std::uint64_t return_address = 0;
 };
 
+/// What the frame pointer is where nobody called, on CPUs whose ABI has the chain of frame records end so (AAPCS64,
+/// "The Frame Pointer"). Elsewhere the register may hold anything, a zero, too.
+bool ends_chain(Address fp, const arch::Cpu& cpu) { return fp == 0 && cpu.has_link_register(); }
+
 bool is_plausible(Address fp, Address sp, const FrameRecord& record) {
   if (record.return_address == 0) return record.saved_fp == 0;  // the outermost frame
   if (record.saved_fp == 0) return true;
@@ -33,23 +37,27 @@ Result<FramePointerRule> frame_pointer_rule(const Registers& registers, const St
   if (!registers.is_known(numbers.sp)) return fail(ErrorCode::register_unknown, numbers.sp);
   const Address fp = registers.fp();
   const Address sp = registers.sp();
+  FramePointerRule result;
+  UnwindRule& rule = result.rule;
+  rule.origin = StepperId::frame_pointer;
+  rule.trust = Trust::frame_pointer;
+  if (ends_chain(fp, cpu)) {
+    rule.is_end_of_stack = true;
+    return result;
+  }
   if (fp % 8 != 0 || fp < sp || fp - sp > kMaxFrameSize) return fail(ErrorCode::no_unwind_info, fp);
   FrameRecord record;
   if (!stack.word(fp, record.saved_fp)) return fail(ErrorCode::unreadable_memory, fp);
   if (!stack.word(fp + 8, record.return_address)) return fail(ErrorCode::unreadable_memory, fp + 8);
   if (!is_plausible(fp, sp, record)) return fail(ErrorCode::no_unwind_info, fp);
 
-  FramePointerRule result;
   result.sp_is_exact = !cpu.has_link_register();
-  UnwindRule& rule = result.rule;
   rule.cfa_kind = CfaKind::register_offset;
   rule.cfa_register = static_cast<std::uint8_t>(numbers.fp);
   rule.cfa_offset = 16;
   rule.ra_register = static_cast<std::uint8_t>(cpu.ra_column);
   rule.ra_is_signed = cpu.signs_return_addresses;  // stripping an unsigned address does not change it
   rule.is_end_of_stack = record.return_address == 0;
-  rule.origin = StepperId::frame_pointer;
-  rule.trust = Trust::frame_pointer;
   add(rule, numbers.fp, -16);
   add(rule, rule.ra_register, -8);
   return result;

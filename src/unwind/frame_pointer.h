@@ -20,8 +20,9 @@ inline constexpr Address kMaxFrameSize = Address{16} << 20;
 
 /// The rule that follows the frame record (saved frame pointer, return address) at the frame pointer. Checked against
 /// the stack: fp is aligned, at or above sp and not absurdly far, the record is readable, the saved frame pointer is
-/// aligned and lies above the record or is 0. Errors: `register_unknown`, `unsupported_cpu`, `unreadable_memory`,
-/// `no_unwind_info` (the words are no frame record; value: fp). Signal-safe if the stack's fallback is.
+/// aligned and lies above the record or is 0. On AArch64 a frame pointer of 0 says that nobody called. Errors:
+/// `register_unknown`, `unsupported_cpu`, `unreadable_memory`, `no_unwind_info` (the words are no frame record; value:
+/// fp). Signal-safe if the stack's fallback is.
 ///
 /// Wrong where a function uses the frame pointer for something else and the words pass by chance; and it silently
 /// skips the caller of a function that has no frame record of its own (a leaf, an optimised method, a stub).

@@ -57,6 +57,16 @@ TEST_P(FramePointer, EndsAtZero) {
   EXPECT_TRUE(rule->rule.is_end_of_stack);
 }
 
+/// As `_start` leaves it, for which older C libraries have no unwind information.
+TEST_P(FramePointer, ZeroIsNobodysCallerWhereTheAbiSaysSo) {
+  Stack stack;
+  const auto rule = frame_pointer_rule(at(GetParam(), kBase, 0), stack.view());
+  ASSERT_EQ(rule.has_value(), GetParam() == Arch::aarch64);
+  if (!rule) return;
+  EXPECT_TRUE(rule->rule.is_end_of_stack);
+  EXPECT_EQ(rule->rule.trust, Trust::frame_pointer);
+}
+
 TEST_P(FramePointer, RefusesWhatIsNoRecord) {
   Stack stack;
   const Address record = kBase + 64;

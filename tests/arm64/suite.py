@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -26,6 +27,7 @@ ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_te
 # The live tests that say something of this CPU; the others are of the command line, of files, or of x86-64 only.
 LIVE = ("test_frames", "test_code", "test_native")
 SHORT_LIVE = ("test_frames", "test_native")
+AGENT = ("test_agent_walks", "test_agent")
 
 # Long, and of code that is the same on every CPU: left to the host. RandomContexts takes 400 s emulated, and expects
 # more frames of a context of chance than AArch64 gives.
@@ -48,9 +50,10 @@ class Totals:
 
 
 def run(command, timeout, environment=None):
-    """(exit status, output); a command that does not end is one that failed, its output kept."""
+    """(exit status, output); a command that does not end is one that failed, its output kept. In a folder that only root
+    can write: what is run for root must lie in one."""
     with subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, cwd="/tmp", env={**os.environ, **(environment or {})}, text=True,
+                          stderr=subprocess.STDOUT, cwd="/run", env={**os.environ, **(environment or {})}, text=True,
                           errors="replace", start_new_session=True) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -59,6 +62,21 @@ def run(command, timeout, environment=None):
             os.killpg(process.pid, 9)
             output, _ = process.communicate()
             return 124, output + f"\nlonger than {timeout} s\n"
+
+
+def run_shown(command, timeout, environment):
+    """The same, with its output shown as it comes: live tests take minutes."""
+    lines = []
+    with subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, cwd="/tmp", env={**os.environ, **environment}, text=True,
+                          errors="replace", start_new_session=True) as process:
+        late = threading.Timer(timeout, lambda: os.killpg(process.pid, 9))
+        late.start()
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+        late.cancel()
+        return process.wait(), "".join(lines)
 
 
 def unit_counts(status, output):
@@ -124,12 +142,12 @@ def programs(build, totals):
     totals.add(passed, failed, skipped)
 
 
-def live_modules(build, totals, modules):
-    status, output = run(["python3", REPOSITORY / "tests/live/run.py", "--timeout", 240, *modules,
-                          *os.environ.get("LIVE_OPTIONS", "").split()], 1500,
-                         {"MIXSTACK": str(build / "bin/mixstack"), "MIXSTACK_SAMPLES": "50", "MIXSTACK_ARM64": "1",
-                          "MIXSTACK_KEEP_DUMPS": str(REPOSITORY / "build/arm64-logs/dumps")})
-    print(output, flush=True)
+def live_modules(build, totals, modules, timeout=1500):
+    command = ["python3", "-u", REPOSITORY / "tests/live/run.py", "--timeout", 240, *modules,
+               *os.environ.get("LIVE_OPTIONS", "").split()]
+    status, output = run_shown(command, timeout,
+                               {"MIXSTACK": str(build / "bin/mixstack"), "MIXSTACK_SAMPLES": "50", "MIXSTACK_ARM64": "1",
+                                "MIXSTACK_KEEP_DUMPS": str(REPOSITORY / "build/arm64-logs/dumps")})
     found = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, re.M)
     counts = list(map(int, found[-1])) if found else [0, 1, 0]
     if status != 0 and counts[1] == 0:
@@ -142,7 +160,8 @@ def live(build, totals):
 
 
 def agent(build, totals):
-    live_modules(build, totals, ("test_agent",))
+    """The profiler inside: its handler's stacks against dumps of the same instant."""
+    live_modules(build, totals, AGENT, 2400)
 
 
 PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent}

@@ -18,11 +18,13 @@
 #include "stackwalker/frame.h"
 #include "stackwalker/swk_errors.h"
 #include "stackwalker/walker.h"
+#include "support/host_cpu.h"
 #include "target/self/self_target.h"
 #include "walk_core/stop_reason.h"
 
+// Places in functions: each label lies behind a call, so that it can be a return address, too. Where the CFA is made of
+// a third register, that is one which calls preserve and which is not the frame pointer.
 #if defined(__x86_64__)
-// Places in functions: each label lies behind a call, so that it can be a return address, too.
 asm(R"(
   .text
   .type drivers_code, @function
@@ -40,12 +42,12 @@ drivers_by_fp:
   .cfi_restore rbp
   .cfi_def_cfa rbx, 16
   call drivers_code
-drivers_by_rbx:
+drivers_by_other:
   nop
   .cfi_def_cfa rsp, 32
   .cfi_undefined rbx
   call drivers_code
-drivers_loses_rbx:
+drivers_loses_other:
   nop
   .cfi_restore rbx
   .cfi_undefined rip
@@ -73,7 +75,60 @@ drivers_handler_returns:
   .cfi_endproc
   .size drivers_signal, . - drivers_signal
 )");
-extern "C" const char drivers_plain[], drivers_by_fp[], drivers_by_rbx[], drivers_loses_rbx[], drivers_end[],
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .type drivers_code, %function
+drivers_code:
+  .cfi_startproc
+  .cfi_def_cfa sp, 32
+  .cfi_offset x30, -8
+  bl drivers_code
+drivers_plain:
+  nop
+  .cfi_def_cfa x29, 16
+  .cfi_offset x29, -16
+  bl drivers_code
+drivers_by_fp:
+  nop
+  .cfi_restore x29
+  .cfi_def_cfa x19, 16
+  bl drivers_code
+drivers_by_other:
+  nop
+  .cfi_def_cfa sp, 32
+  .cfi_undefined x19
+  bl drivers_code
+drivers_loses_other:
+  nop
+  .cfi_restore x19
+  .cfi_undefined x30
+  bl drivers_code
+drivers_end:
+  nop
+  .cfi_offset x30, -8
+  .cfi_escape 0x0f, 0x01, 0x01    // the CFA by an expression of an opcode that is none
+  bl drivers_code
+drivers_malformed:
+  nop
+  .cfi_endproc
+  .size drivers_code, . - drivers_code
+  .type drivers_signal, %function
+drivers_signal:
+  .cfi_startproc
+  .cfi_signal_frame
+  .cfi_def_cfa x29, 0
+  .cfi_offset x30, 8
+  .cfi_offset sp, 16
+  .cfi_offset x29, 24
+  bl drivers_code
+drivers_handler_returns:
+  nop
+  .cfi_endproc
+  .size drivers_signal, . - drivers_signal
+)");
+#endif
+extern "C" const char drivers_plain[], drivers_by_fp[], drivers_by_other[], drivers_loses_other[], drivers_end[],
     drivers_malformed[], drivers_handler_returns[];
 
 namespace mixstack {
@@ -197,10 +252,15 @@ std::pair<std::vector<Address>, bool> by_stackwalker(const Registers& registers)
 
 class Drivers : public testing::Test {
  protected:
-  Drivers() : registers_(Arch::x86_64) {
+  Drivers() : registers_(test::kHostCpu) {
     registers_.set_sp(stack_.address(0));
     registers_.set_fp(0);
-    registers_.set(x86_64_reg::rbx, 0);
+    if (test::kHostCpu == Arch::aarch64) {
+      registers_.set(aarch64_reg::x19, 0);
+      registers_.set(aarch64_reg::lr, 0);
+    } else {
+      registers_.set(x86_64_reg::rbx, 0);
+    }
   }
   void begin_at(const char* label) { registers_.set_pc(at(label)); }
 
@@ -291,9 +351,9 @@ TEST_F(Drivers, AStackThatLeadsOutOfMemory) {
 }
 
 TEST_F(Drivers, ARegisterThatIsNotKnown) {
-  begin_at(drivers_loses_rbx);
-  stack_[3] = at(drivers_by_rbx);
-  expect({at(drivers_loses_rbx), at(drivers_by_rbx)}, StopReason::register_unknown);
+  begin_at(drivers_loses_other);
+  stack_[3] = at(drivers_by_other);
+  expect({at(drivers_loses_other), at(drivers_by_other)}, StopReason::register_unknown);
 }
 
 TEST_F(Drivers, UnwindInformationThatIsNone) {
@@ -412,4 +472,3 @@ TEST(DriversOfRealStacks, ThreadsThatWait) {
 
 }  // namespace
 }  // namespace mixstack
-#endif

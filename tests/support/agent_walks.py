@@ -8,7 +8,10 @@ import subprocess
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _RT_TGSIGQUEUEINFO = {"x86_64": 297, "aarch64": 240}[platform.machine()]
-_SYSCALL_SIZE = {"x86_64": 2, "aarch64": 4}[platform.machine()]
+# A system call that a signal interrupts is begun again or ends. x86-64's pc is behind the instruction while the thread is
+# stopped, and a handler comes back to it; AArch64's is moved back before, and behind it again where the call ends
+# (do_signal in Linux arch/arm64/kernel/signal.c).
+_AFTER_SYSCALL = {"x86_64": -2, "aarch64": 4}[platform.machine()]
 _SI_QUEUE = -1
 _WAITING = 2        # sampler.cc: what a tick's signal carries beside the mark
 MOST_FRAMES = 254   # of a sample: sample_ring.h
@@ -100,9 +103,8 @@ def compare(outside, inside):
             break
         place, is_managed, name = inside.frames[i]
         wanted = number(theirs[i]["ip"])
-        # A system call that is begun again: the handler returns to the instruction that makes it.
-        is_begun_again = i == 0 and outside["syscall"] is not None and place == wanted - _SYSCALL_SIZE
-        if place != wanted and not is_begun_again:
+        is_of_syscall = i == 0 and outside["syscall"] is not None and place == wanted + _AFTER_SYSCALL
+        if place != wanted and not is_of_syscall:
             differences.append(f"frame {i}: outside {theirs[i]['name']} at {wanted:#x}, inside {name} at {place:#x}")
             break
         if (theirs[i]["kind"] == "managed") != is_managed:
