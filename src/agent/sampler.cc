@@ -175,6 +175,14 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
     foreign_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  const auto tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
+  std::uint32_t weight = 1;
+  if (is_timer) {
+    // Periods that ended while a signal was on its way.
+    const std::uint32_t ended = 1 + static_cast<std::uint32_t>(std::max(info.si_overrun, 0));
+    weight = progress_.periods(tid, self_walk::host::light_frame(context).pc.raw(), ended);
+    if (weight == 0) return;
+  }
   alternate_stacks_.enlarge_interrupted(*static_cast<ucontext_t*>(context));
   Sample* sample = ring_.reserve();
   if (sample == nullptr) return;
@@ -194,9 +202,8 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
     const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
     sample->methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
   }
-  sample->tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
-  // Periods that ended while a signal was on its way.
-  sample->weight = is_timer && info.si_overrun > 0 ? 1 + static_cast<std::uint32_t>(info.si_overrun) : 1;
+  sample->tid = tid;
+  sample->weight = weight;
   sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
   sample->count = static_cast<std::uint16_t>(trace.count);
   sample->doubtful = static_cast<std::uint16_t>(trace.count - trace.sure);

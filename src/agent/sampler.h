@@ -16,6 +16,7 @@
 #include "agent/cpu_budget.h"
 #include "agent/known_code.h"
 #include "agent/options.h"
+#include "agent/progress.h"
 #include "agent/sample_ring.h"
 #include "agent/thread_timers.h"
 #include "agent/wall_rounds.h"
@@ -88,6 +89,7 @@ class Sampler {
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
   AlternateStacks alternate_stacks_;
+  Progress progress_;
   std::optional<ThreadTimers> timers_;
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler
   struct sigaction before_ {};          ///< whose SIGPROF was
