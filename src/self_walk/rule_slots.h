@@ -98,14 +98,15 @@ class RuleSlots {
         mask_(count - 1),
         spilled_(&spilled) {}
 
-  template <Arch A>
+  /// Without the owner where nobody asks for it: the hot loop has no load to spare.
+  template <Arch A, bool kOwned = true>
   [[nodiscard]] bool find_first(Address key, PackedRule& out) const {
-    return read(first<A>(key), key, out);
+    return read<kOwned>(first<A>(key), key, out);
   }
   [[nodiscard]] bool find_second(Address key, PackedRule& out) const {
     const std::uint32_t spilled = spilled_->load(std::memory_order_relaxed);
     const std::size_t at = second(key, spilled);
-    return spilled != 0 && (read(second_[at], key, out) || read(second_[at ^ 1], key, out));
+    return spilled != 0 && (read<true>(second_[at], key, out) || read<true>(second_[at ^ 1], key, out));
   }
 
   struct Put {
@@ -152,13 +153,14 @@ class RuleSlots {
     PackedRule rule;
   };
 
+  template <bool kOwned>
   [[nodiscard]] static bool read(const Slot& slot, Address key, PackedRule& out) {
     // Each load but the last is an acquire, so that the last one is made after all others.
     const std::uint32_t sequence = slot.sequence.load(std::memory_order_acquire);
     const std::uint64_t found = slot.key.load(std::memory_order_acquire);
     out = {slot.cfa_offset.load(std::memory_order_acquire), slot.slots.load(std::memory_order_acquire),
-           slot.depth.load(std::memory_order_acquire), slot.what.load(std::memory_order_acquire),
-           slot.owner.load(std::memory_order_acquire)};
+           slot.depth.load(std::memory_order_acquire), slot.what.load(std::memory_order_acquire), 0};
+    if constexpr (kOwned) out.owner = slot.owner.load(std::memory_order_acquire);
     // One condition: branches would cost more than they save. An odd number equals none without its lowest bit.
     const std::uint32_t changed = slot.sequence.load(std::memory_order_relaxed) ^ (sequence & ~1u);
     return ((found ^ key) | changed) == 0;

@@ -45,7 +45,7 @@ void Walk::steps_on(LightFrame frame) {
   };
   for (;;) {
     PackedRule rule;
-    if (!slots.find_first<A>(key, rule)) [[unlikely]]
+    if (!slots.find_first<A, kOwned>(key, rule)) [[unlikely]]
       rule = look_up(key);
     if constexpr (kOwned) owners_[out - out_.data() - 1] = rule.owner;
     Address cfa = sp + static_cast<Address>(std::int64_t{rule.cfa_offset});
