@@ -10,11 +10,11 @@
 
 namespace mixstack::agent {
 
-/// Where each thread stood at its last sample of CPU time. A walk counts as the thread's CPU time: where it takes longer
-/// than a period (a slow or emulated processor, a rate that is too high), the next signal is there before the thread
-/// has executed an instruction, or between the two of a pair that a signal undoes (AArch64's ldaxr and stlxr), for ever.
-/// So a thread that is found in the same place again is let run until its next sample, to which the periods are
-/// counted. Signal-safe; each thread asks for itself.
+/// Where each thread stood at its last sample of CPU time. A walk counts as the thread's CPU time: where it takes
+/// longer than a period (a slow or emulated processor, a rate that is too high), the next signal is there before the
+/// thread has executed an instruction, or between the two of a pair that a signal undoes (AArch64's ldaxr and stlxr),
+/// for ever. So a thread that is found in the same place again is let run until its next sample, to which the periods
+/// are counted. Signal-safe; each thread asks for itself.
 class Progress {
  public:
   /// How many periods a sample stands for; 0: it is not to be taken.
