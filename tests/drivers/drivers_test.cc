@@ -76,8 +76,11 @@ drivers_handler_returns:
   .size drivers_signal, . - drivers_signal
 )");
 #elif defined(__aarch64__)
+// Global: an address of a local label is taken from the table of offsets as that of its section.
 asm(R"(
   .text
+  .globl drivers_plain, drivers_by_fp, drivers_by_other, drivers_loses_other, drivers_end
+  .globl drivers_malformed, drivers_handler_returns
   .type drivers_code, %function
 drivers_code:
   .cfi_startproc
