@@ -1,9 +1,8 @@
 // CPU clocks of threads of our own process.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
+#include <ctime>
 
 namespace mixstack::agent {
 

@@ -1,12 +1,12 @@
 #include "mixstack/self_walk.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
 #include <bit>
+#include <csignal>
 #include <mutex>
 #include <vector>
 

@@ -52,10 +52,17 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view line) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   if (close + 2 >= line.size()) return std::nullopt;
   ThreadStat stat{std::string(line.substr(open + 1, close - open - 1)), line[close + 2]};
-  // The state is the third field, the processor the 39th (proc(5)).
+  // The state is the third field, the flags are the ninth, the processor is the 39th (proc(5)).
+  constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
+  std::uint64_t flags = 0;
   std::size_t at = close + 2;
-  for (int field = 3; field < 39 && at != std::string_view::npos; field++) at = line.find(' ', at + 1);
-  if (at != std::string_view::npos) (void)std::from_chars(line.data() + at + 1, line.data() + line.size(), stat.cpu);
+  for (int field = 4; field <= 39; field++) {
+    at = line.find(' ', at + 1);
+    if (at == std::string_view::npos) break;
+    if (field == 9) (void)std::from_chars(line.data() + at + 1, line.data() + line.size(), flags);
+    if (field == 39) (void)std::from_chars(line.data() + at + 1, line.data() + line.size(), stat.cpu);
+  }
+  stat.is_kernel_thread = (flags & kKernelThread) != 0;
   return stat;
 }
 

@@ -18,6 +18,7 @@ struct ThreadStat {
   std::string comm;
   char state = '?';
   int cpu = -1;  ///< where it ran last
+  bool is_kernel_thread = false;
 };
 /// Pages that a process has mapped, in all and privately writable (the first and the sixth number of /proc/PID/statm):
 /// mapping, unmapping and most changes of a mapping's rights change them.

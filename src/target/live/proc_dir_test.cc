@@ -24,6 +24,8 @@ TEST(ProcDir, ParsesStatWhateverTheName) {
       "7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 "
       "32 33 34 17 5 0 0";  // field 38 is the exit signal
   EXPECT_EQ(parse_thread_stat(whole)->cpu, 5);
+  EXPECT_FALSE(parse_thread_stat(whole)->is_kernel_thread);
+  EXPECT_TRUE(parse_thread_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0")->is_kernel_thread);
   for (const char* bad : {"", "12", "12 (", "12 (a", "12 )(", "12 (a)", "12 (a) "})
     EXPECT_FALSE(parse_thread_stat(bad).has_value()) << bad;
 }

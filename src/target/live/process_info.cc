@@ -41,10 +41,11 @@ Result<TargetInfo> read_process_info(const ProcDir& proc) {
   info.pid = proc.pid();
   auto exe = proc.read_link("exe");
   if (!exe && exe.error().code == ErrorCode::not_found) {
-    // Zombies and kernel threads have no address space and so no executable.
+    // Kernel threads have no address space and so no executable; neither has a process that is ending, some time before
+    // it is a zombie.
     const auto stat = proc.thread_stat(proc.pid());
-    const bool zombie = !stat || stat->state == 'Z' || stat->state == 'X';
-    return fail(zombie ? ErrorCode::no_such_process : ErrorCode::unsupported, proc.pid(), exe.error().os_error);
+    const bool is_ending = !stat || !stat->is_kernel_thread;
+    return fail(is_ending ? ErrorCode::no_such_process : ErrorCode::unsupported, proc.pid(), exe.error().os_error);
   }
   if (!exe) return fail(exe.error());
   info.executable = std::move(*exe);

@@ -121,7 +121,10 @@ PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
   } else if (state.starts_with('Z') || state.starts_with('X')) {
     r.reason = PtraceRefusal::zombie;
   } else if (!status_field(status, "VmSize")) {
-    r.reason = PtraceRefusal::kernel_thread;
+    // A process that is ending has no memory any more, either.
+    constexpr std::uint64_t kKthreadd = 2;
+    const bool is_of_kernel = pid == kKthreadd || number_of(status, "PPid", 10) == kKthreadd;
+    r.reason = is_of_kernel ? PtraceRefusal::kernel_thread : PtraceRefusal::zombie;
   } else if (r.tracer != 0) {
     r.reason = PtraceRefusal::already_traced;
   } else if (r.yama_scope == 3) {
