@@ -109,7 +109,8 @@ struct SelfWalker::Shared {
     // in it today, but not above what this thread's own sp is at.
     if (self_walk::is_on_alternate_stack(context, own)) return known.contains(own) ? AddressRange() : known;
     if (known.contains(own) || own > sp || sp - own > self_walk::kMostOfHandler) return known;
-    return learn(thread_pointer, known, own);
+    const bool has_failed = known.begin == thread_pointer;
+    return has_failed ? known : learn(thread_pointer, known, own);
   }
   /// In a handler that runs on the stack that it interrupted.
   [[gnu::noinline]] AddressRange learn(Address thread_pointer, AddressRange known, Address own) {
@@ -119,8 +120,12 @@ struct SelfWalker::Shared {
       stack = {own & ~(self_walk::kPage - 1), thread_pointer};
       // What was found once stays as long as the thread: only what lies below is asked for.
       const Address end = known.end == stack.end && known.begin > stack.begin ? known.begin : stack.end;
-      for (Address page = stack.begin; page < end; page += self_walk::kPage)
-        if (!probe.is_readable(page)) return known;
+      for (Address page = stack.begin; page < end; page += self_walk::kPage) {
+        if (probe.is_readable(page)) continue;
+        // A stack of its own making (fibers): not tried again for each sample. No walk begins in this range.
+        if (known.empty()) (void)threads.add(thread_pointer, {thread_pointer, thread_pointer + 1});
+        return known;
+      }
     }
     if (!stack.contains(own)) return known;
     (void)threads.add(thread_pointer, stack);

@@ -449,6 +449,72 @@ TEST(SelfWalker, SaysWhoseCodeItIsUntilThatIsForgotten) {
   }
 }
 
+// Calls its argument from a frame that only a preserved register leads to: not sp, not the frame pointer.
+#if defined(__x86_64__)
+asm(R"(
+  .text
+  .globl mixstack_test_by_preserved
+mixstack_test_by_preserved:
+  .cfi_startproc
+  push %rbx
+  .cfi_def_cfa_offset 16
+  .cfi_offset rbx, -16
+  mov %rsp, %rbx
+  .cfi_def_cfa rbx, 16
+  call *%rdi
+  pop %rbx
+  .cfi_def_cfa rsp, 8
+  .cfi_restore rbx
+  ret
+  .cfi_endproc
+  .size mixstack_test_by_preserved, .-mixstack_test_by_preserved
+)");
+#else
+asm(R"(
+  .text
+  .globl mixstack_test_by_preserved
+mixstack_test_by_preserved:
+  .cfi_startproc
+  stp x19, x30, [sp, #-16]!
+  .cfi_def_cfa_offset 16
+  .cfi_offset x19, -16
+  .cfi_offset x30, -8
+  mov x19, sp
+  .cfi_def_cfa x19, 16
+  blr x0
+  ldp x19, x30, [sp], #16
+  .cfi_def_cfa sp, 0
+  .cfi_restore x19
+  .cfi_restore x30
+  ret
+  .cfi_endproc
+  .size mixstack_test_by_preserved, .-mixstack_test_by_preserved
+)");
+#endif
+extern "C" void mixstack_test_by_preserved(void (*work)());
+
+TEST(SelfWalker, SaysOfEveryFrameWhoseItIsWhereAllRegistersAreNeeded) {
+  InMadeCode found;
+  found.owners.fill(0xdead);
+  const auto walker = make_walker();
+  found.walker = walker.get();
+  g_in_made_code = &found;
+  struct sigaction action {
+  }, before{};
+  action.sa_sigaction = [](int, siginfo_t*, void* context) {
+    InMadeCode& f = *g_in_made_code;
+    f.trace = f.walker->walk(context, f.frames, f.owners);
+  };
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, &before);
+  mixstack_test_by_preserved([] { pthread_kill(pthread_self(), SIGUSR1); });
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
+  EXPECT_GT(found.trace.count, 6u);
+  for (std::size_t i = 0; i < found.trace.count; i++) EXPECT_NE(found.owners[i], 0xdeadu) << i;
+  expect_same_outer_frames(std::span(found.frames).first(found.trace.count), glibc_frames(), 3);
+}
+
 struct Learning {
   const SelfWalker* walker = nullptr;
   Frames frames;

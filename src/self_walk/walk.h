@@ -157,6 +157,7 @@ class Walk {
   }
   [[nodiscard]] bool add(Address pc) {
     if (trace_.count == out_.size()) return stop(StopReason::max_frames);
+    if (owners_ != nullptr) owners_[trace_.count] = CodeRules::kUnknownOwner;
     out_[trace_.count++] = pc;
     return true;
   }
