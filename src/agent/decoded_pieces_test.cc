@@ -6,6 +6,7 @@
 
 #include "agent/managed_code.h"
 #include "memory/buffer_memory.h"
+#include "support/byte_lists.h"
 
 namespace mixstack::agent {
 namespace {
@@ -20,20 +21,8 @@ struct Method {
   std::uint32_t frame, funclet_frame;
 };
 
-std::vector<std::byte> bytes_of(std::initializer_list<unsigned> bytes) {
-  std::vector<std::byte> code;
-  for (const unsigned b : bytes) code.push_back(static_cast<std::byte>(b));
-  return code;
-}
-std::vector<std::byte> words_of(std::initializer_list<std::uint32_t> words) {
-  std::vector<std::byte> code(words.size() * 4);
-  std::size_t at = 0;
-  for (const std::uint32_t w : words) {
-    std::memcpy(&code[at], &w, 4);
-    at += 4;
-  }
-  return code;
-}
+using test::bytes_of;
+using test::words_of;
 
 Method method_of(Arch arch) {
   if (arch == Arch::x86_64)  // push rbp; sub rsp, 32; lea rbp, [rsp+32]; call; add rsp, 32; pop rbp; ret;

@@ -10,15 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "support/byte_lists.h"
 #include "support/host_cpu.h"
 
 namespace mixstack::arch {
 namespace {
 
 std::optional<CallSite> before(Arch arch, std::initializer_list<unsigned> bytes, Address ra = 0x1000) {
-  std::vector<std::byte> code;
-  for (unsigned b : bytes) code.push_back(static_cast<std::byte>(b));
-  return call_before(arch, code, ra);
+  return call_before(arch, test::bytes_of(bytes), ra);
 }
 
 TEST(CallSite, X8664DirectCallHasATarget) {

@@ -4,14 +4,12 @@
 
 #include <vector>
 
+#include "support/byte_lists.h"
+
 namespace mixstack::arch {
 namespace {
 
-std::vector<std::byte> bytes(std::initializer_list<unsigned> list) {
-  std::vector<std::byte> v;
-  for (unsigned b : list) v.push_back(static_cast<std::byte>(b));
-  return v;
-}
+using test::bytes_of;
 
 Registers child(Arch arch, Address pc) {
   Registers r(arch);
@@ -21,7 +19,7 @@ Registers child(Arch arch, Address pc) {
 }
 
 // glibc 2.36 x86-64, clone3 +25: test %rax,%rax; jl +0x18; je +1; ret.
-const auto kClone3 = bytes({0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3});
+const auto kClone3 = bytes_of({0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3});
 
 TEST(CloneReturn, FollowsTheChildFromEachInstructionOfClone3) {
   EXPECT_EQ(child_after_clone(child(Arch::x86_64, 0x1000), kClone3), 0x1008u);
@@ -36,24 +34,24 @@ TEST(CloneReturn, TheParentIsNoChild) {
 }
 
 TEST(CloneReturn, OtherCodeIsNotFollowed) {
-  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes({0xc3, 0x90, 0x90, 0x90})));
+  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes_of({0xc3, 0x90, 0x90, 0x90})));
   EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), {}));
-  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes({0x74})));
+  EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes_of({0x74})));
 }
 
 // glibc 2.36 AArch64, clone: cmp x0,#0; b.eq +8; ...
 TEST(CloneReturn, FollowsTheChildOnAArch64) {
-  const auto code = bytes({0x1f, 0x00, 0x00, 0xf1, 0x40, 0x00, 0x00, 0x54});
+  const auto code = bytes_of({0x1f, 0x00, 0x00, 0xf1, 0x40, 0x00, 0x00, 0x54});
   EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), code), 0x200cu);
-  const auto cbz_x0 = bytes({0x40, 0x00, 0x00, 0xb4});
+  const auto cbz_x0 = bytes_of({0x40, 0x00, 0x00, 0xb4});
   EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), cbz_x0), 0x2008u);
-  const auto backwards = bytes({0xe0, 0xff, 0xff, 0x54});
+  const auto backwards = bytes_of({0xe0, 0xff, 0xff, 0x54});
   EXPECT_EQ(child_after_clone(child(Arch::aarch64, 0x2000), backwards), 0x1ffcu);
 }
 
 TEST(CloneReturn, OtherAArch64CodeIsNotFollowed) {
-  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0xc0, 0x03, 0x5f, 0xd6}))) << "ret";
-  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes({0x41, 0x00, 0x00, 0xb4}))) << "cbz x1";
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes_of({0xc0, 0x03, 0x5f, 0xd6}))) << "ret";
+  EXPECT_FALSE(child_after_clone(child(Arch::aarch64, 0x2000), bytes_of({0x41, 0x00, 0x00, 0xb4}))) << "cbz x1";
 }
 
 }  // namespace

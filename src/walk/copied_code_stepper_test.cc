@@ -7,20 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "support/byte_lists.h"
 #include "target/self/self_target.h"
 
 namespace mixstack::walk {
 namespace {
 
-std::vector<std::byte> bytes(std::initializer_list<unsigned> list) {
-  std::vector<std::byte> v;
-  for (unsigned b : list) v.push_back(static_cast<std::byte>(b));
-  return v;
-}
+using test::bytes_of;
 
 // mov %rsi,(%rdi); movabs $imm,%rax; ret
-const auto kBarrier = bytes({0x48, 0x89, 0x37, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xc3});
-const auto kPatched = bytes({0x48, 0x89, 0x37, 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 0xc3});
+const auto kBarrier = bytes_of({0x48, 0x89, 0x37, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xc3});
+const auto kPatched = bytes_of({0x48, 0x89, 0x37, 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 0xc3});
 
 TEST(CopiedCode, ImmediatesMayDiffer) { EXPECT_TRUE(equal_up_to_immediates(kBarrier, kPatched)); }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/byte_lists.h"
+
 namespace mixstack::test {
 
 /// Bytes appended little-endian.
@@ -38,12 +40,6 @@ class ByteWriter {
   }
   std::vector<std::byte> bytes;
 };
-
-inline std::vector<std::byte> bytes_of(std::initializer_list<unsigned> values) {
-  std::vector<std::byte> out;
-  for (const unsigned v : values) out.push_back(static_cast<std::byte>(v));
-  return out;
-}
 
 /// Rows are lists of cell values; the widths are the caller's statement of what the format demands.
 class MetadataBuilder {

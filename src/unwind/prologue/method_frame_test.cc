@@ -9,6 +9,7 @@
 
 #include "base/byte_cursor.h"
 #include "support/aarch64_simulator.h"
+#include "support/byte_lists.h"
 #include "support/mapped_pe.h"
 #include "support/x86_64_simulator.h"
 #include "unwind/windows/amd64/rule.h"
@@ -20,20 +21,8 @@ namespace {
 
 using test::SymbolicValue;
 
-std::vector<std::byte> bytes_of(std::initializer_list<unsigned> bytes) {
-  std::vector<std::byte> code;
-  for (const unsigned b : bytes) code.push_back(static_cast<std::byte>(b));
-  return code;
-}
-std::vector<std::byte> words_of(std::initializer_list<std::uint32_t> words) {
-  std::vector<std::byte> code(words.size() * 4);
-  std::size_t at = 0;
-  for (const std::uint32_t w : words) {
-    std::memcpy(&code[at], &w, 4);
-    at += 4;
-  }
-  return code;
-}
+using test::bytes_of;
+using test::words_of;
 
 Result<UnwindRule> rule_at(Arch arch, const MethodFrame& frame, std::span<const std::byte> code, std::size_t offset,
                            bool is_return_address = false) {

@@ -68,6 +68,10 @@ class Sweep {
       const Instruction i = decode_(code_.subspan(at));
       if (i.length == 0 || (at < offset && at + i.length > offset)) return fail(ErrorCode::malformed, at);
       if (is_return_address && at + i.length == offset) return state_->rule();
+      if (at == 0 && leads_over_data(i)) {
+        at = static_cast<std::size_t>(*i.target);
+        continue;
+      }
       follow(i, at);
       at += i.length;
     }
@@ -81,6 +85,13 @@ class Sweep {
     if (const auto branched = pending_.take(at)) state_ = branched;
     if (!state_) state_ = body_ ? *body_ : deepest_;
     if (state_->is_complete_as(deepest_)) deepest_ = *state_;
+  }
+
+  /// Whether the jump that a function begins with goes on further down: what it skips is data, like the signature that
+  /// -fsanitize=function puts there, and no row of instructions.
+  [[nodiscard]] bool leads_over_data(const Instruction& first) const {
+    return first.effect == Effect::jump && first.target && *first.target >= first.length &&
+           static_cast<std::size_t>(*first.target) <= code_.size();
   }
 
   void follow(const Instruction& i, std::size_t at) {
