@@ -44,6 +44,15 @@ test: build ## unit tests, house checks and live tests, with totals (ONLY=Except
 test-arm64: ## ARM64 built here and tested on an emulated machine (unit, live, StackwalkerAPI, stress), with totals
 	@scripts/test_arm64
 
+.PHONY: musl
+musl: bootstrap ## the agent for musl systems (Alpine): build/musl/lib/libmixstack_agent-musl.so
+	@scripts/musl_toolchain
+	@scripts/build musl mixstack_agent_library
+
+.PHONY: test-musl
+test-musl: build ## the agent in .NET for musl: its live tests, with totals
+	@scripts/test_musl
+
 .PHONY: bench
 bench: release ## benchmarks, each against a peer in the same run
 	@scripts/build bench benches

@@ -41,6 +41,8 @@ struct SelfTrace {
 ///
 /// Nothing is installed and nobody is asked to cooperate. Frames of code without call frame information (JIT-made code)
 /// end a walk with `no_unwind_info`, unless `Options::code` knows them or `Options::frame_pointers` may be followed.
+/// Images that were there at `create` and are built without it as a whole (musl's C library) are walked by what their
+/// code says; such steps are less than certain.
 /// Where such code was interrupted and has no frame (PLT stubs, thunks), its caller is found if a call in known code
 /// ends at what is its return address by then; such a step is less than certain.
 class SelfWalker {
@@ -87,7 +89,8 @@ class SelfWalker {
   void forget(AddressRange code);
 
   /// Makes room where walks found too little of it since the last call: rules (up to 4 Mi) and modules. Without it
-  /// walks stay correct, and rules that find no room are read anew each time.
+  /// walks stay correct, and rules that find no room are read anew each time. Where the C library has no
+  /// `_dl_find_object` (musl), libraries that were loaded since are known from then on.
   [[nodiscard]] Result<void> refresh();
 
  private:

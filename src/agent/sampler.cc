@@ -25,7 +25,7 @@ constexpr std::size_t kRing = 1024;
 constexpr std::size_t kRules = 1 << 15;
 constexpr std::size_t kThreads = 4096;
 constexpr int kSignal = SIGPROF;
-constexpr milliseconds kDrainEvery{20}, kRefreshEvery{1000};
+constexpr milliseconds kDrainEvery{20}, kRefreshEvery{100};
 /// The list of threads is looked at so often, or less if it is long: a hundredth of the time at most.
 constexpr milliseconds kLookEvery{100};
 constexpr int kLookShare = 100;

@@ -16,7 +16,10 @@
 namespace mixstack::agent_client {
 namespace {
 
-constexpr std::string_view kName = "libmixstack_agent.so";
+/// The agent that a process can load: a library is made for one C library.
+[[nodiscard]] std::string name_for(const TargetPlace& place) {
+  return place.has_musl ? "libmixstack_agent-musl.so" : "libmixstack_agent.so";
+}
 
 [[nodiscard]] std::string own_folder() {
   std::array<char, PATH_MAX> text{};
@@ -32,10 +35,10 @@ constexpr std::string_view kName = "libmixstack_agent.so";
 }
 
 /// Of our own file system.
-[[nodiscard]] std::string beside_us() {
+[[nodiscard]] std::string beside_us(const std::string& name) {
   const std::string folder = own_folder();
   for (const char* place : {"/", "/../lib/"})
-    if (std::string path = real_path(folder + place + std::string(kName)); !path.empty()) return path;
+    if (std::string path = real_path(folder + place + name); !path.empty()) return path;
   return {};
 }
 
@@ -47,18 +50,19 @@ constexpr std::string_view kName = "libmixstack_agent.so";
 [[nodiscard]] std::string in_container_hint(const TargetPlace& place) {
   if (!place.has_own_root) return {};
   return ". Process " + std::to_string(place.pid) + " has a file system of its own (a container): copy " +
-         std::string(kName) + " into it, for example by 'docker cp', and give its path there with --library";
+         name_for(place) + " into it, for example by 'docker cp', and give its path there with --library";
 }
 
 }  // namespace
 
 Outcome<std::string> library_for(const TargetPlace& place, const std::string& chosen) {
   std::string path = chosen;
-  if (path.empty()) path = beside_us();
+  if (path.empty()) path = beside_us(name_for(place));
   if (path.empty())
-    return refuse(ErrorCode::not_found, "there is no " + std::string(kName) + " beside mixstack (" + own_folder() +
-                                            ") or in ../lib: install it there, or give its path with --library" +
-                                            in_container_hint(place));
+    return refuse(ErrorCode::not_found,
+                  "there is no " + name_for(place) + " beside mixstack (" + own_folder() + ") or in ../lib: " +
+                      (place.has_musl ? "the process runs on musl, its agent is made by 'make musl'; " : "") +
+                      "install it there, or give its path with --library" + in_container_hint(place));
   if (!chosen.empty() && !place.has_own_root) path = real_path(chosen);
   if (path.empty() || path.front() != '/')
     return refuse(ErrorCode::not_found,

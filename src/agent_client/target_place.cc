@@ -18,7 +18,7 @@
 namespace mixstack::agent_client {
 namespace {
 
-constexpr std::size_t kMostEnvironment = 4u << 20, kMostEntries = 1u << 16, kMostSockets = 16;
+constexpr std::size_t kMostEnvironment = 4u << 20, kMostMaps = 16u << 20, kMostEntries = 1u << 16, kMostSockets = 16;
 
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t most) {
   const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -114,6 +114,19 @@ std::string variable_of(std::string_view environment, std::string_view name) {
   return {};
 }
 
+bool names_musl(std::string_view maps) {
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+    const std::size_t path = std::min(line.find('/'), line.size());
+    const std::size_t file = line.rfind('/');
+    if (file == line.npos) continue;
+    if (line.substr(file).starts_with("/ld-musl-")) return true;
+    if (line.substr(path, file - path).ends_with("-linux-musl") && line.substr(file) == "/libc.so") return true;
+  }
+  return false;
+}
+
 bool is_name_of(std::string_view file, const SocketName& name, std::uint32_t inner_pid) {
   if (file.size() <= name.prefix.size() + name.suffix.size() || !file.starts_with(name.prefix) ||
       !file.ends_with(name.suffix))
@@ -151,6 +164,7 @@ Outcome<TargetPlace> place_of(std::uint32_t pid) {
   const std::string chosen = variable_of(read_file(process + "/environ", kMostEnvironment), "TMPDIR");
   if (chosen.starts_with('/')) place.folders.push_back(chosen);
   place.folders.emplace_back("/tmp");
+  place.has_musl = names_musl(read_file(process + "/maps", kMostMaps));
   return place;
 }
 

@@ -30,6 +30,7 @@ struct TargetPlace {
   base::ScopedFd root;               ///< its root folder, O_PATH
   bool has_own_root = false;         ///< which is not ours
   std::vector<std::string> folders;  ///< where its sockets may be, as it names them: TMPDIR, /tmp
+  bool has_musl = false;             ///< its C library is musl (Alpine)
 };
 
 /// Errors: no_such_process, permission_denied.
@@ -47,6 +48,10 @@ struct SocketName {
 
 /// Whether a file's name is that of a socket of this process.
 [[nodiscard]] bool is_name_of(std::string_view file, const SocketName& name, std::uint32_t inner_pid);
+
+/// Whether the text of /proc/PID/maps names musl: its loader, which is its C library, too, is ld-musl-CPU.so.1 or
+/// CPU-linux-musl/libc.so.
+[[nodiscard]] bool names_musl(std::string_view maps);
 
 /// The value of a variable in the bytes of /proc/PID/environ; empty: it is not there.
 [[nodiscard]] std::string variable_of(std::string_view environment, std::string_view name);

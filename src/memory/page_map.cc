@@ -1,6 +1,7 @@
 #include "memory/page_map.h"
 
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,7 +120,8 @@ bool PageMap::scan(AddressRange range) const {
   a.category_mask = kIsPresent;
   a.return_mask = kIsPresent | kIsFile;
   for (unsigned n = 0; n < kMostScans && a.start < a.end; n++) {
-    const int found = ::ioctl(file_.get(), kScan, &a);
+    // Not ioctl(): C libraries differ in the type of a request.
+    const auto found = ::syscall(SYS_ioctl, file_.get(), kScan, &a);
     if (found < 0) return n != 0;
     const std::lock_guard lock(mutex_);
     for (const ScannedRun& r : std::span(runs).first(static_cast<std::size_t>(found)))

@@ -4,6 +4,8 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <vector>
 
 // Looked up weakly: older glibcs and other libcs do not have it. Named apart, so that <dlfcn.h> may declare its own.
@@ -27,7 +29,7 @@ struct FoundObject {
 
 struct Listing {
   std::vector<LoadedObject> objects;
-  unsigned long long changes = 0;  ///< loads and unloads so far
+  std::uint64_t changes = 0;  ///< loads and unloads so far
 };
 
 int note_object(dl_phdr_info* info, std::size_t, void* data) {
@@ -45,37 +47,101 @@ int note_object(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-}  // namespace
-
-struct ObjectFinder::Listed : Listing {};
-
-ObjectFinder::ObjectFinder() : find_object_(mixstack_find_object) {
-  if (find_object_ != nullptr) return;
-  auto listed = std::make_shared<Listed>();
-  dl_iterate_phdr(note_object, static_cast<Listing*>(listed.get()));
-  listed_ = std::move(listed);
+int note_changes(dl_phdr_info* info, std::size_t, void* data) {
+  *static_cast<std::uint64_t*>(data) = info->dlpi_adds + info->dlpi_subs;
+  return 1;
 }
 
-bool ObjectFinder::is_stale() const {
-  if (listed_ == nullptr) return false;
-  Listing now;
-  dl_iterate_phdr(note_object, &now);
-  return now.changes != listed_->changes;
+}  // namespace
+
+/// Handlers read it while it is brought up to date: an entry that changed meanwhile is not there.
+class ObjectFinder::List {
+ public:
+  bool find(Address address, LoadedObject& out) const {
+    const std::size_t count = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < count; i++) {
+      const Entry& e = entries_[i];
+      const std::uint32_t turn = e.turn.load(std::memory_order_acquire);
+      const LoadedObject o{{e.begin.load(std::memory_order_relaxed), e.end.load(std::memory_order_relaxed)},
+                           e.eh_frame_hdr.load(std::memory_order_relaxed)};
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (turn % 2 != 0 || !o.range.contains(address) || e.turn.load(std::memory_order_relaxed) != turn) continue;
+      out = o;
+      return true;
+    }
+    return false;
+  }
+  void update() {
+    std::uint64_t changes = 0;
+    dl_iterate_phdr(note_changes, &changes);
+    if (changes == changes_) return;
+    Listing now;
+    dl_iterate_phdr(note_object, &now);
+    // What stays keeps its place, so that it is found throughout.
+    std::array<bool, kMost> stays{};
+    std::size_t used = count_.load(std::memory_order_relaxed);
+    std::vector<LoadedObject> fresh;
+    for (const LoadedObject& o : now.objects) {
+      std::size_t i = 0;
+      while (i < used && !entries_[i].is(o)) i++;
+      if (i < used) {
+        stays[i] = true;
+      } else {
+        fresh.push_back(o);
+      }
+    }
+    for (std::size_t i = 0; i < used; i++) {
+      if (stays[i]) continue;
+      entries_[i].set(fresh.empty() ? LoadedObject() : fresh.back());
+      if (!fresh.empty()) fresh.pop_back();
+    }
+    for (; !fresh.empty() && used < kMost; fresh.pop_back()) entries_[used++].set(fresh.back());
+    count_.store(used, std::memory_order_release);
+    changes_ = now.changes;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1024;
+  struct Entry {
+    std::atomic<std::uint32_t> turn{0};  ///< odd: it changes
+    std::atomic<Address> begin{0}, end{0}, eh_frame_hdr{0};
+
+    [[nodiscard]] bool is(const LoadedObject& o) const {
+      return begin.load(std::memory_order_relaxed) == o.range.begin &&
+             end.load(std::memory_order_relaxed) == o.range.end &&
+             eh_frame_hdr.load(std::memory_order_relaxed) == o.eh_frame_hdr;
+    }
+    void set(const LoadedObject& o) {
+      turn.fetch_add(1, std::memory_order_acq_rel);
+      std::atomic_thread_fence(std::memory_order_release);
+      begin.store(o.range.begin, std::memory_order_relaxed);
+      end.store(o.range.end, std::memory_order_relaxed);
+      eh_frame_hdr.store(o.eh_frame_hdr, std::memory_order_relaxed);
+      turn.fetch_add(1, std::memory_order_release);
+    }
+  };
+
+  std::array<Entry, kMost> entries_;
+  std::atomic<std::size_t> count_{0};
+  std::uint64_t changes_ = 0;  // the updater's
+};
+
+ObjectFinder::ObjectFinder(Way way) : find_object_(way == Way::linker ? mixstack_find_object : nullptr) {
+  if (find_object_ != nullptr) return;
+  list_ = std::make_shared<List>();
+  list_->update();
+}
+
+void ObjectFinder::update() const {
+  if (list_ != nullptr) list_->update();
 }
 
 bool ObjectFinder::find(Address address, LoadedObject& out) const {
-  if (find_object_ != nullptr) {
-    FoundObject found;
-    if (find_object_(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), &found) != 0) return false;
-    out = {{address_of(found.map_start), address_of(found.map_end)}, address_of(found.eh_frame)};
-    return true;
-  }
-  for (const LoadedObject& object : listed_->objects) {
-    if (!object.range.contains(address)) continue;
-    out = object;
-    return true;
-  }
-  return false;
+  if (find_object_ == nullptr) return list_->find(address, out);
+  FoundObject found;
+  if (find_object_(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), &found) != 0) return false;
+  out = {{address_of(found.map_start), address_of(found.map_end)}, address_of(found.eh_frame)};
+  return true;
 }
 
 }  // namespace mixstack::self_walk

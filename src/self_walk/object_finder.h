@@ -15,21 +15,21 @@ struct LoadedObject {
 };
 
 /// Asks glibc's `_dl_find_object` (2.35), which takes no lock and may be called in signal handlers; where libc has no
-/// such function, a list made at construction.
+/// such function (musl, older ones), a list of up to 1,024 images that `update` brings up to date.
 class ObjectFinder {
  public:
-  ObjectFinder();
+  enum class Way { linker, list };
+  explicit ObjectFinder(Way way = Way::linker);
   /// Signal-safe. False where no image is.
   [[nodiscard]] bool find(Address address, LoadedObject& out) const;
-  /// Whether the list is no longer true. Not signal-safe.
-  [[nodiscard]] bool is_stale() const;
+  /// What was loaded and unloaded since. Of one thread at a time; handlers may look meanwhile. Not signal-safe.
+  void update() const;
 
  private:
-  /// The list, for libcs without the function. Immutable.
-  struct Listed;
+  class List;
 
   int (*find_object_)(void*, void*) = nullptr;
-  std::shared_ptr<const Listed> listed_;
+  std::shared_ptr<List> list_;
 };
 
 }  // namespace mixstack::self_walk

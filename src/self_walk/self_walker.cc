@@ -218,7 +218,8 @@ Result<void> SelfWalker::refresh() {
   const std::lock_guard lock(shared_->mutex);
   Tables& present = *shared_->tables.load(std::memory_order_relaxed);
   const bool is_crowded = present.replaced() > present.rules() / 4 && present.rules() < self_walk::kMostRules;
-  if (!is_crowded && !present.modules().is_full() && !present.finder().is_stale()) return {};
+  present.finder().update();
+  if (!is_crowded && !present.modules().is_full()) return {};
   // Walks that run keep the tables they began with, so those stay. They grow fourfold: all former ones together are
   // a third of the last.
   if (!shared_->make_tables(is_crowded ? present.rules() * self_walk::kGrowth : present.rules()))

@@ -1,11 +1,14 @@
 // What all walks of a process share.
 #pragma once
 
+#include <sys/auxv.h>
+
 #include <atomic>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "self_walk/bare_code.h"
 #include "self_walk/module_records.h"
 #include "self_walk/object_finder.h"
 #include "self_walk/rule_slots.h"
@@ -19,6 +22,7 @@ class Tables {
   /// `rules` is a power of two. `initial`: see initial_objects.
   Tables(std::size_t rules, ObjectFinder finder, std::vector<LoadedObject> initial)
       : finder_(std::move(finder)),
+        bare_(BareCode::of_loaded_images()),
         initial_(std::move(initial)),
         first_(RuleSlots::kFirstSlots * RuleSlots::kSlotBytes, ZeroedPages::Presence::at_once),
         second_(rules * RuleSlots::kSlotBytes, ZeroedPages::Presence::lazy),
@@ -29,6 +33,9 @@ class Tables {
     return first_.get() != nullptr && second_.get() != nullptr && modules_.is_usable();
   }
   [[nodiscard]] const ObjectFinder& finder() const { return finder_; }
+  /// Of the program.
+  [[nodiscard]] Address entry_point() const { return entry_point_; }
+  [[nodiscard]] const BareCode& bare() const { return bare_; }
   [[nodiscard]] const RuleSlots& slots() const { return slots_; }
   [[nodiscard]] ModuleRecords& modules() { return modules_; }
   [[nodiscard]] std::size_t rules() const { return rules_; }
@@ -67,6 +74,8 @@ class Tables {
   static constexpr std::uint64_t kFewPlaces = 2048;
 
   ObjectFinder finder_;
+  BareCode bare_;
+  Address entry_point_ = ::getauxval(AT_ENTRY);
   std::vector<LoadedObject> initial_;
   ZeroedPages first_, second_;
   std::atomic<std::uint32_t> spilled_{0};

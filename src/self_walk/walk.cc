@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arch/call_site.h"
+#include "arch/task_end.h"
 #include "unwind/apply.h"
 #include "unwind/frame_pointer.h"
 #include "walk_core/bare_code.h"
@@ -12,6 +13,7 @@ namespace {
 
 using unwind::LightFrame;
 
+constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
 constexpr Address kLastUserAddress = ~Address{0} >> 1;
 
 [[nodiscard]] std::uint64_t load(Address address) {
@@ -178,6 +180,8 @@ StepOutcome Walk::by_general_rule(CodeAddress pc, Registers& registers) {
     return is_nowhere ? StepOutcome{.status = StepStatus::failed, .error = rule.error()}
                       : without_rule(pc, registers, rule.error());
   }
+  if (rule->trust != Trust::certain && is_outermost(pc))
+    return {.status = StepStatus::end_of_stack, .trust = rule->trust};
   const auto caller = unwind::apply(*rule, registers, pc, view(), sources_.pac_mask);
   if (!caller) {
     // A step by a frame pointer may have left sp unknown.
@@ -198,8 +202,17 @@ bool Walk::follows_call(Address return_address) {
          arch::call_before(host::arch(), before, return_address).has_value();
 }
 
+/// Code that nobody calls: the program's first instructions, and what a thread's function returns to. Not every C
+/// library has unwind information that says so.
+bool Walk::is_outermost(CodeAddress pc) {
+  if (pc.lookup() - tables_.entry_point() < kEntryCode) return true;
+  std::array<std::byte, arch::kTaskEndBytes> code;
+  return !pc.is_exact() && memory_.read_exact(pc.raw(), code) && arch::ends_task(host::arch(), code);
+}
+
 bool Walk::is_described(CodeAddress pc) {
-  return site_at(pc).has_value() || (sources_.code != nullptr && sources_.code->knows(pc, memory_));
+  return site_at(pc).has_value() || tables_.bare().covers(pc.lookup()) ||
+         (sources_.code != nullptr && sources_.code->knows(pc, memory_));
 }
 
 StepOutcome Walk::without_rule(CodeAddress pc, Registers& registers, const Error& why) {
@@ -208,6 +221,7 @@ StepOutcome Walk::without_rule(CodeAddress pc, Registers& registers, const Error
     if (const auto outcome = by_evidence(registers)) return *outcome;
   if (sources_.frame_pointers && why.code != ErrorCode::unreadable_memory)
     if (const auto outcome = by_frame_pointer(pc, registers)) return *outcome;
+  if (is_outermost(pc)) return {.status = StepStatus::end_of_stack, .trust = Trust::inferred};
   return {.status = StepStatus::failed, .error = why};
 }
 

@@ -183,6 +183,7 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
     }
     if (auto trampoline = trampoline_rule(pc)) return trampoline;
     if (const auto stub = plt_stub_rule(pc)) return *stub;
+    if (auto bare = tables_.bare().rule(pc)) return bare;
     return fail(site.error());
   }
   const auto row = row_at(*site, pc);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "arch/task_end.h"
 #include "symbolize/demangle.h"
 #include "walk/address_walk.h"
 #include "walk/chain_order.h"
@@ -67,7 +68,9 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
           [this, &symbols](const Frame& f) {
             // An FDE that leads nowhere still says where its function begins, in stripped files too.
             const auto start = native_.function_start(f);
-            return start ? start : symbols.function_start(f);
+            if (start) return start;
+            const auto symbol = symbols.function_start(f);
+            return symbol ? symbol : start_in_code(f);
           },
           capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
@@ -260,6 +263,24 @@ AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeA
   return found;
 }
 
+/// In images that are built without unwind information, and stripped.
+std::optional<Address> CaptureWalk::start_in_code(const Frame& frame) const {
+  const auto image = modules_.image(frame.module);
+  if (!image) return std::nullopt;
+  const auto functions = native_.tables()->functions_of(*image);
+  const auto function = functions ? functions->around(frame.module_offset) : std::nullopt;
+  if (!function) return std::nullopt;
+  return modules_.modules()[frame.module].load_bias + function->begin;
+}
+
+/// A thread's function, or main, returns here.
+bool CaptureWalk::ends_task(const Frame& frame) const {
+  std::array<std::byte, arch::kTaskEndBytes> code{};
+  if (frame.kind != FrameKind::native || frame.pc.is_exact()) return false;
+  const auto n = overlay_.read_some(frame.pc.raw(), code);
+  return n && arch::ends_task(native_.engine().arch(), std::span(code).first(*n));
+}
+
 /// The first instructions of the program, or of the dynamic linker that is to start it.
 bool CaptureWalk::is_entry_code(const Frame& frame) const {
   const Address pc = frame.pc.lookup();
@@ -271,8 +292,9 @@ bool CaptureWalk::is_entry_code(const Frame& frame) const {
 
 void CaptureWalk::judge_stop(Trace& trace) const {
   // They have no caller, and not everywhere unwind information that says so.
-  const bool is_stuck = trace.stop == StopReason::no_unwind_info && !trace.frames.empty();
-  if (is_stuck && is_entry_code(trace.frames.back())) {
+  const bool is_stuck = (trace.stop == StopReason::no_unwind_info || trace.stop == StopReason::bad_return_address) &&
+                        !trace.frames.empty();
+  if (is_stuck && (is_entry_code(trace.frames.back()) || ends_task(trace.frames.back()))) {
     trace.stop = StopReason::end_of_stack;
     trace.stop_error = {};
   }

@@ -75,6 +75,8 @@ class CaptureWalk {
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;
+  [[nodiscard]] bool ends_task(const Frame& frame) const;
+  [[nodiscard]] std::optional<Address> start_in_code(const Frame& frame) const;
   void mend_hijacked_stacks();
   [[nodiscard]] bool is_described(Frame& frame);
   void assemble(const StepperChain& users, const WalkOptions& options);

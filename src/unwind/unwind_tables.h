@@ -1,13 +1,19 @@
-// Unwind tables by image: facts that outlive captures, and the processes that have the image loaded.
+// Unwind tables and functions found in code, by image: facts that outlive captures, and the processes that have the
+// image loaded.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "unwind/prologue/code_functions.h"
 #include "unwind/unwind_table.h"
 
 namespace mixstack::unwind {
+
+/// Images with less than this part of their code's size in .eh_frame are built without unwind information, but for
+/// some assembly. (A usual image has a tenth.)
+inline constexpr std::uint64_t kBarePart = 64;
 
 /// One table for each image that is asked for, made when first wanted. Thread-safe, as the tables are: any number of
 /// walkers share them. Keeps the images it was asked about alive.
@@ -25,11 +31,28 @@ class UnwindTables {
     return tables_.emplace(image, std::move(table)).first->second;
   }
 
+  /// Of an image that is built without unwind information; null: it has some.
+  [[nodiscard]] std::shared_ptr<const CodeFunctions> functions_of(
+      const std::shared_ptr<const object::ElfImage>& image) {
+    const auto table = of(image);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = functions_.find(image); known != functions_.end()) return known->second;
+    }
+    std::shared_ptr<const CodeFunctions> functions;
+    if (table->statistics().section_bytes * kBarePart < code_size_of(*image))
+      functions = std::make_shared<const CodeFunctions>(*image);
+    const std::lock_guard lock(mutex_);
+    if (functions_.size() >= kMost) functions_.clear();
+    return functions_.emplace(image, std::move(functions)).first->second;
+  }
+
  private:
   static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
 
   std::mutex mutex_;
   std::map<std::shared_ptr<const object::ElfImage>, std::shared_ptr<const UnwindTable>> tables_;
+  std::map<std::shared_ptr<const object::ElfImage>, std::shared_ptr<const CodeFunctions>> functions_;
 };
 
 }  // namespace mixstack::unwind

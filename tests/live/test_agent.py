@@ -19,8 +19,9 @@ HERTZ, SECONDS = ("100", 4.0) if IS_EMULATED else ("500", 1.0)
 
 
 def library():
-    """Beside the command under test, or None."""
-    path = mixstack_dump.binary().resolve().parent.parent / "lib" / "libmixstack_agent.so"
+    """Beside the command under test, or None. That for musl where the programs are (scripts/test_musl)."""
+    name = "libmixstack_agent-musl.so" if "MIXSTACK_MUSL" in os.environ else "libmixstack_agent.so"
+    path = mixstack_dump.binary().resolve().parent.parent / "lib" / name
     return path if path.exists() else None
 
 

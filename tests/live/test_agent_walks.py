@@ -26,7 +26,8 @@ LEFT_OUT = {
 
 
 def library():
-    path = mixstack_dump.binary().resolve().parent.parent / "tests" / "agent" / "libagent_raw_stacks.so"
+    built = mixstack_dump.binary().resolve().parent.parent
+    path = pathlib.Path(os.environ.get("MIXSTACK_MUSL", built)) / "tests" / "agent" / "libagent_raw_stacks.so"
     return path if path.exists() else None
 
 

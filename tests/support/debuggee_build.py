@@ -7,8 +7,9 @@ import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build"
-NATIVE = BUILD / "debuggees" / "native"
-SCENARIOS = BUILD / "debuggees" / "Scenarios" / "Scenarios"
+PROGRAMS = pathlib.Path(os.environ.get("MIXSTACK_PROGRAMS", BUILD))  # scripts/test_musl has others
+NATIVE = PROGRAMS / "debuggees" / "native"
+SCENARIOS = PROGRAMS / "debuggees" / "Scenarios" / "Scenarios"
 CHURN = BUILD / "debuggees" / "Churn" / "Churn"
 ORACLE = BUILD / "oracle" / "Oracle"
 
@@ -24,7 +25,7 @@ def _run(command, **options):
         raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
 
 
-def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings):
+def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings, targets=("all",)):
     """libscen.so and the pure native programs."""
     stamp = folder / "stamp"
     newest = max(_newest(source / "native", {".cpp", ".h", ".S"}), (source / "CMakeLists.txt").stat().st_mtime)
@@ -32,7 +33,7 @@ def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings):
         return
     build = folder.with_name("native-build")
     _run(["cmake", "-S", source, "-B", build, f"-DDEBUGGEE_OUTPUT={folder}", *settings])
-    _run(["cmake", "--build", build, "-j", "2"])
+    _run(["cmake", "--build", build, "-j", "2", "--target", *targets])
     stamp.touch()
 
 
@@ -100,6 +101,24 @@ def for_arm64(build=BUILD / "arm64-programs"):
     for name, project in (("debuggees/Scenarios", "debuggees/Scenarios"), ("oracle", "oracle")):
         dotnet(REPOSITORY / "tests" / project, build / name, "-r", "linux-arm64", "--self-contained",
                f"-p:MixstackBuildRoot={build / 'work'}")
+
+
+def for_musl(build=BUILD / "musl-programs"):
+    """The scenarios on .NET for musl, with a host and a C++ runtime of their own (tests/debuggees/musl), by the compiler
+    of scripts/musl_toolchain."""
+    toolchain = f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'musl.cmake'}"
+    source, output = REPOSITORY / "tests" / "debuggees", build / "debuggees" / "Scenarios"
+    native(source, build / "debuggees" / "native", toolchain, targets=("scen", "plugin1", "plugin2"))
+    stamp = output / "stamp"
+    if stamp.exists() and stamp.stat().st_mtime >= max(_newest(source / "Scenarios", {".cs", ".csproj"}),
+                                                       _newest(source / "musl", {".c", ".cc"})):
+        return
+    _run(["dotnet", "publish", "-c", "Release", "-r", "linux-musl-x64", "--self-contained", "-o", output, "-nodeReuse:false",
+          "-p:UseSharedCompilation=false", f"-p:MixstackBuildRoot={build / 'work'}"], cwd=source / "Scenarios",
+         env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+    _run(["cmake", "-G", "Ninja", "-S", source / "musl", "-B", build / "host", f"-DOUTPUT={output}", toolchain])
+    _run(["cmake", "--build", build / "host"])
+    stamp.touch()
 
 
 def have_dotnet():

@@ -40,10 +40,13 @@ struct Instruction {
   /// Added to sp before (pushes) and after (pops) the access.
   std::int64_t sp_before = 0;
   std::int64_t sp_after = 0;
-  std::optional<std::int64_t> target;  ///< relative to the instruction's first byte
+  /// Where it jumps, branches or calls to, or the place in the image whose address it makes; relative to its first
+  /// byte.
+  std::optional<std::int64_t> target;
   /// A jump in the form that ABIs ask for where an epilogue ends in one (x86-64: with REX.W), and compilers use nowhere
   /// else.
   bool is_tail_call = false;
+  bool is_padding = false;  ///< what compilers put between functions
 };
 
 }  // namespace mixstack::unwind::prologue

@@ -1,5 +1,6 @@
 #include "unwind/prologue/prologue.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -68,15 +69,21 @@ class Sweep {
       const Instruction i = decode_(code_.subspan(at));
       if (i.length == 0 || (at < offset && at + i.length > offset)) return fail(ErrorCode::malformed, at);
       if (is_return_address && at + i.length == offset) return state_->rule();
-      if (at == 0 && leads_over_data(i)) {
-        at = static_cast<std::size_t>(*i.target);
-        continue;
-      }
-      follow(i, at);
-      at += i.length;
+      at = go_on(i, at);
     }
     if (!is_return_address) enter(offset);
     return is_return_address || !state_ ? Result<UnwindRule>(fail(ErrorCode::malformed, offset)) : state_->rule();
+  }
+
+  template <class Take>
+  void each(Take take) {
+    for (std::size_t at = 0; at < code_.size();) {
+      enter(at);
+      take(at, state_->rule());
+      const Instruction i = decode_(code_.subspan(at));
+      if (i.length == 0) return;
+      at = go_on(i, at);
+    }
   }
 
  private:
@@ -94,9 +101,16 @@ class Sweep {
            static_cast<std::size_t>(*first.target) <= code_.size();
   }
 
+  /// Answers where the next instruction is.
+  [[nodiscard]] std::size_t go_on(const Instruction& i, std::size_t at) {
+    if (at == 0 && leads_over_data(i)) return static_cast<std::size_t>(*i.target);
+    follow(i, at);
+    return at + i.length;
+  }
+
   void follow(const Instruction& i, std::size_t at) {
-    if (i.target && *i.target > 0) pending_.add(at + static_cast<std::size_t>(*i.target), *state_);
     const bool leads_elsewhere = i.effect == Effect::branch || i.effect == Effect::jump;
+    if (leads_elsewhere && i.target && *i.target > 0) pending_.add(at + static_cast<std::size_t>(*i.target), *state_);
     if (leads_elsewhere && (!body_ || state_->is_complete_as(*body_))) body_ = *state_;
     if (i.effect == Effect::end || i.effect == Effect::trap || i.effect == Effect::jump) {
       state_.reset();
@@ -123,6 +137,12 @@ Result<UnwindRule> prologue_rule(Arch arch, std::span<const std::byte> code, std
   if (offset > code.size() || (is_return_address && offset == 0)) return fail(ErrorCode::invalid_argument, offset);
   if (offset > kMaxPrologueCode) return fail(ErrorCode::limit_exceeded, offset);
   return Sweep(arch::cpu(arch), kDecoders[arch], code.first(offset)).run(offset, is_return_address);
+}
+
+void each_prologue_rule(Arch arch, std::span<const std::byte> code,
+                        const std::function<void(std::size_t, const Result<UnwindRule>&)>& take) {
+  if (kDecoders[arch] == nullptr) return;
+  Sweep(arch::cpu(arch), kDecoders[arch], code.first(std::min(code.size(), kMaxPrologueCode))).each(take);
 }
 
 }  // namespace mixstack::unwind

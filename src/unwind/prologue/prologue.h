@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "mixstack/registers.h"
@@ -28,5 +29,10 @@ inline constexpr std::size_t kMaxPrologueCode = 64 << 10;
 /// no frame pointer is set up). Allocates nothing.
 [[nodiscard]] Result<UnwindRule> prologue_rule(Arch arch, std::span<const std::byte> code, std::size_t offset,
                                                bool is_return_address);
+
+/// The rules of a whole function in one pass: at each instruction the one that holds before it, which is also that of a
+/// frame whose call it is. Ends at bytes that are no instruction. Looks at `kMaxPrologueCode` bytes.
+void each_prologue_rule(Arch arch, std::span<const std::byte> code,
+                        const std::function<void(std::size_t offset, const Result<UnwindRule>& rule)>& take);
 
 }  // namespace mixstack::unwind

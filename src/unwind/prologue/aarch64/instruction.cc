@@ -113,10 +113,7 @@ bool flow(std::uint32_t w, Instruction& i) {
   if ((w & 0xff000010u) == 0x54000000u) return to(Effect::branch, signed_field(w, 5, 19));
   if ((w & 0x7e000000u) == 0x34000000u) return to(Effect::branch, signed_field(w, 5, 19));
   if ((w & 0x7e000000u) == 0x36000000u) return to(Effect::branch, signed_field(w, 5, 14));
-  if ((w & 0xfc000000u) == 0x94000000u) {
-    i.effect = Effect::call;
-    return true;
-  }
+  if ((w & 0xfc000000u) == 0x94000000u) return to(Effect::call, signed_field(w, 0, 26));
   if ((w & 0xfe000000u) == 0xd6000000u) {  // branches to a register
     const unsigned opc = w >> 21 & 7;      // 0 br, 1 blr, 2 ret, and with authentication
     i.effect = opc == 1 ? Effect::call : opc == 0 ? Effect::jump : Effect::end;
@@ -142,6 +139,7 @@ Instruction decode(std::span<const std::byte> code) {
   const auto word = base::load_at<std::uint32_t>(code, 0);
   if (!word) return i;
   i.length = 4;
+  i.is_padding = *word == 0xd503201fu;
   (void)(authentication(*word, i) || flow(*word, i) || pair(*word, i) || single(*word, i) || arithmetic(*word, i));
   return i;
 }

@@ -32,6 +32,7 @@ class Decoder {
     if (where_.map == 1) {
       escaped();
     } else if (where_.map == 0) {
+      result_.is_padding = opcode_ == 0x90 && where_.rex == 0;
       if (!one_register() && !flow()) general();
     }
     return result_;
@@ -101,15 +102,15 @@ class Decoder {
     if (opcode_ >= 0xe0 && opcode_ <= 0xe3) return jump(Effect::branch, last<std::int8_t>());
     if (opcode_ == 0xeb) return jump(Effect::jump, last<std::int8_t>());
     if (opcode_ == 0xe9) return jump(Effect::jump, last<std::int32_t>());
+    if (opcode_ == 0xe8) return jump(Effect::call, last<std::int32_t>());
     switch (opcode_) {
-      case 0xe8:
-        result_.effect = Effect::call;
-        return true;
       case 0xc2:
       case 0xc3:
         result_.effect = Effect::end;
         return true;
       case 0xcc:
+        result_.is_padding = true;
+        [[fallthrough]];
       case 0xf4:
         result_.effect = Effect::trap;
         return true;
@@ -133,6 +134,8 @@ class Decoder {
       result_.target = where_.length + last<std::int32_t>();
     } else if (opcode_ == 0x0b) {
       result_.effect = Effect::trap;  // ud2
+    } else if (opcode_ == 0x1f) {
+      result_.is_padding = true;
     }
   }
 
@@ -218,6 +221,7 @@ class Decoder {
     if (reg_field() == 4) lose(rsp);
   }
   void load_address() {
+    if ((modrm_ & 0xc7) == 5 && where_.plain_address) result_.target = where_.length + last<std::int32_t>();
     const Memory m = memory();
     if (wide() && m.simple) {
       address(dwarf(reg_field()), m.base, m.offset);

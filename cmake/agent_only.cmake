@@ -1,0 +1,17 @@
+# The agent alone, by a compiler that brings no packages (cmake/musl.cmake): headers and static libraries are those that
+# scripts/musl_toolchain laid out.
+set(MIXSTACK_TESTS OFF)
+set(MIXSTACK_INSTALL OFF)
+include_directories(SYSTEM ${MIXSTACK_MUSL}/include)
+link_directories(${MIXSTACK_MUSL}/lib)
+foreach(package tl::expected fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  add_library(${package} INTERFACE IMPORTED GLOBAL)
+endforeach()
+set_target_properties(fmt::fmt-header-only PROPERTIES INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY=1)
+include(cmake/layer.cmake)
+foreach(layer base model walk_core arch memory object unwind self_walk symbolize report agent_link agent)
+  add_subdirectory(src/${layer})
+endforeach()
+if(PROJECT_IS_TOP_LEVEL)
+  add_subdirectory(tests/agent EXCLUDE_FROM_ALL)
+endif()

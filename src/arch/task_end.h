@@ -1,0 +1,19 @@
+// The code that a thread's function, or main, returns to where the C library has no unwind information that says so
+// (musl): it ends the thread or the process.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "mixstack/registers.h"
+
+namespace mixstack::arch {
+
+/// The most bytes any decoder looks at.
+inline constexpr std::size_t kTaskEndBytes = 16;
+
+/// Whether `code`, the instructions behind a call, do nothing but hand the result to the system calls exit or
+/// exit_group. Signal-safe.
+[[nodiscard]] bool ends_task(Arch arch, std::span<const std::byte> code);
+
+}  // namespace mixstack::arch
