@@ -1,7 +1,8 @@
-// LINK: mixstack_object
+// LINK: mixstack_unwind
 // Everything that reads an ELF or PE image: headers, notes, sections, compressed ones, symbols, MiniDebugInfo, PLTs,
 // dynamic symbols, unwind sections; from a file, from memory, as a mapped module.
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "memory/buffer_memory.h"
@@ -9,6 +10,7 @@
 #include "object/file_bytes.h"
 #include "object/module_map.h"
 #include "object/pe_image.h"
+#include "unwind/prologue/code_functions.h"
 
 namespace {
 
@@ -23,6 +25,16 @@ void read_symbols(const std::shared_ptr<const ElfImage>& image) {
     for (std::uint64_t i = 0; i < 64; i++) (void)table->find(s.vaddr + i * (s.memory_size / 64 + 1));
 }
 
+void read_code(const ElfImage& image) {
+  const unwind::CodeFunctions functions(image);
+  if (!std::is_sorted(functions.starts().begin(), functions.starts().end())) std::abort();
+  for (std::size_t i = 0; i < functions.size(); i += functions.size() / 64 + 1) {
+    const std::uint64_t start = functions.starts()[i];
+    const auto around = functions.around(start);
+    if (around && (around->begin != start || around->end <= start)) std::abort();
+  }
+}
+
 void read_image(const std::shared_ptr<const ElfImage>& image) {
   for (const auto& s : image->sections().first(std::min<std::size_t>(image->sections().size(), 64)))
     (void)image->load(s);
@@ -30,6 +42,7 @@ void read_image(const std::shared_ptr<const ElfImage>& image) {
   (void)image->dynamic_symbol("DotNetRuntimeContractDescriptor");
   (void)image->build_id().hex();
   read_symbols(image);
+  read_code(*image);
 }
 
 void read_as_module(std::span<const std::byte> bytes) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "arch/call_site.h"
+#include "arch/task_end.h"
 #include "unwind/frame_pointer.h"
 #include "unwind/prologue/method_frame.h"
 #include "unwind/prologue/prologue.h"
@@ -37,6 +38,19 @@ void check_method_frame(Arch arch, std::span<const std::byte> code, std::size_t 
   if (rule && (rule->trust != Trust::prologue || rule->count > unwind::UnwindRule::kMaxRules)) std::abort();
 }
 
+/// What one pass over all says of a place is what a pass that ends there says.
+void check_each_rule(Arch arch, std::span<const std::byte> code) {
+  std::size_t last = 0, n = 0;
+  unwind::each_prologue_rule(arch, code, [&](std::size_t at, const Result<unwind::UnwindRule>& rule) {
+    if (at >= code.size() || (n++ != 0 && at <= last)) std::abort();
+    last = at;
+    if (n % 16 != 1) return;
+    const auto alone = unwind::prologue_rule(arch, code, at, false);
+    if (alone.has_value() != rule.has_value()) std::abort();
+    if (rule && (alone->cfa_register != rule->cfa_register || alone->cfa_offset != rule->cfa_offset)) std::abort();
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -49,6 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (rule && rule->count > unwind::UnwindRule::kMaxRules) std::abort();
   if (rule && rule->trust != Trust::prologue) std::abort();
   check_method_frame(arch, code, offset, (data[0] & 2) != 0);
+  check_each_rule(arch, code);
+  (void)arch::ends_task(arch, code);
   (void)arch::call_before(arch, code, 0x400000);
   check_frame_pointer(arch, code);
   return 0;

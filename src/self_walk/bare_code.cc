@@ -77,14 +77,16 @@ class BareCode::Builder {
     total_ += size;
     const unwind::CodeFunctions functions(**image);
     for (const AddressRange& code : loaded.code)
-      out_.images_.push_back({{loaded.bias + code.begin, loaded.bias + code.end}, rows_of(functions, loaded.bias, code)});
+      out_.images_.push_back(
+          {{loaded.bias + code.begin, loaded.bias + code.end}, rows_of(functions, loaded.bias, code)});
   }
 
  private:
   std::vector<Row> rows_of(const unwind::CodeFunctions& functions, Address bias, AddressRange code) {
     std::vector<Row> rows;
     const auto add = [&](std::uint64_t address, std::uint32_t rule) {
-      if (rows.empty() || rows.back().rule != rule) rows.push_back({static_cast<std::uint32_t>(address - code.begin), rule});
+      if (rows.empty() || rows.back().rule != rule)
+        rows.push_back({static_cast<std::uint32_t>(address - code.begin), rule});
     };
     for (const std::uint64_t start : functions.starts()) {
       const auto function = functions.around(start);

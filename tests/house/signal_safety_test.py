@@ -22,7 +22,7 @@ ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
          r"mixstack::unwind::windows::(amd64|arm64)_rule\(",
          r"mixstack::unwind::windows::arm64_function_length\(",
          r"mixstack::unwind::prologue::(x86_64|aarch64)::decode\(",
-         r"mixstack::arch::(x86_64|aarch64)::call_before\(",
+         r"mixstack::arch::(x86_64|aarch64)::(call_before|ends_task)\(",
          r"mixstack::unwind::windows::UnwindDataSource::function_at\(")
 # Async-signal-safe (POSIX.1-2024, signal-safety(7)), or documented so (_dl_find_object: glibc manual, AS-Safe).
 ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
@@ -37,7 +37,7 @@ INDIRECT = {
     r"mixstack::agent::ManagedCode::": "amd64_rule, arm64_rule, ProbedMemory::read_some",
     r"mixstack::agent::(CodeImage::row_of|UnwindBytes::read_some)\(": "ProbedMemory::read_some",
     r"mixstack::unwind::(rule_in_method|\(anonymous namespace\)::rule_in_prologue|.*Epilogue::)": "the decoders",
-    r"mixstack::arch::call_before\(": "those of each CPU",
+    r"mixstack::arch::(call_before|ends_task)\(": "those of each CPU",
     r"mixstack::unwind::windows::": "UnwindBytes::read_some, UnwindDataSource::function_at",
     r"mixstack::unwind::read_pointer\(": "indirect pointers: the section has no image, so never made",
 }

@@ -91,8 +91,10 @@ class Ends(Sampled):
 
     @staticmethod
     def shape(text):
-        """The message without what differs from run to run: how often the recursion was counted."""
-        return re.sub(r"Repeated \d+ times|0x[0-9a-f]+", "", text)
+        """The message without what differs from run to run: how often the recursion was counted; with musl, where thread
+        data lie at the top of a stack, which of the two methods came last, too."""
+        text = re.sub(r"Repeated \d+ times|0x[0-9a-f]+", "", text)
+        return re.sub(r".*Crashes\.P[io]ng\(.*\n", "", text) if "MIXSTACK_MUSL" in os.environ else text
 
     def test_a_stack_overflow_says_what_it_always_says(self):
         expected = self.end_of("crash_stack_overflow", sampled=False)
@@ -142,7 +144,8 @@ class SystemCalls(Sampled):
             debuggee._process.stdin.write(b"quit\n")
             debuggee._process.stdin.flush()
             self.assertEqual(debuggee.wait(60), 0)
-        inside = [line for line in out.read_text().splitlines() if line.rpartition(" ")[0].endswith(";scen_spin_confined;scen_spin")]
+        ends = (";scen_spin_confined;scen_spin", ";scen_spin_confined")  # Clang makes one function of the two
+        inside = [line for line in out.read_text().splitlines() if line.rpartition(" ")[0].endswith(ends)]
         self.assertTrue(any("SignalCosts" in line for line in inside), inside)
 
     def test_and_would_end_it(self):

@@ -107,7 +107,14 @@ void Supplement::conclude(std::string_view field, unsigned agreed, unsigned disa
   }
 }
 
-// Every started thread's stack bounds are page aligned and hold its newest Frame; the hijack words are the pattern the
+// glibc's stacks are whole pages; musl has its own data at the top of one, so that the bounds are only words.
+bool could_be_stack(const AddressRange& stack) {
+  constexpr std::uint64_t kLeast = 16u << 10, kMost = std::uint64_t{1} << 30;
+  return stack.begin % 8 == 0 && stack.end % 8 == 0 && stack.begin < stack.end && stack.size() >= kLeast &&
+         stack.size() <= kMost;
+}
+
+// Every started thread's stack bounds are plausible and hold its newest Frame; the hijack words are the pattern the
 // constructor leaves (0xcc...) or belong to a thread that says it was hijacked once: a slot on its own stack.
 void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
   const RuntimeMemory memory(reader, l);
@@ -115,9 +122,8 @@ void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
   for (const ManagedThread& t : read_threads(memory).threads) {
     if (bounds_good + bounds_bad == kEnoughThreads) break;
     if (t.os_id == 0 || t.is_unstarted() || t.is_dead()) continue;
-    const bool aligned = t.stack.begin % 4096 == 0 && t.stack.end % 4096 == 0;
     const bool holds = t.frame == memory.all_ones() || t.stack.contains(t.frame);
-    (!t.stack.empty() && aligned && holds ? bounds_good : bounds_bad)++;
+    (could_be_stack(t.stack) && holds ? bounds_good : bounds_bad)++;
     auto slot = memory.pointer(t.address, l.thread.hijacked_return_address_slot);
     constexpr Address kUnset = 0xcccccccccccccccc;
     const bool plausible = slot && (*slot == kUnset || *slot == 0 || t.stack.contains(*slot));

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/byte_cursor.h"
+#include "object/image_relocations.h"
 #include "unwind/prologue/decoder.h"
 
 namespace mixstack::unwind {
@@ -15,7 +16,7 @@ using prologue::Effect;
 using prologue::Instruction;
 
 constexpr std::uint64_t kAlignment = 16;
-constexpr std::size_t kMostEntries = 1u << 20;
+constexpr std::size_t kMostSymbols = 1u << 20, kMostPieces = 64;
 
 /// What one pass over the code of a range tells.
 struct Found {
@@ -53,7 +54,7 @@ class Pass {
       const auto rest = code_.subspan(at);
       const Instruction i = decode_(rest);
       if (i.length == 0) {  // data, or a form nobody knows: goes on with what follows
-        at += arch_ == Arch::x86_64 ? 1 : 4;
+        at++;
         has_ended_ = true;
         continue;
       }
@@ -103,33 +104,27 @@ class Pass {
   bool has_ended_ = false, is_padded_ = false;
 };
 
-/// Calls `take` with each entry of the image's sections of a type.
-template <class Entry, class Take>
-void each_entry(const object::ElfImage& image, std::uint32_t type, Take take) {
-  for (const object::Section& s : image.sections()) {
-    if (s.type != type || s.size > kMostEntries * sizeof(Entry)) continue;
-    const auto bytes = image.load(s).bytes;
-    for (std::size_t at = 0; at + sizeof(Entry) <= bytes.size(); at += sizeof(Entry))
-      if (const auto entry = base::load_at<Entry>(bytes, at)) take(*entry);
-  }
-}
-
 /// What data point to, as the dynamic linker is told: relocations that only add where the image was loaded.
 [[nodiscard]] std::vector<std::uint64_t> pointers_of(const object::ElfImage& image) {
-  const std::uint32_t relative = image.arch() == Arch::x86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
   std::vector<std::uint64_t> pointers;
-  each_entry<Elf64_Rela>(image, SHT_RELA, [&](const Elf64_Rela& r) {
-    if (ELF64_R_TYPE(r.r_info) == relative) pointers.push_back(static_cast<std::uint64_t>(r.r_addend));
-  });
+  for (const object::Relocation& r : object::read_relocations(image))
+    if (r.known) pointers.push_back(r.value);
   return pointers;
 }
 
 [[nodiscard]] std::vector<std::uint64_t> symbols_of(const object::ElfImage& image) {
   std::vector<std::uint64_t> starts;
-  for (const std::uint32_t type : {std::uint32_t{SHT_DYNSYM}, std::uint32_t{SHT_SYMTAB}})
-    each_entry<Elf64_Sym>(image, type, [&](const Elf64_Sym& s) {
-      if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF) starts.push_back(s.st_value);
-    });
+  std::size_t left = kMostSymbols;
+  for (const object::Section& s : image.sections()) {
+    if ((s.type != SHT_DYNSYM && s.type != SHT_SYMTAB) || s.size / sizeof(Elf64_Sym) > left) continue;
+    left -= static_cast<std::size_t>(s.size / sizeof(Elf64_Sym));
+    const auto bytes = image.load(s).bytes;
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= bytes.size(); at += sizeof(Elf64_Sym)) {
+      const auto symbol = base::load_at<Elf64_Sym>(bytes, at);
+      if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF)
+        starts.push_back(symbol->st_value);
+    }
+  }
   return starts;
 }
 
@@ -151,7 +146,7 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
   Found found;
   std::size_t total = 0;
   for (const AddressRange& range : code_of(image)) {
-    if (range.end < range.begin || range.size() > kMostCode - total) continue;
+    if (range.end < range.begin || range.size() > kMostCode - total || code_.size() == kMostPieces) continue;
     const auto bytes = image.bytes_at(range.begin, range.size());
     if (bytes.empty()) continue;
     total += bytes.size();

@@ -12,7 +12,8 @@
 namespace mixstack::unwind {
 
 /// Found in the code of an image, by one pass over its instructions:
-///   - what is called, and what a call's argument could be (an address made relative to the instruction) where what lies
+///   - what is called, and what a call's argument could be (an address made relative to the instruction) where what
+///   lies
 ///     before it does not go on into it;
 ///   - what is jumped to from another function, and behind padding to a multiple of 16 what nothing jumps to, under the
 ///     same condition: functions of which only data have the address;

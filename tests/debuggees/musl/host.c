@@ -1,6 +1,6 @@
-// Runs a program on .NET for musl: `Scenarios scenario ...` runs Scenarios.dll, which lies beside it with its framework.
-// The host that comes with .NET needs GNU's C++ library for musl, which no package here has; the runtime itself needs
-// little of it (missing.cc).
+// Runs a program on .NET for musl: `Scenarios scenario ...` runs Scenarios.dll, which lies beside it with its
+// framework. The host that comes with .NET needs GNU's C++ library for musl, which no package here has; the runtime
+// itself needs little of it (missing.cc).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 enum { kMostAssemblies = 1 << 17, kMostPath = 4096 };
 
 typedef int Initialize(const char*, const char*, int, const char**, const char**, void**, unsigned*);
+typedef int Shutdown(void*, unsigned, int*);
 typedef int Execute(void*, unsigned, int, const char**, const char*, unsigned*);
 
 static int fail(const char* what, const char* why) {
@@ -49,7 +50,8 @@ int main(int argc, char** argv) {
   if (runtime == NULL) return fail(path, dlerror());
   Initialize* initialize = (Initialize*)dlsym(runtime, "coreclr_initialize");
   Execute* execute = (Execute*)dlsym(runtime, "coreclr_execute_assembly");
-  if (initialize == NULL || execute == NULL) return fail(path, "is no runtime");
+  Shutdown* shutdown = (Shutdown*)dlsym(runtime, "coreclr_shutdown_2");
+  if (initialize == NULL || execute == NULL || shutdown == NULL) return fail(path, "is no runtime");
   const char* keys[] = {"TRUSTED_PLATFORM_ASSEMBLIES", "APP_PATHS", "NATIVE_DLL_SEARCH_DIRECTORIES",
                         "System.Globalization.Invariant"};
   const char* values[] = {trusted, self, self, "true"};
@@ -58,5 +60,7 @@ int main(int argc, char** argv) {
   if (initialize(argv[0], "musl", 4, keys, values, &handle, &domain) < 0) return fail(path, "cannot be initialized");
   if (execute(handle, domain, argc - 1, (const char**)argv + 1, assembly, &code) < 0)
     return fail(assembly, "cannot be run");
-  return (int)code;
+  int latched = (int)code;
+  (void)shutdown(handle, domain, &latched);
+  return latched;
 }

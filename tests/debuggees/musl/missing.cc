@@ -1,5 +1,5 @@
-// The three things of namespace std that the runtime takes from GNU's C++ library, besides what the ABI says: no headers,
-// which are another library's.
+// The three things of namespace std that the runtime takes from GNU's C++ library, besides what the ABI says: no
+// headers, which are another library's.
 extern "C" [[noreturn]] void abort() noexcept;
 namespace std {
 struct nothrow_t {};
