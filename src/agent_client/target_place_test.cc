@@ -59,6 +59,16 @@ TEST_F(TargetPlaceTest, OurOwnProcess) {
   EXPECT_EQ(place_of(INT32_MAX).error().error.code, ErrorCode::no_such_process);
 }
 
+TEST(NamesMusl, ByTheLoader) {
+  EXPECT_TRUE(names_musl("7f00-7f01 r-xp 00000000 fe:00 12   /lib/ld-musl-x86_64.so.1\n"));
+  EXPECT_TRUE(
+      names_musl("7e00-7e01 r-xp 0 fe:00 9 /usr/bin/x\n7f00-7f01 r-xp 0 fe:00 12 /lib/aarch64-linux-musl/libc.so"));
+  EXPECT_FALSE(names_musl("7f00-7f01 r-xp 00000000 fe:00 12   /lib/x86_64-linux-gnu/libc.so.6\n"));
+  EXPECT_FALSE(names_musl("7f00-7f01 r-xp 00000000 fe:00 12   /srv/libc.so\n7f02-7f03 rw-p 0 00:00 0 [heap]\n"));
+  EXPECT_FALSE(names_musl(""));
+  EXPECT_FALSE(names_musl("\n\n/"));
+}
+
 TEST_F(TargetPlaceTest, ItsSocketIsFoundBesideOnesThatAreDead) {
   EXPECT_EQ(try_connect(), ErrorCode::not_found);
   { const base::ScopedFd dead = listen_at(path_of("1")); }

@@ -46,7 +46,7 @@ void sort(std::vector<std::uint64_t>& values) {
 class Pass {
  public:
   Pass(Arch arch, std::span<const std::byte> code, std::uint64_t address, Found& found)
-      : arch_(arch), decode_(prologue::kDecoders[arch]), code_(code), address_(address), found_(found) {}
+      : decode_(prologue::kDecoders[arch]), code_(code), address_(address), found_(found) {}
 
   void run() {
     found_.ends.push_back(address_);
@@ -96,7 +96,6 @@ class Pass {
     }
   }
 
-  Arch arch_;
   prologue::Decoder decode_;
   std::span<const std::byte> code_;
   std::uint64_t address_;
