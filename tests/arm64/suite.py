@@ -99,7 +99,8 @@ def failures(output):
 
 def one_unit(program):
     begin = time.monotonic()
-    status, output = run([program, "--gtest_color=no", "--gtest_filter=-" + ":".join(LEFT_TO_THE_HOST)], UNIT_TIMEOUT)
+    status, output = run([program, "--gtest_color=no", "--gtest_filter=-" + ":".join(LEFT_TO_THE_HOST)], UNIT_TIMEOUT,
+                         {"MIXSTACK_ARM64": "1"})
     (LOGS / f"{program.name}.log").write_text(output)
     passed, failed, skipped, lines = unit_counts(status, output)
     text = f"{program.name}: {passed} passed, {failed} failed, {skipped} skipped, {time.monotonic() - begin:.0f} s"
