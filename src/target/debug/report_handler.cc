@@ -113,8 +113,8 @@ void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeRepor
 /// A launched program on its way to where it is held: from one system call to the next, for the linker makes some after
 /// it has filled in r_debug and before any other code runs. True while it is on its way.
 ///
-/// Not if it needed no ld.so.cache (LD_LIBRARY_PATH, RUNPATH, containers without one), which glibc unmaps last: then the
-/// last system call is one of the C library, which it initialises early, and the next is of a constructor or of the
+/// Not if it needed no ld.so.cache (LD_LIBRARY_PATH, RUNPATH, containers without one), which glibc unmaps last: then
+/// the last system call is one of the C library, which it initialises early, and the next is of a constructor or of the
 /// program. From such a call on it goes instruction by instruction until the linker has done its work.
 bool ReportHandler::on_startup(TracedProcess& process, Tracee& t, TraceeEvent event) {
   if (process.startup == TracedProcess::Startup::exec) {
