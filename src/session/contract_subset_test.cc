@@ -32,7 +32,11 @@ std::vector<ManagedFrame> contract_frames(const dotnet::ManagedThread& thread, c
     const auto& info = code.find(at.pc_is_return_address ? CodeAddress::after_call(pc) : CodeAddress::exact(pc));
     frames.push_back({at.context.sp(), info.method_desc});
   }
-  EXPECT_EQ(walk.error().code, ErrorCode::none) << "thread " << captured.tid;
+  const dotnet::StackDataFrame& last = walk.current();
+  EXPECT_EQ(walk.error().code, ErrorCode::none)
+      << "thread " << captured.tid << " after " << frames.size() << " frames, value " << std::hex << walk.error().value
+      << ", pc " << last.context.pc() << " sp " << last.context.sp() << ", Frame " << last.frame.address << " of type "
+      << static_cast<int>(last.frame.type);
   return frames;
 }
 

@@ -187,8 +187,10 @@ TEST(StackwalkerOneWalk, NativeThreads) {
           outer_function([] { undescribed_framed([] { stand(); }); });
           return nullptr;
         };
-        for (int i = 0; i < 4; i++) mixstack::target::test::start_thread(undescribed, nullptr);
+#else
+        const auto undescribed = described;  // as many threads, for as many are waited for
 #endif
+        for (int i = 0; i < 4; i++) mixstack::target::test::start_thread(undescribed, nullptr);
         // One in a signal handler.
         ::signal(SIGUSR1, [](int) { stand(); });
         outer_function([] { ::raise(SIGUSR1); });

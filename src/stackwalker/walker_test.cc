@@ -109,9 +109,15 @@ TEST(StackwalkerWalker, StartsPrograms) {
   EXPECT_TRUE(walker->walkStack(first)) << getLastErrorMsg() << ": the linker's first instructions are a bottom, too";
   ASSERT_FALSE(first.empty());
   EXPECT_TRUE(first.back().isBottomFrame());
-  std::string name;
-  EXPECT_TRUE(first.back().getName(name));
-  EXPECT_EQ(name, "_start");
+  std::string library, name;
+  Offset offset = 0;
+  void* symtab = nullptr;
+  EXPECT_TRUE(first.back().getLibOffset(library, offset, symtab)) << getLastErrorMsg();
+  EXPECT_NE(library.find("ld-linux"), std::string::npos) << library;
+  // Distributions ship the linker stripped: its names are those of a package for debugging.
+  if (first.back().getName(name)) {
+    EXPECT_EQ(name, "_start");
+  }
   EXPECT_TRUE(debugger->resume()) << getLastErrorMsg();
   std::vector<Frame> stack;
   EXPECT_TRUE(mixstack::target::test::eventually([&] {

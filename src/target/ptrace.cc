@@ -81,6 +81,7 @@ int ptrace_seize(ThreadId tid, long options) { return request(PTRACE_SEIZE, tid,
 void ptrace_interrupt(ThreadId tid) { (void)request(PTRACE_INTERRUPT, tid); }
 bool ptrace_continue(ThreadId tid, int signal) { return request(PTRACE_CONT, tid, signal); }
 bool ptrace_continue_to_system_call(ThreadId tid, int signal) { return request(PTRACE_SYSCALL, tid, signal); }
+bool ptrace_step(ThreadId tid, int signal) { return request(PTRACE_SINGLESTEP, tid, signal); }
 bool ptrace_listen(ThreadId tid) { return request(PTRACE_LISTEN, tid); }
 bool ptrace_detach(ThreadId tid, int signal) { return request(PTRACE_DETACH, tid, signal); }
 

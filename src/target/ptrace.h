@@ -50,6 +50,8 @@ void collect_end(ThreadId tid);
 void ptrace_interrupt(ThreadId tid);
 bool ptrace_continue(ThreadId tid, int signal);
 [[nodiscard]] bool ptrace_continue_to_system_call(ThreadId tid, int signal);
+/// One instruction; then it stops before the delivery of a SIGTRAP.
+[[nodiscard]] bool ptrace_step(ThreadId tid, int signal);
 /// Only from a job-control stop, which it stays in until SIGCONT comes.
 [[nodiscard]] bool ptrace_listen(ThreadId tid);
 bool ptrace_detach(ThreadId tid, int signal = 0);

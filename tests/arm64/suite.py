@@ -20,6 +20,7 @@ WORKERS = os.cpu_count() or 1
 
 # Emulated, everything takes two to three times as long.
 UNIT_TIMEOUT = 400
+ALONE_TIMEOUT = 900  # the tests of live processes are many
 # What needs the processor for itself: stops, timers and signals of its own threads.
 ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_test", "mixstack_stackwalker_test",
          "mixstack_agent_test", "drivers_test")
@@ -99,7 +100,9 @@ def failures(output):
 
 def one_unit(program):
     begin = time.monotonic()
-    status, output = run([program, "--gtest_color=no", "--gtest_filter=-" + ":".join(LEFT_TO_THE_HOST)], UNIT_TIMEOUT)
+    timeout = ALONE_TIMEOUT if program.name in ALONE else UNIT_TIMEOUT
+    status, output = run([program, "--gtest_color=no", "--gtest_filter=-" + ":".join(LEFT_TO_THE_HOST)], timeout,
+                         {"MIXSTACK_ARM64": "1"})
     (LOGS / f"{program.name}.log").write_text(output)
     passed, failed, skipped, lines = unit_counts(status, output)
     text = f"{program.name}: {passed} passed, {failed} failed, {skipped} skipped, {time.monotonic() - begin:.0f} s"

@@ -112,16 +112,17 @@ class DotnetCode {
     t_.memory.put_u32(header + l.num_unwind_infos.offset, static_cast<std::uint32_t>(pieces.size()));
     Address row = header + l.unwind_infos.offset;
     Address unwind = start + size;
+    const bool names_ends = t_.layouts.arch == Arch::x86_64;  // elsewhere unwind information says how long it is
     for (const Piece& p : pieces) {
       unwind = (unwind + 3) & ~Address{3};
       if (p.size != 0) {
         t_.memory.put_u32(row, rva(start) + p.offset);
-        t_.memory.put_u32(row + 4, rva(start) + p.offset + p.size);
-        t_.memory.put_u32(row + 8, rva(unwind));
+        if (names_ends) t_.memory.put_u32(row + 4, rva(start) + p.offset + p.size);
+        t_.memory.put_u32(row + (names_ends ? 8 : 4), rva(unwind));
         t_.memory.put_bytes(unwind, std::as_bytes(std::span(p.unwind)));
         unwind += p.unwind.size();
       }
-      row += 12;
+      row += names_ends ? 12 : 8;
     }
   }
   void add_stub(Address start, std::uint32_t size, std::uint64_t kind) {

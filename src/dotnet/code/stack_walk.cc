@@ -5,6 +5,7 @@
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/method_check.h"
 #include "unwind/apply.h"
+#include "walk_core/caller_check.h"
 
 namespace mixstack::dotnet {
 
@@ -95,8 +96,9 @@ const Result<Registers>& StackWalkContract::Walk::caller() {
 bool StackWalkContract::Walk::step_out_of_managed() {
   const auto& found = caller();
   if (!found) return stop(found.error());
-  if (found->sp() <= at_.context.sp() && found->pc() != 0)
-    return stop({ErrorCode::stack_not_advancing, 0, found->sp()});
+  const bool was_interrupted = !at_.pc_is_return_address;
+  const bool up = walk::advances(at_.context.sp(), found->sp(), was_interrupted, found->arch(), false);
+  if (!up && found->pc() != 0) return stop({ErrorCode::stack_not_advancing, 0, found->sp()});
   at_.context = *found;
   at_.context_frame = 0;
   at_.stored.reset();

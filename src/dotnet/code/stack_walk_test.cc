@@ -348,5 +348,36 @@ TEST(StackWalk, HostileStacksEnd) {
   EXPECT_EQ(p.walk()[0].state, S::native);
 }
 
+// Where calls leave the return address in a register, a method that was interrupted before its prologue has its
+// caller's sp: that is no walk that stands still.
+TEST(StackWalk, AnInterruptedMethodOfArm64MayHaveItsCallersStack) {
+  DotnetMemory t(test::arm64_descriptor());
+  DotnetCode code(t);
+  code.add_heap(kHeap, kHeapEnd);
+  // stp x29, x30, [sp, #-64]!; mov x29, sp
+  const std::vector<std::uint8_t> unwind = {0x00, 0x01, 0x20, 0x08, 0xe1, 0x87, 0xe4, 0xe3};
+  for (const Address m : {kFoo, kMain}) code.add_method(m, 0x400, m & 0xffff, {{0, 0x400, unwind}});
+  constexpr Address sp = kStack + 0x400;
+  t.memory.map(kStack, kStackEnd - kStack);
+  t.memory.put_u64(sp, 0x7777);
+  t.memory.put_u64(sp + 8, kNative);
+  ManagedThread thread;
+  thread.frame = ~Address{0};
+  thread.stack = {kStack, kStackEnd};
+  Registers registers(Arch::aarch64);
+  for (unsigned i = 0; i < 31; i++) registers.set(i, 0x1000 + i);
+  registers.set(30, kMain + 0x20);
+  registers.set(29, sp);
+  registers.set_pc(kFoo);
+  registers.set_sp(sp);
+  CodeManager manager(t.runtime(), t.contracts);
+  StackWalkContract contract(manager, t.runtime());
+  auto walk = contract.create_stack_walk(thread, registers);
+  std::vector<std::pair<Address, Address>> places;
+  while (walk.next()) places.emplace_back(walk.current().context.pc(), walk.current().context.sp());
+  EXPECT_EQ(walk.error().code, ErrorCode::none);
+  EXPECT_EQ(places, (std::vector<std::pair<Address, Address>>{{kFoo, sp}, {kMain + 0x20, sp}, {kNative, sp + 64}}));
+}
+
 }  // namespace
 }  // namespace mixstack::dotnet

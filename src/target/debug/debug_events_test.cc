@@ -18,7 +18,7 @@ TEST(DebugEvents, EveryThreadIsBornAndDiesOnce) {
   ASSERT_TRUE(debugged.has_value());
   process.shared().go = 1;
   const auto end = std::chrono::steady_clock::now() + 20s;
-  while (process.shared().counter < 2000 && std::chrono::steady_clock::now() < end) {
+  while (process.shared().counter < 2000 / slowness() && std::chrono::steady_clock::now() < end) {
     loop.turn(1);
     ASSERT_TRUE((*debugged)->pause().has_value());
     const auto threads = (*debugged)->threads();
@@ -33,7 +33,7 @@ TEST(DebugEvents, EveryThreadIsBornAndDiesOnce) {
     ASSERT_TRUE((*debugged)->resume().has_value());
   }
   process.shared().go = 0;
-  EXPECT_GT(process.shared().counter, 100);
+  EXPECT_GT(process.shared().counter, 100 / slowness());
   EXPECT_TRUE(eventually([&] { return (*debugged)->threads()->size() == 2; }));
   loop.turn();
   EXPECT_EQ(loop.count(Kind::thread_created), static_cast<std::size_t>(process.shared().counter));
@@ -224,7 +224,7 @@ TEST(DebugEvents, AttachingWhileItExecsHarmsNobody) {
   });
   Loop loop;
   int attached = 0, refused = 0;
-  const auto end = std::chrono::steady_clock::now() + 6s;
+  const auto end = std::chrono::steady_clock::now() + (slowness() > 1 ? 18s : 6s);
   while (std::chrono::steady_clock::now() < end) {
     auto debugged = loop->attach(process.id());
     if (!debugged) {
@@ -241,8 +241,8 @@ TEST(DebugEvents, AttachingWhileItExecsHarmsNobody) {
     EXPECT_TRUE((*debugged)->detach().has_value());
     loop.turn(0);
   }
-  EXPECT_GT(attached, 50);
-  EXPECT_GT(loop.count(Kind::execed), 5u);
+  EXPECT_GT(attached, 50 / slowness());
+  EXPECT_GT(loop.count(Kind::execed), 5u / static_cast<unsigned>(slowness()));
   EXPECT_TRUE(eventually([&] { return command_of(process.id()) == "again"; })) << "nothing in the middle of an exec";
   EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }));
 }

@@ -1,5 +1,7 @@
 // Programs that are started to be debugged, and walked while held.
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -39,9 +41,12 @@ struct Pipe {
   }
 };
 
-TEST(DebugLaunch, HeldWhenTheLinkerHasDoneItsWork) {
+/// Whatever the environment.
+void expect_held_when_the_linker_has_done_its_work(std::optional<std::vector<std::string>> environment) {
   Loop loop;
-  auto launched = loop->launch(sleeping());
+  auto request = sleeping();
+  request.environment = std::move(environment);
+  auto launched = loop->launch(request);
   ASSERT_TRUE(launched.has_value()) << static_cast<int>(launched.error().code);
   DebuggedProcess& p = **launched;
   EXPECT_FALSE(p.is_running());
@@ -68,6 +73,16 @@ TEST(DebugLaunch, HeldWhenTheLinkerHasDoneItsWork) {
   EXPECT_TRUE(eventually([&] { return state_of(static_cast<pid_t>(p.pid())) == 'S'; }));
   EXPECT_TRUE(p.kill().has_value());
   EXPECT_TRUE(loop.until_seen(Kind::killed));
+}
+
+TEST(DebugLaunch, HeldWhenTheLinkerHasDoneItsWork) { expect_held_when_the_linker_has_done_its_work({}); }
+
+/// Where the linker has found everything without its cache it makes no system call after that.
+TEST(DebugLaunch, HeldWhenTheLinkerHasDoneItsWorkWithoutACache) {
+  Dl_info libc{};
+  ASSERT_NE(::dladdr(reinterpret_cast<void*>(&::getrlimit), &libc), 0);
+  const auto folder = std::filesystem::path(libc.dli_fname).parent_path().string();
+  expect_held_when_the_linker_has_done_its_work({{"LD_LIBRARY_PATH=" + folder}});
 }
 
 TEST(DebugLaunch, ArgumentsEnvironmentDescriptorsAndDirectory) {

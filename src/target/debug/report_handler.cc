@@ -1,9 +1,13 @@
 #include "target/debug/report_handler.h"
 
+#include <csignal>
 #include <utility>
 
 namespace mixstack::target {
 namespace {
+
+/// Between the C library's first system call and the end of the linker's work glibc makes some hundred instructions.
+constexpr unsigned kStartupSteps = 5'000;
 
 /// The process a thread belongs to; 0 when it has gone.
 [[nodiscard]] std::uint32_t pid_of(ThreadId tid) {
@@ -14,6 +18,20 @@ namespace {
 [[nodiscard]] ChildKind kind_of(TraceeEvent event) {
   if (event == TraceeEvent::fork) return ChildKind::fork;
   return event == TraceeEvent::vfork ? ChildKind::vfork : ChildKind::clone;
+}
+
+/// Code of a library is run while the linker is still at work on the list, and the linker will make no system call when
+/// it has done its work: it would unmap its cache. The library that begins nearest below the pc is not the linker.
+[[nodiscard]] bool is_in_last_early_code(TracedProcess& process, ThreadId tid, const LinkMapList::State& links) {
+  const auto registers = process.registers(tid);
+  if (!registers) return false;
+  const Address pc = registers->registers.pc();
+  Address nearest = 0;
+  for (const auto& library : links.libraries)
+    if (library.load_bias <= pc && library.load_bias > nearest) nearest = library.load_bias;
+  if (nearest == 0 || nearest == process.program->interpreter) return false;
+  const auto maps = process.program->proc.read_memory_file("maps");
+  return maps && maps->find("/ld.so.cache") == std::string::npos;
 }
 
 }  // namespace
@@ -62,7 +80,12 @@ void ReportHandler::end_process(TracedProcess& process, const TraceeReport& end)
   table_.remove(process);
 }
 
-void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeReport& stop) {
+void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeReport& report) {
+  TraceeReport stop = report;
+  // No signal, but the end of a step of ours.
+  if (process.is_stepping && stop.event == TraceeEvent::signal && stop.value == SIGTRAP)
+    stop.event = TraceeEvent::other;
+  process.is_stepping = false;
   t.take_stop(stop, process.options.hold_at.contains(DebugEventKind::signalled));
   switch (stop.event) {
     case TraceeEvent::signal:
@@ -89,6 +112,10 @@ void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeRepor
 
 /// A launched program on its way to where it is held: from one system call to the next, for the linker makes some after
 /// it has filled in r_debug and before any other code runs. True while it is on its way.
+///
+/// Not if it needed no ld.so.cache (LD_LIBRARY_PATH, RUNPATH, containers without one), which glibc unmaps last: then
+/// the last system call is one of the C library, which it initialises early, and the next is of a constructor or of the
+/// program. From such a call on it goes instruction by instruction until the linker has done its work.
 bool ReportHandler::on_startup(TracedProcess& process, Tracee& t, TraceeEvent event) {
   if (process.startup == TracedProcess::Startup::exec) {
     if (event != TraceeEvent::exec) {
@@ -98,16 +125,29 @@ bool ReportHandler::on_startup(TracedProcess& process, Tracee& t, TraceeEvent ev
     process.startup = TracedProcess::Startup::linker;
   }
   Program& program = *process.program;
+  const bool may_run = process.threads.wish_for(t) == Wish::run;
+  if (event == TraceeEvent::other && process.startup_steps > 0 && may_run && program.links.is_unchanged(program.memory))
+    return goes_on_in_startup(process, t);
   auto links = program.links.read(program.memory, program.info.executable);
   const bool is_there = links && links->consistent;
-  if (program.interpreter == 0 || is_there || process.threads.wish_for(t) != Wish::run) {
+  if (program.interpreter == 0 || is_there || !may_run) {
     process.startup = TracedProcess::Startup::done;
     process.hold_all();
     process.stop_reported = true;  // the answer of `launch` says it
     if (is_there) process.libraries.begin(std::move(links->libraries));
     return false;
   }
-  if (t.job_stop == 0 && ptrace_continue_to_system_call(t.tid, t.signal))
+  if (event == TraceeEvent::system_call && links && is_in_last_early_code(process, t.tid, *links))
+    process.startup_steps = kStartupSteps;
+  return goes_on_in_startup(process, t);
+}
+
+/// By an instruction, or to the next system call. True.
+bool ReportHandler::goes_on_in_startup(TracedProcess& process, Tracee& t) {
+  const bool is_step = process.startup_steps > 0;
+  if (is_step) process.startup_steps--;
+  process.is_stepping = is_step;
+  if (t.job_stop == 0 && (is_step ? ptrace_step(t.tid, t.signal) : ptrace_continue_to_system_call(t.tid, t.signal)))
     t.goes_on(Tracee::State::running);
   else
     process.threads.go_on(t);

@@ -49,6 +49,10 @@ inline bool eventually(const std::function<bool()>& condition, std::chrono::seco
   return true;
 }
 
+/// How much slower everything is: emulated (tests/arm64/suite.py says so), programs start some thirty times as slowly.
+/// Tests of chance make fewer rounds there.
+inline int slowness() { return std::getenv("MIXSTACK_ARM64") != nullptr ? 10 : 1; }
+
 inline pid_t gettid_now() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 /// The text of a /proc file, or nothing.
