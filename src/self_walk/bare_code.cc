@@ -62,6 +62,8 @@ class BareCode::Builder {
   explicit Builder(BareCode& out) : out_(out) { out_.rules_.push_back(unwind::kNoCompactRule); }
 
   void add(const Loaded& loaded) {
+    // A name that is no path (the vDSO's) would be looked for in the present folder.
+    if (!loaded.path.empty() && loaded.path.front() != '/') return;
     const auto file = object::open_file_bytes(loaded.path.empty() ? "/proc/self/exe" : loaded.path);
     if (!file) return;
     const auto image = object::ElfImage::from_file(*file);
