@@ -206,7 +206,13 @@ void check(const cs_insn& insn, const Instruction& ours) {
                        ours.effect == Effect::end || ours.effect == Effect::trap || ours.effect == Effect::leave;
   if (expected != Effect::none || is_flow) require(ours.effect == expected, insn, ours);
   const cs_x86& d = insn.detail->x86;
-  if (ours.target) require(d.operands[0].type == X86_OP_IMM && d.operands[0].imm == *ours.target, insn, ours);
+  if (ours.target && insn.id == X86_INS_LEA) {  // the address that it makes; capstone has the distance from its end
+    const cs_x86_op& place = d.operands[1];
+    require(place.type == X86_OP_MEM && place.mem.base == X86_REG_RIP && place.mem.disp + insn.size == *ours.target,
+            insn, ours);
+  } else if (ours.target) {
+    require(d.operands[0].type == X86_OP_IMM && d.operands[0].imm == *ours.target, insn, ours);
+  }
   switch (insn.id) {
     case X86_INS_PUSH:
       // Of segment registers there is no prologue.
