@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "base/proc_mount.h"
 #include "model/words.h"
 
 namespace mixstack::model {
@@ -80,7 +81,11 @@ std::string_view error_name(ErrorCode code) {
 
 std::string error_words(const Error& error) {
   const Entry* e = entry(error.code);
+  if (error.code == ErrorCode::thread_not_stopped && error.value == kWasRunning)
+    return "it was running: without a stop only threads that wait can be looked at";
   if (e == nullptr) return fmt::format("error {}", static_cast<unsigned>(error.code));
+  if (error == base::other_pid_namespace_error())
+    return "/proc belongs to another pid namespace: its numbers mean other processes (mount one of this namespace)";
   std::string text = fmt::format("{}{}", e->words, value_words(e->value, error.value));
   if (error.os_error != 0) text += ": " + std::generic_category().message(error.os_error);
   return text;

@@ -48,6 +48,24 @@ std::string_view to_string(FrameKind k) {
   return "unknown";
 }
 
+std::string_view to_string(FuncletKind k) {
+  switch (k) {
+    case FuncletKind::none:
+      return "none";
+    case FuncletKind::unknown:
+      return "funclet";
+    case FuncletKind::catch_handler:
+      return "catch";
+    case FuncletKind::filter:
+      return "filter";
+    case FuncletKind::finally:
+      return "finally";
+    case FuncletKind::fault:
+      return "fault";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Trust t) {
   switch (t) {
     case Trust::certain:

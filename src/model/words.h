@@ -1,6 +1,7 @@
 // Reasons in words. Two forms: `..._name` is the stable identifier that JSON uses, `..._words` is what a person reads.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@
 #include "mixstack/result.h"
 
 namespace mixstack::model {
+
+/// `value` of `thread_not_stopped`: nothing was to be stopped, and the thread ran.
+inline constexpr std::uint64_t kWasRunning = ~std::uint64_t{0};
 
 [[nodiscard]] std::string_view error_name(ErrorCode);
 /// "memory that cannot be read (0x7f00)", with the values that the code documents and the system's own words.

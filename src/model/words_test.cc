@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "base/proc_mount.h"
+
 namespace mixstack::model {
 namespace {
 
@@ -21,6 +23,10 @@ TEST(Words, ErrorsSayTheirValueAndTheSystemsWords) {
   EXPECT_EQ(error_words({ErrorCode::io_error, 2, 0}), "input or output failed: No such file or directory");
   EXPECT_EQ(error_words({ErrorCode::contract_unsupported, 0, 9}),
             "a contract version mixstack does not know (version 9)");
+}
+
+TEST(Words, AProcOfAnotherNamespaceIsSaid) {
+  EXPECT_NE(error_words(base::other_pid_namespace_error()).find("another pid namespace"), std::string::npos);
 }
 
 TEST(Words, EveryStopReasonTrustAndStepperHasWords) {

@@ -1,0 +1,144 @@
+#include "formats/folded_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "report/escape.h"
+
+namespace mixstack::formats {
+namespace {
+
+constexpr std::size_t kMostName = 4096;
+
+struct Line {
+  std::string_view stack;
+  std::uint64_t count = 0;
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<Line> line_of(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t gap = text.find_last_of(" \t");
+  if (gap == std::string_view::npos) return std::nullopt;
+  Line line{trimmed(text.substr(0, gap)), 0};
+  std::string_view number = text.substr(gap + 1);
+  number = number.substr(0, number.find('.'));  // parts of a sample: some tools write them
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), line.count);
+  if (error != std::errc{} || end != number.data() + number.size() || line.stack.empty()) return std::nullopt;
+  return line;
+}
+
+/// Calls `use` with each line that is a stack; answers how many are none (empty ones and comments aside).
+template <class Use>
+std::uint64_t each_line(std::string_view text, std::uint64_t& lines, Use use) {
+  std::uint64_t others = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    lines++;
+    if (const auto stack = line_of(line); stack) {
+      use(*stack);
+    } else {
+      others++;
+    }
+  }
+  return others;
+}
+
+struct Named {
+  std::string name;
+  CodeKind kind = CodeKind::native;
+  Inlining inlining = Inlining::none;
+};
+
+Named named(std::string_view text) {
+  Named result;
+  if (text.ends_with("_[k]")) {
+    result.kind = CodeKind::kernel;
+  } else if (text.ends_with("_[j]")) {
+    result.kind = CodeKind::managed;
+  } else if (text.ends_with("_[i]")) {
+    result.inlining = Inlining::debug_information;
+  } else {
+    result.name = report::escape_for_terminal(text.substr(0, kMostName));
+    return result;
+  }
+  text.remove_suffix(4);
+  result.name = report::escape_for_terminal(text.substr(0, kMostName));
+  return result;
+}
+
+class Reader {
+ public:
+  Reader() {
+    const auto process = recording_.process({});
+    const auto thread = recording_.add_thread({.process = *process});
+    context_ = *recording_.context({.thread = *thread, .clock = SampleClock::cpu});
+  }
+  bool add(const Line& line, std::uint64_t divisor);
+  Recording take(std::uint64_t others, std::uint64_t divisor);
+
+ private:
+  std::optional<std::uint32_t> frame_of(std::string_view text);
+
+  Recording recording_;
+  std::uint32_t context_ = 0;
+};
+
+std::optional<std::uint32_t> Reader::frame_of(std::string_view text) {
+  Named name = named(text);
+  const auto function = recording_.function({.name = std::move(name.name), .kind = name.kind});
+  if (!function) return std::nullopt;
+  return recording_.frame({.function = *function, .inlining = name.inlining});
+}
+
+bool Reader::add(const Line& line, std::uint64_t divisor) {
+  if (line.count / divisor == 0) return true;
+  std::uint32_t node = 0;
+  for (std::string_view rest = line.stack; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(';'), rest.size());
+    const auto frame = frame_of(rest.substr(0, end));
+    const auto next = frame ? recording_.node({node, *frame}) : std::nullopt;
+    if (!next) return false;
+    node = *next;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const auto count = static_cast<std::uint32_t>(line.count / divisor);
+  recording_.facts.account.samples += count;
+  return recording_.add({.stack = node, .context = context_, .count = count});
+}
+
+Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
+  auto& notes = recording_.facts.notes;
+  notes.emplace_back("read from folded stacks: nothing is known of times, threads and rates");
+  if (others != 0) notes.push_back(fmt::format("{} lines were no stacks", others));
+  if (divisor != 1) notes.push_back(fmt::format("counts were divided by {}", divisor));
+  return std::move(recording_);
+}
+
+}  // namespace
+
+Result<Recording> read_folded(std::string_view text) {
+  std::uint64_t most = 0, lines = 0;
+  const std::uint64_t others = each_line(text, lines, [&most](const Line& line) { most = std::max(most, line.count); });
+  if (others == lines) return fail(ErrorCode::malformed, lines);
+  std::uint64_t divisor = 1;
+  while (most / divisor > UINT32_MAX) divisor *= 10;
+  Reader reader;
+  bool has_room = true;
+  (void)each_line(text, lines, [&](const Line& line) { has_room = has_room && reader.add(line, divisor); });
+  if (!has_room) return fail(ErrorCode::limit_exceeded);
+  return reader.take(others, divisor);
+}
+
+}  // namespace mixstack::formats

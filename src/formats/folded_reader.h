@@ -1,0 +1,17 @@
+// Folded stacks of other profilers as a recording, to be shown as all others are.
+#pragma once
+
+#include <string_view>
+
+#include "mixstack/result.h"
+#include "model/recording.h"
+
+namespace mixstack::formats {
+
+/// Lines "outermost;...;innermost count". Suffixes that tell kinds (`_[k]` kernel, `_[j]` jitted, `_[i]` inlined) are
+/// understood and taken off. There is no time in it and no rate: one thread, all at the beginning. Counts beyond 32
+/// bits (nanoseconds) are divided by a power of ten, which a note says, as it does when lines were no stacks. Errors:
+/// `malformed` (no line is one; `value` is the number of lines), `limit_exceeded`.
+[[nodiscard]] Result<Recording> read_folded(std::string_view text);
+
+}  // namespace mixstack::formats

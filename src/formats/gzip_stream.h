@@ -1,0 +1,30 @@
+// Bytes on their way to a Writer, compressed.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "report/writer.h"
+
+namespace mixstack::formats {
+
+/// One gzip member (RFC 1952) without name and time: equal bytes in, equal bytes out.
+class GzipStream {
+ public:
+  explicit GzipStream(report::Writer& out);
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+  ~GzipStream();
+
+  void add(std::string_view bytes);
+  /// Once, last.
+  void finish();
+
+ private:
+  struct State;
+  void run(std::string_view bytes, int flush);
+  report::Writer& out_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mixstack::formats

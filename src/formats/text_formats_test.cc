@@ -1,0 +1,87 @@
+// Folded stacks and the text: what people and scripts read.
+#include <gtest/gtest.h>
+
+#include "formats/call_tree_text.h"
+#include "formats/folded.h"
+#include "formats/folded_reader.h"
+#include "support/sample_recording.h"
+
+namespace mixstack::formats {
+namespace {
+
+std::string folded(const Recording& recording, const ProfileOptions& options) {
+  return report::collect([&](report::Writer& out) { write_folded(out, recording, options); });
+}
+
+TEST(Folded, StacksInOrderOfTheirNamesWithSamples) {
+  const Recording recording = testing::sample_recording();
+  EXPECT_EQ(folded(recording, {}), "start;App.Main(string[]);App.Work() 7\n");
+  EXPECT_EQ(folded(recording, {.clock = SampleClock::wall}),
+            "[cut: no_unwind_info];memcpy 50\n"
+            "start;App.Main(string[]);App.Work() 60\n"
+            "start;App.Main(string[]);App.Work();App.Helper() 30\n"
+            "start;App.Main(string[]);App.Work();sys_read 5\n"
+            "start;App.Main(string[]);memcpy 10\n");
+  EXPECT_EQ(folded(recording, {.activities = activity_bit(Activity::waiting)}), "start;futex:wait 50\n");
+  EXPECT_EQ(folded(Recording(), {}), "");
+}
+
+TEST(Folded, WhatWasWrittenIsReadAgain) {
+  const std::string text = folded(testing::sample_recording(), {.clock = SampleClock::wall, .idle = true});
+  const auto read = read_folded(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(folded(*read, {}), text);
+}
+
+TEST(FoldedReader, LinesOfOtherProfilers) {
+  const auto read = read_folded("# comment\n\na;b_[k] 3\r\na;c d_[j] 12.5\na;e_[i]\t4\nno stack here\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(folded(*read, {}), "a;b 3\na;c d 12\na;e 4\n");
+  const RecordingView view = view_of(*read, {});
+  EXPECT_EQ(view.entries[1].kind, CodeKind::kernel);
+  EXPECT_EQ(view.entries[2].kind, CodeKind::managed);
+  EXPECT_EQ(read->facts.notes.at(1), "1 lines were no stacks");
+}
+
+TEST(FoldedReader, NanosecondsBecomeSmallerUnits) {
+  const auto read = read_folded("a 5000000000000\nb 1000000000\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(folded(*read, {}), "a 500000000\nb 100000\n");
+}
+
+TEST(FoldedReader, WhatIsNoneIsRefused) {
+  EXPECT_EQ(read_folded("").error().code, ErrorCode::malformed);
+  EXPECT_EQ(read_folded("{\"json\": true}\n").error().code, ErrorCode::malformed);
+  std::string deep;
+  for (std::size_t i = 0; i <= Recording::kMostBelow + 1; i++) deep += "f;";
+  EXPECT_EQ(read_folded(deep + " 1\n").error().code, ErrorCode::limit_exceeded);
+}
+
+TEST(CallTreeText, AccountFunctionsAndTree) {
+  const std::string text = report::collect(
+      [](report::Writer& out) { write_text_tree(out, testing::sample_recording(), {.clock = SampleClock::wall}); });
+  for (const char* part :
+       {"# 155 samples of wall time, 1.55 s in all; recorded for 2.00 s\n",
+        "# not shown: 50 samples of waiting threads (--idle)\n", "# lost: 10 samples\n",
+        "# cut: 50 stacks whose end was not reached\n", "# a <note> with \"marks\"\n",
+        "  38.7%   61.3%  managed  App.Work()\n", "  67.7%    0.0%  start\n", "  19.4%   19.4%        App.Helper()\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(CallTreeText, WhatIsSmallIsLeftOut) {
+  Recording recording;
+  const auto process = recording.process({.pid = 1});
+  (void)recording.add_thread({.process = *process});
+  const auto context = recording.context({});
+  for (const auto& [name, count] : {std::pair{"much", 996u}, {"little", 4u}}) {
+    const auto frame = recording.frame({.function = *recording.function({.name = name})});
+    ASSERT_TRUE(recording.add({.stack = *recording.node({0, *frame}), .context = *context, .count = count}));
+  }
+  const std::string text = report::collect([&](report::Writer& out) { write_text_tree(out, recording, {}); });
+  const std::string tree = text.substr(text.find("outermost first"));
+  EXPECT_NE(tree.find("much"), std::string::npos);
+  EXPECT_EQ(tree.find("little"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mixstack::formats

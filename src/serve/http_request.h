@@ -1,0 +1,29 @@
+// The head of a request of HTTP/1.1 (RFC 9112, sections 3 and 5), as far as a server of pages looks at it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mixstack::serve {
+
+inline constexpr std::size_t kMostHead = 16 << 10;  ///< bytes
+
+struct HttpRequest {
+  std::string method{};
+  std::string path{};   ///< "/a/b", as sent: no escapes are undone
+  std::string query{};  ///< what follows "?"
+  std::string host{};   ///< lower case; empty: none
+};
+
+/// Length of the head that `bytes` begins with, the empty line included; 0: it is not complete.
+[[nodiscard]] std::size_t head_size(std::string_view bytes);
+
+/// Nothing: it is no request of HTTP/1.x, names its host twice, or announces a body.
+[[nodiscard]] std::optional<HttpRequest> parse_request(std::string_view head);
+
+/// Value of a decimal parameter of a query: "after=12"; nothing: it is not there or no number.
+[[nodiscard]] std::optional<std::uint64_t> number_in(std::string_view query, std::string_view name);
+
+}  // namespace mixstack::serve

@@ -1,0 +1,147 @@
+#include "serve/page_server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "serve/http_connection.h"
+#include "serve/page_site.h"
+
+namespace mixstack::serve {
+namespace {
+
+/// 128 bits that nobody guesses; empty: the system has none.
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+Result<base::ScopedFd> listening(std::uint16_t port) {
+  base::ScopedFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return fail(ErrorCode::io_error, 0, errno);
+  const int yes = 1;
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(socket.get(), 64) != 0)
+    return fail(ErrorCode::io_error, port, errno);
+  return socket;
+}
+
+Result<std::uint16_t> port_of(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return fail(ErrorCode::io_error, 0, errno);
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+class PageServer::Work {
+ public:
+  explicit Work(std::string_view title) : site_(title, random_token()) {}
+
+  Result<std::string> start(std::uint16_t port) {
+    if (site_.path() == "//" || thread_.joinable()) return fail(ErrorCode::internal);
+    auto listener = listening(port);
+    if (!listener) return fail(listener.error());
+    const auto actual = port_of(listener->get());
+    if (!actual) return fail(actual.error());
+    end_ = base::ScopedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!end_) return fail(ErrorCode::io_error, 0, errno);
+    listener_ = std::move(*listener);
+    site_.set_port(*actual);
+    thread_ = std::thread([this] { run(); });
+    return fmt::format("http://127.0.0.1:{}{}", *actual, site_.path());
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    const std::uint64_t one = 1;
+    // An event counter takes one at any time.
+    [[maybe_unused]] const ssize_t written = write(end_.get(), &one, sizeof one);
+    thread_.join();
+    connections_.clear();
+    listener_ = base::ScopedFd();
+  }
+
+  PageSite& site() { return site_; }
+
+ private:
+  void run() {
+    while (true) {
+      std::vector<pollfd> waited = {{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+      for (const HttpConnection& connection : connections_)
+        waited.push_back(
+            {connection.descriptor(), static_cast<short>(connection.is_answering() ? POLLOUT : POLLIN), 0});
+      // Looked at again each second for clients that are late.
+      if (poll(waited.data(), waited.size(), connections_.empty() ? -1 : 1000) < 0 && errno != EINTR) return;
+      if (waited[0].revents != 0) return;
+      proceed(waited);
+      if (waited[1].revents != 0) accept_all();
+    }
+  }
+
+  void proceed(const std::vector<pollfd>& waited) {
+    const auto now = HttpConnection::Clock::now();
+    const auto handler = [this](const HttpRequest& request) { return site_.answer(request); };
+    std::vector<HttpConnection> kept;
+    for (std::size_t i = 0; i < connections_.size(); i++) {
+      const bool goes_on = waited[i + 2].revents == 0 || connections_[i].proceed(handler, now);
+      if (goes_on && !connections_[i].is_late(now)) kept.push_back(std::move(connections_[i]));
+    }
+    connections_ = std::move(kept);
+  }
+
+  /// When there are too many, the oldest that has not asked for anything goes: browsers open some that they never use.
+  void accept_all() {
+    while (true) {
+      base::ScopedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket) return;
+      if (connections_.size() >= kMostConnections) {
+        const auto idle = std::find_if(connections_.begin(), connections_.end(),
+                                       [](const HttpConnection& c) { return !c.is_answering(); });
+        if (idle == connections_.end()) continue;
+        connections_.erase(idle);
+      }
+      connections_.emplace_back(std::move(socket), HttpConnection::Clock::now());
+    }
+  }
+
+  PageSite site_;
+  base::ScopedFd listener_, end_;
+  std::vector<HttpConnection> connections_;  ///< of the thread alone, while it runs
+  std::thread thread_;
+};
+
+PageServer::PageServer(std::string_view title) : work_(std::make_unique<Work>(title)) {}
+PageServer::~PageServer() { stop(); }
+
+Result<std::string> PageServer::start(std::uint16_t port) { return work_->start(port); }
+
+void PageServer::publish(std::shared_ptr<const Recording> recording, bool ended) {
+  work_->site().publish(std::move(recording), ended);
+}
+
+void PageServer::stop() { work_->stop(); }
+
+}  // namespace mixstack::serve

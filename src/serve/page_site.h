@@ -1,0 +1,48 @@
+// What a page server answers: the page, and the recording that is published.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "model/recording.h"
+#include "serve/http_answer.h"
+#include "serve/http_request.h"
+
+namespace mixstack::serve {
+
+class PageSite {
+ public:
+  PageSite(std::string_view title, std::string token);
+
+  void set_port(std::uint16_t port) { port_ = port; }
+  [[nodiscard]] std::string path() const { return "/" + token_ + "/"; }
+  /// From any thread.
+  void publish(std::shared_ptr<const Recording> recording, bool ended);
+  /// From one thread.
+  [[nodiscard]] HttpAnswer answer(const HttpRequest& request);
+
+ private:
+  struct Published {
+    std::shared_ptr<const Recording> recording{};
+    std::uint64_t version = 0;
+    bool ended = false;
+  };
+  [[nodiscard]] bool is_ours(std::string_view host) const;
+  [[nodiscard]] HttpAnswer data(const HttpRequest& request);
+
+  std::string token_;
+  std::uint16_t port_ = 0;
+  std::shared_ptr<const std::string> page_;
+  std::mutex mutex_;
+  Published published_;
+  std::uint64_t made_version_ = 0;  ///< what `made_` was made from
+  std::shared_ptr<const std::string> made_;
+};
+
+/// Whether two texts of one length are equal, in a time that does not tell where they differ.
+[[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace mixstack::serve

@@ -1,0 +1,54 @@
+// web_pages KIND FILE: writes a page or picture of a made-up recording; which one by the ending of FILE. KIND: small,
+// faster, hostile, large, server; "A:B": the difference from A to B.
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "report/flame_html.h"
+#include "report/flame_svg.h"
+#include "web/stack_maker.h"
+
+namespace {
+
+using mixstack::Recording;
+
+Recording recording_of(const std::string& kind) {
+  const std::map<std::string, Recording (*)()> makers = {
+      {"small", mixstack::web_test::small_recording},
+      {"faster", mixstack::web_test::faster_recording},
+      {"hostile", mixstack::web_test::hostile_recording},
+      {"large", mixstack::web_test::large_recording},
+      {"server", [] { return mixstack::web_test::server_recording(1); }},
+      {"server2", [] { return mixstack::web_test::server_recording(2); }},
+      {"empty", [] { return Recording(); }},
+  };
+  const auto maker = makers.find(kind);
+  return maker == makers.end() ? Recording() : maker->second();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::string kind = argv[1], path = argv[2];
+  const std::size_t colon = kind.find(':');
+  const Recording recording = recording_of(colon == std::string::npos ? kind : kind.substr(colon + 1));
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return 1;
+  {
+    mixstack::report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
+    mixstack::report::FlameOptions options;
+    options.before_name = kind.substr(0, colon);
+    options.after_name = colon == std::string::npos ? kind : kind.substr(colon + 1);
+    if (path.ends_with(".svg")) {
+      mixstack::report::write_flame_svg(out, recording, options);
+    } else if (colon == std::string::npos) {
+      mixstack::report::write_flame_html(out, recording, nullptr, options);
+    } else {
+      const Recording before = recording_of(options.before_name);
+      mixstack::report::write_flame_html(out, recording, &before, options);
+    }
+    out.flush();
+  }
+  return std::fclose(file) == 0 ? 0 : 1;
+}
