@@ -1,0 +1,15 @@
+#include "bpf/signature_bits.h"
+
+#include <bit>
+
+namespace mixstack::bpf {
+
+/// From above the bits that user addresses have up to bit 54 (ptrauth_user_pac_mask in
+/// arch/arm64/include/asm/pointer_auth.h). The stack lies at the top of the user's addresses.
+std::uint64_t signature_bits(const std::vector<Region>& regions) {
+  constexpr unsigned kTop = 55;
+  const auto width = regions.empty() ? kTop : static_cast<unsigned>(std::bit_width(regions.back().range.end - 1));
+  return width >= kTop ? 0 : (std::uint64_t{1} << kTop) - (std::uint64_t{1} << width);
+}
+
+}  // namespace mixstack::bpf

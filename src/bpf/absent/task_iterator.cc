@@ -1,0 +1,22 @@
+// Where libbpf or a compiler for BPF was not there when mixstack was built.
+#include "bpf/task_iterator.h"
+
+namespace mixstack::bpf {
+
+struct TaskIterator::Implementation {};
+
+TaskIterator::TaskIterator(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+TaskIterator::TaskIterator(TaskIterator&&) noexcept = default;
+TaskIterator& TaskIterator::operator=(TaskIterator&&) noexcept = default;
+TaskIterator::~TaskIterator() = default;
+
+Result<TaskIterator> TaskIterator::open(std::uint32_t /*pid*/, const IteratorOptions& /*options*/) {
+  return fail(ErrorCode::unsupported);
+}
+Result<std::span<const ThreadState>> TaskIterator::read() { return fail(ErrorCode::unsupported); }
+Result<std::span<const ThreadState>> TaskIterator::check() { return fail(ErrorCode::unsupported); }
+
+bool is_built_in() { return false; }
+
+}  // namespace mixstack::bpf

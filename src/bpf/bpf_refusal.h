@@ -1,0 +1,44 @@
+// Why the kernel does not take our program, and what would change that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mixstack/result.h"
+
+namespace mixstack::bpf {
+
+/// The first thing that stands in the way.
+enum class BpfRefusal : std::uint8_t {
+  none,            ///< nothing of BPF's
+  not_built_in,    ///< this mixstack was built without libbpf or without a compiler for BPF
+  old_kernel,      ///< before 5.18
+  no_types,        ///< the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)
+  no_rights,       ///< without CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
+  user_namespace,  ///< with them, but only inside a user namespace
+  filter,          ///< a seccomp filter on ourselves
+  lockdown,        ///< the kernel is locked down for confidentiality
+  memory,          ///< no memory for its maps
+  other
+};
+
+/// What /proc and /sys say of us and of the kernel.
+struct BpfFacts {
+  bool is_built_in = false;
+  unsigned kernel_major = 0, kernel_minor = 0;
+  bool has_types = false;
+  bool may_load = false;  ///< has the capabilities
+  bool in_user_namespace = false;
+  bool has_filter = false;
+  bool is_locked_down = false;
+};
+[[nodiscard]] BpfFacts read_bpf_facts();
+
+/// What an error of TaskIterator::open (or of bpf::open_unstopped) comes from.
+[[nodiscard]] BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts = read_bpf_facts());
+
+/// What it is, and what would lift it: two lines, for a person. `error` adds the system's own word where that is all
+/// that is known.
+[[nodiscard]] std::string refusal_text(BpfRefusal refusal, const Error& error);
+
+}  // namespace mixstack::bpf

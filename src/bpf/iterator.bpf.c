@@ -1,0 +1,234 @@
+/* Runs in the kernel, once for each thread of the process: registers, and the bytes at the end of the stack, of threads
+ * that are on no processor. Nothing is stopped and nothing is written to them.
+ *
+ * SPDX-License-Identifier: MIT OR GPL-2.0-only
+ * This file alone (with record.h and the *.bpf.h it includes) may be used under either: the kernel gives the helpers
+ * that read a task only to programs that say so. */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "record.h"
+#include "thread_registers.bpf.h"
+
+#include "kernel_types.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Set before loading, and constants for the kernel's verifier. */
+const volatile struct mixstack_settings settings = {};
+
+struct mixstack_control control;
+
+/* Records, one behind the other: mapped into our process, so that a round costs us one read(2) of nothing. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __uint(key_size, 4);
+  __uint(value_size, 4096); /* set before loading */
+} records SEC(".maps");
+
+/* Goes with the thread: no id that is used again is ever taken for it. */
+struct seen {
+  unsigned long long switches;
+  unsigned long long pc, sp;
+  unsigned int tid, ns_tid;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct seen);
+} last_copies SEC(".maps");
+
+enum { kBusy = 16 }; /* EBUSY */
+
+struct extent {
+  unsigned long begin, end;
+  int is_ours_to_touch;
+};
+
+static long note_extent(struct task_struct* task, struct vm_area_struct* area, struct extent* out) {
+  (void)task;
+  out->begin = area->vm_start;
+  out->end = area->vm_end;
+  /* A page that is not there is fetched by whoever asks. Those of a file system or of another process may never come,
+   * and we would wait in the kernel. */
+  out->is_ours_to_touch = area->vm_file == NULL;
+  if (bpf_core_field_exists(area->vm_userfaultfd_ctx.ctx) && area->vm_userfaultfd_ctx.ctx != NULL)
+    out->is_ours_to_touch = 0;
+  return 0;
+}
+
+static __always_inline int is_on_cpu(struct task_struct* task) {
+  if (!bpf_core_field_exists(task->on_cpu)) return 0; /* one processor, and we are on it */
+  return *(volatile int*)__builtin_preserve_access_index(&task->on_cpu) != 0;
+}
+
+static __always_inline unsigned long long switches_of(struct task_struct* task) {
+  return *(volatile unsigned long*)__builtin_preserve_access_index(&task->nvcsw) +
+         *(volatile unsigned long*)__builtin_preserve_access_index(&task->nivcsw);
+}
+
+/* Loads before it come before loads after it. */
+static __always_inline void fence(void) { (void)__sync_fetch_and_add(&control.fence, 1); }
+
+/* What the task is called in the namespace at `level`. `ns`: only if it is that one; null: whichever it is. */
+static __always_inline unsigned int id_at(struct pid* pid, unsigned int level, struct pid_namespace* ns) {
+  struct upid* at = (struct upid*)((char*)__builtin_preserve_access_index(&pid->numbers[0]) +
+                                   level * bpf_core_type_size(struct upid));
+  struct pid_namespace* theirs = NULL;
+  unsigned int number = 0;
+  bpf_core_read(&theirs, sizeof theirs, &at->ns);
+  if (ns != NULL && theirs != ns) return 0;
+  bpf_core_read(&number, sizeof number, &at->nr);
+  return number;
+}
+
+/* Our own namespace, found once a round. */
+static __always_inline void find_own_namespace(void) {
+  struct task_struct* self = (struct task_struct*)bpf_get_current_task();
+  struct pid* pid = BPF_CORE_READ(self, thread_pid);
+  const unsigned int level = BPF_CORE_READ(pid, level);
+  struct upid* at = (struct upid*)((char*)__builtin_preserve_access_index(&pid->numbers[0]) +
+                                   level * bpf_core_type_size(struct upid));
+  struct pid_namespace* ns = NULL;
+  bpf_core_read(&ns, sizeof ns, &at->ns);
+  control.own_level = level;
+  control.own_namespace = (unsigned long)ns;
+}
+
+/* Both ids of the task; 0 when it is none of the process's, or not to be seen by us. */
+static __always_inline int name_task(struct task_struct* task, struct mixstack_record* out) {
+  if (control.own_namespace == 0) find_own_namespace();
+  struct pid_namespace* ns = (struct pid_namespace*)control.own_namespace;
+  const unsigned int level = control.own_level;
+  struct pid* pid = BPF_CORE_READ(task, thread_pid);
+  if (pid == NULL) return 0; /* has ended */
+  const unsigned int own_level = BPF_CORE_READ(pid, level);
+  if (own_level < level) return 0;
+  struct pid* leader = BPF_CORE_READ(task, group_leader, thread_pid);
+  if (leader == NULL || id_at(leader, level, ns) != settings.pid) return 0;
+  out->tid = id_at(pid, level, ns);
+  out->ns_tid = id_at(pid, own_level, NULL);
+  return out->tid != 0;
+}
+
+static __always_inline void describe(struct task_struct* task, struct mixstack_record* out) {
+  out->size = __builtin_offsetof(struct mixstack_record, stack_base);
+  out->flags = 0;
+  out->error = 0;
+  out->stack_size = 0;
+  out->state = task->__state;
+  out->exit_state = task->exit_state;
+  out->voluntary_switches = task->nvcsw;
+  out->involuntary_switches = task->nivcsw;
+  out->run_time = task->se.sum_exec_runtime;
+}
+
+/* Bytes of the stack behind the record, as far as its mapping goes. */
+static __always_inline void copy_stack(struct task_struct* task, struct mixstack_record* out, unsigned long long sp) {
+  struct extent extent = {0, 0, 0};
+  const long found = bpf_find_vma(task, sp, note_extent, &extent, 0);
+  if (found == -kBusy) { /* the process changes its mappings */
+    out->flags |= MIXSTACK_NOT_COPIED;
+    out->error = kBusy;
+    return;
+  }
+  if (found != 0 || !extent.is_ours_to_touch) {
+    out->flags |= MIXSTACK_NO_STACK;
+    return;
+  }
+  unsigned long long begin = sp - settings.red_zone;
+  if (begin < extent.begin || begin > sp) begin = extent.begin;
+  /* Thread libraries put a thread's control block at the top of its stack: no frame lies there. */
+  const unsigned long long block = out->thread_pointer;
+  const unsigned long long end = block > sp && block < extent.end ? block : extent.end;
+  unsigned long long size = end - begin;
+  if (size > settings.stack_bytes) size = settings.stack_bytes;
+  const long failed = bpf_copy_from_user_task(out + 1, (unsigned int)size, (void*)begin, task, 0);
+  if (failed != 0) {
+    out->flags |= MIXSTACK_NOT_COPIED;
+    out->error = -failed;
+    return;
+  }
+  out->stack_base = begin;
+  out->stack_size = size;
+}
+
+static __always_inline void copy(struct task_struct* task, struct mixstack_record* out, struct pt_regs* saved) {
+  bpf_probe_read_kernel(out->registers, kSavedBytes, saved);
+  bpf_probe_read_kernel(out->comm, sizeof out->comm, task->comm);
+  out->thread_pointer = THREAD_POINTER(task);
+  out->flags = MIXSTACK_REGISTERS;
+  if (settings.stack_bytes != 0) copy_stack(task, out, saved->sp);
+  out->size = sizeof *out + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));
+}
+
+/* Whatever happens to a thread that has no memory or is on a processor is told without a look. */
+static __always_inline unsigned int flags_without_a_look(struct task_struct* task) {
+  if (task->mm == NULL || task->exit_state != 0) return MIXSTACK_ENDING;
+  return is_on_cpu(task) ? MIXSTACK_ON_CPU : 0;
+}
+
+static __always_inline int look(struct task_struct* task, struct mixstack_record* out, int is_full) {
+  const unsigned long long switches = switches_of(task);
+  out->flags = flags_without_a_look(task);
+  fence();
+  struct pt_regs* saved = (struct pt_regs*)bpf_task_pt_regs(task);
+  const unsigned long long pc = PROGRAM_COUNTER(saved), sp = saved->sp;
+  struct seen* seen = bpf_task_storage_get(&last_copies, task, NULL, 0);
+  const int has_run = seen == NULL || seen->switches != switches || seen->pc != pc || seen->sp != sp;
+  if (!has_run) {
+    out->tid = seen->tid;
+    out->ns_tid = seen->ns_tid;
+  } else if (!name_task(task, out)) {
+    return 0;
+  }
+  if (out->flags != 0) return 1;
+  if (!has_run)
+    out->flags = MIXSTACK_UNCHANGED;
+  else if (is_full)
+    out->flags = MIXSTACK_NO_ROOM;
+  else if (control.copies)
+    copy(task, out, saved);
+  fence();
+  /* A thread that went on a processor after the first look is there still, or counts one switch more. */
+  if (is_on_cpu(task) || switches_of(task) != switches) {
+    out->flags = MIXSTACK_TORN;
+    out->size = __builtin_offsetof(struct mixstack_record, stack_base);
+    out->stack_size = 0;
+    return 1;
+  }
+  /* What could not be copied is tried again. */
+  if ((out->flags & (MIXSTACK_REGISTERS | MIXSTACK_NOT_COPIED)) != MIXSTACK_REGISTERS) return 1;
+  if (seen == NULL) seen = bpf_task_storage_get(&last_copies, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (seen == NULL) return 1;
+  seen->switches = switches;
+  seen->pc = pc;
+  seen->sp = sp;
+  seen->tid = out->tid;
+  seen->ns_tid = out->ns_tid;
+  return 1;
+}
+
+SEC("iter.s/task")
+int look_at_task(struct bpf_iter__task* context) {
+  struct task_struct* task = context->task;
+  if (task == NULL) return 0;
+  const unsigned int first = 0;
+  char* all = bpf_map_lookup_elem(&records, &first);
+  if (all == NULL) return 0;
+  const unsigned long long at = control.used;
+  if (at >= settings.room + MIXSTACK_SPARE_ROOM) {
+    control.untold++;
+    return 0;
+  }
+  struct mixstack_record* out = (struct mixstack_record*)(all + at);
+  describe(task, out);
+  if (!look(task, out, at >= settings.room)) return 0;
+  control.used = at + out->size;
+  return 0;
+}

@@ -1,0 +1,116 @@
+#include "bpf/libbpf/kernel_program.h"
+
+#include <bpf/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+extern "C" const char mixstack_bpf_object_begin[], mixstack_bpf_object_end[];
+
+namespace mixstack::bpf {
+namespace {
+
+/// What libbpf and the kernel answer, in our terms.
+tl::unexpected<Error> failure(int error) {
+  switch (error) {
+    case EPERM:
+    case EACCES:
+      return fail(ErrorCode::permission_denied, 0, error);
+    case ENOMEM:
+    case ENOSPC:
+      return fail(ErrorCode::limit_exceeded, 0, error);
+    case ESRCH:  // of the kernel: no type of that name; of an iterator: no process
+    case ENOENT:
+    case EINVAL:
+    case ENOTSUP:
+    case ENOSYS:
+      return fail(ErrorCode::unsupported, 0, error);
+    default:
+      return fail(ErrorCode::io_error, 0, error);
+  }
+}
+
+std::size_t records_size(const mixstack_settings& settings) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t size = settings.room + MIXSTACK_SPARE_ROOM + sizeof(mixstack_record) + settings.stack_bytes;
+  return (size + kPage - 1) / kPage * kPage;
+}
+
+/// Memory of a map of the object's; empty when it cannot be had.
+std::span<std::byte> map_memory(int fd, int protection, std::size_t size) {
+  void* mapped = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  return mapped == MAP_FAILED ? std::span<std::byte>() : std::span(static_cast<std::byte*>(mapped), size);
+}
+
+}  // namespace
+
+KernelProgram::~KernelProgram() {
+  for (const auto memory : {control_, records_})
+    if (!memory.empty()) ::munmap(memory.data(), memory.size());
+}
+
+Result<void> KernelProgram::open(const mixstack_settings& settings) {
+  libbpf_set_print(nullptr);  // we have words of our own
+  const auto size = static_cast<std::size_t>(mixstack_bpf_object_end - mixstack_bpf_object_begin);
+  object_.reset(bpf_object__open_mem(mixstack_bpf_object_begin, size, nullptr));
+  if (object_ == nullptr) return failure(errno);
+  bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
+  if (constants == nullptr || bpf_map__set_initial_value(constants, &settings, sizeof settings) != 0)
+    return fail(ErrorCode::internal);
+  bpf_map* records = bpf_object__find_map_by_name(object_.get(), "records");
+  if (records == nullptr) return fail(ErrorCode::internal);
+  const std::size_t room = records_size(settings);
+  if (const int error = bpf_map__set_value_size(records, static_cast<std::uint32_t>(room)); error != 0)
+    return failure(-error);
+  if (const int error = bpf_object__load(object_.get()); error != 0) return failure(-error);
+  bpf_map* control = bpf_object__find_map_by_name(object_.get(), ".bss");
+  if (control == nullptr) return fail(ErrorCode::internal);
+  control_ = map_memory(bpf_map__fd(control), PROT_READ | PROT_WRITE, sizeof(mixstack_control));
+  records_ = map_memory(bpf_map__fd(records), PROT_READ, room);
+  if (control_.empty() || records_.empty()) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
+  return {};
+}
+
+Result<void> KernelProgram::attach(std::uint32_t pid) {
+  const bpf_program* program = bpf_object__find_program_by_name(object_.get(), "look_at_task");
+  if (program == nullptr) return fail(ErrorCode::internal);
+  bpf_iter_link_info of_process{};
+  of_process.task.pid = pid;
+  LIBBPF_OPTS(bpf_iter_attach_opts, options);
+  options.link_info = &of_process;
+  options.link_info_len = sizeof of_process;
+  link_.reset(bpf_program__attach_iter(program, &options));
+  // Before Linux 6.1 an iterator goes over all tasks of the machine; the program asks for the process anyway.
+  if (link_ == nullptr && (errno == E2BIG || errno == EINVAL)) link_.reset(bpf_program__attach_iter(program, nullptr));
+  if (link_ == nullptr) return errno == ESRCH ? Result<void>(fail(ErrorCode::no_such_process, pid)) : failure(errno);
+  return {};
+}
+
+Result<std::unique_ptr<KernelProgram>> KernelProgram::load(const mixstack_settings& settings) {
+  std::unique_ptr<KernelProgram> program(new KernelProgram);
+  if (auto opened = program->open(settings); !opened) return fail(opened.error());
+  if (auto attached = program->attach(settings.pid); !attached) return fail(attached.error());
+  return program;
+}
+
+Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
+  auto& control = *reinterpret_cast<mixstack_control*>(control_.data());
+  control = {};
+  control.copies = copies ? 1 : 0;
+  const base::ScopedFd round(bpf_iter_create(bpf_link__fd(link_.get())));
+  if (round.get() < 0) return errno == ESRCH ? fail(ErrorCode::no_such_process, 0, errno) : failure(errno);
+  for (;;) {
+    char nothing = 0;  // the program tells by its memory
+    const ssize_t n = ::read(round.get(), &nothing, sizeof nothing);
+    if (n == 0) break;
+    if (n < 0 && errno == ESRCH) return fail(ErrorCode::no_such_process, 0, errno);
+    // EAGAIN: many tasks were none of the process's, and the kernel takes a breath (bpf_seq_read in kernel/bpf).
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return failure(errno);
+  }
+  if (control.untold != 0) return fail(ErrorCode::limit_exceeded, control.untold);
+  return records_.first(std::min<std::size_t>(control.used, records_.size()));
+}
+
+}  // namespace mixstack::bpf

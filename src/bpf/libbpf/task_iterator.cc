@@ -1,0 +1,113 @@
+#include "bpf/task_iterator.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "bpf/libbpf/kernel_program.h"
+#include "bpf/record.h"
+#include "target/live/stack_plan.h"
+
+namespace mixstack::bpf {
+namespace {
+
+constexpr std::uint32_t kMostStack = 1 << 20;
+constexpr std::size_t kMostRoom = 256 << 20;
+constexpr std::size_t kHeadSize = offsetof(mixstack_record, stack_base);
+
+/// As fs/proc/array.c tells states, by the bits of include/linux/sched.h.
+char state_letter(const mixstack_record& record) {
+  constexpr unsigned kZombie = 0x20, kDead = 0x10, kInterruptible = 1, kUninterruptible = 2, kStopped = 4, kTraced = 8,
+                     kParked = 0x40, kNoLoad = 0x400;
+  if ((record.exit_state & kZombie) != 0) return 'Z';
+  if ((record.exit_state & kDead) != 0) return 'X';
+  if ((record.state & kInterruptible) != 0) return 'S';
+  if ((record.state & kUninterruptible) != 0) return (record.state & kNoLoad) != 0 ? 'I' : 'D';
+  if ((record.state & kStopped) != 0) return 'T';
+  if ((record.state & kTraced) != 0) return 't';
+  if ((record.state & kParked) != 0) return 'P';
+  return 'R';
+}
+
+Look look_of(const mixstack_record& record, bool copies) {
+  if ((record.flags & MIXSTACK_ENDING) != 0) return Look::ending;
+  if ((record.flags & MIXSTACK_TORN) != 0) return Look::torn;
+  if ((record.flags & MIXSTACK_ON_CPU) != 0) return Look::on_cpu;
+  if ((record.flags & MIXSTACK_UNCHANGED) != 0) return Look::unchanged;
+  if (!copies) return Look::stale;
+  return (record.flags & MIXSTACK_REGISTERS) != 0 ? Look::fresh : Look::no_room;
+}
+
+}  // namespace
+
+struct TaskIterator::Implementation {
+  std::unique_ptr<KernelProgram> program;
+  std::vector<ThreadState> threads;
+
+  [[nodiscard]] Result<std::span<const ThreadState>> round(bool copies);
+  void add(const mixstack_record& head, std::span<const std::byte> bytes, bool copies);
+};
+
+TaskIterator::TaskIterator(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+TaskIterator::TaskIterator(TaskIterator&&) noexcept = default;
+TaskIterator& TaskIterator::operator=(TaskIterator&&) noexcept = default;
+TaskIterator::~TaskIterator() = default;
+
+Result<TaskIterator> TaskIterator::open(std::uint32_t pid, const IteratorOptions& options) {
+  if (pid == 0 || options.stack_bytes > kMostStack || options.room > kMostRoom)
+    return fail(ErrorCode::invalid_argument, pid);
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return fail(ErrorCode::no_such_process, pid);
+  auto implementation = std::make_unique<Implementation>();
+  auto program =
+      KernelProgram::load({options.room, pid, options.stack_bytes, static_cast<unsigned>(target::kRedZone), 0});
+  if (!program) return fail(program.error());
+  implementation->program = std::move(*program);
+  return TaskIterator(std::move(implementation));
+}
+
+/// `bytes`: all of the record, of which `head` is the part that is always there.
+void TaskIterator::Implementation::add(const mixstack_record& head, std::span<const std::byte> bytes, bool copies) {
+  ThreadState& thread = threads.emplace_back();
+  thread.tid = head.tid;
+  thread.ns_tid = head.ns_tid;
+  thread.look = look_of(head, copies);
+  thread.kernel_state = state_letter(head);
+  thread.voluntary_switches = head.voluntary_switches;
+  thread.involuntary_switches = head.involuntary_switches;
+  thread.run_time = std::chrono::nanoseconds(head.run_time);
+  if (thread.look != Look::fresh || bytes.size() < sizeof(mixstack_record)) return;
+  const auto& full = *reinterpret_cast<const mixstack_record*>(bytes.data());
+  thread.register_bytes = std::as_bytes(std::span(full.registers));
+  thread.thread_pointer = full.thread_pointer;
+  thread.comm = {full.comm, ::strnlen(full.comm, sizeof full.comm)};
+  const std::size_t size = std::min<std::size_t>(head.stack_size, bytes.size() - sizeof(mixstack_record));
+  thread.stack = {full.stack_base, bytes.subspan(sizeof(mixstack_record), size)};
+  if ((head.flags & (MIXSTACK_NO_STACK | MIXSTACK_NOT_COPIED)) != 0)
+    thread.stack_error = {ErrorCode::unreadable_memory, head.error, 0};
+}
+
+Result<std::span<const ThreadState>> TaskIterator::Implementation::round(bool copies) {
+  threads.clear();
+  const auto all = program->run(copies);
+  if (!all) return fail(all.error());
+  for (std::span<const std::byte> rest = *all; rest.size() >= kHeadSize;) {
+    mixstack_record head{};
+    std::memcpy(&head, rest.data(), kHeadSize);
+    if (head.size < kHeadSize || head.size > rest.size()) return fail(ErrorCode::malformed);
+    add(head, rest.first(head.size), copies);
+    rest = rest.subspan(head.size);
+  }
+  if (threads.empty()) return fail(ErrorCode::no_such_process);
+  return std::span<const ThreadState>(threads);
+}
+
+Result<std::span<const ThreadState>> TaskIterator::read() { return implementation_->round(true); }
+Result<std::span<const ThreadState>> TaskIterator::check() { return implementation_->round(false); }
+
+bool is_built_in() { return true; }
+
+}  // namespace mixstack::bpf

@@ -1,0 +1,61 @@
+/* What the program in the kernel (iterator.bpf.c) tells: C, for both sides. Never leaves the machine: a record is
+ * written and read by the two halves of one file. */
+#ifndef MIXSTACK_BPF_RECORD_H
+#define MIXSTACK_BPF_RECORD_H
+
+enum {
+  MIXSTACK_REGISTER_BYTES = 34 * 8,
+  MIXSTACK_COMM_BYTES = 16,
+  MIXSTACK_ALIGNMENT = 8,
+  MIXSTACK_SPARE_ROOM = 2 << 20 /* bytes for records without a copy, when that for copies is used up */
+};
+
+enum mixstack_record_flags {
+  MIXSTACK_ON_CPU = 1,      /* on a processor when looked at: nothing of it was read */
+  MIXSTACK_UNCHANGED = 2,   /* has not run since its last copy: the record ends after `stack_size` */
+  MIXSTACK_REGISTERS = 4,   /* `registers`, `thread_pointer` and `comm` are there */
+  MIXSTACK_TORN = 8,        /* ran while it was read: nothing of it is given */
+  MIXSTACK_NO_ROOM = 16,    /* the buffer was full: the next round has it */
+  MIXSTACK_ENDING = 32,     /* has no memory any more */
+  MIXSTACK_NO_STACK = 64,   /* sp is in no mapping, or in one whose pages others serve */
+  MIXSTACK_NOT_COPIED = 128 /* the stack could not be copied; `error` says why */
+};
+
+struct mixstack_record {
+  unsigned int size;  /* of all of it, a multiple of MIXSTACK_ALIGNMENT */
+  unsigned int flags; /* enum mixstack_record_flags */
+  unsigned int tid, ns_tid;
+  unsigned int state; /* task_struct.__state */
+  unsigned int exit_state;
+  unsigned long long voluntary_switches, involuntary_switches;
+  unsigned long long run_time; /* ns */
+  int error;
+  unsigned int stack_size; /* bytes at the end */
+  /* from here on only with MIXSTACK_REGISTERS */
+  unsigned long long stack_base;
+  unsigned long long thread_pointer;
+  char comm[MIXSTACK_COMM_BYTES];
+  unsigned char registers[MIXSTACK_REGISTER_BYTES]; /* as NT_PRSTATUS has them */
+};
+
+/* Constants of one load. */
+struct mixstack_settings {
+  unsigned long long room;  /* bytes for records with a copy */
+  unsigned int pid;         /* as we see it */
+  unsigned int stack_bytes; /* of a thread, at most */
+  unsigned int red_zone;    /* bytes below sp that are copied, too */
+  unsigned int unused;
+};
+
+/* Written by us before a round, by the program in it. */
+struct mixstack_control {
+  unsigned int copies; /* 0: only asks who has run since its last copy, and forgets nothing */
+  unsigned int untold; /* threads for which there was no room at all */
+  unsigned long long used;
+  unsigned long long own_namespace; /* ours, and how deep it lies */
+  unsigned int own_level;
+  unsigned int unused;
+  unsigned long long fence;
+};
+
+#endif

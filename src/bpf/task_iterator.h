@@ -1,0 +1,85 @@
+// Registers and stacks of the threads of a process that are on no processor, without stopping anything.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mixstack/result.h"
+#include "mixstack/target.h"
+#include "target/register_set.h"
+
+namespace mixstack::bpf {
+
+struct IteratorOptions {
+  std::uint32_t stack_bytes = 16 << 10;  ///< of a thread, at most (1 MiB); 0: none
+  std::size_t room = 8 << 20;            ///< for all copies of a round; threads beyond it are in the next one
+};
+
+/// What a round found out about a thread.
+enum class Look : std::uint8_t {
+  fresh,      ///< registers and stack of one moment
+  unchanged,  ///< has not run since it was `fresh` last, which is still right
+  on_cpu,     ///< was on a processor: its registers are there, and nobody else sees them
+  torn,       ///< went on a processor while it was looked at
+  no_room,    ///< the round was full
+  ending,
+  stale,  ///< only of `check`: has run since it was `fresh`, or never was
+};
+
+struct ThreadState {
+  ThreadId tid = 0;
+  ThreadId ns_tid = 0;  ///< in its own pid namespace
+  Look look = Look::ending;
+  char kernel_state = '?';  ///< as in /proc: R (on a processor or ready to go on one), S, D, T, t, Z
+  std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
+  std::chrono::nanoseconds run_time{0};
+  // Only with `fresh`:
+  std::string_view comm;
+  MemorySlice stack;  ///< from the red zone up, to the end of its mapping or `stack_bytes`
+  Error stack_error;  ///< why `stack` is empty though bytes were asked for
+  Address thread_pointer = 0;
+  std::span<const std::byte> register_bytes;
+
+  /// Decodes them. Errors: unsupported_cpu (a thread in 32-bit mode), invalid_argument (not `fresh`).
+  [[nodiscard]] Result<target::RegisterSet> registers() const;
+  /// Of a thread that has not run the number is the same.
+  [[nodiscard]] std::uint64_t switches() const { return voluntary_switches + involuntary_switches; }
+};
+
+/// A program in the kernel that looks at every thread of one process when it is asked to. The process does not notice:
+/// no thread of it is stopped, woken or made to run.
+///
+/// Movable, used by one thread at a time. What `read` gives points into the iterator and ends with the next call.
+class TaskIterator {
+ public:
+  /// `pid` as we see it. Errors: unsupported (a kernel before 5.18, one without a description of its types, or a
+  /// mixstack built without BPF), permission_denied, limit_exceeded (memory), no_such_process, invalid_argument,
+  /// io_error. `explain_bpf_refusal` (bpf_refusal.h) has words for them.
+  [[nodiscard]] static Result<TaskIterator> open(std::uint32_t pid, const IteratorOptions& options = {});
+  TaskIterator(TaskIterator&&) noexcept;
+  TaskIterator& operator=(TaskIterator&&) noexcept;
+  ~TaskIterator();
+
+  /// A round. A thread that has not run since its last copy costs no copy. Threads that are born or end meanwhile may
+  /// be missing, and in kernels before 6.7 others with them. Errors: no_such_process, limit_exceeded (threads that are
+  /// not even told any more), io_error, interrupted calls are made again.
+  [[nodiscard]] Result<std::span<const ThreadState>> read();
+  /// Asks only who has run since the copy that `read` gave last: `unchanged`, or not. Nothing is copied, and the next
+  /// `read` is as if this had not been.
+  [[nodiscard]] Result<std::span<const ThreadState>> check();
+
+ private:
+  struct Implementation;
+  explicit TaskIterator(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Whether this mixstack was built with the program.
+[[nodiscard]] bool is_built_in();
+
+}  // namespace mixstack::bpf

@@ -1,0 +1,250 @@
+// What the program in the kernel tells, against what ptrace and /proc tell of the same threads.
+#include "bpf/task_iterator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bpf/bpf_refusal.h"
+#include "bpf/unstopped_target.h"
+#include "target/live/live_target.h"
+#include "target/live/test_process.h"
+#include "target/memory_map.h"
+
+namespace mixstack::bpf {
+namespace {
+
+using namespace target::test;
+
+void* sleeping_thread(void* shared) {
+  static_cast<Shared*>(shared)->ready++;
+  for (;;) ::pause();
+}
+void* spinning_thread(void* shared) {
+  static_cast<Shared*>(shared)->ready++;
+  for (;;) static_cast<Shared*>(shared)->counter++;
+}
+/// Runs for an instant each time it is told to.
+void* obedient_thread(void* shared) {
+  auto& s = *static_cast<Shared*>(shared);
+  s.values[0] = gettid_now();
+  s.ready++;
+  for (;;) {
+    while (s.go == 0) nap(1ms);
+    s.counter++;
+    for (;;) ::pause();
+  }
+}
+void run_threads(Shared& s, int sleeping, int spinning = 0) {
+  for (int i = 0; i < sleeping; i++) start_thread(sleeping_thread, &s);
+  for (int i = 0; i < spinning; i++) start_thread(spinning_thread, &s);
+  s.ready++;
+}
+[[nodiscard]] bool all_wait(pid_t pid, std::size_t threads) {
+  auto proc = target::ProcDir::open(static_cast<std::uint32_t>(pid));
+  const auto tasks = proc ? proc->tasks() : Result<std::vector<ThreadId>>(std::vector<ThreadId>{});
+  return tasks && tasks->size() == threads && std::all_of(tasks->begin(), tasks->end(), [&](ThreadId tid) {
+           return state_of(pid, static_cast<pid_t>(tid)) == 'S';
+         });
+}
+/// The lines of /proc/PID/task/TID/status that tell whether a thread ran.
+[[nodiscard]] std::string switches_of(pid_t pid, ThreadId tid) {
+  const std::string status = slurp("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  return status.substr(std::min(status.find("voluntary_ctxt"), status.size()));
+}
+
+class Iterator : public testing::Test {
+ protected:
+  /// Everything but a missing right is a fault.
+  TaskIterator open(std::uint32_t pid, const IteratorOptions& options = {}) {
+    auto iterator = TaskIterator::open(pid, options);
+    EXPECT_TRUE(iterator.has_value()) << refusal_text(explain_bpf_refusal(iterator.error()), iterator.error());
+    return std::move(*iterator);
+  }
+  void SetUp() override {
+    const BpfFacts facts = read_bpf_facts();
+    const auto refusal = explain_bpf_refusal({ErrorCode::permission_denied, EPERM, 0}, facts);
+    if (refusal != BpfRefusal::none) GTEST_SKIP() << refusal_text(refusal, {});
+  }
+};
+
+TEST_F(Iterator, RegistersAndStacksEqualThoseOfAStop) {
+  constexpr std::size_t kThreads = 120;
+  const TestProcess process([](Shared& s) { run_threads(s, kThreads - 1); }, kThreads);
+  ASSERT_TRUE(process.is_ready() && eventually([&] { return all_wait(process.pid(), kThreads); }));
+  auto iterator = open(process.id());
+  const auto round = iterator.read();
+  ASSERT_TRUE(round.has_value());
+  ASSERT_EQ(round->size(), kThreads);
+  auto stopped = target::open_live(process.id());
+  CaptureRequest request;
+  request.stop_timeout = 20s;
+  auto capture = (*stopped)->capture(request);
+  ASSERT_TRUE(capture.has_value());
+  std::map<ThreadId, const ThreadCapture*> theirs;
+  for (const ThreadCapture& t : capture->threads) theirs[t.tid] = &t;
+  for (const ThreadState& ours : *round) {
+    ASSERT_EQ(ours.look, Look::fresh);
+    ASSERT_TRUE(theirs.contains(ours.tid));
+    const ThreadCapture& other = *theirs[ours.tid];
+    auto registers = ours.registers();
+    ASSERT_TRUE(registers.has_value());
+    Registers expected = other.registers;
+    expected.forget(0);  // of a call that the stop interrupted, what it answers (rax, x0)
+    registers->registers.forget(0);
+    EXPECT_EQ(registers->registers, expected);
+    EXPECT_EQ(registers->syscall, other.syscall);
+    EXPECT_EQ(ours.kernel_state, 'S');
+    EXPECT_EQ(ours.comm, other.comm);
+    // A stack of ours ends with its mapping, theirs with the thread's control block.
+    ASSERT_EQ(ours.stack.base, other.stack.base);
+    const std::size_t common = std::min(ours.stack.bytes.size(), other.stack.bytes.size());
+    ASSERT_GT(common, 300u);
+    EXPECT_TRUE(std::equal(other.stack.bytes.begin(), other.stack.bytes.begin() + static_cast<std::ptrdiff_t>(common),
+                           ours.stack.bytes.begin()));
+  }
+}
+
+TEST_F(Iterator, WhatHasNotRunIsNotCopiedAgain) {
+  const TestProcess process(
+      [](Shared& s) {
+        start_thread(obedient_thread, &s);
+        run_threads(s, 10);
+      },
+      12);
+  ASSERT_TRUE(process.is_ready());
+  auto iterator = open(process.id());
+  ASSERT_TRUE(iterator.read().has_value());
+  process.shared().go = 1;
+  ASSERT_TRUE(eventually([&] { return process.shared().counter == 1 && all_wait(process.pid(), 12); }));
+  const auto obedient = static_cast<ThreadId>(process.shared().values[0]);
+  for (const bool has_been_read : {false, true}) {
+    const auto check = iterator.check();
+    ASSERT_TRUE(check.has_value() && check->size() == 12u);
+    for (const ThreadState& t : *check)
+      EXPECT_EQ(t.look == Look::unchanged, has_been_read || t.tid != obedient) << t.tid;
+    const auto round = iterator.read();
+    ASSERT_TRUE(round.has_value());
+    for (const ThreadState& t : *round) {
+      EXPECT_EQ(t.look, !has_been_read && t.tid == obedient ? Look::fresh : Look::unchanged) << t.tid;
+      EXPECT_EQ(t.stack.bytes.empty(), t.look == Look::unchanged);
+    }
+  }
+}
+
+TEST_F(Iterator, NobodyRunsBecauseOfIt) {
+  const TestProcess process([](Shared& s) { run_threads(s, 5); }, 6);
+  ASSERT_TRUE(process.is_ready() && eventually([&] { return all_wait(process.pid(), 6); }));
+  auto iterator = open(process.id());
+  std::map<ThreadId, std::string> before;
+  const auto first = iterator.read();
+  ASSERT_TRUE(first.has_value());
+  for (const ThreadState& t : *first) before[t.tid] = switches_of(process.pid(), t.tid);
+  for (int i = 0; i < 50; i++) ASSERT_TRUE(iterator.read().has_value());
+  ASSERT_EQ(before.size(), 6u);
+  for (const auto& [tid, status] : before) EXPECT_EQ(switches_of(process.pid(), tid), status);
+  EXPECT_TRUE(is_untraced(process.pid()));
+}
+
+TEST_F(Iterator, WhatHasNoRoomComesInTheNextRound) {
+  constexpr std::size_t kThreads = 40;
+  const TestProcess process([](Shared& s) { run_threads(s, kThreads - 1); }, kThreads);
+  ASSERT_TRUE(process.is_ready() && eventually([&] { return all_wait(process.pid(), kThreads); }));
+  auto iterator = open(process.id(), {.stack_bytes = 16 << 10, .room = 8 << 10});
+  std::set<ThreadId> seen;
+  int rounds = 0;
+  for (; seen.size() < kThreads && rounds < 50; rounds++) {
+    const auto round = iterator.read();
+    ASSERT_TRUE(round.has_value() && round->size() == kThreads);
+    for (const ThreadState& t : *round) EXPECT_TRUE(t.look != Look::fresh || seen.insert(t.tid).second);
+  }
+  EXPECT_EQ(seen.size(), kThreads);
+  EXPECT_GT(rounds, 3);
+}
+
+TEST_F(Iterator, ThreadsThatAreBornAndEndDoNotConfuseIt) {
+  const TestProcess process([](Shared& s) {
+    s.ready++;
+    for (;;) {
+      start_thread([](void*) -> void* { return nap(200us), nullptr; }, nullptr);
+      nap(300us);
+    }
+  });
+  auto iterator = open(process.id());
+  std::size_t most = 0;
+  for (int i = 0; i < 300; i++) {
+    const auto round = iterator.read();
+    ASSERT_TRUE(round.has_value());
+    for (const ThreadState& t : *round) {
+      ASSERT_NE(t.tid, 0u);
+      ASSERT_TRUE(t.look != Look::fresh || t.registers().has_value());
+    }
+    most = std::max(most, round->size());
+  }
+  EXPECT_GE(most, 2u);
+}
+
+TEST_F(Iterator, ThreadsThatComputeAreToldApart) {
+  const TestProcess process([](Shared& s) { run_threads(s, 1, 1); }, 3);
+  auto iterator = open(process.id());
+  EXPECT_TRUE(eventually([&] {  // the machine may be so busy that it waits for a processor
+    const auto round = iterator.read();
+    return round && std::any_of(round->begin(), round->end(),
+                                [](const ThreadState& t) { return t.look == Look::on_cpu && t.kernel_state == 'R'; });
+  }));
+  EXPECT_EQ(TaskIterator::open(process.id(), {.stack_bytes = 2 << 20}).error().code, ErrorCode::invalid_argument);
+}
+
+TEST_F(Iterator, AProcessThatEndsIsSaid) {
+  auto process = std::make_unique<TestProcess>([](Shared& s) { s.ready++; });
+  auto iterator = open(process->id());
+  process.reset();
+  EXPECT_EQ(iterator.read().error().code, ErrorCode::no_such_process);
+  EXPECT_EQ(TaskIterator::open(0x3fffffff).error().code, ErrorCode::no_such_process);
+}
+
+TEST_F(Iterator, ACaptureOfWaitingThreadsIsComplete) {
+  const TestProcess process([](Shared& s) { run_threads(s, 20); }, 21);
+  ASSERT_TRUE(process.is_ready() && eventually([&] { return all_wait(process.pid(), 21); }));
+  auto unstopped = open_unstopped(process.id());
+  ASSERT_TRUE(unstopped.has_value());
+  for (int i = 0; i < 2; i++) {  // the second time nothing is fresh
+    const auto capture = (*unstopped)->capture({});
+    ASSERT_TRUE(capture.has_value());
+    EXPECT_EQ(capture->consistency, Consistency::not_stopped);
+    EXPECT_EQ(capture->pause.count(), 0);
+    ASSERT_EQ(capture->threads.size(), 21u);
+    for (const ThreadCapture& t : capture->threads) {
+      EXPECT_TRUE(t.captured && !t.stack_truncated);
+      EXPECT_LE(t.stack.base, t.registers.sp());
+      EXPECT_GT(t.stack.range().end, t.registers.sp());
+    }
+  }
+}
+
+TEST(BpfRefusal, TheFirstThingInTheWayIsNamed) {
+  const Error denied{ErrorCode::permission_denied, EPERM, 0};
+  const BpfFacts all{true, 6, 1, true, true, false, false, false};
+  const auto with = [&](auto change) {
+    BpfFacts facts = all;
+    change(facts);
+    return explain_bpf_refusal(denied, facts);
+  };
+  EXPECT_EQ(explain_bpf_refusal(denied, all), BpfRefusal::none);
+  EXPECT_EQ(explain_bpf_refusal({ErrorCode::unsupported, EINVAL, 0}, all), BpfRefusal::other);
+  EXPECT_EQ(explain_bpf_refusal({ErrorCode::no_such_process, 0, 0}, BpfFacts{}), BpfRefusal::none);
+  EXPECT_EQ(explain_bpf_refusal({ErrorCode::limit_exceeded, ENOMEM, 0}, all), BpfRefusal::memory);
+  EXPECT_EQ(with([](BpfFacts& f) { f.is_built_in = false; }), BpfRefusal::not_built_in);
+  EXPECT_EQ(with([](BpfFacts& f) { f.kernel_major = 5, f.kernel_minor = 17; }), BpfRefusal::old_kernel);
+  EXPECT_EQ(with([](BpfFacts& f) { f.has_types = false; }), BpfRefusal::no_types);
+  EXPECT_EQ(with([](BpfFacts& f) { f.may_load = false; }), BpfRefusal::no_rights);
+  EXPECT_EQ(with([](BpfFacts& f) { f.in_user_namespace = true; }), BpfRefusal::user_namespace);
+  EXPECT_EQ(with([](BpfFacts& f) { f.is_locked_down = true; }), BpfRefusal::lockdown);
+  EXPECT_EQ(with([](BpfFacts& f) { f.has_filter = true; }), BpfRefusal::filter);
+  EXPECT_NE(refusal_text(BpfRefusal::no_rights, denied).find("CAP_BPF"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mixstack::bpf

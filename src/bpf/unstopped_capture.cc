@@ -1,0 +1,181 @@
+#include "bpf/unstopped_capture.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "bpf/signature_bits.h"
+#include "model/words.h"
+#include "target/live/mapped_code.h"
+
+namespace mixstack::bpf {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kLeastLooks = 3;
+constexpr auto kFirstNap = 500us;  // for those that ran; doubled each time
+
+}  // namespace
+
+/// What belongs together: all that stood still from one look to the next.
+struct UnstoppedCapture::Instant {
+  Instant(const target::ProcessView& view, const CaptureRequest& request)
+      : copies(view.memory, view.info, request, room), roots(view.memory, view.memory.in_stop()) {}
+  struct Thread {
+    ThreadId tid = 0, ns_tid = 0;
+    char state = '?';
+    std::size_t copy = 0;
+    bool stood_still = false;
+  };
+  target::StackRoom room;
+  target::StackCopies copies;
+  target::RootReads roots;
+  std::vector<Thread> threads;
+  std::shared_ptr<const std::vector<Region>> regions;
+  std::chrono::nanoseconds late{0};
+};
+
+Result<void> UnstoppedCapture::list_threads() {
+  std::vector<ThreadId> tids = request_.threads;
+  if (tids.empty()) {
+    auto all = view_.proc.tasks();
+    if (!all) return fail(all.error());
+    tids = std::move(*all);
+  } else {
+    std::erase_if(tids, [this](ThreadId tid) { return !view_.proc.has_task(tid); });
+    if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
+  }
+  for (const ThreadId tid : tids) missing_.emplace(tid, '?');
+  return {};
+}
+
+/// A round of the iterator: who stands still now, and with which registers.
+Result<void> UnstoppedCapture::learn(Instant& instant) {
+  const auto round = iterator_.read();
+  if (!round) return fail(round.error());
+  for (const ThreadState& thread : *round) {
+    if (thread.look == Look::fresh) {
+      auto registers = thread.registers();
+      if (!registers) continue;
+      known_[thread.tid] = {*registers, std::string(thread.comm)};
+    } else if (thread.look != Look::unchanged) {
+      known_.erase(thread.tid);
+    }
+    auto at = missing_.find(thread.tid);
+    if (at == missing_.end()) continue;
+    at->second = thread.kernel_state;
+    const auto known = known_.find(thread.tid);
+    if (known == known_.end()) continue;
+    instant.threads.push_back({thread.tid, thread.ns_tid, thread.kernel_state,
+                               instant.copies.add(thread.tid, known->second.registers), false});
+  }
+  return {};
+}
+
+/// The last look: whoever has run since the first one is not of this instant.
+Result<void> UnstoppedCapture::keep_what_stood_still(Instant& instant) {
+  const auto round = iterator_.check();
+  if (!round) return fail(round.error());
+  std::set<ThreadId> still;
+  for (const ThreadState& thread : *round)
+    if (thread.look == Look::unchanged) still.insert(thread.tid);
+  for (Instant::Thread& thread : instant.threads) {
+    thread.stood_still = still.count(thread.tid) != 0;
+    if (thread.stood_still) missing_.erase(thread.tid);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<UnstoppedCapture::Instant>> UnstoppedCapture::look() {
+  auto instant = std::make_unique<Instant>(view_, request_);
+  auto regions = view_.read_regions();
+  if (!regions) return fail(regions.error());
+  const auto code = target::mapped_code(*regions);
+  instant->regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  if (request_.roots != nullptr) instant->roots.rehearse(*request_.roots);
+  const std::size_t initial = std::min<std::size_t>(request_.initial_stack_bytes, 1 << 30) + target::kRedZone;
+  if (auto room = instant->room.prepare(missing_.size() * initial + request_.stack_byte_budget, 0, room_); !room)
+    return fail(room.error());
+  instant->copies.reserve(missing_.size());
+  if (auto learned = learn(*instant); !learned) return fail(learned.error());
+  instant->late = Clock::now() - begin_;
+  instant->copies.plan(*instant->regions);
+  instant->copies.copy(0, instant->copies.size(), *instant->regions);
+  if (request_.roots != nullptr) instant->roots.read(*request_.roots);
+  // A library that came meanwhile may have come where stacks return to.
+  auto after = view_.read_regions();
+  if (after && target::mapped_code(*after) != code) return instant;
+  if (auto kept = keep_what_stood_still(*instant); !kept) return fail(kept.error());
+  return instant;
+}
+
+Capture UnstoppedCapture::hand_over(Instant& instant) const {
+  Capture capture;
+  capture.arch = view_.info.arch;
+  capture.consistency = Consistency::not_stopped;
+  capture.pac_mask = signature_bits(*instant.regions);
+  capture.regions = instant.regions;
+  for (const Instant::Thread& thread : instant.threads) {
+    if (!thread.stood_still) continue;
+    const KnownThread& known = known_.at(thread.tid);
+    ThreadCapture out;
+    out.tid = thread.tid;
+    out.ns_tid = thread.ns_tid;
+    out.comm = known.comm;
+    out.kernel_state = thread.state;
+    out.captured = true;
+    out.registers = known.registers.registers;
+    out.syscall = target::system_call_number(known.registers, view_.memory);
+    out.late = instant.late;
+    instant.copies.describe(thread.copy, out);
+    capture.threads.push_back(std::move(out));
+  }
+  instant.copies.hand_over(capture);
+  instant.room.hand_over(capture);
+  instant.roots.hand_over(capture);
+  return capture;
+}
+
+ThreadCapture UnstoppedCapture::describe_running(ThreadId tid) const {
+  ThreadCapture out;
+  out.tid = tid;
+  out.ns_tid = view_.proc.in_other_pid_namespace() ? view_.proc.namespace_tid(tid) : tid;
+  out.error = {ErrorCode::no_such_thread, 0, tid};
+  const auto stat = view_.proc.thread_stat(tid);
+  if (!stat) return out;
+  out.comm = stat->comm;
+  out.kernel_state = stat->state;
+  out.error = {ErrorCode::thread_not_stopped, 0, model::kWasRunning};
+  return out;
+}
+
+Result<Capture> UnstoppedCapture::take() {
+  if (auto listed = list_threads(); !listed) return fail(listed.error());
+  std::vector<Capture> captures;
+  auto nap = std::chrono::duration_cast<std::chrono::microseconds>(kFirstNap);
+  for (int looks = 0; !missing_.empty(); looks++) {
+    const bool is_over = Clock::now() - begin_ >= request_.stop_timeout;
+    if (looks >= kLeastLooks && is_over) break;
+    if (looks > 0) std::this_thread::sleep_for(std::exchange(nap, nap * 2));
+    auto instant = look();
+    if (!instant) return fail(instant.error());
+    if (looks == 0) (*instant)->late = 0ns;
+    Capture capture = hand_over(**instant);
+    if (looks == 0 || !capture.threads.empty()) captures.push_back(std::move(capture));
+  }
+  Capture all = std::move(captures.front());
+  for (std::size_t i = 1; i < captures.size(); i++) all.late.push_back(std::move(captures[i]));
+  for (const auto& [tid, state] : missing_) {
+    ThreadCapture running = describe_running(tid);
+    // One that ended by itself is missed by nobody who did not ask for it.
+    if (running.error.code == ErrorCode::no_such_thread && request_.threads.empty()) continue;
+    all.threads_not_stopped++;
+    all.threads.push_back(std::move(running));
+  }
+  if (all.threads.empty() && all.late.empty()) return fail(ErrorCode::no_such_process, view_.info.pid);
+  return all;
+}
+
+}  // namespace mixstack::bpf

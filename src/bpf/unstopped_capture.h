@@ -1,0 +1,54 @@
+// One capture without a stop.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/task_iterator.h"
+#include "target/live/process_view.h"
+#include "target/live/root_reads.h"
+#include "target/live/stack_copies.h"
+
+namespace mixstack::bpf {
+
+/// What is known of a thread, right as long as it has not run since.
+struct KnownThread {
+  target::RegisterSet registers;
+  std::string comm;
+};
+using KnownThreads = std::map<ThreadId, KnownThread>;
+
+/// Looks, copies, looks again: what has not run in between is captured at that instant. Used once.
+class UnstoppedCapture {
+ public:
+  /// Borrows all. `known`: of the iterator's rounds so far.
+  UnstoppedCapture(const target::ProcessView& view, TaskIterator& iterator, KnownThreads& known,
+                   const CaptureRequest& request)
+      : view_(view), iterator_(iterator), known_(known), request_(request) {}
+
+  [[nodiscard]] Result<Capture> take();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Instant;
+
+  [[nodiscard]] Result<void> list_threads();
+  [[nodiscard]] Result<std::unique_ptr<Instant>> look();
+  [[nodiscard]] Result<void> learn(Instant& instant);
+  [[nodiscard]] Result<void> keep_what_stood_still(Instant& instant);
+  [[nodiscard]] Capture hand_over(Instant& instant) const;
+  [[nodiscard]] ThreadCapture describe_running(ThreadId tid) const;
+
+  const target::ProcessView& view_;
+  TaskIterator& iterator_;
+  KnownThreads& known_;
+  const CaptureRequest& request_;
+  Clock::time_point begin_ = Clock::now();
+  std::map<ThreadId, char> missing_;  ///< not captured yet, with the state they were seen in last
+  std::shared_ptr<target::StackBytes> room_;
+};
+
+}  // namespace mixstack::bpf

@@ -1,0 +1,60 @@
+#include "bpf/unstopped_target.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "bpf/unstopped_capture.h"
+#include "target/live/thread_registers.h"
+#include "target/live/view_target.h"
+
+namespace mixstack::bpf {
+namespace {
+
+class UnstoppedSource final : public target::CaptureSource {
+ public:
+  UnstoppedSource(std::shared_ptr<const target::ProcessView> view, TaskIterator iterator)
+      : view_(std::move(view)), iterator_(std::move(iterator)) {}
+
+  [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return view_->proc.tasks(); }
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
+    if (!view_->memory.is_swap_spent()) return {};
+    return {{{ErrorCode::limit_exceeded, 0, target::GuestMemory::kSwapBudget},
+             "process " + std::to_string(view_->info.pid),
+             "more of its memory is in swap than a dump brings back (4 MiB): some stacks are cut and some names "
+             "missing. Look at single threads (-t), or when it is back"}};
+  }
+  [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
+    if (auto same = view_->check_same_program(); !same) return fail(same.error());
+    view_->memory.begin_capture(request.goes_on);
+    UnstoppedCapture capture(*view_, iterator_, known_, request);
+    auto taken = capture.take();
+    if (taken && taken->regions) view_->memory.use(taken->regions);
+    // What was captured of a program that has been replaced since cannot be named: its memory is gone.
+    auto same = view_->check_same_program();
+    if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
+    return taken;
+  }
+
+ private:
+  std::shared_ptr<const target::ProcessView> view_;
+  TaskIterator iterator_;
+  KnownThreads known_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> open_unstopped(std::uint32_t pid) {
+  auto view = target::ProcessView::open(pid);
+  if (!view) return fail(view.error());
+  if ((*view)->proc.pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
+  const Arch arch = (*view)->info.arch;
+  if (arch != target::traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
+  auto iterator = TaskIterator::open((*view)->proc.pid(), {.stack_bytes = 0, .room = 4 << 20});
+  if (!iterator) return fail(iterator.error());
+  auto source = std::make_unique<UnstoppedSource>(*view, std::move(*iterator));
+  return make_view_target(std::move(*view), std::move(source));
+}
+
+}  // namespace mixstack::bpf

@@ -1,0 +1,19 @@
+// A running process as a Target that is never stopped.
+#pragma once
+
+#include <memory>
+
+#include "mixstack/target.h"
+
+namespace mixstack::bpf {
+
+/// As target::open_live, and a capture stops nothing: registers of the threads that are on no processor come from a
+/// TaskIterator, stacks and roots are read while the process runs, and a thread is captured only if it is proved that
+/// it did not run from the first look to the last. Those that ran are looked at again, with roots of their own
+/// (`Capture::late`), until the request's `stop_timeout` is over; what was running then is `thread_not_stopped` with
+/// model::kWasRunning.
+///
+/// Such a capture has no vector registers. Errors: those of open_live and of TaskIterator::open.
+[[nodiscard]] Result<std::unique_ptr<Target>> open_unstopped(std::uint32_t pid);
+
+}  // namespace mixstack::bpf

@@ -1,0 +1,25 @@
+// The few files of /proc and /sys that sampling needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mixstack/target.h"
+
+namespace mixstack::perf {
+
+/// The whole of a small file, without the last newline; empty when it cannot be read.
+[[nodiscard]] std::string small_file(const std::string& path);
+/// The number that a file begins with.
+[[nodiscard]] std::optional<std::int64_t> number_in(const std::string& path);
+/// "0-3,8": at most 8192 numbers, ascending as listed; of what is no such list, nothing.
+[[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
+/// Processors that run threads now; at least one.
+[[nodiscard]] std::vector<int> online_cpus();
+/// The threads of a process; empty: it has gone, or may not be seen.
+[[nodiscard]] std::vector<ThreadId> threads_of(std::uint32_t pid);
+
+}  // namespace mixstack::perf

@@ -1,0 +1,15 @@
+#include "perf/sample_registers.h"
+
+#include "arch/per_cpu.h"
+#include "perf/aarch64/sample_registers.h"
+#include "perf/x86_64/sample_registers.h"
+
+namespace mixstack::perf {
+
+const SampleRegisters& sample_registers(Arch arch) {
+  static constexpr arch::PerCpu<SampleRegisters> kTables{.x86_64 = x86_64::kSampleRegisters,
+                                                         .aarch64 = aarch64::kSampleRegisters};
+  return kTables[arch];
+}
+
+}  // namespace mixstack::perf

@@ -1,0 +1,53 @@
+// Frames of walks as frames of a recording, each place named once for as long as its name holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "mixstack/walker.h"
+#include "model/recording.h"
+#include "model/user_code.h"
+
+namespace mixstack::profile {
+
+/// Code in images keeps its name as long as the mappings do; of other code the runtime is asked again in each capture,
+/// since methods are freed and their memory used again. One thread at a time; the recording is locked by the caller.
+class FrameNames {
+ public:
+  FrameNames(Recording& recording, const TargetInfo& target) : recording_(recording), target_(target) {}
+
+  /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock).
+  void begin(Walker& walker, std::chrono::nanoseconds instant);
+  /// The numbers in the recording of a frame's functions, innermost first; empty: no room.
+  [[nodiscard]] std::span<const std::uint32_t> numbers(const Frame& frame);
+
+ private:
+  struct Key {
+    Address address;
+    Address method;
+    std::uint32_t kind_and_trust;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<Address>{}(key.address ^ key.method << 20) ^ key.kind_and_trust;
+    }
+  };
+  using Known = std::unordered_map<Key, std::vector<std::uint32_t>, Hash>;
+  static constexpr std::size_t kMostKnown = 1u << 20;
+
+  [[nodiscard]] std::vector<std::uint32_t> name(const Frame& frame, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> record(const Frame& frame, const SymbolInfo& symbol);
+
+  Recording& recording_;
+  const TargetInfo& target_;
+  std::optional<UserCode> user_;
+  Walker* walker_ = nullptr;
+  std::shared_ptr<const void> generation_;  ///< of the mappings that `lasting_` is true of
+  Known lasting_, of_capture_;
+};
+
+}  // namespace mixstack::profile

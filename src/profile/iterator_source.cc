@@ -1,0 +1,98 @@
+#include "profile/iterator_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "profile/stop_source.h"
+
+namespace mixstack::profile {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint32_t kRoundsUntilEnded = 3;  // a round may miss a thread
+
+Activity activity_of(char state) {
+  switch (state) {
+    case 'R':
+      return Activity::runnable;
+    case 'D':
+      return Activity::blocked;
+    case 'S':
+    case 'I':
+      return Activity::waiting;
+    default:
+      return Activity::unknown;
+  }
+}
+
+}  // namespace
+
+IteratorSource::IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator)
+    : arch_(arch),
+      iterator_(std::move(iterator)),
+      clock_(monotonic_ns(), kSecond / std::max(1u, hertz), static_cast<std::uint32_t>(monotonic_ns())),
+      due_ns_(monotonic_ns()) {}
+
+Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz) {
+  bpf::IteratorOptions options;
+  options.stack_bytes = 64 << 10;
+  auto iterator = bpf::TaskIterator::open(pid, options);
+  if (!iterator) return fail(iterator.error());
+  return std::unique_ptr<IteratorSource>(new IteratorSource(arch, hertz, std::move(*iterator)));
+}
+
+void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch) {
+  const auto set = state.registers();
+  if (!set) {
+    account_.lost_to_stops++;
+    return;
+  }
+  ThreadCapture thread;
+  thread.tid = state.tid;
+  thread.ns_tid = state.ns_tid;
+  thread.comm = state.comm;
+  thread.kernel_state = state.kernel_state;
+  thread.syscall = set->syscall;
+  thread.captured = true;
+  thread.registers = set->registers;
+  auto bytes = std::make_unique<std::byte[]>(std::max<std::size_t>(state.stack.bytes.size(), 1));
+  if (!state.stack.bytes.empty()) std::memcpy(bytes.get(), state.stack.bytes.data(), state.stack.bytes.size());
+  thread.stack = {state.stack.base, {bytes.get(), state.stack.bytes.size()}};
+  thread.stack_truncated = true;  // where the mapping goes on
+  batch.capture.storage.emplace_back(std::move(bytes));
+  batch.threads.push_back(std::move(thread));
+  batch.samples.push_back({now, SampleClock::wall, activity_of(state.kernel_state)});
+}
+
+Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
+  SampleBatch batch;
+  if (!sleep_until(due_ns_, stop)) return batch;
+  const std::uint64_t now = monotonic_ns();
+  due_ns_ = clock_.next(now);
+  batch.capture.arch = arch_;
+  batch.capture.consistency = Consistency::not_stopped;
+  const auto states = iterator_.read();
+  if (!states) return fail(states.error());
+  round_++;
+  for (const bpf::ThreadState& state : *states) {
+    if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
+    if (state.look == bpf::Look::fresh) take(state, now, batch);
+    if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity_of(state.kernel_state)});
+    if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
+  }
+  for (auto at = seen_.begin(); at != seen_.end();) {
+    const bool is_gone = round_ - at->second >= kRoundsUntilEnded;
+    if (is_gone) batch.ended.push_back(at->first);
+    at = is_gone ? seen_.erase(at) : std::next(at);
+  }
+  if (seen_.empty()) return fail(ErrorCode::no_such_process);
+  return batch;
+}
+
+SourceAccount IteratorSource::account() const {
+  SourceAccount account = account_;
+  account.skipped += clock_.skipped();
+  return account;
+}
+
+}  // namespace mixstack::profile

@@ -1,0 +1,35 @@
+// Samples of threads that are on no processor, by a program in the kernel: nothing is stopped.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "bpf/task_iterator.h"
+#include "profile/round_clock.h"
+#include "profile/sample_source.h"
+
+namespace mixstack::profile {
+
+/// Rounds at a rate; threads on a processor are left to somebody else.
+class IteratorSource final : public SampleSource {
+ public:
+  /// Errors: those of TaskIterator::open.
+  [[nodiscard]] static Result<std::unique_ptr<IteratorSource>> open(std::uint32_t pid, Arch arch, std::uint32_t hertz);
+  [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
+  [[nodiscard]] SourceAccount account() const override;
+  [[nodiscard]] std::string words() const override { return "a BPF iterator over threads that wait"; }
+
+ private:
+  IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator);
+  void take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
+
+  Arch arch_;
+  bpf::TaskIterator iterator_;
+  RoundClock clock_;
+  std::uint64_t due_ns_;
+  std::uint32_t round_ = 0;
+  std::unordered_map<ThreadId, std::uint32_t> seen_;  ///< in which round last
+  SourceAccount account_;
+};
+
+}  // namespace mixstack::profile

@@ -1,0 +1,40 @@
+// From what is wanted to a running recorder: which sources there are, and why not better ones.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profile/process_recorder.h"
+
+namespace mixstack::profile {
+
+enum class Want : std::uint8_t {
+  wall,  ///< what runs and what waits
+  cpu,   ///< what runs
+};
+
+struct RecorderOptions {
+  Want want = Want::wall;
+  std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of processor time
+  double most_held = 0;     ///< as of StopOptions
+  bool may_stop = true;     ///< threads may be stopped where nothing else shows them
+  bool kernel = false;
+  StackRecorder::Options stacks;
+};
+
+inline constexpr std::uint32_t kUsualWallHertz = 100, kUsualCpuHertz = 999;
+/// Where threads that run must be stopped.
+inline constexpr std::uint32_t kMostStopHertz = 100;
+
+struct OpenedRecorder {
+  std::unique_ptr<ProcessRecorder> recorder;
+  std::uint32_t cpu_hertz = 0, wall_hertz = 0;  ///< as of RecordingFacts
+  std::vector<std::string> notes;               ///< what was not to be had, and what would help
+};
+
+/// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.
+[[nodiscard]] Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, SharedRecording& shared,
+                                                   const RecorderOptions& options);
+
+}  // namespace mixstack::profile

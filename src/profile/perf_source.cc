@@ -1,0 +1,135 @@
+#include "profile/perf_source.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+namespace mixstack::profile {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+/// A program that does something every 10 ms of its processor time would be seen at the same point of it by one sample
+/// in 10 ms. Somewhat more are asked for, so that the points move on, and as many left out again by chance.
+std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (hertz * 4 + 50) / 100); }
+
+/// The kernel's short name of a thread; empty when it has gone.
+std::string name_of(std::uint32_t pid, ThreadId tid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name.substr(0, 64);
+}
+
+/// Nothing of it runs any more: it is not there, or waits for its parent to be told. (The first thread of a process may
+/// end before the others.)
+bool has_ended(std::uint32_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  struct stat tasks {};
+  if (::stat((folder + "/task").c_str(), &tasks) != 0) return true;
+  if (tasks.st_nlink > 3) return false;
+  std::ifstream file(folder + "/stat");
+  std::string line;
+  std::getline(file, line, '\0');
+  const std::size_t name_end = line.rfind(") ");
+  return name_end == std::string::npos || line.substr(name_end + 2, 1).find_first_of("ZX") != std::string::npos;
+}
+
+}  // namespace
+
+PerfSource::PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler)
+    : pid_(pid), arch_(arch), options_(options), sampler_(std::move(sampler)) {}
+
+Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arch, const PerfSourceOptions& options) {
+  perf::PerfOptions wanted;
+  wanted.hertz = asked_hertz(options.hertz);
+  wanted.kernel = options.kernel;
+  // Stacks in the dispatch of an exception hold contexts: 17 to 25 KiB.
+  wanted.stack_bytes = 32 << 10;
+  auto sampler = perf::PerfSampler::open(pid, arch, wanted);
+  if (!sampler) return fail(sampler.error());
+  std::unique_ptr<PerfSource> source(new PerfSource(pid, arch, options, std::move(*sampler)));
+  source->sampler_.start();
+  return source;
+}
+
+std::span<const std::byte> PerfSource::keep(std::span<const std::byte> bytes) {
+  if (bytes.size() > room_ - used_ || batch_.capture.storage.empty()) {
+    room_ = std::max(kBytesOfBlock, bytes.size());
+    used_ = 0;
+    batch_.capture.storage.emplace_back(std::make_unique<std::byte[]>(room_));
+  }
+  std::byte* to = batch_.capture.storage.back().get() + used_;
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  used_ += bytes.size();
+  return {to, bytes.size()};
+}
+
+void PerfSource::sample(const perf::PerfSample& sample) {
+  if (sample.pid != pid_) return;
+  const std::uint32_t asked = asked_hertz(options_.hertz);
+  if (std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
+  if (!sample.has_user) {
+    without_user_++;
+    return;
+  }
+  auto known = names_.find(sample.tid);
+  if (known == names_.end()) known = names_.emplace(sample.tid, name_of(pid_, sample.tid)).first;
+  ThreadCapture thread;
+  thread.tid = thread.ns_tid = sample.tid;
+  thread.comm = known->second;
+  thread.kernel_state = 'R';
+  thread.captured = true;
+  thread.registers = sample.user;
+  thread.stack = {sample.stack_base, keep(sample.stack)};
+  thread.stack_truncated = sample.stack_truncated;
+  batch_.threads.push_back(std::move(thread));
+  batch_.samples.push_back(
+      {sample.time_ns, options_.clock, Activity::running, {sample.kernel_chain.begin(), sample.kernel_chain.end()}});
+}
+
+void PerfSource::notice(const perf::PerfNotice& notice) {
+  using Kind = perf::PerfNotice::Kind;
+  if (notice.pid != pid_) return;
+  if (notice.kind == Kind::thread_ended) {
+    batch_.ended.push_back(notice.tid);
+    names_.erase(notice.tid);
+  }
+  if (notice.kind == Kind::renamed) names_[notice.tid] = notice.text.substr(0, 64);
+  if (notice.kind == Kind::executed) has_executed_ = true;
+}
+
+Result<SampleBatch> PerfSource::drain() {
+  batch_ = {};
+  used_ = room_ = 0;
+  batch_.capture.arch = arch_;
+  batch_.capture.consistency = Consistency::not_stopped;
+  (void)sampler_.drain(*this, kMostInBatch);
+  const std::uint64_t now = monotonic_ns();
+  if (now - looked_ns_ > kSecond / 5) {
+    looked_ns_ = now;
+    if (sampler_.following() == perf::Following::by_proc) (void)sampler_.follow_threads();
+  }
+  return std::move(batch_);
+}
+
+Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
+  if (has_executed_) return fail(ErrorCode::process_changed);
+  // Rings tell when they are a good part full; slow samples are not left lying for longer than this.
+  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(50));
+  auto batch = drain();
+  if (batch && batch->empty() && has_ended(pid_)) return fail(ErrorCode::no_such_process);
+  return batch;
+}
+
+SourceAccount PerfSource::account() const {
+  SourceAccount account;
+  account.lost_in_kernel = sampler_.lost() + sampler_.unreadable() + without_user_;
+  return account;
+}
+
+std::string PerfSource::words() const { return "perf events (" + sampler_.what() + ")"; }
+
+}  // namespace mixstack::profile

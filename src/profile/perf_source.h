@@ -1,0 +1,52 @@
+// Samples of threads that run, by perf events: nothing is stopped.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <unordered_map>
+
+#include "perf/perf_sampler.h"
+#include "profile/sample_source.h"
+
+namespace mixstack::profile {
+
+struct PerfSourceOptions {
+  std::uint32_t hertz = 999;
+  bool kernel = false;
+  SampleClock clock = SampleClock::cpu;  ///< what its samples count for
+};
+
+class PerfSource final : public SampleSource, private perf::PerfVisitor {
+ public:
+  /// Errors: those of PerfSampler::open.
+  [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(std::uint32_t pid, Arch arch,
+                                                                const PerfSourceOptions& options);
+  [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
+  [[nodiscard]] SourceAccount account() const override;
+  [[nodiscard]] std::string words() const override;
+  /// What has come since the last call, without waiting for more.
+  [[nodiscard]] Result<SampleBatch> drain();
+
+ private:
+  static constexpr std::size_t kMostInBatch = 512;
+  static constexpr std::size_t kBytesOfBlock = 1u << 20;
+
+  PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler);
+  void sample(const perf::PerfSample& sample) override;
+  void notice(const perf::PerfNotice& notice) override;
+  [[nodiscard]] std::span<const std::byte> keep(std::span<const std::byte> bytes);
+
+  std::uint32_t pid_;
+  Arch arch_;
+  PerfSourceOptions options_;
+  perf::PerfSampler sampler_;
+  SampleBatch batch_;
+  std::size_t used_ = 0, room_ = 0;  ///< of the last block of `batch_.capture.storage`
+  std::unordered_map<ThreadId, std::string> names_;
+  std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
+  bool has_executed_ = false;
+  std::uint64_t without_user_ = 0;
+  std::uint64_t looked_ns_ = 0;
+};
+
+}  // namespace mixstack::profile

@@ -1,0 +1,86 @@
+#include "profile/process_recorder.h"
+
+#include <algorithm>
+
+namespace mixstack::profile {
+namespace {
+
+constexpr std::uint32_t kMostFailures = 1000;  // in a row
+
+/// Of a capture that cannot be had now and may be had again: another tracer, a moment in which threads come and go.
+bool is_passing(const Error& error) {
+  return error.code == ErrorCode::already_traced || error.code == ErrorCode::thread_not_stopped ||
+         error.code == ErrorCode::no_such_thread;
+}
+
+}  // namespace
+
+ProcessRecorder::ProcessRecorder(std::unique_ptr<SharedSession> session,
+                                 std::vector<std::unique_ptr<SampleSource>> sources, SharedRecording& shared,
+                                 const StackRecorder::Options& options)
+    : session_(std::move(session)),
+      sources_(std::move(sources)),
+      recorder_(*session_, shared, options),
+      sampling_sources_(static_cast<std::uint32_t>(sources_.size())) {
+  walking_ = std::jthread([this] { walk_samples(); });
+  for (std::uint32_t i = 0; i < sources_.size(); i++)
+    sampling_.emplace_back([this, i](const std::stop_token& stop) { take_samples(stop, i); });
+}
+
+ProcessRecorder::~ProcessRecorder() { stop(); }
+
+void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t source) {
+  std::uint32_t failures = 0;
+  while (!stop.stop_requested() && !is_over_) {
+    auto batch = sources_[source]->next(stop);
+    if (batch) {
+      failures = 0;
+      batch->source = source;
+      if (!batch->empty()) (void)queue_.push(std::move(*batch), stop);  // the queue counts what it drops
+      continue;
+    }
+    if (is_passing(batch.error()) && ++failures < kMostFailures) continue;
+    // The first that finds the process gone speaks for all.
+    const std::lock_guard lock(end_mutex_);
+    end_error_ = batch.error();
+    is_over_ = true;
+  }
+  if (sampling_sources_.fetch_sub(1) != 1) return;
+  queue_.close();
+  has_ended_.store(true, std::memory_order_release);
+}
+
+void ProcessRecorder::walk_samples() {
+  while (auto batch = queue_.pop()) (void)recorder_.take(std::move(*batch));
+  recorder_.flush();
+}
+
+void ProcessRecorder::stop() {
+  for (std::jthread& thread : sampling_) thread.request_stop();
+  for (std::jthread& thread : sampling_)
+    if (thread.joinable()) thread.join();
+  if (walking_.joinable()) walking_.join();
+}
+
+SourceAccount ProcessRecorder::account() const {
+  SourceAccount all;
+  for (const auto& source : sources_) {
+    const SourceAccount one = source->account();
+    all.lost_in_kernel += one.lost_in_kernel;
+    all.lost_to_stops += one.lost_to_stops;
+    all.skipped += one.skipped;
+    for (std::size_t i = 0; i < all.holds.counts.size(); i++) all.holds.counts[i] += one.holds.counts[i];
+    all.holds.total_ns += one.holds.total_ns;
+    all.holds.holds += one.holds.holds;
+    all.holds.longest_ns = std::max(all.holds.longest_ns, one.holds.longest_ns);
+  }
+  return all;
+}
+
+std::string ProcessRecorder::source_words() const {
+  std::string words;
+  for (const auto& source : sources_) words += (words.empty() ? "" : ", ") + source->words();
+  return words;
+}
+
+}  // namespace mixstack::profile

@@ -1,0 +1,69 @@
+// Where samples come from: one interface over stops, perf events and BPF.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mixstack/result.h"
+#include "mixstack/target.h"
+#include "model/recording.h"
+
+namespace mixstack::profile {
+
+/// What is known of one sample beside registers and stack.
+struct SampledThread {
+  std::uint64_t time_ns = 0;  ///< CLOCK_MONOTONIC
+  SampleClock clock = SampleClock::wall;
+  Activity activity = Activity::unknown;
+  std::vector<Address> kernel{};  ///< where it was in the kernel, innermost first; empty: not asked, or not there
+};
+
+/// A thread that has not run since its last sample: the same stack again.
+struct Repeat {
+  ThreadId tid = 0;
+  std::uint64_t time_ns = 0;
+  Activity activity = Activity::waiting;
+};
+
+/// Samples that are walked together.
+struct SampleBatch {
+  /// Owns the bytes of all stacks. Its own threads, if it has any, are those that were stopped together; samples of
+  /// different times are no threads of one capture: each is walked over its own bytes alone.
+  Capture capture;
+  std::vector<ThreadCapture> threads;  ///< to be walked; a thread may be in it more than once
+  std::vector<SampledThread> samples;  ///< of `threads`, in their order
+  std::vector<Repeat> repeats;
+  std::uint32_t source = 0;     ///< index of who took them: `repeats` are of samples of the same
+  std::vector<ThreadId> ended;  ///< threads that are no more: their ids may be used again
+  [[nodiscard]] bool empty() const { return samples.empty() && repeats.empty() && ended.empty(); }
+};
+
+/// What a source did not deliver, since it began.
+struct SourceAccount {
+  std::uint64_t lost_in_kernel = 0;
+  std::uint64_t lost_to_stops = 0;
+  std::uint64_t skipped = 0;  ///< rounds
+  HoldHistogram holds;
+};
+
+/// For one thread at a time, which is not the one that walks.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  /// Waits until samples are due, at most about 100 ms: an empty batch is no error. `no_such_process`: the target has
+  /// ended; `process_changed`: it runs another program now.
+  [[nodiscard]] virtual Result<SampleBatch> next(const std::stop_token& stop) = 0;
+  [[nodiscard]] virtual SourceAccount account() const = 0;
+  /// "stops by ptrace, 100 Hz".
+  [[nodiscard]] virtual std::string words() const = 0;
+};
+
+[[nodiscard]] inline std::uint64_t monotonic_ns() {
+  // libstdc++'s steady_clock is CLOCK_MONOTONIC.
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace mixstack::profile

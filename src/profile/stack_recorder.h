@@ -1,0 +1,99 @@
+// From batches of samples to a recording: walks, names, and counts each stack once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "mixstack/session.h"
+#include "model/recording.h"
+#include "profile/frame_names.h"
+#include "profile/sample_source.h"
+
+namespace mixstack::profile {
+
+/// A recording that several recorders fill and others look at meanwhile.
+struct SharedRecording {
+  std::mutex mutex;
+  Recording recording;
+};
+
+/// A session whose captures and walkers are made by different threads.
+struct SharedSession {
+  std::mutex mutex;
+  std::unique_ptr<Session> session;
+};
+
+/// Names of code of the kernel; asked under the recording's lock.
+class KernelNames {
+ public:
+  virtual ~KernelNames() = default;
+  /// Empty: not known.
+  [[nodiscard]] virtual std::string name(Address address) = 0;
+};
+
+/// Of one process. One thread at a time.
+class StackRecorder {
+ public:
+  struct Options {
+    std::uint32_t process = 0;   ///< index in the recording
+    std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC at which the recording began
+    std::uint32_t max_frames = 4096;
+    KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
+  };
+  StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
+
+  /// An error ends the batch only: what could be walked is in the recording.
+  [[nodiscard]] Result<void> take(SampleBatch batch);
+  /// Writes down what is counted and not yet in the recording.
+  void flush();
+
+ private:
+  /// What one source says of a thread.
+  struct Run {
+    Sample sample{.count = 0};  ///< periods with one stack and context, not yet in the recording; count 0: none
+    SampleContext context;      ///< of the last sample
+    bool has_stack = false;     ///< `sample.stack` is that of the last sample
+  };
+  struct Thread {
+    std::uint32_t index = 0;  ///< in the recording
+    bool is_named = false;
+    std::array<Run, 2> runs;  ///< by source
+  };
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;    ///< ns: code may come and go meanwhile
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
+
+  [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
+  [[nodiscard]] Result<void> make_walker(Capture capture);
+  [[nodiscard]] Trace walk(const ThreadCapture& thread);
+  [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
+  void name_thread(Thread& thread, const ThreadCapture& capture);
+  void record(const ThreadCapture& capture, const SampledThread& sample);
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel);
+  void repeat(const Repeat& repeat);
+  void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
+  void write(Run& run);
+  void finish(SampleBatch& batch);
+  void end(ThreadId tid);
+
+  SharedSession& session_;
+  SharedRecording& shared_;
+  Options options_;
+  TargetInfo target_;
+  FrameNames names_;
+  std::unordered_map<ThreadId, Thread> threads_;
+  /// Of stacks that were not stopped, all walked over their own bytes, the next batches use the same one: a new one for
+  /// each costs more than its walks.
+  std::optional<Walker> walker_;
+  std::uint64_t walker_made_ns_ = 0;
+  std::uint64_t batch_ns_ = 0;  ///< no sample of the batch is younger
+  bool walker_is_shared_ = false;
+  // Of the batch that is being recorded.
+  std::vector<OwnedBytes> bytes_;
+  std::size_t source_ = 0;
+  bool gc_pending_ = false;
+};
+
+}  // namespace mixstack::profile

@@ -1,0 +1,106 @@
+#include "profile/stop_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <mutex>
+
+namespace mixstack::profile {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+Activity activity_of(const ThreadCapture& thread, bool was_queued) {
+  if (thread.syscall < 0 || thread.kernel_state == 'R') return was_queued ? Activity::runnable : Activity::running;
+  return thread.kernel_state == 'D' ? Activity::blocked : Activity::waiting;
+}
+
+}  // namespace
+
+bool sleep_until(std::uint64_t when_ns, const std::stop_token& stop) {
+  const std::uint64_t now = monotonic_ns();
+  if (now >= when_ns) return !stop.stop_requested();
+  std::mutex mutex;
+  std::condition_variable_any end;
+  std::unique_lock lock(mutex);
+  const auto time = std::min<std::uint64_t>(when_ns - now, kSecond / 10);
+  (void)end.wait_for(lock, stop, std::chrono::nanoseconds(time), [] { return false; });
+  return !stop.stop_requested() && monotonic_ns() >= when_ns;
+}
+
+StopSource::StopSource(SharedSession& session, const StopOptions& options)
+    : session_(session),
+      options_(options),
+      clock_(monotonic_ns(), kSecond / std::max(1u, options.hertz), static_cast<std::uint32_t>(monotonic_ns())),
+      watch_(session.session->target().info().pid),
+      began_ns_(monotonic_ns()),
+      due_ns_(began_ns_) {}
+
+Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
+  DumpOptions options;
+  options.threads = std::move(threads);
+  options.facts = false;
+  // Threads that cannot stop soon are late by themselves; a round waits for none of them.
+  options.late_timeout = std::chrono::milliseconds(50);
+  const std::lock_guard lock(session_.mutex);
+  return session_.session->capture(options);
+}
+
+void StopSource::note_pause(std::uint64_t pause_ns, std::size_t threads) {
+  HoldHistogram& holds = account_.holds;
+  const auto micros = pause_ns / 1000;
+  holds.counts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(micros)), holds.counts.size() - 1)] +=
+      threads;
+  holds.total_ns += pause_ns * threads;
+  holds.longest_ns = std::max(holds.longest_ns, pause_ns);
+  holds.holds += threads;
+  held_ns_ += pause_ns;
+}
+
+Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
+  SampleBatch batch;
+  if (!sleep_until(due_ns_, stop)) return batch;
+  const std::uint64_t now = monotonic_ns();
+  due_ns_ = clock_.next(now);
+  // A tenth of a second ahead, so that the first rounds are made.
+  const std::uint64_t counted_ns = now - began_ns_ + kSecond / 10;
+  if (options_.most_held > 0 && static_cast<double>(held_ns_) > options_.most_held * static_cast<double>(counted_ns)) {
+    account_.skipped++;
+    return batch;
+  }
+  auto round = watch_.look();
+  if (!round) return fail(round.error());
+  batch.ended = std::move(round->ended);
+  for (const ThreadId tid : round->unchanged) batch.repeats.push_back({tid, now, Activity::waiting});
+  if (options_.waiting_only) {
+    std::vector<ThreadId> others;
+    std::set_difference(round->changed.begin(), round->changed.end(), round->running.begin(), round->running.end(),
+                        std::back_inserter(others));
+    round->changed = std::move(others);
+  }
+  if (round->changed.empty()) return batch;
+  auto capture = this->capture(std::move(round->changed));
+  if (!capture) return fail(capture.error());
+  note_pause(static_cast<std::uint64_t>(capture->pause.count()), capture->threads.size());
+  for (const ThreadCapture& thread : capture->threads) {
+    watch_.captured(thread);
+    // It began to run meanwhile, and is sampled elsewhere.
+    const Activity activity = activity_of(thread, watch_.was_queued(thread.tid));
+    if (options_.waiting_only && thread.captured && activity == Activity::running) continue;
+    batch.threads.push_back(thread);
+    batch.samples.push_back({now, SampleClock::wall, activity});
+    if (!thread.captured) account_.lost_to_stops++;
+  }
+  batch.capture = std::move(*capture);
+  return batch;
+}
+
+SourceAccount StopSource::account() const {
+  SourceAccount account = account_;
+  account.skipped += clock_.skipped();
+  return account;
+}
+
+std::string StopSource::words() const { return "stops by ptrace"; }
+
+}  // namespace mixstack::profile

@@ -1,0 +1,44 @@
+// Samples by stopping threads for a moment: those that have run since their last sample.
+#pragma once
+
+#include <memory>
+
+#include "profile/round_clock.h"
+#include "profile/sample_source.h"
+#include "profile/stack_recorder.h"
+#include "profile/thread_watch.h"
+
+namespace mixstack::profile {
+
+struct StopOptions {
+  std::uint32_t hertz = 100;
+  double most_held = 0;       ///< share of the time that threads may be held, 0.01 is 1 %; 0: as it comes
+  bool waiting_only = false;  ///< threads that run are sampled by somebody else
+};
+
+/// Rounds at a rate, each thread of the target in each. Needs the right to trace it.
+class StopSource final : public SampleSource {
+ public:
+  /// `session` outlives it.
+  StopSource(SharedSession& session, const StopOptions& options);
+  [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
+  [[nodiscard]] SourceAccount account() const override;
+  [[nodiscard]] std::string words() const override;
+
+ private:
+  [[nodiscard]] Result<Capture> capture(std::vector<ThreadId> threads);
+  void note_pause(std::uint64_t pause_ns, std::size_t threads);
+
+  SharedSession& session_;
+  StopOptions options_;
+  RoundClock clock_;
+  ThreadWatch watch_;
+  std::uint64_t began_ns_, due_ns_;
+  std::uint64_t held_ns_ = 0;
+  SourceAccount account_;
+};
+
+/// Sleeps until a moment (CLOCK_MONOTONIC, ns), at most 100 ms. False: it is not yet that late, or an end is wanted.
+[[nodiscard]] bool sleep_until(std::uint64_t when_ns, const std::stop_token& stop);
+
+}  // namespace mixstack::profile

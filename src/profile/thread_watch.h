@@ -1,0 +1,71 @@
+// Which threads have run since they were captured, without touching them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "mixstack/target.h"
+
+namespace mixstack::profile {
+
+/// /proc/PID/task/TID/schedstat: "cpu-ns queued-ns times-on-a-processor" (Documentation/scheduler/sched-stats.rst).
+struct RunCount {
+  std::uint64_t cpu_ns = 0, queued_ns = 0, runs = 0;
+};
+[[nodiscard]] std::optional<RunCount> parse_schedstat(std::string_view text);
+
+/// /proc/PID/task/TID/syscall of a thread that waits in a system call: "number arguments sp pc", all but the first in
+/// hexadecimal (proc_pid_syscall in fs/proc/base.c). Nothing for one that runs, or waits elsewhere.
+struct WaitingCall {
+  std::int64_t number = -1;
+  Address sp = 0, pc = 0;
+  friend bool operator==(const WaitingCall&, const WaitingCall&) = default;
+};
+[[nodiscard]] std::optional<WaitingCall> parse_waiting_call(std::string_view text);
+
+/// The threads of one process. One thread at a time.
+class ThreadWatch {
+ public:
+  /// What was found in a round, in the order of the threads' ids.
+  struct Round {
+    std::vector<ThreadId> changed;    ///< have run since they were captured, or nobody can tell
+    std::vector<ThreadId> running;    ///< of those: on a processor, as far as can be told from outside
+    std::vector<ThreadId> unchanged;  ///< wait where they were captured
+    std::vector<ThreadId> ended;      ///< were there in the last round
+  };
+  explicit ThreadWatch(std::uint32_t pid);
+
+  /// Errors: no_such_process.
+  [[nodiscard]] Result<Round> look();
+  /// Of threads that `look` answered as changed: what they were captured as.
+  void captured(const ThreadCapture& thread);
+  /// Whether a thread got less processor time than it waited for one between the last two rounds.
+  [[nodiscard]] bool was_queued(ThreadId tid) const;
+
+ private:
+  struct Thread {
+    base::ScopedFd counts, call;       ///< schedstat and syscall, open as long as it lives
+    RunCount before, now;              ///< in the last two rounds
+    std::optional<WaitingCall> waits;  ///< where it was captured; nothing: it ran
+    std::uint64_t runs_then = 0;       ///< when it was captured, before the stop
+    bool is_settled = false;           ///< it was seen to wait there after the stop: `runs_then` is of that time
+    std::uint32_t round = 0;
+  };
+  // A stop makes a thread run twice: into the stop, and out of it back into its system call.
+  static constexpr std::uint64_t kRunsOfAStop = 2;
+
+  [[nodiscard]] bool open(ThreadId tid, Thread& thread) const;
+  [[nodiscard]] static bool is_unchanged(Thread& thread);
+  [[nodiscard]] static bool is_running(const Thread& thread);
+  [[nodiscard]] static bool was_queued(const Thread& thread);
+
+  base::ScopedFd tasks_;  ///< /proc/PID/task
+  std::unordered_map<ThreadId, Thread> threads_;
+  std::uint32_t round_ = 0;
+};
+
+}  // namespace mixstack::profile
