@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <zlib.h>
 
+#include <cstring>
+
 #include "base/byte_cursor.h"
 #include "object/decompress.h"
 #include "object/file_bytes.h"
@@ -53,22 +55,31 @@ bool has_crc(const FileBytes& file, std::uint32_t crc) {
   return ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) == crc;
 }
 
-std::shared_ptr<const ElfImage> find_by_build_id(const ElfImage& image, const PathOpener& open) {
+std::string path_by_build_id(const std::string& hex) {
+  return std::string(kDebugRoot) + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
+}
+
+std::shared_ptr<const ElfImage> find_by_build_id(const ElfImage& image, const PathOpener& open, std::string& path) {
   const auto hex = image.build_id().hex();
   if (hex.size() < 4) return nullptr;
-  auto debug =
-      open_image(std::string(kDebugRoot) + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug", open);
+  path = path_by_build_id(hex);
+  auto debug = open_image(path, open);
   return debug && debug->build_id() == image.build_id() ? debug : nullptr;
 }
 
-std::shared_ptr<const ElfImage> fetch_debug_file(const ElfImage& image, const DebugFetcher& fetch) {
+std::shared_ptr<const ElfImage> fetch_debug_file(const ElfImage& image, const std::string& image_path,
+                                                 const DebugFetcher& fetch, std::string& path) {
   if (image.build_id().empty()) return nullptr;
-  auto debug = open_image({}, [&](const std::string&) { return fetch(image.build_id()); });
+  const auto fetched = fetch(image.build_id(), image_path, debug_link_name(image));
+  if (!fetched) return nullptr;
+  path = fetched->where;
+  auto debug =
+      open_image(path, [&](const std::string&) -> Result<std::shared_ptr<const FileBytes>> { return fetched->file; });
   return debug && debug->build_id() == image.build_id() ? debug : nullptr;
 }
 
 std::shared_ptr<const ElfImage> find_by_link(const ElfImage& image, const std::string& image_path,
-                                             const PathOpener& open) {
+                                             const PathOpener& open, std::string& where) {
   const auto link = read_debug_link(image);
   const auto slash = image_path.rfind('/');
   if (!link || slash == std::string::npos) return nullptr;
@@ -79,18 +90,66 @@ std::shared_ptr<const ElfImage> find_by_link(const ElfImage& image, const std::s
     auto debug = open_image(path, open, &file);
     if (!debug || debug->machine() != image.machine()) continue;
     const bool same_id = !image.build_id().empty() && debug->build_id() == image.build_id();
-    if (same_id || has_crc(*file, link->crc)) return debug;
+    if (!same_id && !has_crc(*file, link->crc)) continue;
+    where = path;
+    return debug;
+  }
+  return nullptr;
+}
+
+bool has_debug_information(const ElfImage& image) {
+  for (const auto& s : image.sections())
+    if (s.name == ".debug_info" && s.type != SHT_NOBITS && s.size != 0) return true;
+  return false;
+}
+
+/// .gnu_debugaltlink: a path and the build id of the file there (dwz(1); GDB manual, "Index Files").
+std::shared_ptr<const ElfImage> find_shared_part(const ElfImage& debug, const PathOpener& open) {
+  const auto link = debug.section(".gnu_debugaltlink");
+  if (!link || !open) return nullptr;
+  base::ByteCursor cursor(link->bytes);
+  const std::string path(cursor.cstring());
+  BuildId id;
+  const auto rest = cursor.ok() ? link->bytes.subspan(cursor.position()) : std::span<const std::byte>();
+  if (rest.size() < 2 || rest.size() > id.bytes.size()) return nullptr;
+  id.size = static_cast<std::uint8_t>(rest.size());
+  std::memcpy(id.bytes.data(), rest.data(), rest.size());
+  for (const std::string& place : {path_by_build_id(id.hex()), path}) {
+    if (!place.starts_with('/')) continue;
+    auto file = open(place);
+    if (!file || *file == nullptr) continue;
+    auto image = ElfImage::from_file(*file);
+    if (image && (*image)->build_id() == id) return *image;
   }
   return nullptr;
 }
 
 }  // namespace
 
+DebugInformation find_debug_information(std::shared_ptr<const ElfImage> image, const std::string& image_path,
+                                        const PathOpener& open, std::shared_ptr<const ElfImage> debug_file) {
+  DebugInformation found;
+  if (!image) return found;
+  if (!has_debug_information(*image)) {
+    image = debug_file ? std::move(debug_file) : find_debug_file(*image, image_path, open);
+    if (!image || !has_debug_information(*image)) return found;
+  }
+  found.shared = find_shared_part(*image, open);
+  found.image = std::move(image);
+  return found;
+}
+
+std::string debug_link_name(const ElfImage& image) {
+  const auto link = read_debug_link(image);
+  return link ? link->name : std::string();
+}
+
 std::shared_ptr<const ElfImage> find_debug_file(const ElfImage& image, const std::string& image_path,
-                                                const PathOpener& open) {
+                                                const PathOpener& open, std::string* path) {
+  std::string unwanted, &where = path != nullptr ? *path : unwanted;
   if (!open) return nullptr;
-  if (auto debug = find_by_build_id(image, open)) return debug;
-  return find_by_link(image, image_path, open);
+  if (auto debug = find_by_build_id(image, open, where)) return debug;
+  return find_by_link(image, image_path, open, where);
 }
 
 std::shared_ptr<const ElfImage> open_mini_debug_info(const ElfImage& image) {
@@ -107,9 +166,11 @@ SymbolSources find_symbol_sources(std::shared_ptr<const ElfImage> image, const s
   SymbolSources sources;
   sources.image = std::move(image);
   if (!sources.image || has_symbols(*sources.image)) return sources;
-  sources.debug = find_debug_file(*sources.image, image_path, open);
+  sources.debug = find_debug_file(*sources.image, image_path, open, &sources.debug_path);
   if (!sources.debug) sources.mini = open_mini_debug_info(*sources.image);
-  if (!sources.debug && !sources.mini && fetch) sources.debug = fetch_debug_file(*sources.image, fetch);
+  if (!sources.debug && !sources.mini && fetch)
+    sources.debug = fetch_debug_file(*sources.image, image_path, fetch, sources.debug_path);
+  if (!sources.debug) sources.debug_path.clear();
   return sources;
 }
 

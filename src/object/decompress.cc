@@ -64,12 +64,10 @@ Result<std::vector<std::byte>> run(std::size_t limit, F&& step) {
   }
 }
 
-}  // namespace
-
-Result<std::vector<std::byte>> decompress_zlib(std::span<const std::byte> in, std::size_t limit) {
+Result<std::vector<std::byte>> inflate(std::span<const std::byte> in, std::size_t limit, int window_bits) {
   z_stream z{};
   if (in.size() > 0xffffffffu) return fail(ErrorCode::limit_exceeded, in.size());
-  if (::inflateInit(&z) != Z_OK) return fail(ErrorCode::internal);
+  if (::inflateInit2(&z, window_bits) != Z_OK) return fail(ErrorCode::internal);
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&z, ::inflateEnd);
   z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
   z.avail_in = static_cast<uInt>(in.size());
@@ -84,6 +82,16 @@ Result<std::vector<std::byte>> decompress_zlib(std::span<const std::byte> in, st
     if (r == Z_STREAM_END) return Step::done;
     return r == Z_OK || r == Z_BUF_ERROR ? Step::again : Step::failed;
   });
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> decompress_zlib(std::span<const std::byte> in, std::size_t limit) {
+  return inflate(in, limit, MAX_WBITS);
+}
+
+Result<std::vector<std::byte>> decompress_deflate(std::span<const std::byte> in, std::size_t limit) {
+  return inflate(in, limit, -MAX_WBITS);
 }
 
 Result<std::vector<std::byte>> decompress_zstd(std::span<const std::byte> in, std::size_t limit) {

@@ -14,6 +14,8 @@ inline constexpr std::size_t kDecompressLimit = std::size_t{256} << 20;
 
 /// A zlib stream (RFC 1950).
 [[nodiscard]] Result<std::vector<std::byte>> decompress_zlib(std::span<const std::byte> in, std::size_t limit);
+/// Deflate without a header (RFC 1951).
+[[nodiscard]] Result<std::vector<std::byte>> decompress_deflate(std::span<const std::byte> in, std::size_t limit);
 /// A Zstandard frame (RFC 8878).
 [[nodiscard]] Result<std::vector<std::byte>> decompress_zstd(std::span<const std::byte> in, std::size_t limit);
 /// An .xz stream, as in .gnu_debugdata. The decoder's own memory is limited to 64 MiB.

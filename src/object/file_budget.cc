@@ -28,6 +28,9 @@ class BudgetedBytes final : public FileBytes {
     if (!count(offset / kChunk, (offset + size - 1) / kChunk)) return {};
     return file_->range(offset, size);
   }
+  [[nodiscard]] std::size_t copy(std::uint64_t offset, std::span<std::byte> out) const override {
+    return file_->copy(offset, out);
+  }
 
  private:
   /// Chunks that were not counted yet cost what they hold.

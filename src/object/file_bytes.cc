@@ -31,8 +31,8 @@ class BufferBytes final : public FileBytes {
 /// Reserved address space that fills with the file's bytes chunk by chunk.
 class LazyFileBytes final : public FileBytes {
  public:
-  LazyFileBytes(base::ScopedFd fd, std::byte* base, std::uint64_t size, std::uint64_t budget)
-      : fd_(std::move(fd)), base_(base), size_(size), budget_(budget), loaded_((chunks() + 63) / 64) {}
+  LazyFileBytes(base::ScopedFd fd, std::byte* base, std::uint64_t origin, std::uint64_t size, std::uint64_t budget)
+      : fd_(std::move(fd)), base_(base), origin_(origin), size_(size), budget_(budget), loaded_((chunks() + 63) / 64) {}
   LazyFileBytes(const LazyFileBytes&) = delete;
   LazyFileBytes& operator=(const LazyFileBytes&) = delete;
   ~LazyFileBytes() override {
@@ -47,6 +47,18 @@ class LazyFileBytes final : public FileBytes {
     const std::uint64_t last = (offset + size - 1) / kChunk;
     if (!all_loaded(first, last) && !fill(first, last)) return {};
     return {base_ + offset, static_cast<std::size_t>(size)};
+  }
+  [[nodiscard]] std::size_t copy(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
+    std::size_t done = 0;
+    while (done < wanted) {
+      const auto n = ::pread(fd_.get(), out.data() + done, wanted - done, static_cast<off_t>(origin_ + offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<std::size_t>(n);
+    }
+    return done;
   }
 
  private:
@@ -83,7 +95,8 @@ class LazyFileBytes final : public FileBytes {
     // One call instead of a page fault every 4 KiB while the kernel copies; older kernels refuse, and nothing is lost.
     if (stop - at >= kPopulateFrom) (void)::madvise(base_ + at, static_cast<std::size_t>(stop - at), kPopulateWrite);
     while (at < stop) {
-      const auto n = ::pread(fd_.get(), base_ + at, static_cast<std::size_t>(stop - at), static_cast<off_t>(at));
+      const auto n =
+          ::pread(fd_.get(), base_ + at, static_cast<std::size_t>(stop - at), static_cast<off_t>(origin_ + at));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return false;
       at += static_cast<std::uint64_t>(n);
@@ -96,9 +109,9 @@ class LazyFileBytes final : public FileBytes {
     return true;
   }
   [[nodiscard]] bool is_hole(std::uint64_t at, std::uint64_t stop) const {
-    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
-    if (data < 0) return errno == ENXIO && size_now() >= stop;
-    return static_cast<std::uint64_t>(data) >= stop;
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(origin_ + at), SEEK_DATA);
+    if (data < 0) return errno == ENXIO && size_now() >= origin_ + stop;
+    return static_cast<std::uint64_t>(data) >= origin_ + stop;
   }
   [[nodiscard]] std::uint64_t size_now() const {
     struct stat st {};
@@ -107,6 +120,7 @@ class LazyFileBytes final : public FileBytes {
 
   base::ScopedFd fd_;
   std::byte* base_;
+  std::uint64_t origin_;  ///< where in `fd_` it begins
   std::uint64_t size_;
   mutable std::uint64_t budget_;
   mutable std::mutex mutex_;
@@ -119,13 +133,21 @@ Result<std::shared_ptr<const FileBytes>> file_bytes_from_fd(base::ScopedFd fd, c
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return fail(ErrorCode::io_error, 0, errno);
   if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported);
-  const auto size = static_cast<std::uint64_t>(st.st_size);
+  return file_bytes_inside(std::move(fd), 0, static_cast<std::uint64_t>(st.st_size), limits);
+}
+
+Result<std::shared_ptr<const FileBytes>> file_bytes_inside(base::ScopedFd fd, std::uint64_t offset, std::uint64_t size,
+                                                           const FileLimits& limits) {
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) return fail(ErrorCode::io_error, 0, errno);
+  const auto all = static_cast<std::uint64_t>(st.st_size);
+  if (offset > all || all - offset < size) return fail(ErrorCode::truncated, all);
   if (size > limits.reserve) return fail(ErrorCode::limit_exceeded, size);
   if (size == 0) return buffer_file_bytes({});
   void* base = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return fail(ErrorCode::limit_exceeded, size, errno);
-  return std::make_shared<const LazyFileBytes>(std::move(fd), static_cast<std::byte*>(base), size, limits.load);
+  return std::make_shared<const LazyFileBytes>(std::move(fd), static_cast<std::byte*>(base), offset, size, limits.load);
 }
 
 Result<std::shared_ptr<const FileBytes>> open_file_bytes(const std::string& path, const FileLimits& limits) {

@@ -27,6 +27,10 @@ struct FileLimits {
 /// The same for a descriptor that is already open (a deleted file through map_files, a path below another root).
 [[nodiscard]] Result<std::shared_ptr<const FileBytes>> file_bytes_from_fd(base::ScopedFd fd,
                                                                           const FileLimits& limits = {});
+/// A file that lies inside another one, as members of an archive do; all of it must be there (else `truncated`).
+[[nodiscard]] Result<std::shared_ptr<const FileBytes>> file_bytes_inside(base::ScopedFd fd, std::uint64_t offset,
+                                                                         std::uint64_t size,
+                                                                         const FileLimits& limits = {});
 /// Bytes already in memory: decompressed images, images copied from a process, fixtures.
 [[nodiscard]] std::shared_ptr<const FileBytes> buffer_file_bytes(std::vector<std::byte> bytes);
 

@@ -23,6 +23,7 @@ struct SymbolSources {
   std::shared_ptr<const ElfImage> image;
   std::shared_ptr<const ElfImage> debug;  ///< separate debug file (debug_file.h)
   std::shared_ptr<const ElfImage> mini;   ///< MiniDebugInfo (debug_file.h)
+  std::string debug_path{};               ///< where `debug` was found
 };
 
 /// All function symbols of an image, sorted by address. Immutable and thread-safe; PLT entries are read when an
@@ -47,8 +48,11 @@ class SymbolTable {
   [[nodiscard]] Symbol symbol(std::uint32_t index) const;
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] const SymbolSources& sources() const { return sources_; }
   /// Whether there was a .symtab: without one, most functions have no symbol at all.
   [[nodiscard]] bool is_full() const { return is_full_; }
+  /// The separate debug file among its sources; may be null.
+  [[nodiscard]] const std::shared_ptr<const ElfImage>& debug_file() const { return sources_.debug; }
 
   /// Reach of a symbol without a size: with a .symtab, where the next symbol tells its end anyway...
   static constexpr std::uint32_t kMaxUnsized = 4096;

@@ -26,7 +26,10 @@ std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_p
   const std::lock_guard lock(mutex_);
   if (tables_.size() >= kMost) tables_.clear();
   Entry& entry = tables_[image.get()];
-  if (entry.table == nullptr || (fetches && !entry.is_final)) entry = {image, std::move(table), fetches || !fetch_};
+  if (entry.table == nullptr || (fetches && !entry.is_final)) {
+    const bool names_functions = table->is_full() || table->sources().mini != nullptr;  // nothing is fetched then
+    entry = {image, std::move(table), fetches || !fetch_ || names_functions};
+  }
   return entry.table;
 }
 

@@ -9,7 +9,6 @@ namespace mixstack {
 namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
-constexpr std::size_t kMostLogicalFrames = 256;
 constexpr std::uint32_t kForever = UINT32_MAX;
 
 /// Images stay as they are while they are mapped; a JIT's code and the runtime's records come and go.
@@ -17,7 +16,7 @@ bool is_of_image(const Frame& frame) { return frame.module != kNoModule && frame
 
 bool is_same_name(const SymbolInfo& a, const SymbolInfo& b) {
   return a.name == b.name && a.raw_name == b.raw_name && a.module == b.module && a.module_path == b.module_path &&
-         a.offset == b.offset && a.file == b.file && a.line == b.line && a.note == b.note;
+         a.offset == b.offset && a.file == b.file && a.line == b.line && a.note == b.note && a.inlining == b.inlining;
 }
 
 /// Whoever made a name (a helper that runs foreign code, a user's provider): control bytes end here.
@@ -41,7 +40,7 @@ std::size_t Symbolizer::hash_of(const Key& k) {
 Symbolizer::Key Symbolizer::key_of(const Frame& frame) {
   const bool is_record = frame.kind == FrameKind::runtime_frame;
   return {is_record ? 0 : frame.pc.lookup(), frame.method, frame.stub_target,
-          static_cast<std::uint32_t>(frame.kind) | (frame.is_funclet ? 0x80u : 0u) | frame.frame_identifier << 8};
+          static_cast<std::uint32_t>(frame.kind) | (frame.is_funclet() ? 0x80u : 0u) | frame.frame_identifier << 8};
 }
 
 Symbolizer::Symbolizer(std::vector<NameProvider*> providers)
@@ -128,16 +127,6 @@ std::vector<SymbolInfo> Symbolizer::take_symbols() {
   symbols_.emplace_back();
   known_.assign(kFirstSlots, {});
   used_ = 0;
-  return all;
-}
-
-std::vector<std::uint32_t> logical_frames(std::span<const SymbolInfo> symbols, std::uint32_t symbol) {
-  std::vector<std::uint32_t> all{symbol};
-  while (all.back() < symbols.size() && all.size() < kMostLogicalFrames) {
-    const std::uint32_t outer = symbols[all.back()].inlined_into;
-    if (outer == 0) break;
-    all.push_back(outer);
-  }
   return all;
 }
 

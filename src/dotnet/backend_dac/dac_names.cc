@@ -43,8 +43,9 @@ SymbolInfo DacNames::method(const Frame& frame) {
   info.offset = frame.pc.raw() - frame.method_start;
   if (info.name.empty()) {
     info.note = "method could not be named";
-  } else if (frame.is_funclet) {
-    info.note = "funclet";
+  } else if (frame.is_funclet()) {
+    // A fault handler may be what is left of a `finally`; only the IL would tell.
+    info.note = to_string(frame.funclet == FuncletKind::fault ? FuncletKind::unknown : frame.funclet);
   }
   return info;
 }

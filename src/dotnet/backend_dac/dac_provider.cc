@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/code/runtime_package.h"
 #include "object/file_bytes.h"
 
 namespace mixstack::dotnet::dac {
@@ -21,7 +22,13 @@ Outcome<std::unique_ptr<DacProvider>> DacProvider::open(const RuntimeImage& runt
   if (!helper) return tl::unexpected(helper.error());
   const std::string path = options.dac_path.empty() ? dac_path_beside(runtime) : options.dac_path;
   const auto file = options.dac_path.empty() ? open_path(path) : object::open_file_bytes(path);
-  if (!file) return tl::unexpected(missing(path, "the runtime's DAC cannot be opened; give its path", file.error()));
+  if (!file) {
+    const std::string package = package_of(runtime);
+    return tl::unexpected(missing(path,
+                                  "the runtime's DAC cannot be opened; give its path" +
+                                      (package.empty() ? "" : ": the NuGet package " + package + " has it"),
+                                  file.error()));
+  }
   const auto bytes = (*file)->bytes();
   if (auto fits = check_version(dac_version(bytes), runtime, path); !fits) return tl::unexpected(fits.error());
   auto copy = sealed_copy(bytes, path);

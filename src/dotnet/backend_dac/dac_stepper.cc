@@ -47,7 +47,7 @@ bool DacStepper::claim(Frame& frame) {
   frame.method = d.method;
   frame.method_start = d.start;
   if (frame.kind != FrameKind::managed || memory_ == nullptr) return true;
-  if (const auto& known = row(frame.pc)) frame.is_funclet = known->is_funclet;
+  if (const auto& known = row(frame.pc)) frame.funclet = known->funclet;
   return true;
 }
 

@@ -5,42 +5,29 @@
 
 #include <string>
 
+#include "base/service_process.h"
 #include "base/trusted_file.h"
 #include "dotnet/backend_dac/dac_file.h"
 #include "dotnet/backend_dac/message_channel.h"
 
 namespace mixstack::dotnet::dac {
 
-/// A running helper. It is a child with an empty environment and a process group of its own, and ends with the thread
-/// that started it (PR_SET_PDEATHSIG) or when its socket is closed. Ended and reaped by the destructor; no other child
-/// of the program is waited for, and no signal handler is installed.
+/// A running helper: a child with an empty environment that ends with the thread that started it, or when its socket is
+/// closed. Ended and reaped by the destructor.
 class HelperProcess {
  public:
-  HelperProcess() = default;
-  HelperProcess(HelperProcess&& other) noexcept { swap(other); }
-  HelperProcess& operator=(HelperProcess&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~HelperProcess();
-
   /// Executes the very file that `program` holds.
   [[nodiscard]] static Outcome<HelperProcess> start(const base::TrustedFile& program, const base::ScopedFd& dac);
 
-  [[nodiscard]] bool is_running() const { return pid_ > 0; }
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] bool is_running() const { return process_.is_running(); }
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
   [[nodiscard]] MessageChannel& channel() { return channel_; }
   /// Ends it and says how it had ended before: "ended by signal 11 (Segmentation fault)", "exited with 3", "was ended".
   std::string end();
 
  private:
-  void swap(HelperProcess& other) noexcept {
-    std::swap(pid_, other.pid_);
-    std::swap(channel_, other.channel_);
-  }
-
-  pid_t pid_ = -1;
-  MessageChannel channel_;
+  base::ServiceProcess process_;
+  MessageChannel channel_;  // goes first: the helper ends when it is closed
 };
 
 /// The helper at `path`, or where it is looked for when that is empty: beside our own program, then in

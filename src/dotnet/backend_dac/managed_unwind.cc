@@ -1,5 +1,6 @@
 #include "dotnet/backend_dac/managed_unwind.h"
 
+#include "dotnet/code/exception_clauses.h"
 #include "dotnet/code/function_table.h"
 #include "object/pe_image.h"
 #include "unwind/windows/format.h"
@@ -8,9 +9,10 @@ namespace mixstack::dotnet::dac {
 namespace {
 
 // RealCodeHeader of 64-bit runtimes (src/coreclr/vm/codeman.h; the descriptor of .NET 10 says the same).
-constexpr unsigned kGcInfo = 16, kMethodDesc = 24, kRowCount = 32, kRows = 36;
+constexpr unsigned kHandlers = 8, kGcInfo = 16, kMethodDesc = 24, kRowCount = 32, kRows = 36;
 
-/// The one part of the runtime's layouts that is needed here, RUNTIME_FUNCTION: fixed by each CPU's exception format.
+/// The parts of the runtime's layouts that are needed here: RUNTIME_FUNCTION, fixed by each CPU's exception format, and
+/// where a method's exception clauses are.
 Layouts row_layouts(Arch arch, const unwind::windows::Format& format) {
   Layouts layouts;
   layouts.arch = arch;
@@ -20,6 +22,7 @@ Layouts row_layouts(Arch arch, const unwind::windows::Format& format) {
   if (format.row_has_end) row.end_address.offset = 4;
   row.unwind_data.offset = format.row_has_end ? 8 : 4;
   row.size = row.unwind_data.offset + 4;
+  layouts.real_code_header.eh_info.offset = kHandlers;
   return layouts;
 }
 
@@ -69,7 +72,11 @@ Result<ManagedRow> managed_row(const MemoryReader& reader, const object::ModuleM
   const Address begin = table->image_base + row->function.begin;
   const bool is_cold = pc.lookup() - method.cold_start < method.cold_size;
   const bool is_funclet = begin != method.start && !is_cold && !is_fragment(memory, table->image_base, *row);
-  return ManagedRow{row->function, table->image_base, is_funclet};
+  ManagedRow found{row->function, table->image_base, is_funclet ? FuncletKind::unknown : FuncletKind::none};
+  const auto header = memory.pointer_at(method.start - memory.pointer_size());
+  if (is_funclet && method.is_jitted && header && begin > method.start)
+    found.funclet = jit_funclet_kind(memory, *header, static_cast<std::uint32_t>(begin - method.start));
+  return found;
 }
 
 Result<unwind::UnwindRule> managed_rule(const MemoryReader& memory, const ManagedRow& row, Arch arch, CodeAddress pc) {

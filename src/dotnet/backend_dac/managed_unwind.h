@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dotnet/backend_dac/protocol.h"
+#include "mixstack/frame.h"
 #include "mixstack/memory_reader.h"
 #include "object/module_map.h"
 #include "unwind/rule.h"
@@ -14,7 +15,7 @@ namespace mixstack::dotnet::dac {
 struct ManagedRow {
   unwind::windows::RuntimeFunction row;
   Address image_base = 0;
-  bool is_funclet = false;
+  FuncletKind funclet = FuncletKind::none;
 };
 
 /// Finds the row of `pc` in `method`. Of jitted code it lies in the header before the code, whose layout is the same

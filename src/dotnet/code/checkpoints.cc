@@ -96,21 +96,20 @@ bool read_marks(CodeManager& code, const ManagedThread& thread, const StackView&
   const bool has_more_to_restore = frames::frame_registers(layouts.arch) == nullptr ||
                                    frames::frame_registers(layouts.arch)->needs_whole_inlined_call;
   if (has_more_to_restore || layouts.pointer_size != sizeof(Address) || !thread.stack.contains(sp)) return false;
-  const std::uint64_t call = layouts.frame_identifiers[static_cast<std::size_t>(FrameType::inlined_call)];
   Address newer = 0;
   for (Address at = thread.frame; at != code.memory().all_ones();) {
     if (at % sizeof(Address) != 0 || at <= newer || !thread.stack.contains(at) || out.size() >= kMostMarks)
       return false;
-    const auto identifier = word_of(stack, at, Field{0});
+    const auto word = word_of(stack, at, Field{0});
     const auto next = word_of(stack, at, layouts.frame.next);
-    if (!identifier || !next) return false;
-    if (*identifier == call && call != 0) {
-      const FrameRecord record{at, FrameType::inlined_call, *identifier};
+    if (!word || !next) return false;
+    const FrameRecord record = frame_with(layouts, at, *word);
+    if (record.type == FrameType::inlined_call) {
       const auto mark = mark_of_call(code, stack, record, newer, thread.stack);
       if (!mark) return false;
       out.push_back(*mark);
       if (mark->sp < sp) out.back().resumes = false;  // that part of the stack is dead
-    } else if (restores_context(frame_type_of(layouts, *identifier))) {
+    } else if (restores_context(record.type)) {
       return false;
     } else {
       out.push_back({at, 0, false});

@@ -3,6 +3,14 @@
 #include "unwind/windows/format.h"
 
 namespace mixstack::dotnet {
+namespace {
+
+IlMapForm form_of_jit(const Layouts& layouts) {
+  const bool is_before_10 = layouts.frames_have_vtables;
+  return is_before_10 ? IlMapForm::nibbles : IlMapForm::bits;
+}
+
+}  // namespace
 
 CodeManager::CodeManager(const RuntimeMemory& memory, const Contracts& contracts)
     : memory_(memory), ranges_(memory), precode_() {
@@ -27,6 +35,7 @@ void CodeManager::clear() {
 
 void CodeManager::forget_images() {
   of_images_.clear();
+  inlining_.clear();
   clear();
 }
 
@@ -95,24 +104,28 @@ void CodeManager::describe_jit(const RangeSection& section, Address address, Cod
     return;
   }
   info.kind = CodeKind::jit;
-  info.is_funclet = code->is_funclet;
+  info.funclet = code->funclet;
   info.method_desc = code->method_desc;
   info.code_header = code->code_header;
+  info.origin = code->method_start;
   take_row(code->row, section.range.begin, info);
+}
+
+Result<const ReadyToRunImage*> CodeManager::image_of(const RangeSection& section) {
+  if (const auto known = images_.find(section.address); known != images_.end()) return &known->second;
+  auto opened = ReadyToRunImage::open(memory_, section);
+  if (!opened) return fail(opened.error());
+  return &images_.emplace(section.address, std::move(*opened)).first->second;
 }
 
 void CodeManager::describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info) {
   info.module = section.module;
-  auto image = images_.find(section.address);
-  if (image == images_.end()) {
-    auto opened = ReadyToRunImage::open(memory_, section);
-    if (!opened) {
-      info.error = opened.error();
-      return;
-    }
-    image = images_.emplace(section.address, std::move(*opened)).first;
+  const auto image = image_of(section);
+  if (!image) {
+    info.error = image.error();
+    return;
   }
-  auto code = image->second.find(memory_, address);
+  auto code = (*image)->find(memory_, address);
   if (!code) {
     if (code.error().code != ErrorCode::not_found) info.error = code.error();
     return;
@@ -123,8 +136,9 @@ void CodeManager::describe_ready_to_run(const RangeSection& section, Address add
     return;
   }
   info.kind = CodeKind::r2r;
-  info.is_funclet = code->is_funclet;
+  info.funclet = code->funclet;
   info.is_cold = code->is_cold;
+  info.origin = code->origin;
   info.method_desc = code->method_desc;
   info.method_start = code->method_start;
   take_row(code->row, section.range.begin, info);
@@ -141,6 +155,49 @@ void CodeManager::describe_stub(const RangeSection& section, Address address, Co
     info.method_start = stub->start;
     info.method_desc = stub->method_desc;
   }
+}
+
+Result<std::vector<IlMapRow>> CodeManager::il_map(const CodeInfo& info) {
+  if (info.kind == CodeKind::jit) {
+    const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
+    if (!blob) return fail(blob.error());
+    if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
+    const bool is_before_10 = memory_.layouts().frames_have_vtables;
+    return read_il_map(memory_.reader(), *blob, IlMapWriter::jit, is_before_10 ? IlMapForm::nibbles : IlMapForm::bits);
+  }
+  if (info.kind != CodeKind::r2r) return fail(ErrorCode::not_found, info.method_start);
+  const auto section = ranges_.find(info.method_start);
+  if (!section) return fail(section.error());
+  const auto image = image_of(*section);
+  if (!image) return fail(image.error());
+  const auto blob = (*image)->debug_info(memory_, info.method_start);
+  if (!blob) return fail(blob.error());
+  constexpr std::uint16_t kFirstOfBits = 16, kFirstOfWiderBits = 17;  // 17: .NET 11, with another bit for the source
+  const std::uint16_t version = (*image)->major_version();
+  if (version == 0 || version >= kFirstOfWiderBits) return fail(ErrorCode::unsupported, version);
+  return read_il_map(memory_.constants().reader(), *blob, IlMapWriter::ready_to_run,
+                     version < kFirstOfBits ? IlMapForm::nibbles : IlMapForm::bits);
+}
+
+Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {
+  if (info.kind != CodeKind::jit) return fail(ErrorCode::not_found, info.method_start);
+  const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
+  if (!blob) return fail(blob.error());
+  if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
+  return read_rich_debug_info(memory_.reader(), *blob, memory_.pointer_size(), form_of_jit(memory_.layouts()));
+}
+
+const InliningTable* CodeManager::inlining(const CodeInfo& info) {
+  if (info.kind != CodeKind::r2r) return nullptr;
+  auto known = inlining_.find(info.image_base);
+  if (known == inlining_.end()) {
+    known = inlining_.emplace(info.image_base, std::nullopt).first;
+    const auto section = ranges_.find(info.method_start);
+    const auto image = section ? image_of(*section) : fail(section.error());
+    if (image)
+      if (auto table = (*image)->inlining(memory_)) known->second = std::move(*table);
+  }
+  return known->second ? &*known->second : nullptr;
 }
 
 Result<unwind::UnwindRule> CodeManager::general(CodeAddress pc) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "dotnet/code/address_cache.h"
 #include "dotnet/code/contracts.h"
+#include "dotnet/code/il_map.h"
 #include "dotnet/code/jit_code.h"
 #include "dotnet/code/ready_to_run.h"
 #include "dotnet/code/stubs.h"
@@ -25,11 +27,12 @@ enum class CodeKind : std::uint8_t {
 struct CodeInfo {
   CodeKind kind = CodeKind::none;
   StubKind stub = StubKind::unknown;
-  bool is_funclet = false;  ///< catch, finally, fault or filter body; its parent is the same method
+  FuncletKind funclet = FuncletKind::none;  ///< body of a handler or filter; its parent is the same method
   bool is_cold = false;
   bool is_collectible = false;           ///< may be freed while the target runs: check again after naming
   Address method_desc = 0;               ///< of a method, or of the method a precode stands for; 0: none or not known
   Address method_start = 0;              ///< start of the method's (hot) code, or of the stub
+  Address origin = 0;                    ///< what offsets in the method's tables are counted from here; 0: not known
   Address function_begin = 0;            ///< of the row that unwinds the address: the method, funclet or fragment
   Address function_end = 0;              ///< 0 when not known
   Address unwind_info = 0;               ///< target address of the unwind data
@@ -39,6 +42,7 @@ struct CodeInfo {
   unwind::windows::RuntimeFunction row;  ///< relative to image_base
   Error error;                           ///< why nothing was found although the address is in a range of the runtime
 
+  [[nodiscard]] bool is_funclet() const { return funclet != FuncletKind::none; }
   [[nodiscard]] bool is_managed() const { return kind == CodeKind::jit || kind == CodeKind::r2r; }
 };
 
@@ -60,6 +64,16 @@ class CodeManager final : public unwind::RuleSource {
   [[nodiscard]] const unwind::CompactRule& compact(CodeAddress pc) override;
   /// The same, made anew. `not_found`: no method there.
   [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc) override;
+
+  /// Which IL the code was made from. `not_found`: nobody recorded it; other errors of reading or decoding.
+  [[nodiscard]] Result<std::vector<IlMapRow>> il_map(const CodeInfo& info);
+
+  /// Which methods the JIT put into it. `not_found`: it was not told to record that.
+  [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);
+
+  /// What the image of precompiled code says about inlined methods; null: nothing that can be read. Valid until images
+  /// are forgotten.
+  [[nodiscard]] const InliningTable* inlining(const CodeInfo& info);
 
   /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of precompiled
   /// methods stays; it holds as long as their images are mapped.
@@ -88,6 +102,7 @@ class CodeManager final : public unwind::RuleSource {
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);
+  [[nodiscard]] Result<const ReadyToRunImage*> image_of(const RangeSection& section);
   void describe_stub(const RangeSection& section, Address address, CodeInfo& info);
   static void take_row(const FunctionRow& row, Address image_base, CodeInfo& info);
 
@@ -96,7 +111,8 @@ class CodeManager final : public unwind::RuleSource {
   NibbleMap::Version nibbles_ = NibbleMap::Version::constant_time;
   RangeSections ranges_;
   PrecodeStubs precode_;
-  std::unordered_map<Address, ReadyToRunImage> images_;  // by RangeSection address
+  std::unordered_map<Address, ReadyToRunImage> images_;                 // by RangeSection address
+  std::unordered_map<Address, std::optional<InliningTable>> inlining_;  // by the base of the image
   Known of_capture_, of_images_;
 };
 

@@ -30,14 +30,14 @@ TEST(CodeManager, FindsJittedMethodsTheirFuncletsAndStubs) {
   EXPECT_EQ(body.method_desc, 0xabc0u);
   EXPECT_EQ(body.method_start, kHeap + 0x100);
   EXPECT_EQ(body.function_end, kHeap + 0x300);
-  EXPECT_FALSE(body.is_funclet);
+  EXPECT_FALSE(body.is_funclet());
   const CodeInfo funclet = manager.find(CodeAddress::exact(kHeap + 0x350));
-  EXPECT_TRUE(funclet.is_funclet);
+  EXPECT_TRUE(funclet.is_funclet());
   EXPECT_EQ(funclet.method_start, kHeap + 0x100);
   EXPECT_EQ(funclet.function_begin, kHeap + 0x300);
   // A return address at the end of the body belongs to the body.
-  EXPECT_FALSE(manager.find(CodeAddress::after_call(kHeap + 0x300)).is_funclet);
-  EXPECT_TRUE(manager.find(CodeAddress::exact(kHeap + 0x300)).is_funclet);
+  EXPECT_FALSE(manager.find(CodeAddress::after_call(kHeap + 0x300)).is_funclet());
+  EXPECT_TRUE(manager.find(CodeAddress::exact(kHeap + 0x300)).is_funclet());
   // The nibble map still says "that method" behind its end; the rows know better.
   EXPECT_EQ(manager.find(CodeAddress::exact(kHeap + 0x410)).kind, CodeKind::none);
   const CodeInfo stub = manager.find(CodeAddress::exact(kHeap + 0x810));
@@ -200,16 +200,19 @@ TEST(CodeManager, FindsPrecompiledMethodsAndProvesFunclets) {
   EXPECT_EQ(at(0x7050).method_desc, 0xaaa0u);
   EXPECT_EQ(at(0x7050).module, ReadyToRun::kModule);
   EXPECT_EQ(at(0x8010).method_desc, 0xbbb0u);
-  EXPECT_FALSE(at(0x8010).is_funclet);
+  EXPECT_FALSE(at(0x8010).is_funclet());
   for (const std::uint32_t rva : {0x8110u, 0x8210u, 0x8310u}) {
-    EXPECT_TRUE(at(rva).is_funclet) << rva;
+    EXPECT_TRUE(at(rva).is_funclet()) << rva;
     EXPECT_EQ(at(rva).method_desc, 0xbbb0u) << rva;
     EXPECT_EQ(at(rva).method_start, ReadyToRun::kBase + 0x8000) << rva;
   }
+  EXPECT_EQ(at(0x8110).funclet, FuncletKind::catch_handler);
+  EXPECT_EQ(at(0x8210).funclet, FuncletKind::filter);
+  EXPECT_EQ(at(0x8310).funclet, FuncletKind::catch_handler) << "what a filter guards catches";
   // Never the neighbour's name.
   EXPECT_EQ(at(0x8450).kind, CodeKind::r2r);
   EXPECT_EQ(at(0x8450).method_desc, 0u);
-  EXPECT_FALSE(at(0x8450).is_funclet);
+  EXPECT_FALSE(at(0x8450).is_funclet());
   EXPECT_EQ(at(0x9010).stub, StubKind::method_call_thunk);
   EXPECT_EQ(at(0x8510).kind, CodeKind::none);
   EXPECT_EQ(at(0x100).kind, CodeKind::none);
@@ -237,10 +240,51 @@ TEST(CodeManager, MapsColdPartsToTheirMethods) {
   EXPECT_EQ(at(0xb010).method_desc, 0xaaa0u);
   EXPECT_EQ(at(0xb210).method_desc, 0xbbb0u);
   EXPECT_EQ(at(0xb210).method_start, ReadyToRun::kBase + 0x7200);
-  EXPECT_FALSE(at(0xb210).is_funclet);
-  EXPECT_TRUE(at(0xb310).is_funclet);
+  EXPECT_FALSE(at(0xb210).is_funclet());
+  EXPECT_TRUE(at(0xb310).is_funclet());
+  EXPECT_EQ(at(0xb310).funclet, FuncletKind::unknown) << "no clause of its method says";
+  EXPECT_EQ(at(0x7210).origin, ReadyToRun::kBase + 0x7200);
+  EXPECT_EQ(at(0xb210).origin, ReadyToRun::kBase + 0xb200 - 0x100) << "behind the hot part";
   EXPECT_EQ(at(0xb310).method_desc, 0xbbb0u);
   EXPECT_EQ(at(0xb310).function_begin, ReadyToRun::kBase + 0xb300);
+}
+
+TEST(CodeManager, KnowsColdHandlersByTheirMethodsClauses) {
+  ReadyToRun r;
+  r.add_row(0x7000, 0x7100);
+  r.add_row(0x8000, 0x8080);  // with handlers
+  r.add_row(0xb000, 0xb080);  // its cold part, which goes on at 0x80
+  r.add_row(0xb080, 0xb100);  // 0x100: its catch
+  r.add_row(0xb180, 0xb200);  // 0x200: its filter
+  r.add_row(0xb200, 0xb280);  // 0x280: none of them
+  r.prepare(0x7000, 0xaaa0);
+  r.prepare(0x8000, 0xbbb0);
+  const auto& i = r.t.layouts.ready_to_run_info;
+  r.t.memory.put_u32(ReadyToRun::kInfo + i.num_hot_cold_map.offset, 2);
+  r.t.memory.put_u64(ReadyToRun::kInfo + i.hot_cold_map.offset, ReadyToRun::kBase + 0x5000);
+  const std::uint32_t map[2] = {2, 1};
+  r.t.memory.put(ReadyToRun::kBase + 0x5000, map);
+  auto manager = r.manager();
+  const auto at = [&](std::uint32_t rva) { return manager.find(CodeAddress::exact(ReadyToRun::kBase + rva)); };
+  EXPECT_EQ(at(0xb010).funclet, FuncletKind::none);
+  EXPECT_EQ(at(0xb090).funclet, FuncletKind::catch_handler);
+  EXPECT_EQ(at(0xb190).funclet, FuncletKind::filter);
+  EXPECT_EQ(at(0xb210).funclet, FuncletKind::unknown);
+  EXPECT_EQ(at(0xb190).method_start, ReadyToRun::kBase + 0x8000);
+}
+
+TEST(CodeManager, ColdPartsMayBeginWithAHandler) {
+  ReadyToRun r;
+  r.add_row(0x8000, 0x8100);  // with handlers
+  r.add_row(0xb000, 0xb080);  // its cold part: 0x100, its catch
+  r.prepare(0x8000, 0xbbb0);
+  const auto& i = r.t.layouts.ready_to_run_info;
+  r.t.memory.put_u32(ReadyToRun::kInfo + i.num_hot_cold_map.offset, 2);
+  r.t.memory.put_u64(ReadyToRun::kInfo + i.hot_cold_map.offset, ReadyToRun::kBase + 0x5000);
+  const std::uint32_t map[2] = {1, 0};
+  r.t.memory.put(ReadyToRun::kBase + 0x5000, map);
+  auto manager = r.manager();
+  EXPECT_EQ(manager.find(CodeAddress::exact(ReadyToRun::kBase + 0xb010)).funclet, FuncletKind::catch_handler);
 }
 
 TEST(CodeManager, BoundsHostileTables) {

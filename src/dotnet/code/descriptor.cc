@@ -86,6 +86,16 @@ Diagnosed<Descriptor> Descriptor::read(const MemoryReader& memory, Address addre
   return main;
 }
 
+void Descriptor::complete(const Descriptor& other) {
+  for (const auto& [name, from] : other.types_) {
+    TypeDescriptor& into = types_[name];
+    if (!into.size) into.size = from.size;
+    into.fields.insert(from.fields.begin(), from.fields.end());
+  }
+  globals_.insert(other.globals_.begin(), other.globals_.end());
+  contracts_.insert(other.contracts_.begin(), other.contracts_.end());
+}
+
 void Descriptor::merge(const Descriptor& other) {
   const auto take = [this](auto& into, const auto& from) {
     for (const auto& [name, value] : from)

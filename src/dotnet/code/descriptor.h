@@ -73,6 +73,8 @@ class Descriptor {
   [[nodiscard]] const std::vector<Address>& sub_descriptors() const { return sub_descriptors_; }
   [[nodiscard]] const std::vector<std::string>& duplicates() const { return duplicates_; }
 
+  /// Takes over every field, size, global and contract of `other` that this one lacks.
+  void complete(const Descriptor& other);
   /// Takes over what `other` describes and this one does not.
   void merge(const Descriptor& other);
 

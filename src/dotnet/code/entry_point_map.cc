@@ -1,8 +1,10 @@
 #include "dotnet/code/entry_point_map.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/byte_cursor.h"
+#include "dotnet/code/method_check.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -76,6 +78,35 @@ Result<Address> method_at_entry_point(const RuntimeMemory& memory, Address map, 
     seed += step;
   }
   return fail(ErrorCode::not_found, entry);
+}
+
+Result<bool> holds_methods(const RuntimeMemory& memory, Address map, Address image_base) {
+  constexpr std::uint32_t kEnoughBuckets = 256;
+  constexpr Address kMostImage = Address{1} << 32;
+  auto bucket = shape_of(memory);
+  const auto buckets = memory.pointer(map, memory.layouts().hash_map.buckets);
+  if (!bucket) return fail(bucket.error());
+  if (!buckets) return fail(buckets.error());
+  const auto count = memory.reader().read<std::uint32_t>(*buckets);
+  if (!count) return fail(count.error());
+  if (*count > kMaxBuckets) return false;
+  unsigned methods = 0;
+  for (std::uint32_t n = 1; n <= std::min(*count, kEnoughBuckets); n++) {
+    const Address at = *buckets + Address{n} * bucket->size;
+    if (auto r = memory.reader().read_exact(at, std::span(bucket->bytes).first(bucket->size)); !r)
+      return fail(r.error());
+    for (unsigned i = 0; i < bucket->slots; i++) {
+      const Address key = bucket->key(i);
+      if (key < 16) continue;  // empty, or deleted (hash.h)
+      if (key < image_base || key - image_base >= kMostImage) return false;
+      const auto table = method_table_of(memory, bucket->value(i) << 1);
+      const auto type = table ? ee_class_of(memory, *table) : table;
+      if (!type && type.error().code == ErrorCode::unreadable_memory) return fail(type.error());
+      if (!type) return false;
+      methods++;
+    }
+  }
+  return methods != 0;
 }
 
 }  // namespace mixstack::dotnet

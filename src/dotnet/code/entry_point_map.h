@@ -10,4 +10,8 @@ namespace mixstack::dotnet {
 /// Source: HashMapLookup.cs and src/coreclr/vm/hash.{h,cpp} in dotnet/runtime.
 [[nodiscard]] Result<Address> method_at_entry_point(const RuntimeMemory& memory, Address map, Address entry);
 
+/// Whether the map at `map` holds methods, and nothing but methods whose entry points lie in the image, in as many
+/// buckets as are looked at. `unreadable_memory`: it cannot be told.
+[[nodiscard]] Result<bool> holds_methods(const RuntimeMemory& memory, Address map, Address image_base);
+
 }  // namespace mixstack::dotnet

@@ -1,5 +1,7 @@
 #include "dotnet/code/jit_code.h"
 
+#include "dotnet/code/exception_clauses.h"
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -49,7 +51,8 @@ Result<JitCode> find_jit_code(const RuntimeMemory& memory, const RangeSection& s
   if (!row) return fail(row.error());
   code.row = *row;
   const Address row_start = section.range.begin + row->function.begin;
-  code.is_funclet = row_start != *start && !is_fragment(memory, section.range.begin, *row);
+  if (row_start != *start && !is_fragment(memory, section.range.begin, *row))
+    code.funclet = jit_funclet_kind(memory, *header, static_cast<std::uint32_t>(row_start - *start));
   return code;
 }
 

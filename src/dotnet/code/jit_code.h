@@ -4,13 +4,14 @@
 #include "dotnet/code/function_table.h"
 #include "dotnet/code/nibble_map.h"
 #include "dotnet/code/range_sections.h"
+#include "mixstack/frame.h"
 
 namespace mixstack::dotnet {
 
 struct JitCode {
   std::uint64_t stub_block = 0;  ///< kind of stub (StubCodeBlockKind); then there is neither method nor row
   bool is_stub = false;
-  bool is_funclet = false;
+  FuncletKind funclet = FuncletKind::none;
   Address method_start = 0;
   Address code_header = 0;  ///< RealCodeHeader
   Address method_desc = 0;

@@ -83,6 +83,8 @@ Layouts resolve_layouts(const Descriptor& d) {
   for (std::size_t i = 1; i < kFrameTypes; i++) {
     const std::string name(frame_type_name(static_cast<FrameType>(i)));
     l.frame_identifiers[i] = d.global_number(name + "Identifier").value_or(0);
+    l.frame_vtables[i] = d.global_number(name + "VTable").value_or(0);
+    if (l.frame_vtables[i] != 0) l.frames_have_vtables = true;
   }
   return l;
 }

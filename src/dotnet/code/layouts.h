@@ -88,6 +88,9 @@ struct Layouts {
   GlobalValues globals;
   /// Identifier of each Frame type; 0 where the runtime has no such type.
   std::array<std::uint64_t, kFrameTypes> frame_identifiers{};
+  /// .NET 9: a Frame's first word is not its identifier but the vtable of its class; 0 where there is none.
+  std::array<Address, kFrameTypes> frame_vtables{};
+  bool frames_have_vtables = false;
 
   /// Every structure's names, in turn.
   template <class Names>

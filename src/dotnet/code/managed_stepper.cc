@@ -11,7 +11,7 @@ bool ManagedStepper::claim(Frame& frame) {
   const CodeInfo& info = code_.find(frame.pc);
   if (info.kind == CodeKind::none) return false;
   frame.kind = info.is_managed() ? FrameKind::managed : FrameKind::runtime_stub;
-  frame.is_funclet = info.is_funclet;
+  frame.funclet = info.funclet;
   frame.method = info.method_desc;
   frame.method_start = info.method_start;
   if (info.kind == CodeKind::stub) frame.frame_identifier = static_cast<std::uint32_t>(info.stub);

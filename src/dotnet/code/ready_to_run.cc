@@ -3,15 +3,17 @@
 #include <array>
 
 #include "dotnet/code/entry_point_map.h"
+#include "dotnet/code/native_array.h"
 
 namespace mixstack::dotnet {
 namespace {
 
 // ReadyToRunSectionType and READYTORUN_HEADER, src/coreclr/inc/readytorun.h.
 constexpr std::uint32_t kSignature = 0x00525452;  // "RTR\0"
-constexpr std::uint32_t kExceptionInfo = 104;
-constexpr std::uint32_t kComponentAssemblies = 115;
-constexpr unsigned kSectionCountOffset = 12;
+constexpr std::uint32_t kRuntimeFunctions = 102, kExceptionInfo = 104, kDebugInfo = 105;
+constexpr std::uint32_t kComponentAssemblies = 115, kCrossModuleInlineInfo = 119;
+constexpr std::uint32_t kMultiModuleVersionBubble = 0x40;
+constexpr unsigned kMajorVersionOffset = 4, kFlagsOffset = 8, kSectionCountOffset = 12;
 constexpr unsigned kMaxFragmentRows = 64;
 
 struct SectionEntry {
@@ -53,8 +55,11 @@ Result<ReadyToRunImage> ReadyToRunImage::open(const RuntimeMemory& memory, const
 // Without sections funclets find no owner; everything else works.
 void ReadyToRunImage::read_header(const RuntimeMemory& memory, Address header) {
   auto signature = memory.reader().read<std::uint32_t>(header);
+  auto flags = memory.reader().read<std::uint32_t>(header + kFlagsOffset);
   auto count = memory.reader().read<std::uint32_t>(header + kSectionCountOffset);
-  if (!signature || *signature != kSignature || !count) return;
+  if (!signature || *signature != kSignature || !flags || !count) return;
+  major_version_ = memory.reader().read<std::uint16_t>(header + kMajorVersionOffset).value_or(0);
+  has_modules_ = (*flags & kMultiModuleVersionBubble) != 0;
   read_sections(memory, header + kSectionCountOffset + 4, *count);
 }
 
@@ -64,6 +69,10 @@ void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address section
   if (!memory.reader().read_exact(sections, std::as_writable_bytes(std::span(table)))) return;
   for (const auto& s : table) {
     if (s.type == kExceptionInfo) exception_tables_.push_back({s.rva, s.size});
+    if (s.type == kDebugInfo) debug_info_ = {s.rva, s.size};
+    if (s.type == kRuntimeFunctions) rows_ = {s.rva, s.size};
+    if (s.type == kCrossModuleInlineInfo) inlining_ = {s.rva, s.size};
+    if (s.type == kComponentAssemblies) is_composite_ = true;
     if (s.type != kComponentAssemblies || exception_tables_.size() >= kMaxComponents) continue;
     // READYTORUN_COMPONENT_ASSEMBLIES_ENTRY: the assembly's COR header, then its core header {flags, sections...}.
     constexpr std::uint32_t kEntrySize = 16, kCoreHeaderRva = 8;
@@ -78,6 +87,43 @@ void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address section
         if (e.type == kExceptionInfo) exception_tables_.push_back({e.rva, e.size});
     }
   }
+}
+
+Result<bool> ReadyToRunImage::agrees_with_header(const RuntimeMemory& memory) const {
+  const std::uint32_t row_size = memory.layouts().runtime_function.size;
+  if (rows_.size == 0) return fail(ErrorCode::unreadable_memory, base());
+  // The last row in the image only ends the table.
+  const bool agrees = row_size != 0 && base() + rows_.rva == functions_.rows &&
+                      rows_.size / row_size >= functions_.count && rows_.size / row_size - functions_.count <= 1;
+  return agrees ? holds_methods(memory, entry_points_, base()) : Result<bool>(false);
+}
+
+Result<Address> ReadyToRunImage::debug_info(const RuntimeMemory& memory, Address method_start) const {
+  const Address offset = method_start - base();
+  if (debug_info_.size == 0 || method_start < base() || offset > 0xffffffffu)
+    return fail(ErrorCode::not_found, method_start);
+  const RuntimeMemory tables = memory.constants();
+  const auto row = functions_.find(tables, static_cast<std::uint32_t>(offset));
+  if (!row) return fail(row.error());
+  const Address begin = base() + debug_info_.rva;
+  const NativeArray array(tables.reader(), {begin, begin + debug_info_.size});
+  const auto element = array.at(row->index);
+  if (!element) return element;
+  // Equal information is kept once: the element says how far before it.
+  const auto back = array.number_at(*element);
+  if (!back) return fail(back.error());
+  if (back->value == 0) return back->next;
+  if (back->value > *element - begin) return fail(ErrorCode::malformed, *element);
+  return *element - back->value;
+}
+
+Result<InliningTable> ReadyToRunImage::inlining(const RuntimeMemory& memory) const {
+  if (inlining_.size == 0 || is_composite_) return fail(ErrorCode::not_found, base());
+  if (inlining_.size > InliningTable::kMaxSection) return fail(ErrorCode::limit_exceeded, inlining_.size);
+  std::vector<std::byte> section(inlining_.size);
+  if (const auto read = memory.constants().reader().read_exact(base() + inlining_.rva, section); !read)
+    return fail(read.error());
+  return InliningTable::decode(section, has_modules_);
 }
 
 Result<ReadyToRunImage::HotCold> ReadyToRunImage::hot_cold(const RuntimeMemory& memory, std::uint32_t index) const {
@@ -104,15 +150,11 @@ Result<ReadyToRunImage::HotCold> ReadyToRunImage::hot_cold(const RuntimeMemory& 
   return HotCold{true, *hot, *cold};
 }
 
-// CORCOMPILE_EXCEPTION_LOOKUP_TABLE_ENTRY and CORCOMPILE_EXCEPTION_CLAUSE, src/coreclr/inc/corcompile.h: the exception
-// clauses of a method name the offset of each handler and filter. A row that starts at none of them is no funclet.
-Result<std::uint32_t> ReadyToRunImage::owner_in(const RuntimeMemory& memory, const Directory& table,
-                                                std::uint32_t rva) const {
+// CORCOMPILE_EXCEPTION_LOOKUP_TABLE_ENTRY, src/coreclr/inc/corcompile.h.
+Result<ReadyToRunImage::Handlers> ReadyToRunImage::handlers_in(const RuntimeMemory& memory, const Directory& table,
+                                                               std::uint32_t rva) const {
   struct Entry {
     std::uint32_t method, clauses;
-  };
-  struct Clause {
-    std::uint32_t flags, try_begin, try_end, handler_begin, handler_end, class_or_filter;
   };
   const auto entry = [&](std::uint32_t i) { return memory.reader().read<Entry>(base() + table.rva + Address{i} * 8); };
   std::uint32_t low = 0, high = table.size / 8;
@@ -127,23 +169,45 @@ Result<std::uint32_t> ReadyToRunImage::owner_in(const RuntimeMemory& memory, con
   auto e = entry(low);
   auto next = entry(low + 1);
   if (!e || !next) return fail(ErrorCode::unreadable_memory, rva);
-  if (e->method >= rva || next->clauses < e->clauses) return fail(ErrorCode::not_found, rva);
-  const std::uint32_t clauses = (next->clauses - e->clauses) / sizeof(Clause);
-  if (clauses > kMaxClauses) return fail(ErrorCode::limit_exceeded, clauses);
-  constexpr std::uint32_t kFilter = 1;  // COR_ILEXCEPTION_CLAUSE_FILTER
-  for (std::uint32_t n = 0; n < clauses; n++) {
-    auto c = memory.reader().read<Clause>(base() + e->clauses + Address{n} * sizeof(Clause));
-    if (!c) return fail(c.error());
-    if (e->method + c->handler_begin == rva) return e->method;
-    if ((c->flags & kFilter) != 0 && e->method + c->class_or_filter == rva) return e->method;
+  if (e->method > rva || next->clauses < e->clauses) return fail(ErrorCode::not_found, rva);
+  return Handlers{e->method, {base() + e->clauses, (next->clauses - e->clauses) / kClauseSize, kClauseSize}};
+}
+
+// The clauses of a method name the offset of each handler and filter. A row that starts at none of them is no funclet.
+Result<ReadyToRunImage::Owner> ReadyToRunImage::owner_of_funclet(const RuntimeMemory& memory, std::uint32_t rva) const {
+  const RuntimeMemory tables = memory.constants();
+  for (const Directory& table : exception_tables_) {
+    const auto before = handlers_in(tables, table, rva);
+    if (!before || before->method == rva) continue;
+    if (const auto kind = funclet_kind(tables.reader(), before->clauses, rva - before->method))
+      return Owner{before->method, *kind};
   }
   return fail(ErrorCode::not_found, rva);
 }
 
-Result<std::uint32_t> ReadyToRunImage::owner_of_funclet(const RuntimeMemory& memory, std::uint32_t rva) const {
+FuncletKind ReadyToRunImage::cold_funclet(const RuntimeMemory& memory, std::uint32_t method,
+                                          std::uint32_t offset) const {
   for (const Directory& table : exception_tables_)
-    if (auto owner = owner_in(memory.constants(), table, rva)) return owner;
-  return fail(ErrorCode::not_found, rva);
+    if (const auto own = handlers_in(memory, table, method); own && own->method == method)
+      return funclet_kind(memory.reader(), own->clauses, offset).value_or(FuncletKind::none);
+  return FuncletKind::none;
+}
+
+// In a method's tables the cold part goes on where the hot one ends (ReadyToRunJitManager::JitCodeToMethodInfo). It
+// often begins with a funclet itself; every other row of it that is no fragment is one.
+void ReadyToRunImage::describe_cold(const RuntimeMemory& memory, const HotCold& parts, ReadyToRunCode& code) const {
+  code.origin = 0;
+  const bool is_first = code.row.index == parts.cold;
+  if (!is_first && !is_fragment(memory, base(), code.row)) code.funclet = FuncletKind::unknown;
+  const auto first = functions_.row(memory, parts.hot), cold = functions_.row(memory, parts.cold);
+  if (!first || !cold) return;
+  const auto hot = functions_.find(memory, first->function.begin);  // with its end
+  if (!hot || hot->end <= hot->function.begin) return;
+  const std::uint32_t size = hot->end - hot->function.begin;
+  code.origin = base() + cold->function.begin - size;
+  const std::uint32_t offset = code.row.function.begin - cold->function.begin + size;
+  const FuncletKind kind = cold_funclet(memory, hot->function.begin, offset);
+  if (kind != FuncletKind::none) code.funclet = kind;
 }
 
 void ReadyToRunImage::resolve_method(const RuntimeMemory& memory, std::uint32_t first_row_index,
@@ -161,8 +225,8 @@ void ReadyToRunImage::resolve_method(const RuntimeMemory& memory, std::uint32_t 
   }
   auto owner = owner_of_funclet(memory, first->function.begin);
   if (!owner) return;
-  code.is_funclet = true;
-  code.method_start = base() + *owner;
+  code.funclet = owner->kind;
+  code.method_start = base() + owner->method;
   code.method_desc = method_at_entry_point(memory, entry_points_, code.method_start).value_or(0);
 }
 
@@ -183,7 +247,8 @@ Result<ReadyToRunCode> ReadyToRunImage::find(const RuntimeMemory& memory, Addres
   if (!parts) return fail(parts.error());
   code.is_cold = parts->is_cold;
   resolve_method(memory, parts->hot, code);
-  if (parts->is_cold && row->index != parts->cold && !is_fragment(tables, base(), *row)) code.is_funclet = true;
+  code.origin = code.method_start;
+  if (parts->is_cold) describe_cold(tables, *parts, code);
   return code;
 }
 

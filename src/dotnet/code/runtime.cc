@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "arch/cpu.h"
+#include "dotnet/code/code_of_9.h"
+#include "dotnet/code/known/known_runtimes.h"
 #include "memory/cached_memory.h"
 
 namespace mixstack::dotnet {
@@ -12,6 +15,8 @@ namespace {
 // eng/native/version, dotnet/arcade).
 constexpr std::string_view kVersionMark = "@(#)Version ";
 constexpr std::string_view kCommitMark = "@Commit: ";
+
+constexpr unsigned kFirstWithDescriptor = 9, kFirstWithCode = 10;
 
 std::string_view word_at(std::string_view text) {
   const auto end = text.find_first_of(std::string_view(" \0\n", 3));
@@ -47,12 +52,52 @@ void find_version(const object::ElfImage& elf, RuntimeImage& image) {
   version_from_path(image);
 }
 
+// Whether the image exports a descriptor, and what else it says.
+bool read_image(const object::ElfImage& elf, RuntimeImage& image) {
+  const auto address = [&](std::string_view name) {
+    const auto symbol = elf.dynamic_symbol(name);
+    return symbol ? image.base + *symbol : 0;
+  };
+  image.descriptor = address(kDescriptorSymbol);
+  image.dac_table = address(kDacTableSymbol);
+  image.arch = elf.arch();
+  if (image.descriptor == 0 && image.is_single_file) return false;
+  find_version(elf, image);
+  return image.descriptor != 0;
+}
+
+// What is known of the release with that build id fills in what the image does not tell: an empty machine, a small
+// core.
+void look_up_release(RuntimeImage& image) {
+  const auto release = known_release(image.build_id);
+  if (!release) return;
+  image.is_known_release = true;
+  if (image.commit.empty()) image.commit = release->commit;
+  if (image.version.empty() || image.commit == release->commit) image.version = release->file_version;
+  if (image.dac_table == 0 && release->dac_table != 0) image.dac_table = image.base + release->dac_table;
+  for (const Arch arch : kArchs)
+    if (const auto rid = arch::cpu(arch).rid;
+        image.arch == Arch::unknown && !rid.empty() && release->rid.ends_with(rid))
+      image.arch = arch;
+}
+
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace
+
+std::string RuntimeImage::version_for_people() const {
+  const auto second = version.find('.', version.find('.') + 1);
+  if (second == std::string::npos) return version;
+  const auto third = version.find('.', second + 1);
+  const std::string build = version.substr(second + 1, third - second - 1);
+  const bool is_number =
+      !build.empty() && build.size() < 9 && build.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoul(build) < 100) return version;
+  return version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
+}
 
 unsigned RuntimeImage::major_version() const {
   unsigned v = 0;
@@ -67,28 +112,28 @@ std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::s
     const object::Module& m = all[i];
     const bool is_library = file_name(m.path) == "libcoreclr.so";
     if (m.kind != object::ModuleKind::elf || (!is_library && m.path != executable)) continue;
-    auto elf = modules.image(i);
-    if (!elf) continue;
-    const auto symbol = (*elf)->dynamic_symbol(kDescriptorSymbol);
-    if (!symbol && !is_library) continue;
     RuntimeImage image;
     image.module = i;
     image.path = m.path;
     image.base = m.load_bias;
-    image.descriptor = symbol ? m.load_bias + *symbol : 0;
     image.is_single_file = !is_library;
-    find_version(**elf, image);
-    found.push_back(std::move(image));
+    const auto elf = modules.image(i);
+    const bool is_runtime = elf && read_image(**elf, image);
+    if (!is_runtime && !is_library) continue;
+    if (is_library) image.build_id = modules.build_id(i);
+    if (!is_runtime || image.commit.empty() || image.major_version() < kFirstWithCode) look_up_release(image);
+    if (elf || image.is_known_release) found.push_back(std::move(image));
   }
   return found;
 }
 
 std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryReader& memory, Descriptor descriptor,
                                                                   const RuntimeImage& image,
-                                                                  const MemoryReader* constants) {
+                                                                  const MemoryReader* constants, Diagnosis no_code) {
   auto runtime = std::make_shared<RuntimeFacts>();
   runtime->constants_ = constants;
   runtime->image_ = image;
+  runtime->no_code_ = std::move(no_code);
   runtime->descriptor_ = std::move(descriptor);
   runtime->layouts_ = resolve_layouts(runtime->descriptor_);
   runtime->contracts_ = Contracts::judge(runtime->descriptor_, runtime->layouts_);
@@ -97,20 +142,34 @@ std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryRe
   return runtime;
 }
 
+// From the process, or where it does not hold it (a small core), as the release with that build id has it.
+static Diagnosed<Descriptor> read_descriptor(const MemoryReader& constants, const RuntimeImage& image) {
+  Diagnosed<Descriptor> descriptor = image.descriptor != 0
+                                         ? Descriptor::read(constants, image.descriptor)
+                                         : refuse(ErrorCode::not_found, std::string(kDescriptorSymbol));
+  if (descriptor) return descriptor;
+  const ErrorCode why = descriptor.error().error.code;
+  if (why != ErrorCode::not_found && why != ErrorCode::unreadable_memory) return descriptor;
+  if (const auto release = known_release(image.build_id))
+    if (auto known = release->descriptor(image.base)) return std::move(*known);
+  // .NET 9 and later export one: then its library's exports could not be read (a core without the file).
+  if (image.descriptor == 0 && image.major_version() < kFirstWithDescriptor)
+    return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
+  return descriptor;
+}
+
 Diagnosed<std::shared_ptr<const RuntimeFacts>> RuntimeFacts::open(const MemoryReader& memory, const RuntimeImage& image,
                                                                   const MemoryReader* constants) {
-  // .NET 9 and later export one: then its library's exports could not be read (a core without the file).
-  constexpr unsigned kFirstWithDescriptor = 9;
-  if (image.descriptor == 0 && image.major_version() >= kFirstWithDescriptor)
-    return refuse(ErrorCode::not_found, std::string(kDescriptorSymbol));
-  if (image.descriptor == 0)
-    return refuse(ErrorCode::contract_unsupported, std::string(kDescriptorSymbol), image.major_version());
   // Hundreds of small reads: pages at a time.
   const memory::CachedMemory cached(memory);
   const memory::CachedMemory cached_constants(constants != nullptr ? *constants : memory);
-  auto descriptor = Descriptor::read(cached_constants, image.descriptor);
+  auto descriptor = read_descriptor(cached_constants, image);
   if (!descriptor) return tl::unexpected(descriptor.error());
-  return from_descriptor(cached, std::move(*descriptor), image, constants);
+  if (!leaves_out_code(*descriptor)) return from_descriptor(cached, std::move(*descriptor), image, constants);
+  const DacTablePlace place{image.dac_table, image.base, image.arch, image.is_known_release};
+  auto whole = describe_code_of_9(cached, place, *descriptor, constants);
+  if (whole) return from_descriptor(cached, std::move(*whole), image, constants);
+  return from_descriptor(cached, std::move(*descriptor), image, constants, std::move(whole.error()));
 }
 
 bool RuntimeFacts::can_walk() const {

@@ -88,7 +88,7 @@ class Observation {
     if (at.state == StackWalkState::native) return;
     if (!e.is_frame)
       e.is_funclet =
-          code_->find(at.pc_is_return_address ? CodeAddress::after_call(e.ip) : CodeAddress::exact(e.ip)).is_funclet;
+          code_->find(at.pc_is_return_address ? CodeAddress::after_call(e.ip) : CodeAddress::exact(e.ip)).is_funclet();
     all.push_back(std::move(e));
   }
 

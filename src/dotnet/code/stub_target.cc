@@ -38,7 +38,7 @@ Address target_of(CodeManager& code, const Frame& stub, const FrameRecord& recor
 
 Address stub_target(CodeManager& code, const Frame& frame, Address caller_sp,
                     std::span<const walk::Checkpoint> checkpoints) {
-  if (frame.method == 0 || frame.is_funclet || caller_sp <= frame.sp || checkpoints.empty()) return 0;
+  if (frame.method == 0 || frame.is_funclet() || caller_sp <= frame.sp || checkpoints.empty()) return 0;
   // The newest Frame of a stack overflow lies on another stack (is_handlers_frame); the others ascend.
   if (checkpoints.size() > 1 && checkpoints[0].address > checkpoints[1].address) checkpoints = checkpoints.subspan(1);
   const auto below = [](const walk::Checkpoint& c, Address sp) { return c.address < sp; };

@@ -120,9 +120,9 @@ TEST_F(StubTarget, IsOfPInvokeStubsAndTheirOwnFramesOnly) {
   frame_.method = ordinary_;
   EXPECT_EQ(target(), 0u);
   frame_.method = stub_;
-  frame_.is_funclet = true;
+  frame_.funclet = FuncletKind::catch_handler;
   EXPECT_EQ(target(), 0u);
-  frame_.is_funclet = false;
+  frame_.funclet = FuncletKind::none;
   checkpoints_[0].identifier = static_cast<std::uint32_t>(t_.identifier(FrameType::prestub_method));
   EXPECT_EQ(target(), 0u);
   checkpoints_.clear();

@@ -60,6 +60,13 @@ bool thread_of_10(const Layouts& l) {
   return looks_like({{t.os_id, link + 184}, {t.gc_handle, link + 192}, {t.last_thrown_object, link + 224}});
 }
 
+// glibc's stacks are whole pages; musl has its own data at the top of one, so that the bounds are only words.
+bool could_be_stack(const AddressRange& stack) {
+  constexpr std::uint64_t kLeast = 16u << 10, kMost = std::uint64_t{1} << 30;
+  return stack.begin % 8 == 0 && stack.end % 8 == 0 && stack.begin < stack.end && stack.size() >= kLeast &&
+         stack.size() <= kMost;
+}
+
 }  // namespace
 
 Supplement Supplement::apply(Layouts& l) {
@@ -105,13 +112,6 @@ void Supplement::conclude(std::string_view field, unsigned agreed, unsigned disa
       e.state = State::verified;
     }
   }
-}
-
-// glibc's stacks are whole pages; musl has its own data at the top of one, so that the bounds are only words.
-bool could_be_stack(const AddressRange& stack) {
-  constexpr std::uint64_t kLeast = 16u << 10, kMost = std::uint64_t{1} << 30;
-  return stack.begin % 8 == 0 && stack.end % 8 == 0 && stack.begin < stack.end && stack.size() >= kLeast &&
-         stack.size() <= kMost;
 }
 
 // Every started thread's stack bounds are plausible and hold its newest Frame; the hijack words are the pattern the

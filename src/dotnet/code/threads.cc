@@ -95,6 +95,16 @@ Result<ManagedThread> read_thread(const RuntimeMemory& memory, Address address) 
   return t;
 }
 
+Result<LastHijack> read_last_hijack(const RuntimeMemory& memory, Address thread) {
+  const auto& l = memory.layouts().thread;
+  if (!l.hijacked_return_address_slot || !l.hijacked_return_address) return fail(ErrorCode::not_found);
+  const auto slot = memory.pointer(thread, l.hijacked_return_address_slot);
+  const auto return_address = memory.pointer(thread, l.hijacked_return_address);
+  if (!slot || !return_address) return fail(slot ? return_address.error() : slot.error());
+  if (*slot == 0 || *return_address == 0) return fail(ErrorCode::not_found);
+  return LastHijack{*slot, *return_address};
+}
+
 ThreadList read_threads(const RuntimeMemory& memory) {
   ThreadList list;
   const auto& l = memory.layouts();
@@ -144,6 +154,8 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
     out.push_back({thread, thread + l.thread.extent});
     link = memory.pointer_at(*link);
   }
+  // Who suspends belongs to the same instant as who is in which mode.
+  if (l.globals.gc_thread) out.push_back({l.globals.gc_thread.value, l.globals.gc_thread.value + l.pointer_size});
   // The list's head, so that the list can be walked over the copied bytes alone.
   out.push_back({*store + l.thread_store.first_thread_link.offset,
                  *store + l.thread_store.first_thread_link.offset + l.pointer_size});

@@ -43,6 +43,12 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 
 /// One thread from its object's bytes: one read.
 [[nodiscard]] Result<ManagedThread> read_thread(const RuntimeMemory& memory, Address address);
+/// The slot whose return address was replaced last, and what stood there; it may have been put back since. Of a thread
+/// that runs the two may not belong together. `not_found`: none ever was, or the runtime does not tell.
+struct LastHijack {
+  Address slot = 0, return_address = 0;
+};
+[[nodiscard]] Result<LastHijack> read_last_hijack(const RuntimeMemory& memory, Address thread);
 /// All threads of the ThreadStore, in the order of their creation. Over the overlay of a capture that took ThreadRoots
 /// the answer belongs to the copied stacks. An error is part of the answer: threads before it are right.
 [[nodiscard]] ThreadList read_threads(const RuntimeMemory& memory);
@@ -86,7 +92,7 @@ class ThreadNames {
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);
 
-/// The Thread objects as roots of a capture.
+/// The Thread objects, and which of them suspends the others, as roots of a capture.
 class ThreadRoots final : public RootSource {
  public:
   /// Borrows the layouts behind `layouts`.

@@ -4,6 +4,7 @@
 
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/supplement.h"
+#include "dotnet/code/suspension.h"
 #include "memory/buffer_memory.h"
 #include "memory/overlay_memory.h"
 #include "support/dotnet_memory.h"
@@ -19,6 +20,7 @@ struct Threads : DotnetMemory {
     (void)Supplement::apply(layouts);
     memory.map(kStore, 4096);
     memory.put_u64(layouts.globals.thread_store.value, kStore);
+    memory.put_u64(layouts.globals.gc_thread.value, 0);
   }
   void add(Address at, std::uint32_t id, std::uint64_t os_id) {
     memory.map(at, 1024);
@@ -83,7 +85,7 @@ TEST(ThreadRoots, HoldEveryThreadOfTheList) {
   ThreadRoots roots(t.layouts);
   std::vector<AddressRange> ranges;
   roots.collect(t.memory, ranges);
-  ASSERT_EQ(ranges.size(), 4u);  // three threads and the head of the list
+  ASSERT_EQ(ranges.size(), 5u);  // three threads, who suspends them, and the head of the list
   EXPECT_EQ(ranges[2].begin, 0x52000u);
   EXPECT_GE(ranges[2].size(), t.layouts.thread.exception_tracker.offset + 8);
 
@@ -109,15 +111,42 @@ TEST(ThreadRoots, FindAThreadThatCameForOneThatWent) {
   ThreadRoots roots(t.layouts);
   std::vector<AddressRange> ranges;
   roots.collect(t.memory, ranges);
-  ASSERT_EQ(ranges.size(), 3u);
+  ASSERT_EQ(ranges.size(), 4u);
   // The last one ends, its link stays as it was; another begins: as many as before.
   t.last_ = 0x50000 + t.layouts.thread.link_next.offset;
   t.add(0x52000, 3, 102);
   ranges.clear();
   roots.collect(t.memory, ranges);
-  ASSERT_EQ(ranges.size(), 3u);
+  ASSERT_EQ(ranges.size(), 4u);
   EXPECT_EQ(ranges[0].begin, 0x50000u);
   EXPECT_EQ(ranges[1].begin, 0x52000u);
+}
+
+TEST(Suspension, WhoStopsTheOthersAndWhomItWaitsFor) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  t.add(0x52000, 3, 102);
+  t.add(0x53000, 4, 103);
+  const auto& l = t.layouts.thread;
+  const auto read = [&t] { return read_suspension(t.runtime(), read_threads(t.runtime()).threads); };
+  EXPECT_FALSE(read());
+  t.memory.put_u64(t.layouts.globals.gc_thread.value, 0x51000);
+  t.memory.put_u32(0x51000 + l.preemptive_gc_disabled.offset, 1);  // its own mode is nobody's concern
+  t.memory.put_u32(0x53000 + l.preemptive_gc_disabled.offset, 1);
+  t.memory.put_u32(0x53000 + l.state.offset, 0x800);  // nor is that of the dead
+  auto suspension = read();
+  ASSERT_TRUE(suspension);
+  EXPECT_EQ(suspension->by, 101u);
+  EXPECT_TRUE(suspension->waits_for.empty());
+  t.memory.put_u32(0x52000 + l.preemptive_gc_disabled.offset, 1);
+  suspension = read();
+  ASSERT_TRUE(suspension);
+  EXPECT_EQ(suspension->waits_for, std::vector<std::uint64_t>{102});
+  for (const Address nobody : {Address{0x50008}, Address{0xdead0000}}) {
+    t.memory.put_u64(t.layouts.globals.gc_thread.value, nobody);
+    EXPECT_FALSE(read());
+  }
 }
 
 TEST(ThreadName, IsReadThroughTheHandleAndChecked) {

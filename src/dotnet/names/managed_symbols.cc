@@ -1,6 +1,7 @@
 #include "dotnet/names/managed_symbols.h"
 
 #include "dotnet/code/frames/frame_chain.h"
+#include "dotnet/names/call_graph.h"
 
 namespace mixstack::dotnet::names {
 
@@ -20,7 +21,7 @@ std::optional<SymbolInfo> ManagedSymbols::describe(const Frame& frame) {
 SymbolInfo ManagedSymbols::method(const Frame& frame) {
   SymbolInfo info;
   info.offset = frame.pc.raw() - frame.method_start;
-  if (frame.is_funclet) info.note = "funclet";
+  if (frame.is_funclet()) info.note = to_string(handler_of(frame));
   auto name = names_.describe(frame.method);
   if (!name) {
     info.note = "method could not be named";
@@ -31,10 +32,26 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   info.module = (*name)->module;
   info.module_path = (*name)->module_path;
   if ((*name)->freed_while_named) info.note = "freed while named";
+  if (lines_ != nullptr)
+    if (auto line = lines_->at(frame, **name)) {
+      info.file = std::move(line->file);
+      info.line = line->line;
+    }
   if (frame.stub_target == 0 || !(*name)->is_il_stub) return info;
   const std::string stub = "[stub: " + (*name)->stub_kind + "]";  // the next line may drop the name
   if (const std::string target = target_name(frame.stub_target); !target.empty()) info.name = stub + " -> " + target;
   return info;
+}
+
+/// A `finally` that the JIT has copied to where no exception leads stays behind for exceptions alone, as a fault
+/// handler. C# knows none: what the method's IL has tells which it was.
+FuncletKind ManagedSymbols::handler_of(const Frame& frame) {
+  if (frame.funclet != FuncletKind::fault) return frame.funclet;
+  CallGraph& graph = names_.call_graph();
+  const CallingMethod* method = graph.method(graph.key_of(frame.method));
+  if (method == nullptr || (method->handlers.has_fault && method->handlers.has_finally)) return FuncletKind::unknown;
+  if (method->handlers.has_fault) return FuncletKind::fault;
+  return method->handlers.has_finally ? FuncletKind::finally : FuncletKind::unknown;
 }
 
 std::string ManagedSymbols::target_name(Address method) {

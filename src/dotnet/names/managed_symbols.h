@@ -5,6 +5,7 @@
 
 #include "dotnet/code/code_manager.h"
 #include "dotnet/names/method_names.h"
+#include "dotnet/names/source_lines.h"
 #include "mixstack/symbolizer.h"
 
 namespace mixstack::dotnet::names {
@@ -13,13 +14,16 @@ namespace mixstack::dotnet::names {
 /// the names and the layouts. Not thread-safe.
 class ManagedSymbols final : public NameProvider {
  public:
-  ManagedSymbols(MethodNames& names, const Layouts& layouts) : names_(names), layouts_(layouts) {}
+  /// `lines` may be null: then frames have none.
+  ManagedSymbols(MethodNames& names, const Layouts& layouts, SourceLines* lines)
+      : names_(names), layouts_(layouts), lines_(lines) {}
 
   [[nodiscard]] std::string_view provider_name() const override { return "dotnet"; }
   [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
 
  private:
   [[nodiscard]] SymbolInfo method(const Frame& frame);
+  [[nodiscard]] FuncletKind handler_of(const Frame& frame);
   [[nodiscard]] SymbolInfo record(const Frame& frame);
   [[nodiscard]] SymbolInfo stub(const Frame& frame);
   /// C# name of a MethodDesc, or empty.
@@ -27,6 +31,7 @@ class ManagedSymbols final : public NameProvider {
 
   MethodNames& names_;
   const Layouts& layouts_;
+  SourceLines* lines_;
 };
 
 }  // namespace mixstack::dotnet::names

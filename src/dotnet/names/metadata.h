@@ -18,6 +18,8 @@ namespace mixstack::dotnet::names {
 
 /// A module version id.
 using Mvid = std::array<std::byte, 16>;
+/// What a portable PDB and the CodeView entry of its assembly have in common: a GUID and four bytes of a stamp.
+using PdbId = std::array<std::byte, 20>;
 
 struct TypeDefRow {
   std::uint32_t flags = 0;
@@ -80,7 +82,8 @@ class Metadata {
   /// UTF-16 code units of a user string, without its flag byte.
   [[nodiscard]] std::span<const std::byte> user_string(std::uint32_t offset) const;
   [[nodiscard]] std::string_view version() const { return version_; }
-  [[nodiscard]] bool is_uncompressed() const { return uncompressed_; }  ///< #- instead of #~
+  [[nodiscard]] const std::optional<PdbId>& pdb_id() const { return pdb_id_; }  ///< of the #Pdb stream
+  [[nodiscard]] bool is_uncompressed() const { return uncompressed_; }          ///< #- instead of #~
 
   // Tables.
   [[nodiscard]] std::uint32_t row_count(TableId table) const { return table_of(table).rows; }
@@ -158,6 +161,7 @@ class Metadata {
   Heap strings_, user_strings_, blobs_, guids_;
   std::string version_;
   bool uncompressed_ = false;
+  std::optional<PdbId> pdb_id_;
   std::array<Table, kTableCount> tables_{};
 };
 

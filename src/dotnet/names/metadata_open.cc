@@ -137,7 +137,9 @@ Result<void> Metadata::read_tables(const Streams& streams) {
   for (unsigned t = 0; t < kTableCount; t++) sizes.rows[t] = tables_[t].rows;
   if (streams.has_pdb) {  // Portable PDB v1.0, #Pdb stream: widths of type-system columns come from the PE's row counts
     Reader pdb(*bytes_, streams.pdb.offset, streams.pdb.offset + streams.pdb.size);
-    pdb.take(24);
+    if (const std::byte* id = pdb.take(std::tuple_size_v<PdbId>))
+      std::memcpy(pdb_id_.emplace().data(), id, std::tuple_size_v<PdbId>);
+    pdb.take(4);  // the entry point
     const auto referenced = pdb.read<std::uint64_t>();
     for (unsigned t = 0; t < kTableCount; t++)
       if ((referenced >> t & 1) != 0) sizes.rows[t] = pdb.read<std::uint32_t>();

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "dotnet/names/call_graph.h"
 #include "dotnet/names/managed_string.h"
 #include "dotnet/names/method_text.h"
 
@@ -14,7 +15,8 @@ class MethodNames::Implementation {
         options_(options),
         modules_(memory, options.fresh == nullptr ? memory.reader() : *options.fresh, std::move(opener)),
         types_(memory, modules_),
-        text_(memory, modules_, types_, {options.signatures, options.max_name}) {}
+        text_(memory, modules_, types_, {options.signatures, options.max_name}),
+        calls_(memory, modules_, types_) {}
 
   Result<const MethodName*> describe(Address method_desc);
   Result<std::string> type_name(Address method_table, bool raw);
@@ -25,6 +27,7 @@ class MethodNames::Implementation {
   RuntimeModules modules_;
   RuntimeTypes types_;
   MethodText text_;
+  CallGraph calls_;
   std::unordered_map<Address, MethodName> names_;
 
  private:
@@ -63,6 +66,7 @@ void MethodNames::Implementation::new_capture() {
   std::erase_if(names_, [](const auto& entry) { return entry.second.is_dynamic || entry.second.is_collectible; });
   modules_.forget_transient();
   text_.forget();
+  calls_.forget();
 }
 
 MethodNames::MethodNames(const RuntimeMemory& memory, NameOptions options, FileOpener opener)
@@ -87,6 +91,11 @@ Result<std::string> MethodNames::string_value(Address object, std::size_t limit)
   return read_managed_string(implementation_->memory_, object, limit);
 }
 const ModuleFacts& MethodNames::module(Address module) { return implementation_->modules_.at(module); }
+Result<std::shared_ptr<const PortablePdb>> MethodNames::pdb(Address module, const PdbFetcher& fetch,
+                                                            PdbLookup& lookup) const {
+  return implementation_->modules_.pdb(module, fetch, lookup);
+}
+CallGraph& MethodNames::call_graph() { return implementation_->calls_; }
 void MethodNames::new_capture() { implementation_->new_capture(); }
 std::vector<std::string> MethodNames::files_used() const { return implementation_->modules_.files_used(); }
 std::vector<std::string> MethodNames::files_missing() const { return implementation_->modules_.files_missing(); }

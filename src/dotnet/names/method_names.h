@@ -11,6 +11,10 @@
 
 namespace mixstack::dotnet::names {
 
+class CallGraph;
+class PortablePdb;
+struct PdbLookup;
+
 /// Everything known about one method. Text is printable UTF-8 (controls escaped), cut with "…" at the limit.
 struct MethodName {
   std::string name;         ///< as C# writes it; forms in docs/names.md
@@ -19,7 +23,8 @@ struct MethodName {
   std::string module_path;  ///< as the target sees it; empty where there is no file
   std::uint32_t token = 0;  ///< MethodDef token; 0 for dynamic methods and array methods
   Address method_table = 0;
-  bool is_dynamic = false;  ///< lightweight (DynamicMethod), IL stub, or of an emitted assembly
+  Address module_address = 0;  ///< the Module that `token` is of; 0: none
+  bool is_dynamic = false;     ///< lightweight (DynamicMethod), IL stub, or of an emitted assembly
   bool is_il_stub = false;
   std::string stub_kind;           ///< of an IL stub: "P/Invoke", "unboxing"
   bool is_collectible = false;     ///< its assembly can be unloaded
@@ -60,6 +65,12 @@ class MethodNames {
   [[nodiscard]] Result<std::string> string_value(Address object, std::size_t limit = 1024) const;
   /// The Module at an address (for frames whose method is unknown). Valid until `new_capture()`.
   [[nodiscard]] const ModuleFacts& module(Address module);
+  /// The PDB of a Module's assembly: see `find_pdb`.
+  [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module) const;
+  /// Which methods call which. Borrowed.
+  [[nodiscard]] CallGraph& call_graph();
+  [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module, const PdbFetcher& fetch,
+                                                               PdbLookup& lookup) const;
   /// Forgets transient facts; names of ordinary code stay.
   void new_capture();
 

@@ -81,6 +81,7 @@ MethodName MethodText::nameless(const MethodDescFacts& facts, const ModuleFacts&
   MethodName name;
   name.token = Token(TableId::method_def, facts.rid).value;
   name.method_table = facts.method_table;
+  name.module_address = module.address;
   name.module = module.assembly;
   name.module_path = module.path;
   name.is_dynamic = module.is_emitted;

@@ -1,8 +1,11 @@
 #include "dotnet/names/runtime_modules.h"
 
+#include <array>
 #include <vector>
 
+#include "dotnet/names/il_body.h"
 #include "dotnet/names/managed_string.h"
+#include "dotnet/names/pdb_finder.h"
 #include "object/pe_image.h"
 
 namespace mixstack::dotnet::names {
@@ -32,6 +35,7 @@ const ModuleFacts& RuntimeModules::at(Address module) {
 }
 
 void RuntimeModules::forget_transient() {
+  images_.clear();
   emitted_budget_ = kEmittedBudget;
   std::erase_if(modules_, [](const auto& entry) {
     const ModuleFacts& m = *entry.second;
@@ -107,6 +111,92 @@ void RuntimeModules::find_metadata(ModuleFacts& facts) const {
   }
   const Error memory_error = facts.error;
   if (!accept(from_file(facts, image), MetadataSource::file)) facts.error = memory_error;
+}
+
+Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, const PdbFetcher& fetch,
+                                                               PdbLookup& lookup) {
+  const ModuleFacts& facts = at(module);
+  lookup.assembly = facts.assembly;
+  lookup.assembly_path = facts.path;
+  bool has_image = false;
+  const Image image = image_of(module, has_image);
+  if (!has_image || facts.is_emitted) return fail(ErrorCode::not_found, module);
+  Result<std::shared_ptr<const PortablePdb>> found = fail(ErrorCode::not_found, module);
+  for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
+    const auto layout = is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
+    if (const auto pe = object::PeImage::from_memory(bulk_, image.base, layout, image.size))
+      found = find_pdb(*pe, facts.path, opener_, fetch, lookup);
+    if (found || image.is_certain) break;
+  }
+  if (found || facts.source != MetadataSource::file || !opener_) return found;
+  // Its memory is not there (a core); its file was, and was found to be the right one.
+  const auto file = opener_(facts.path);
+  if (!file) return fail(file.error());
+  const auto pe = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
+  if (!pe) return fail(pe.error());
+  return find_pdb(*pe, facts.path, opener_, fetch, lookup);
+}
+
+RuntimeModules::OpenImage RuntimeModules::open_image(Address module) {
+  const ModuleFacts& facts = at(module);
+  bool has_image = false;
+  const Image image = image_of(module, has_image);
+  if (!has_image || facts.is_emitted) return {};
+  if (facts.source == MetadataSource::file) {
+    auto file = opener_(facts.path);
+    if (!file) return {};
+    auto pe = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
+    return pe ? OpenImage{std::move(*file), std::move(*pe)} : OpenImage{};
+  }
+  for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
+    const auto layout = is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
+    auto pe = object::PeImage::from_memory(bulk_, image.base, layout, image.size);
+    if (pe && pe->cli_header()) return {nullptr, std::move(*pe)};
+    if (image.is_certain) break;
+  }
+  return {};
+}
+
+Result<RuntimeModules::Il> RuntimeModules::il(Address module, std::uint32_t rva) {
+  auto known = images_.find(module);
+  if (known == images_.end()) {
+    if (images_.size() >= kMaxModules) return fail(ErrorCode::limit_exceeded, module);
+    known = images_.emplace(module, open_image(module)).first;
+  }
+  if (!known->second.pe) return fail(ErrorCode::not_found, module);
+  const object::PeImage& pe = *known->second.pe;
+  std::array<std::byte, IlBody::kMaxHeader> header{};
+  // A tiny method may be the last thing in its section.
+  std::size_t size = header.size();
+  if (!pe.read(rva, header)) {
+    size = 1;
+    if (const auto read = pe.read(rva, std::span(header).first(1)); !read) return fail(read.error());
+  }
+  const auto body = read_il_header(std::span(header).first(size));
+  if (!body) return fail(body.error());
+  Il il{std::vector<std::byte>(body->code_size), body->has_handlers, {}};
+  const std::uint32_t begin = rva + body->header_size;
+  if (const auto read = pe.read(begin, il.code); !read) return fail(read.error());
+  if (il.has_handlers) il.handlers = read_handlers(pe, begin + body->code_size);
+  return il;
+}
+
+// Sections begin at multiples of 4.
+IlHandlers RuntimeModules::read_handlers(const object::PeImage& pe, std::uint32_t rva) {
+  IlHandlers handlers;
+  for (unsigned n = 0; n < IlHandlers::kMaxSections; n++) {
+    rva = (rva + 3) & ~3u;
+    std::array<std::byte, IlHandlers::kHeader> header{};
+    if (!pe.read(rva, header)) return handlers;
+    const auto section = read_il_section(header);
+    if (!section) return handlers;
+    std::vector<std::byte> clauses(section->size - IlHandlers::kHeader);
+    if (!pe.read(rva + IlHandlers::kHeader, clauses)) return handlers;
+    add_il_handlers(*section, clauses, handlers);
+    if (!section->has_next) break;
+    rva += section->size;
+  }
+  return handlers;
 }
 
 RuntimeModules::Image RuntimeModules::image_of(Address module, bool& has_image) const {

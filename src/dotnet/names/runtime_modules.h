@@ -3,17 +3,28 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "dotnet/code/runtime_memory.h"
+#include "dotnet/names/il_body.h"
 #include "dotnet/names/metadata.h"
 #include "mixstack/target.h"
+#include "object/pe_image.h"
 
 namespace mixstack::dotnet::names {
 
+class PortablePdb;
+struct PdbLookup;
+
 /// Opens a file by path as the target sees it; used only where the target's own memory does not hold the image.
 using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const std::string& path)>;
+
+/// Looks for a PDB elsewhere, which may take its time. `proof` says whether a file is the right one: empty, or what it
+/// is. Answers where it is.
+using PdbProof = std::function<std::string(const std::shared_ptr<const FileBytes>&)>;
+using PdbFetcher = std::function<Result<std::string>(const PdbId& id, const std::string& name, const PdbProof& proof)>;
 
 /// Where the metadata of a module came from.
 enum class MetadataSource : std::uint8_t { none, memory, emitted, file };
@@ -44,6 +55,17 @@ class RuntimeModules {
   /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
   /// `forget_transient` forgets it.
   [[nodiscard]] const ModuleFacts& at(Address module);
+  /// The PDB of the Module's assembly: see `find_pdb`. Not kept. `not_found` for emitted ones.
+  [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module);
+  /// The IL of a method of the Module, at `rva` of its image. Errors: of reading, `not_found`, those of read_il_header.
+  struct Il {
+    std::vector<std::byte> code;
+    bool has_handlers = false;
+    IlHandlers handlers;
+  };
+  [[nodiscard]] Result<Il> il(Address module, std::uint32_t rva);
+  [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module, const PdbFetcher& fetch,
+                                                               PdbLookup& lookup);
   /// Forgets what may have changed since the last capture: collectible and emitted modules, and failures.
   void forget_transient();
   /// Paths of modules whose metadata came from their files, since the target's memory does not hold it.
@@ -59,6 +81,13 @@ class RuntimeModules {
     std::uint64_t size = 0;
     bool is_mapped = false, is_certain = false;
   };
+  /// An image with the bytes it is read from: the target's memory, or a file.
+  struct OpenImage {
+    std::shared_ptr<const FileBytes> file;
+    std::optional<object::PeImage> pe;
+  };
+  [[nodiscard]] OpenImage open_image(Address module);
+  [[nodiscard]] static IlHandlers read_handlers(const object::PeImage& pe, std::uint32_t rva);
   [[nodiscard]] ModuleFacts read(Address module) const;
   [[nodiscard]] Image image_of(Address module, bool& has_image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_memory(const Image& image) const;
@@ -71,6 +100,7 @@ class RuntimeModules {
   const MemoryReader& bulk_;
   FileOpener opener_;
   std::unordered_map<Address, std::unique_ptr<ModuleFacts>> modules_;
+  std::unordered_map<Address, OpenImage> images_;  ///< whose IL was asked for
   mutable std::uint64_t emitted_budget_ = kEmittedBudget;
   ModuleFacts overflow_;  ///< stands for every module beyond the limit
 };

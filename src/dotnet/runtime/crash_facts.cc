@@ -21,7 +21,8 @@ bool has(const ManagedThreadFacts& facts, Address object) {
 
 const SymbolInfo* symbol_at(const ThreadDump& thread, std::span<const SymbolInfo> symbols, std::size_t index) {
   if (index >= thread.symbols.size() || thread.symbols[index] >= symbols.size()) return nullptr;
-  return &symbols[thread.symbols[index]];
+  const std::uint32_t own = own_function(symbols, thread.symbols[index]);
+  return own < symbols.size() ? &symbols[own] : nullptr;
 }
 
 bool is_fail_fast(const SymbolInfo* symbol) {

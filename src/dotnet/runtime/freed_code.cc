@@ -39,7 +39,7 @@ void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_
     frames[i].trust = std::max(frames[i].trust, Trust::inferred);
   if (index >= thread.symbols.size()) return;
   // Of its own: the same code may be safely alive on another stack.
-  SymbolInfo symbol = dump.symbols[thread.symbols[index]];
+  SymbolInfo symbol = dump.symbols[own_function(dump.symbols, thread.symbols[index])];
   symbol.note = note;
   thread.symbols[index] = static_cast<std::uint32_t>(dump.symbols.size());
   dump.symbols.push_back(std::move(symbol));

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dotnet/code/checkpoints.h"
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
+#include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"
@@ -63,7 +65,16 @@ class ManagedRuntime {
                                    std::vector<walk::Mark>& /*out*/) {
     return false;
   }
+  /// Which return address of the thread a suspension replaced last, as the running target tells now, which may be of
+  /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
+  [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
+
+  /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
+  /// null: it has called none. To be asked for when managed frames have names.
+  [[nodiscard]] virtual std::vector<SymbolInfo> inlined_at(const Frame& /*frame*/, const Frame* /*callee*/) {
+    return {};
+  }
 
   /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
   virtual void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) = 0;
@@ -75,6 +86,8 @@ class ManagedRuntime {
   /// Paths of assemblies that could not be named for want of metadata, and of those named from their files.
   [[nodiscard]] virtual std::vector<std::string> files_missing() const = 0;
   [[nodiscard]] virtual std::vector<std::string> files_used() const = 0;
+  /// PDBs of assemblies that lines were wanted of, as far as they were looked for.
+  [[nodiscard]] virtual std::vector<names::PdbLookup> pdbs() const { return {}; }
   /// What went wrong since the last call.
   [[nodiscard]] virtual std::vector<mixstack::Diagnosis> take_diagnoses() = 0;
 

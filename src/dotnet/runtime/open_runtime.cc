@@ -12,10 +12,13 @@ constexpr std::chrono::seconds kForDamaged{3};
 
 std::unique_ptr<ManagedRuntime> open_runtime(std::shared_ptr<const KnownRuntime> known, const Target& target,
                                              const MemoryReader& live, const object::PathOpener& opener,
-                                             const object::ModuleMap& modules, const RuntimeOptions& options) {
+                                             const object::ModuleMap& modules, const RuntimeOptions& options,
+                                             const names::PdbFetcher& fetch_pdb) {
   const RuntimeImage image = known->image;
   const bool walks = options.provider != ManagedProvider::dac;
-  auto described = std::make_unique<RuntimeByContracts>(std::move(known), target, live, opener, walks);
+  auto described = std::make_unique<RuntimeByContracts>(
+      std::move(known), target, live, opener,
+      RuntimeByContracts::Uses{.walks = walks, .lines = options.lines, .fetch_pdb = fetch_pdb});
   if (walks && (options.provider == ManagedProvider::descriptor || described->summary().walkable)) return described;
   dac::ProviderOptions dac_options;
   dac_options.dac_path = options.dac_path;

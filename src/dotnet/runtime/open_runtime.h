@@ -15,6 +15,7 @@ namespace mixstack::dotnet {
                                                            const Target& target, const MemoryReader& live,
                                                            const object::PathOpener& opener,
                                                            const object::ModuleMap& modules,
-                                                           const RuntimeOptions& options);
+                                                           const RuntimeOptions& options,
+                                                           const names::PdbFetcher& fetch_pdb = nullptr);
 
 }  // namespace mixstack::dotnet

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/code/suspension.h"
 #include "dotnet/runtime/crash_facts.h"
 #include "symbolize/demangle.h"
 
@@ -11,19 +12,6 @@ namespace {
 constexpr const char* kDamaged =
     "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
     "started)";
-
-/// The files of a runtime number the release 10.0.12 as "10.0.1226.42308": patch times 100 plus the year it was built
-/// in (eng/Versions in dotnet/runtime). People say 10.0.12.
-std::string version_for_people(const std::string& file_version) {
-  const auto second = file_version.find('.', file_version.find('.') + 1);
-  if (second == std::string::npos) return file_version;
-  const auto third = file_version.find('.', second + 1);
-  const std::string build = file_version.substr(second + 1, third - second - 1);
-  const bool is_number =
-      !build.empty() && build.size() < 9 && build.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number || std::stoul(build) < 100) return file_version;
-  return file_version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
-}
 
 /// A field that neither the descriptor nor the supplement tells.
 std::optional<mixstack::Diagnosis> unavailable(const SupplementEntry& entry) {
@@ -45,7 +33,7 @@ bool is_damage(ErrorCode code) {
 }
 
 RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known, const Target& target,
-                                       const MemoryReader& live, const names::FileOpener& opener, bool walks)
+                                       const MemoryReader& live, const names::FileOpener& opener, Uses uses)
     : known_(std::move(known)),
       target_(target),
       live_(live),
@@ -53,10 +41,10 @@ RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known
       second_look_(target.memory()),
       third_look_(target.memory()) {
   const RuntimeImage& image = known_->image;
-  summary_.version = version_for_people(image.version);
+  summary_.version = image.version_for_people();
   summary_.module_path = image.path;
   summary_.base = image.base;
-  use_descriptor(opener, walks);
+  use_descriptor(opener, uses);
 }
 
 void RuntimeByContracts::lacks(mixstack::Diagnosis why) {
@@ -67,12 +55,13 @@ void RuntimeByContracts::lacks(mixstack::Diagnosis why) {
   summary_.missing.push_back(std::move(why));
 }
 
-void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, bool walks) {
+void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, Uses uses) {
   if (!known_->facts) {
     lacks(known_->facts.error());
     return;
   }
   runtime_ = *known_->facts;
+  if (runtime_->no_code().error.code != ErrorCode::none) lacks(runtime_->no_code());
   for (const auto& refusal : runtime_->contracts().refusals()) lacks(refusal);
   for (const auto& entry : runtime_->supplement().entries())
     if (auto d = unavailable(entry)) summary_.missing.push_back(std::move(*d));
@@ -86,10 +75,12 @@ void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, bool wa
   options.fresh = &target_.memory();
   names_ = std::make_unique<names::MethodNames>(memory, options, opener);
   summary_.walkable = runtime_->can_walk() && cpu_fits;
-  if (!summary_.walkable || !walks) return;
+  if (!summary_.walkable || !uses.walks) return;
   code_ = std::make_unique<CodeManager>(memory, runtime_->contracts());
   stepper_ = std::make_unique<ManagedStepper>(*code_);
-  symbols_ = std::make_unique<names::ManagedSymbols>(*names_, runtime_->layouts());
+  if (uses.lines) lines_ = std::make_unique<names::SourceLines>(*code_, *names_, std::move(uses.fetch_pdb));
+  if (lines_) inlined_ = std::make_unique<names::InlinedMethods>(*code_, *names_, *lines_);
+  symbols_ = std::make_unique<names::ManagedSymbols>(*names_, runtime_->layouts(), lines_.get());
 }
 
 void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReader& overlay,
@@ -99,9 +90,21 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   if (names_) names_->new_capture();
+  if (inlined_) inlined_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
   if (stepper_) stepper_->use(engine);
   threads_.set(roots_ ? read_threads(runtime_->memory(overlay)) : ThreadList{});
+  note_suspension(overlay);
+}
+
+void RuntimeByContracts::note_suspension(const MemoryReader& overlay) {
+  summary_.suspension.reset();
+  if (!roots_) return;
+  const auto found = read_suspension(runtime_->memory(overlay), threads());
+  if (!found) return;
+  Suspension& told = summary_.suspension.emplace();
+  told.by = static_cast<ThreadId>(found->by);
+  for (const std::uint64_t id : found->waits_for) told.waits_for.push_back(static_cast<ThreadId>(id));
 }
 
 CheckpointList RuntimeByContracts::checkpoints(const ManagedThread& thread, bool methods, std::size_t most) {
@@ -111,6 +114,13 @@ CheckpointList RuntimeByContracts::checkpoints(const ManagedThread& thread, bool
 bool RuntimeByContracts::marks(const ManagedThread& thread, const StackView& stack, Address sp,
                                std::vector<walk::Mark>& out) {
   return code_ && read_marks(*code_, thread, stack, sp, out);
+}
+
+std::optional<LastHijack> RuntimeByContracts::last_hijack(const ManagedThread& thread) {
+  if (!code_) return std::nullopt;
+  const auto last = read_last_hijack(runtime_->memory(target_.memory()), thread.address);
+  if (!last || !code_->is_managed(CodeAddress::after_call(last->return_address))) return std::nullopt;
+  return *last;
 }
 
 ManagedThreadFacts RuntimeByContracts::facts(const ManagedThread& thread) {

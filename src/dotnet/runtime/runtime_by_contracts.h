@@ -9,6 +9,7 @@
 
 #include "dotnet/code/code_manager.h"
 #include "dotnet/code/managed_stepper.h"
+#include "dotnet/names/inlined_methods.h"
 #include "dotnet/names/managed_symbols.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "dotnet/runtime/thread_index.h"
@@ -20,10 +21,15 @@ namespace mixstack::dotnet {
 /// other.
 class RuntimeByContracts final : public ManagedRuntime {
  public:
+  struct Uses {
+    bool walks = true;            ///< false: its code is left to somebody else
+    bool lines = true;            ///< source lines of managed frames
+    names::PdbFetcher fetch_pdb;  ///< null: PDBs inside and beside assemblies only
+  };
   /// `live` is the target's memory through a cache, borrowed as the target is. A runtime that cannot be walked is an
-  /// answer too: its summary says what is missing. Without `walks` its code is left to somebody else.
+  /// answer too: its summary says what is missing.
   RuntimeByContracts(std::shared_ptr<const KnownRuntime> known, const Target& target, const MemoryReader& live,
-                     const names::FileOpener& opener, bool walks = true);
+                     const names::FileOpener& opener, Uses uses);
 
   [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
   void use_modules(const object::ModuleMap&) override {
@@ -40,12 +46,19 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
   [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
                            std::vector<walk::Mark>& out) override;
+  [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
+  [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
+    return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
+  }
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;
   [[nodiscard]] std::vector<std::string> files_missing() const override;
   [[nodiscard]] std::vector<std::string> files_used() const override;
+  [[nodiscard]] std::vector<names::PdbLookup> pdbs() const override {
+    return lines_ ? lines_->lookups() : std::vector<names::PdbLookup>{};
+  }
   [[nodiscard]] std::vector<mixstack::Diagnosis> take_diagnoses() override { return {}; }
   [[nodiscard]] RuntimeByContracts* contracts() override { return is_described() ? this : nullptr; }
 
@@ -66,8 +79,9 @@ class RuntimeByContracts final : public ManagedRuntime {
 
  private:
   void lacks(mixstack::Diagnosis why);
-  void use_descriptor(const names::FileOpener& opener, bool walks);
+  void use_descriptor(const names::FileOpener& opener, Uses uses);
   void read_thread_names();
+  void note_suspension(const MemoryReader& overlay);
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
   [[nodiscard]] std::uint64_t finalizer_os_id() const;
 
@@ -82,6 +96,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<CodeManager> code_;
   std::unique_ptr<ManagedStepper> stepper_;
   std::unique_ptr<names::MethodNames> names_;
+  std::unique_ptr<names::SourceLines> lines_;
+  std::unique_ptr<names::InlinedMethods> inlined_;
   std::unique_ptr<names::ManagedSymbols> symbols_;
   ThreadIndex threads_;
   ThreadNames names_of_threads_;

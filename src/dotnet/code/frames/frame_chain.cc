@@ -15,11 +15,18 @@ std::string_view frame_name(const Layouts& layouts, std::uint64_t identifier) {
   return frame_type_name(frame_type_of(layouts, identifier));
 }
 
+FrameRecord frame_with(const Layouts& layouts, Address address, std::uint64_t word) {
+  if (!layouts.frames_have_vtables) return {address, frame_type_of(layouts, word), word};
+  for (std::size_t i = 1; i < kFrameTypes; i++)
+    if (word != 0 && layouts.frame_vtables[i] == word)
+      return {address, static_cast<FrameType>(i), layouts.frame_identifiers[i]};
+  return {address, FrameType::unknown, 0};
+}
+
 Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address) {
-  // The identifier is the first word (in .NET 9 and before it was a vtable).
-  auto identifier = memory.pointer_at(address);
-  if (!identifier) return fail(identifier.error());
-  return FrameRecord{address, frame_type_of(memory.layouts(), *identifier), *identifier};
+  const auto word = memory.pointer_at(address);
+  if (!word) return fail(word.error());
+  return frame_with(memory.layouts(), address, *word);
 }
 
 constexpr std::size_t kUsualFrames = 16;  // of a thread, at most

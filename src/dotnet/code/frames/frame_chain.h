@@ -35,6 +35,9 @@ inline constexpr std::size_t kMaxFrames = 1u << 18;
 /// The record of a Frame at a known address.
 [[nodiscard]] Result<FrameRecord> read_frame(const RuntimeMemory& memory, Address address);
 
+/// The record of a Frame with that first word: its identifier, or where Frames have vtables, the address of its own.
+[[nodiscard]] FrameRecord frame_with(const Layouts& layouts, Address address, std::uint64_t first_word);
+
 /// Type of a Frame identifier by the runtime's `...FrameIdentifier` globals; `unknown` when none matches.
 [[nodiscard]] FrameType frame_type_of(const Layouts& layouts, std::uint64_t identifier);
 /// Contract StackWalk, GetFrameName: the class name, or empty.

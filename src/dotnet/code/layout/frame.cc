@@ -30,7 +30,13 @@ constexpr std::array<std::string_view, kFrameTypes> kFrameNames = {"",
                                                                    "DebuggerExitFrame",
                                                                    "DebuggerU2MCatchHandlerFrame",
                                                                    "ExceptionFilterFrame",
-                                                                   "InterpreterFrame"};
+                                                                   "InterpreterFrame",
+                                                                   "HelperMethodFrame",
+                                                                   "HelperMethodFrame_1OBJ",
+                                                                   "HelperMethodFrame_2OBJ",
+                                                                   "HelperMethodFrame_3OBJ",
+                                                                   "HelperMethodFrame_PROTECTOBJ",
+                                                                   "ProtectByRefsFrame"};
 
 }  // namespace
 

@@ -37,6 +37,13 @@ enum class FrameType : std::uint8_t {
   debugger_u2m_catch_handler,
   exception_filter,
   interpreter,
+  // .NET 9 and before:
+  helper_method,
+  helper_method_1obj,
+  helper_method_2obj,
+  helper_method_3obj,
+  helper_method_protectobj,
+  protect_by_refs,
   count
 };
 inline constexpr std::size_t kFrameTypes = static_cast<std::size_t>(FrameType::count);

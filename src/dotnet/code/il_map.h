@@ -1,0 +1,45 @@
+// Which IL the native code of a method was made from: the bounds that the JIT records (cDebugInfo).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dotnet/code/rich_debug_info.h"
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::dotnet {
+
+/// Code from `native` on, up to the next row, was made from the IL at `il`. Ascending by `native`.
+struct IlMapRow {
+  static constexpr std::int32_t kNoMapping = -1, kProlog = -2, kEpilog = -3;
+
+  std::uint32_t native = 0;  ///< from the start of the method's code
+  std::int32_t il = 0;
+  friend bool operator==(const IlMapRow&, const IlMapRow&) = default;
+};
+
+/// Who wrote the bytes: only the JIT's begin with flags (patch points of OSR, inlined methods).
+enum class IlMapWriter : std::uint8_t { jit, ready_to_run };
+
+/// How the rows are packed.
+enum class IlMapForm : std::uint8_t {
+  nibbles,  ///< .NET 8 and 9, images of ReadyToRun before version 16: each number by itself
+  bits,     ///< .NET 10: fields of as many bits as the largest needs
+};
+
+/// Decodes the debug information at `blob`.
+/// Errors: those of reading, `malformed` (not ascending, wider than any code), `limit_exceeded`.
+/// Source: src/coreclr/vm/debuginfostore.cpp (CompressDebugInfo), src/coreclr/inc/cordebuginfo.h.
+[[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob, IlMapWriter writer,
+                                                        IlMapForm form);
+
+/// What the JIT recorded of inlined methods in the same information. `not_found`: nothing.
+[[nodiscard]] Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob,
+                                                         unsigned pointer_size, IlMapForm form);
+
+/// The IL offset of the code at `native`; of a prologue 0, of code without IL the last one before it. (The runtime's
+/// own stack traces take 0 for the latter, which is the first line of the method.) Nothing where there is none.
+[[nodiscard]] std::optional<std::uint32_t> il_offset_at(std::span<const IlMapRow> map, std::uint32_t native);
+
+}  // namespace mixstack::dotnet

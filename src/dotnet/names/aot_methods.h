@@ -1,0 +1,51 @@
+// Methods of a program that was compiled ahead of time, by where their code starts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dotnet/names/aot_metadata.h"
+#include "mixstack/address.h"
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::dotnet::names {
+
+/// Where the metadata of an image and its map of methods lie.
+struct AotBlobs {
+  AddressRange metadata, methods;
+};
+
+/// The two by the image's ReadyToRun header at `header` (src/coreclr/inc/readytorun.h, ModuleHeaders.h of NativeAOT).
+/// Nothing for another format than that of .NET 10 (16.0), and where they are missing (StackTraceSupport=false).
+[[nodiscard]] std::optional<AotBlobs> find_aot_blobs(const MemoryReader& memory, Address header);
+
+/// A method's name, in C#'s way and as metadata has it.
+struct AotName {
+  std::string name, raw_name;
+};
+
+/// The map that NativeAOT keeps for the stack traces of exceptions (StackTraceMethodMappingNode.cs in dotnet/runtime).
+class AotMethods {
+ public:
+  static constexpr std::size_t kMaxBlob = 64u << 20, kMaxMethods = 1u << 20;
+
+  /// From the bytes of both; `address` is where the map lies. Nothing when the map is not as long as it says, names
+  /// code outside of `code`, or two methods at one place.
+  [[nodiscard]] static std::optional<AotMethods> parse(std::vector<std::byte> metadata, std::vector<std::byte> map,
+                                                       Address address, const AddressRange& code);
+
+  /// Of the method whose code starts at `start`: never a neighbour's.
+  [[nodiscard]] std::optional<AotName> name(Address start) const;
+  [[nodiscard]] std::size_t size() const { return methods_.size(); }
+
+ private:
+  struct Entry {
+    Address start = 0;
+    AotMetadata::Method method;
+  };
+  std::vector<std::byte> metadata_;
+  std::vector<Entry> methods_;  // ascending
+};
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,111 @@
+#include "dotnet/names/il_body.h"
+
+#include <optional>
+
+#include "base/byte_cursor.h"
+
+namespace mixstack::dotnet::names {
+namespace {
+
+constexpr std::uint8_t kCall = 0x28, kCallIndirect = 0x29, kReturn = 0x2a, kSwitch = 0x45, kCallVirtual = 0x6f,
+                       kNewObject = 0x73, kPrefix = 0xfe;
+
+bool is_between(std::uint8_t op, std::uint8_t first, std::uint8_t last) { return op >= first && op <= last; }
+
+/// Bytes of what follows a one-byte opcode (ECMA-335 III.1.2.1 and the VI.C.2 table).
+std::optional<unsigned> operand_size(std::uint8_t op) {
+  if (is_between(op, 0x0e, 0x13) || op == 0x1f || is_between(op, 0x2b, 0x37) || op == 0xde) return 1;
+  if (op == 0x21 || op == 0x23) return 8;
+  if (op == 0x20 || op == 0x22 || is_between(op, 0x27, 0x29) || is_between(op, 0x38, 0x44)) return 4;
+  if (is_between(op, 0x6f, 0x75) || op == 0x79 || is_between(op, 0x7b, 0x81)) return 4;
+  if (op == 0x8c || op == 0x8d || op == 0x8f || is_between(op, 0xa3, 0xa5)) return 4;
+  if (op == 0xc2 || op == 0xc6 || op == 0xd0 || op == 0xdd) return 4;
+  if (op == 0x24 || op == 0x77 || op == 0x78 || is_between(op, 0xa6, 0xb2) || op > 0xe0) return std::nullopt;
+  return 0;
+}
+
+std::optional<unsigned> prefixed_operand_size(std::uint8_t op) {
+  if (op == 0x06 || op == 0x07 || op == 0x15 || op == 0x16 || op == 0x1c) return 4;
+  if (is_between(op, 0x09, 0x0e)) return 2;
+  if (op == 0x12 || op == 0x19) return 1;
+  return op > 0x1e ? std::nullopt : std::optional<unsigned>(0);
+}
+
+}  // namespace
+
+Result<IlBody> read_il_header(std::span<const std::byte> bytes) {
+  constexpr unsigned kTiny = 2, kFat = 3, kMoreSections = 8;
+  base::ByteCursor in(bytes);
+  const std::uint8_t first = in.u8();
+  IlBody body;
+  if ((first & 3) == kTiny) {
+    body.header_size = 1;
+    body.code_size = first >> 2;
+  } else if ((first & 7) == kFat) {
+    body.header_size = static_cast<std::uint32_t>(in.u8() >> 4) * 4;
+    (void)in.u16();  // stack
+    body.code_size = in.u32();
+    body.has_handlers = (first & kMoreSections) != 0;
+    if (in.ok() && body.header_size != IlBody::kMaxHeader) return fail(ErrorCode::malformed, body.header_size);
+  } else {
+    return fail(ErrorCode::malformed, first);
+  }
+  if (!in.ok()) return fail(ErrorCode::truncated);
+  if (body.code_size > IlBody::kMaxCode) return fail(ErrorCode::limit_exceeded, body.code_size);
+  return body;
+}
+
+Result<IlSection> read_il_section(std::span<const std::byte> header) {
+  constexpr unsigned kKinds = 0x3f, kHandlers = 1, kFat = 0x40, kMore = 0x80, kFatClause = 24;
+  base::ByteCursor in(header);
+  const std::uint32_t word = in.u32();
+  if (!in.ok()) return fail(ErrorCode::truncated);
+  IlSection section;
+  section.is_of_handlers = (word & kKinds) == kHandlers;
+  section.is_fat = (word & kFat) != 0;
+  section.has_next = (word & kMore) != 0;
+  section.size = section.is_fat ? word >> 8 : word >> 8 & 0xff;
+  if (section.size < IlHandlers::kHeader) return fail(ErrorCode::malformed, word);
+  if (section.size > IlHandlers::kHeader + IlHandlers::kMaxClauses * kFatClause)
+    return fail(ErrorCode::limit_exceeded, section.size);
+  return section;
+}
+
+void add_il_handlers(const IlSection& section, std::span<const std::byte> clauses, IlHandlers& handlers) {
+  constexpr unsigned kFinally = 2, kFault = 4, kFatRest = 20, kSmallRest = 10;
+  if (!section.is_of_handlers) return;
+  base::ByteCursor in(clauses);
+  while (!in.at_end()) {
+    const std::uint32_t flags = section.is_fat ? in.u32() : in.u16();
+    in.skip(section.is_fat ? kFatRest : kSmallRest);
+    if (!in.ok()) return;
+    if (flags == kFinally) handlers.has_finally = true;
+    if (flags == kFault) handlers.has_fault = true;
+  }
+}
+
+Result<std::vector<IlCall>> read_il_calls(std::span<const std::byte> code) {
+  base::ByteCursor in(code);
+  std::vector<IlCall> calls;
+  while (!in.at_end()) {
+    const auto offset = static_cast<std::uint32_t>(in.position());
+    const std::uint8_t op = in.u8();
+    if (op == kCall || op == kCallVirtual || op == kNewObject) {
+      calls.push_back({offset, in.u32(), op == kCallVirtual});
+      calls.back().is_last = !in.at_end() && code[in.position()] == std::byte{kReturn};
+    } else if (op == kCallIndirect) {
+      (void)in.u32();  // a signature
+      calls.push_back({offset, 0, true});
+    } else if (op == kSwitch) {
+      in.skip(std::uint64_t{in.u32()} * 4);
+    } else {
+      const auto size = op == kPrefix ? prefixed_operand_size(in.u8()) : operand_size(op);
+      if (!size) return fail(ErrorCode::malformed, offset);
+      in.skip(*size);
+    }
+    if (!in.ok()) return fail(ErrorCode::truncated, offset);
+  }
+  return calls;
+}
+
+}  // namespace mixstack::dotnet::names

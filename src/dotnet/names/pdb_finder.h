@@ -1,0 +1,40 @@
+// Where the PDB of an assembly is: in its image, or in a file that says it belongs to it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dotnet/names/portable_pdb.h"
+#include "dotnet/names/runtime_modules.h"
+#include "object/pe_image.h"
+
+namespace mixstack::dotnet::names {
+
+/// What the debug directory of an image says of its PDB (PE Format, "Debug Directory"; PE-COFF.md of dotnet/runtime).
+struct PdbReference {
+  PdbId id{};
+  std::string name;  ///< the last part of the path that the compiler wrote it to
+  bool has_id = false;
+  std::uint32_t embedded_rva = 0, embedded_size = 0;  ///< 0: not in the image
+};
+
+[[nodiscard]] PdbReference pdb_reference(const object::PeImage& image);
+
+/// Where a PDB was looked for, and what came of it.
+struct PdbLookup {
+  PdbReference wanted;
+  std::string assembly, assembly_path;  ///< whose it is
+  std::string found;                    ///< path of the file; empty: inside the image, or not found
+  std::string refused;                  ///< path of one of that name that does not belong to it
+  Error error;                          ///< none: it was found
+};
+
+/// The PDB of `image`, which the target has at `path` (empty: nowhere): the one inside, else the file beside it, else
+/// what `fetch` finds (null: nothing). Only a portable PDB with the id that the image asks for counts.
+/// Errors: `not_found` (none asked for, or no file), `mismatch` (another one's, or not portable), those of opening.
+[[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const object::PeImage& image, const std::string& path,
+                                                                  const FileOpener& opener, const PdbFetcher& fetch,
+                                                                  PdbLookup& lookup);
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,35 @@
+// Portable PDBs: which source line a method's IL was compiled from (Portable PDB v1.0 format specification).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "dotnet/names/metadata.h"
+
+namespace mixstack::dotnet::names {
+
+struct SourceLine {
+  std::string file;  ///< as the compiler was told
+  std::uint32_t line = 0;
+};
+
+/// A PDB as its tables say it. All input is hostile: a damaged method has no lines. Not thread-safe.
+class PortablePdb {
+ public:
+  /// Errors: those of Metadata::open; `mismatch`: metadata, but no PDB.
+  [[nodiscard]] static Result<std::shared_ptr<const PortablePdb>> open(std::shared_ptr<MetadataBytes> bytes);
+
+  [[nodiscard]] const PdbId& id() const { return *metadata_->pdb_id(); }
+  /// The line of the last visible sequence point at or before `il`, as the runtime's own stack traces have it. Nothing
+  /// for a method without visible ones. `method` is a row of MethodDef.
+  [[nodiscard]] std::optional<SourceLine> line_at(std::uint32_t method, std::uint32_t il) const;
+
+ private:
+  explicit PortablePdb(std::shared_ptr<const Metadata> metadata) : metadata_(std::move(metadata)) {}
+  [[nodiscard]] std::string document(std::uint32_t row) const;
+
+  std::shared_ptr<const Metadata> metadata_;
+};
+
+}  // namespace mixstack::dotnet::names

@@ -1,0 +1,25 @@
+// The threads of a runtime that is compiled into its program.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::dotnet {
+
+/// What NativeAOT lists in its ThreadStore, found by the contract that it exports for debuggers. Which managed id, name
+/// and GC mode a thread has, the contract does not say.
+struct AotThreads {
+  std::vector<std::uint32_t> os_ids;  ///< in the program's own pid namespace, each once; 0 is never among them
+  /// Why the list is not whole: `contract_unsupported` with the version found, `field_unavailable` (or the runtime has
+  /// not started yet), `mismatch`: no such contract, `limit_exceeded`: a cycle or too long; or unreadable. The threads
+  /// before it are right.
+  Error error;
+};
+
+/// `header` is the address of DotNetRuntimeDebugHeader. The list may change under the reader: who knows which threads
+/// there are believes no other ids.
+[[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, Address header);
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,18 @@
+// mixstack-fetch: started by mixstack, asks servers for what it is told over descriptor 3.
+#include <cstdio>
+
+#include "base/service_process.h"
+#include "fetcher/seal.h"
+#include "fetcher/service.h"
+
+int main(int argc, char** argv) {
+  using namespace mixstack;
+  const auto parent = fetcher::parse_orders(argc, argv);
+  if (!parent) {
+    std::fputs("mixstack-fetch is started by mixstack; see docs/symbols.md\n", stderr);
+    return 2;
+  }
+  if (!fetcher::seal(*parent)) return 3;
+  fetcher::serve(base::kServiceSocket);
+  return 0;
+}

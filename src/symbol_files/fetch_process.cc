@@ -1,0 +1,154 @@
+#include "symbol_files/fetch_process.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace mixstack::symbol_files {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kMostStarts = 4;
+constexpr std::chrono::milliseconds kGrace{1000};  // for the fetcher to say that the time is over
+
+/// All of `bytes` before `end`; a peer that is late or gone is false.
+bool receive_all(int fd, std::span<std::byte> bytes, Clock::time_point end) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return false;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+    (void)::poll(&entry, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+  }
+  return true;
+}
+
+template <class T>
+bool receive_value(int fd, T& value, Clock::time_point end) {
+  return receive_all(fd, std::as_writable_bytes(std::span(&value, 1)), end);
+}
+
+std::uint32_t milliseconds(std::chrono::milliseconds time) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time.count(), 1, 1 << 30));
+}
+
+}  // namespace
+
+tl::expected<void, Diagnosis> FetchProcess::start() {
+  auto program = base::find_service("mixstack-fetch", "symbols from servers", program_);
+  if (!program) return tl::unexpected(std::move(program.error()));
+  if (starts_++ >= kMostStarts)
+    return tl::unexpected(Diagnosis{{ErrorCode::limit_exceeded, 0, starts_}, program->path, "it broke too often"});
+  auto process = base::ServiceProcess::start(*program, {}, environment_);
+  if (!process) return tl::unexpected(std::move(process.error()));
+  process_ = std::move(*process);
+  return {};
+}
+
+bool FetchProcess::ask(const std::string& url, const FetchLimits& limits) {
+  FetchRequest request;
+  request.url_bytes = static_cast<std::uint32_t>(url.size());
+  request.connect_ms = milliseconds(limits.connect);
+  request.stall_ms = milliseconds(limits.stall);
+  request.total_ms = milliseconds(limits.total);
+  request.redirects = limits.redirects;
+  request.most_bytes = limits.bytes;
+  std::string message(sizeof request, '\0');
+  std::memcpy(message.data(), &request, sizeof request);
+  message += url;
+  // Far less than a socket holds: never waited for.
+  return ::send(process_.socket(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(message.size());
+}
+
+FetchEnd FetchProcess::receive(const FetchLimits& limits, const Sink& sink) {
+  constexpr FetchEnd kBroken{FetchOutcome::fetcher_broken, 0, 0};
+  const Clock::time_point end = Clock::now() + limits.total + kGrace;
+  std::array<std::byte, kMostPieceBytes> buffer;
+  std::uint64_t received = 0;
+  while (true) {
+    FetchPiece piece;
+    if (!receive_value(process_.socket(), piece, end)) return kBroken;
+    if (piece.is_end != 0) {
+      FetchEnd said;
+      const bool is_sane = receive_value(process_.socket(), said, end) && said.outcome < FetchOutcome::last;
+      return is_sane ? said : kBroken;
+    }
+    if (piece.bytes == 0 || piece.bytes > buffer.size()) return kBroken;
+    const std::span bytes = std::span(buffer).first(piece.bytes);
+    if (!receive_all(process_.socket(), bytes, end)) return kBroken;
+    received += piece.bytes;
+    if (received > limits.bytes) return {FetchOutcome::too_large, 0, received};
+    if (!sink(bytes)) return {FetchOutcome::failed, 0, 0};
+  }
+}
+
+tl::expected<FetchEnd, Diagnosis> FetchProcess::get(const std::string& url, const FetchLimits& limits,
+                                                    const Sink& sink) {
+  if (url.size() > kMostUrlBytes) return FetchEnd{FetchOutcome::failed, 0, url.size()};
+  if (!process_.is_running())
+    if (auto started = start(); !started) return tl::unexpected(std::move(started.error()));
+  std::uint64_t taken = 0;
+  const auto counted = [&](std::span<const std::byte> bytes) {
+    taken += bytes.size();
+    return sink(bytes);
+  };
+  FetchEnd end{FetchOutcome::fetcher_broken, 0, 0};
+  bool in_step = ask(url, limits);
+  if (in_step) end = receive(limits, counted);
+  // Where the answer was not read to its end, the rest of it would be taken for the next one.
+  in_step = in_step && end.outcome != FetchOutcome::fetcher_broken && end.outcome != FetchOutcome::too_large &&
+            !(end.outcome == FetchOutcome::failed && end.value == 0);
+  if (!in_step) (void)process_.end();
+  return end;
+}
+
+std::string outcome_words(const FetchEnd& end) {
+  switch (end.outcome) {
+    case FetchOutcome::done:
+    case FetchOutcome::not_found:
+      return {};
+    case FetchOutcome::refused:
+      return "it answered with HTTP status " + std::to_string(end.value);
+    case FetchOutcome::no_connection:
+      return "it cannot be reached" +
+             (end.value != 0 ? " (" + std::string(std::strerror(static_cast<int>(end.value & 0xffff))) + ")" : "");
+    case FetchOutcome::no_such_host:
+      return "there is no server of that name";
+    case FetchOutcome::timed_out:
+      return "it did not answer in time";
+    case FetchOutcome::too_large:
+      return "a file is larger than what is taken (" + std::to_string(end.value) + " bytes)";
+    case FetchOutcome::cut_short:
+      return "it sent less than it said";
+    case FetchOutcome::redirects:
+      return "it redirects too often, or to where we do not go";
+    case FetchOutcome::untrusted:
+      return "its certificate or TLS connection is not good";
+    case FetchOutcome::garbled:
+      return "what it answers is not HTTP";
+    case FetchOutcome::failed:
+      return "a file could not be fetched (libcurl error " + std::to_string(end.value) + ")";
+    case FetchOutcome::fetcher_broken:
+      break;
+  }
+  return "mixstack-fetch broke over it";
+}
+
+bool is_hopeless(FetchOutcome outcome) {
+  return outcome == FetchOutcome::no_connection || outcome == FetchOutcome::no_such_host ||
+         outcome == FetchOutcome::timed_out || outcome == FetchOutcome::untrusted || outcome == FetchOutcome::garbled ||
+         outcome == FetchOutcome::redirects || outcome == FetchOutcome::fetcher_broken;
+}
+
+}  // namespace mixstack::symbol_files

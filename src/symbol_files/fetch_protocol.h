@@ -1,0 +1,55 @@
+// What mixstack and mixstack-fetch say to each other, over a socket between parent and child on one machine.
+#pragma once
+
+#include <cstdint>
+
+namespace mixstack::symbol_files {
+
+inline constexpr std::uint32_t kFetchVersion = 1;
+inline constexpr std::uint32_t kMostUrlBytes = 4096;
+inline constexpr std::uint32_t kMostPieceBytes = 1 << 16;
+
+/// Followed by `url_bytes` of a URL. All limits are the fetcher's to keep and mixstack's to enforce.
+struct FetchRequest {
+  std::uint32_t version = kFetchVersion;
+  std::uint32_t url_bytes = 0;
+  std::uint32_t connect_ms = 0;
+  std::uint32_t stall_ms = 0;  ///< so long without anything arriving
+  std::uint32_t total_ms = 0;
+  std::uint32_t redirects = 0;
+  std::uint64_t most_bytes = 0;
+};
+static_assert(sizeof(FetchRequest) == 32);
+
+enum class FetchOutcome : std::uint32_t {
+  done,
+  not_found,      ///< HTTP 404 or 410
+  refused,        ///< another HTTP status, which `value` is
+  no_connection,  ///< `value` is an errno, or 0
+  no_such_host,
+  timed_out,
+  too_large,       ///< `value`: bytes that it said or sent
+  cut_short,       ///< fewer bytes than it said
+  redirects,       ///< too many, or to where we do not go
+  untrusted,       ///< TLS: the certificate or the connection
+  garbled,         ///< no HTTP
+  failed,          ///< anything else; `value` is libcurl's code
+  fetcher_broken,  ///< said by mixstack: the fetcher ended, or talked nonsense
+  last = fetcher_broken,
+};
+
+/// An answer is pieces of the file, then the end.
+struct FetchPiece {
+  std::uint32_t is_end = 0;  ///< 1: a FetchEnd follows
+  std::uint32_t bytes = 0;   ///< that follow
+};
+static_assert(sizeof(FetchPiece) == 8);
+
+struct FetchEnd {
+  FetchOutcome outcome = FetchOutcome::failed;
+  std::uint32_t reserved = 0;
+  std::uint64_t value = 0;
+};
+static_assert(sizeof(FetchEnd) == 16);
+
+}  // namespace mixstack::symbol_files

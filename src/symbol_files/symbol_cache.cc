@@ -1,0 +1,178 @@
+#include "symbol_files/symbol_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include "object/file_bytes.h"
+
+namespace mixstack::symbol_files {
+namespace {
+
+constexpr char kStagedPrefix[] = ".part-";
+constexpr std::time_t kStaleAfter = 24 * 3600;  // what a program that was killed has left
+constexpr std::size_t kMostFiles = 100'000;
+
+/// The folders above it, too; those belong to whoever they belong to.
+void make_folders(const std::string& path) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
+    (void)::mkdir(path.substr(0, at).c_str(), 0700);
+  (void)::mkdir(path.c_str(), 0700);
+}
+
+/// Whether nobody but root and our user can exchange a part of the way: a link of another user may lead into a folder
+/// that is ours and no cache.
+bool is_way_ours(const std::string& path) {
+  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    struct stat st {};
+    if (::lstat(path.substr(0, at).c_str(), &st) != 0) return false;
+    const bool others_write = !S_ISLNK(st.st_mode) && (st.st_mode & 0022) != 0 && (st.st_mode & S_ISVTX) == 0;
+    if ((st.st_uid != 0 && st.st_uid != ::geteuid()) || others_write) return false;
+    if (at == std::string::npos) return true;
+  }
+}
+
+bool is_safe_place(const std::string& folder) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(folder.c_str(), nullptr), &std::free);
+  return real != nullptr && is_way_ours(folder) && is_way_ours(real.get());
+}
+
+/// As SymbolKey::cache_name makes them: nothing else in the folder is ours to remove.
+bool is_kept_name(std::string_view name) {
+  const std::string_view id = name.substr(0, name.rfind('.')), kind = name.substr(id.size());
+  return !id.empty() && id.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
+         (kind == ".debug" || kind == ".pdb" || kind == ".elf");
+}
+
+struct KeptFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  timespec used{};
+};
+
+/// Regular files of a folder; those half written that nobody can be writing any more are removed.
+std::vector<KeptFile> files_of(int folder) {
+  std::vector<KeptFile> files;
+  const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* list = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (list == nullptr) {
+    if (copy >= 0) ::close(copy);
+    return files;
+  }
+  while (const dirent* entry = ::readdir(list)) {
+    struct stat st {};
+    const std::string name = entry->d_name;
+    if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) continue;
+    if (is_kept_name(name)) {
+      files.push_back({name, static_cast<std::uint64_t>(st.st_blocks) * 512, st.st_mtim});
+    } else if (name.starts_with(kStagedPrefix) && st.st_mtim.tv_sec + kStaleAfter < std::time(nullptr)) {
+      (void)::unlinkat(folder, name.c_str(), 0);
+    }
+    if (files.size() >= kMostFiles) break;
+  }
+  ::closedir(list);
+  return files;
+}
+
+}  // namespace
+
+bool StagedFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+Result<std::shared_ptr<const FileBytes>> StagedFile::bytes() const {
+  base::ScopedFd copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) return fail(ErrorCode::io_error, 0, errno);
+  return object::file_bytes_from_fd(std::move(copy));
+}
+
+bool SymbolCache::open(bool makes) {
+  if (fd_) return true;
+  if (folder_.empty() || folder_.front() != '/' || refused_.error.code != ErrorCode::none) return false;
+  if (makes) make_folders(folder_);
+  base::ScopedFd fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) {
+    if (makes || errno != ENOENT) refused_ = {{ErrorCode::io_error, errno, 0}, folder_, ""};
+    return false;
+  }
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0022) != 0 || !is_safe_place(folder_)) {
+    refused_ = {{ErrorCode::permission_denied, 0, 0},
+                folder_,
+                "not used as a cache: it, or a folder on the way, belongs to another user, or others can write to it"};
+    return false;
+  }
+  fd_ = std::move(fd);
+  return true;
+}
+
+Result<std::shared_ptr<const FileBytes>> SymbolCache::find(const std::string& name) {
+  if (!open(false)) return fail(ErrorCode::not_found);
+  base::ScopedFd file(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail(ErrorCode::not_found, 0, errno);
+  (void)::futimens(file.get(), nullptr);  // when it was used last; on a read-only disk it stays as it is
+  return object::file_bytes_from_fd(std::move(file));
+}
+
+void SymbolCache::remove(const std::string& name) {
+  if (open(false)) (void)::unlinkat(fd_.get(), name.c_str(), 0);
+}
+
+Result<StagedFile> SymbolCache::stage() {
+  if (open(true)) {
+    std::string name = kStagedPrefix + std::to_string(::getpid()) + "-" + std::to_string(++staged_);
+    (void)::unlinkat(fd_.get(), name.c_str(), 0);  // of a process that had our number
+    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    base::ScopedFd fd(::openat(fd_.get(), name.c_str(), kFlags, 0600));
+    if (fd) return StagedFile(std::move(fd), std::move(name));
+    refused_ = {{ErrorCode::io_error, errno, 0}, folder_, ""};
+    fd_ = {};
+  }
+  base::ScopedFd fd(::memfd_create("mixstack-symbols", MFD_CLOEXEC));
+  if (!fd) return fail(ErrorCode::io_error, 0, errno);
+  return StagedFile(std::move(fd), {});
+}
+
+bool SymbolCache::keep(const StagedFile& file, const std::string& name) {
+  if (file.name().empty() || !fd_) return false;
+  if (::renameat(fd_.get(), file.name().c_str(), fd_.get(), name.c_str()) != 0) {
+    drop(file);
+    return false;
+  }
+  make_room(name);
+  return true;
+}
+
+void SymbolCache::drop(const StagedFile& file) {
+  if (!file.name().empty() && fd_) (void)::unlinkat(fd_.get(), file.name().c_str(), 0);
+}
+
+void SymbolCache::make_room(const std::string& newest) {
+  std::vector<KeptFile> files = files_of(fd_.get());
+  std::uint64_t sum = 0;
+  for (const KeptFile& f : files) sum += f.bytes;
+  if (sum <= most_bytes_) return;
+  std::sort(files.begin(), files.end(), [](const KeptFile& a, const KeptFile& b) {
+    return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
+  });
+  for (const KeptFile& f : files) {
+    if (sum <= most_bytes_) break;
+    if (f.name == newest) continue;
+    if (::unlinkat(fd_.get(), f.name.c_str(), 0) == 0) sum -= f.bytes;
+  }
+}
+
+}  // namespace mixstack::symbol_files

@@ -1,0 +1,60 @@
+// Native frames with their source lines and the functions inlined there.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "mixstack/symbolizer.h"
+#include "object/debug_file.h"
+#include "object/module_map.h"
+#include "symbolize/dwarf/line_child.h"
+#include "symbolize/elf_symbols.h"
+
+namespace mixstack::symbolize {
+
+/// Debug information by image, shared by the processes of a session as their images are. Thread-safe.
+class LineTables {
+ public:
+  explicit LineTables(DebugSections::Packed packed) : packed_(packed) {}
+  /// What the code at a link-time address was made from, as LineTable::at. `symbols` knows the image's debug file.
+  [[nodiscard]] std::vector<SourcePlace> at(const std::shared_ptr<const object::ElfImage>& image,
+                                            const std::string& path, const object::PathOpener& open,
+                                            SymbolTables& symbols, std::uint64_t address);
+
+ private:
+  struct Entry {
+    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
+    std::unique_ptr<LineChild> table;               // null: it has none
+  };
+  static constexpr std::size_t kMost = 1024;  // images; others have no lines
+  DebugSections::Packed packed_;
+  std::mutex mutex_;
+  LineBudget budget_;
+  std::unordered_map<const object::ElfImage*, Entry> tables_;
+};
+
+/// Names frames as ElfSymbols does, and says where in the source they are. Borrows both; not thread-safe.
+class DwarfSymbols final : public NameProvider {
+ public:
+  /// `lines` may be null: then there are none.
+  DwarfSymbols(ElfSymbols& elf, const object::ModuleMap& modules, object::PathOpener open,
+               std::shared_ptr<SymbolTables> symbols, std::shared_ptr<LineTables> lines)
+      : elf_(elf), modules_(modules), open_(std::move(open)), symbols_(std::move(symbols)), lines_(std::move(lines)) {}
+
+  [[nodiscard]] std::string_view provider_name() const override { return elf_.provider_name(); }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
+  [[nodiscard]] std::vector<SymbolInfo> describe_inlined(const Frame& frame) override;
+
+ private:
+  void take_own_name(const Frame& frame, const SourcePlace& own, SymbolInfo& info) const;
+
+  ElfSymbols& elf_;
+  const object::ModuleMap& modules_;
+  object::PathOpener open_;
+  std::shared_ptr<SymbolTables> symbols_;
+  std::shared_ptr<LineTables> lines_;
+  std::vector<SymbolInfo> inlined_;  ///< of the frame described last
+};
+
+}  // namespace mixstack::symbolize
