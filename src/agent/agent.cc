@@ -117,13 +117,28 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
   Result<void> begun = fail(ErrorCode::unsupported);
   if (info_.set_events(kEvents, kHighEvents) >= 0) {
     if (is_late) sampling->code.catch_up();
-    begun = sampling->sampler->begin();
+    begun = sampling->sampler->take_signal();
+    if (begun && is_late) make_room(*sampling);
+    if (begun) begun = sampling->sampler->begin();
   }
   if (begun) return begun;
   (void)info_.set_events(0, 0);
   const std::lock_guard lock(mutex_);
   current_.reset();
   return begun;
+}
+
+/// A thread that handles a fault when its first signal comes has no room for it, and the kernel ends the process
+/// (alternate_stack.h). No thread does while the runtime is stopped. Those that begin from here on have room at once.
+void Agent::make_room(Sampling& sampling) {
+  const auto threads = info_.threads();
+  const auto began = Clock::now();
+  const bool is_stopped = info_.stop();
+  const std::size_t without = is_stopped ? sampling.sampler->make_room(threads) : threads.size();
+  if (is_stopped) info_.go_on();
+  if (sampling.options.explains)
+    say(std::to_string(threads.size() - without) + " of " + std::to_string(threads.size()) +
+        " threads have room for signals after " + std::to_string(ns_since(began) / 1000) + " us");
 }
 
 void Agent::stop() {

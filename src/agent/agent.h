@@ -65,6 +65,7 @@ class Agent {
   Agent(clr::ProfilerInfo info, AgentOptions options);
   [[nodiscard]] std::shared_ptr<Sampling> current() const;
   [[nodiscard]] Result<void> start(const AgentOptions& options, bool is_late);
+  void make_room(Sampling& sampling);
   void stop();
   void write_out(Sampling& sampling) const;
   void log(const Sampling& sampling) const;

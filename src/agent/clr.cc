@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 
 namespace mixstack::agent::clr {
 namespace {
 
 constexpr std::size_t kAtOnce = 256;  // answers of one call
-constexpr std::size_t kMostVersions = 1024, kMostChunks = 64, kMostFunctions = 1 << 20, kMostModules = 1 << 16;
+constexpr std::size_t kMostVersions = 1024, kMostChunks = 64, kMostFunctions = 1 << 20, kMostModules = 1 << 16,
+                      kMostThreads = 1 << 16;
+constexpr int kStopTries = 1'000;  // a millisecond each: a collection is over by then
 
 // Interface ids, newest first: ICorProfilerInfo14, 13, 12.
 constexpr std::array<Guid, 3> kInfo{{
@@ -18,11 +22,12 @@ constexpr std::array<Guid, 3> kInfo{{
 constexpr Guid kMetadataImport{0x7dac8207, 0xd3ae, 0x4c75, {0x9b, 0x67, 0x92, 0x80, 0x1a, 0x49, 0x7d, 0x44}};
 
 // Places in the tables. ICorProfilerInfo:
-constexpr unsigned kQueryInterface = 0, kRelease = 2, kGetFunctionFromIp = 7, kGetFunctionInfo = 15,
-                   kGetTokenAndMetadata = 19;
-constexpr unsigned kEnumModules = 66, kGetRuntimeInformation = 67, kGetModuleInfo2 = 70, kEnumJitedFunctions2 = 79;
-constexpr unsigned kSetEventMask2 = 82, kGetDynamicFunctionInfo = 89, kGetNativeCodeStartAddresses = 90,
-                   kGetCodeInfo4 = 92;
+constexpr unsigned kQueryInterface = 0, kRelease = 2, kGetFunctionFromIp = 7, kGetThreadInfo = 12,
+                   kGetFunctionInfo = 15, kGetTokenAndMetadata = 19;
+constexpr unsigned kEnumModules = 66, kGetRuntimeInformation = 67, kGetModuleInfo2 = 70, kEnumThreads = 71,
+                   kEnumJitedFunctions2 = 79;
+constexpr unsigned kSetEventMask2 = 82, kGetFunctionFromIp3 = 88, kGetDynamicFunctionInfo = 89,
+                   kGetNativeCodeStartAddresses = 90, kGetCodeInfo4 = 92, kSuspendRuntime = 97, kResumeRuntime = 98;
 // Its enumerators, and IMetaDataImport:
 constexpr unsigned kNext = 7;
 constexpr unsigned kGetTypeDefProps = 12, kGetMethodProps = 30, kGetNestedClassProps = 62;
@@ -160,6 +165,30 @@ std::optional<Module> ProfilerInfo::module(Id id) const {
   return Module{reinterpret_cast<Address>(base), utf8(path.data(), std::min(length, room)), flags};
 }
 
+std::vector<std::uint32_t> ProfilerInfo::threads() const {
+  void* enumerator = nullptr;
+  std::vector<std::uint32_t> tids;
+  if (call(object_, kEnumThreads, &enumerator) < 0 || enumerator == nullptr) return tids;
+  for (const Id thread : all_of<Id>(enumerator, kMostThreads)) {
+    std::uint32_t tid = 0;
+    if (call(object_, kGetThreadInfo, thread, &tid) >= 0 && tid != 0) tids.push_back(tid);
+  }
+  return tids;
+}
+
+bool ProfilerInfo::stop() const {
+  constexpr auto kStopInProgress = static_cast<Status>(0x80131381);  // CORPROF_E_SUSPENSION_IN_PROGRESS
+  for (int i = 0; i < kStopTries; i++) {
+    const Status status = call(object_, kSuspendRuntime);
+    if (status >= 0) return true;
+    if (status != kStopInProgress) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+void ProfilerInfo::go_on() const { (void)call(object_, kResumeRuntime); }
+
 Id ProfilerInfo::module_of(Id function) const {
   Id type = 0, module = 0;
   std::uint32_t token = 0;
@@ -169,6 +198,12 @@ Id ProfilerInfo::module_of(Id function) const {
 Id ProfilerInfo::function_at(Address address) const {
   Id function = 0;
   return call(object_, kGetFunctionFromIp, static_cast<Id>(address), &function) < 0 ? 0 : function;
+}
+
+Function ProfilerInfo::any_function_at(Address address) const {
+  Function function;
+  const Status status = call(object_, kGetFunctionFromIp3, static_cast<Id>(address), &function.id, &function.rejit);
+  return status < 0 ? Function{} : function;
 }
 
 std::string ProfilerInfo::name(Id function) const {

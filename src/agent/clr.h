@@ -66,14 +66,24 @@ class ProfilerInfo {
   [[nodiscard]] std::optional<Module> module(Id id) const;
   /// The module a function belongs to; 0: not known (dynamic methods).
   [[nodiscard]] Id module_of(Id function) const;
-  /// The function whose code is there, precompiled or not; 0: none.
+  /// The function with metadata whose code is there, precompiled or not; 0: none.
   [[nodiscard]] Id function_at(Address address) const;
+  /// The same, methods without metadata included.
+  [[nodiscard]] Function any_function_at(Address address) const;
   /// "Namespace.Type.Method"; empty for dynamic methods. Not for signal handlers.
   [[nodiscard]] std::string name(Id function) const;
   /// "DynamicClass.Method", as the runtime's own stack traces say, of a method without metadata; "ILStubClass.Kind" of
   /// a stub of interop. Only while it cannot be freed: inside the callback that tells of it. "[dynamic]" without a
   /// name.
   [[nodiscard]] std::string dynamic_name(Id function) const;
+  /// Kernel ids of the threads that have managed frames or may get them.
+  [[nodiscard]] std::vector<std::uint32_t> threads() const;
+  /// Stops all threads at places where managed code is whole, as for a collection, but collects nothing. Threads in
+  /// native code go on there. Not from callbacks; the calling thread must not be managed. Tried again for a while
+  /// where the runtime is stopped already. False: it was not stopped.
+  [[nodiscard]] bool stop() const;
+  /// After `stop`, by the same thread.
+  void go_on() const;
   /// "10.0.12"
   [[nodiscard]] std::string version() const;
 

@@ -11,7 +11,7 @@ namespace mixstack::agent {
 class CpuBudget {
  public:
   static constexpr std::uint64_t kPeriod = 1'000'000'000;  ///< ns over which it is looked at
-  static constexpr unsigned kMostPercent = 5;
+  static constexpr unsigned kMostPerMille = 25;
 
   explicit CpuBudget(unsigned full) : full_(full), allowed_(full) {}
 
@@ -19,10 +19,10 @@ class CpuBudget {
   void look(std::uint64_t now, std::uint64_t cpu) {
     if (begin_ == 0) begin_ = now, cpu_ = cpu;
     if (now - begin_ < kPeriod) return;
-    const std::uint64_t percent = (cpu - cpu_) * 100 / (now - begin_);
-    if (percent > kMostPercent)
+    const std::uint64_t per_mille = (cpu - cpu_) * 1000 / (now - begin_);
+    if (per_mille > kMostPerMille)
       allowed_ = std::max(allowed_ / 2, 1u);
-    else if (percent * 2 <= kMostPercent)
+    else if (per_mille * 2 <= kMostPerMille)
       allowed_ = std::min(allowed_ + std::max(full_ / 8, 1u), full_);
     begin_ = now, cpu_ = cpu;
   }

@@ -13,11 +13,11 @@ TEST(CpuBudget, TooMuchHalvesAndLittleGrowsBack) {
   budget.look(now, cpu);
   EXPECT_EQ(budget.allowed(), 16u);
   for (const unsigned expected : {8u, 4u, 2u, 1u, 1u}) {
-    budget.look(now += kSecond, cpu += kSecond / 10);
+    budget.look(now += kSecond, cpu += kSecond / 20);
     EXPECT_EQ(budget.allowed(), expected);
   }
-  budget.look(now += kSecond, cpu += kSecond / 25);
-  EXPECT_EQ(budget.allowed(), 1u) << "4 %: neither too much nor little";
+  budget.look(now += kSecond, cpu += kSecond / 50);
+  EXPECT_EQ(budget.allowed(), 1u) << "2 %: neither too much nor little";
   for (int i = 0; i < 20; i++) budget.look(now += kSecond, cpu += kSecond / 100);
   EXPECT_EQ(budget.allowed(), 16u);
 }

@@ -6,13 +6,18 @@
 namespace mixstack::agent {
 namespace {
 
-constexpr std::size_t kMostLayouts = 1 << 16;
-constexpr std::uint32_t kNoRoomForLayout = 1;  // its rule is made anew each time
+constexpr std::uint16_t kMostLayouts = UINT16_MAX;
+constexpr std::uint16_t kNoRoomForLayout = 1;  // its rule is made anew each time
 // Of the flags of a piece: its part, whether it may be freed, the source of its frame.
 constexpr std::uint8_t kPartMask = 3, kMayBeFreed = 4;
 constexpr unsigned kSourceShift = 3;
 // AArch64 gives programs addresses of 48 and 52 bits, x86-64 of 47 and 56.
 constexpr unsigned kMostAddressBits = 56;
+constexpr Address kLeastAddress = 1u << 21;
+/// No method is as large; what says so would take all room.
+constexpr std::uint64_t kMostPieceSize = 64u << 20;
+/// A look-up in which something was freed each time gives up.
+constexpr int kMostTries = 8;
 
 using Presence = self_walk::ZeroedPages::Presence;
 
@@ -21,104 +26,110 @@ template <class T>
   return static_cast<T*>(room.get());
 }
 
-[[nodiscard]] std::size_t region_slot(std::uint64_t number, std::size_t regions) {
-  return static_cast<std::size_t>((number * 0x9e3779b97f4a7c15ull) >> 32) & (regions - 1);
+[[nodiscard]] bool is_range(const JitCode& code) {
+  return code.range.end > code.range.begin && code.range.size() <= kMostPieceSize &&
+         code.range.begin >= kLeastAddress && (code.range.end - 1) >> kMostAddressBits == 0 &&
+         code.method <= UINT32_MAX;
 }
 
 }  // namespace
 
 JitMap::JitMap(const Options& options)
     : options_(options),
-      region_room_(options.most_regions * sizeof(Region), Presence::lazy),
-      head_room_((options.most_regions + 1) * kGranules * sizeof(std::uint32_t), Presence::lazy),
-      piece_room_((options.most_pieces + 1) * sizeof(Piece), Presence::lazy),
-      node_room_((2 * options.most_pieces + 1) * sizeof(Node), Presence::lazy),
-      layout_room_(kMostLayouts * sizeof(Layout), Presence::lazy),
+      index_({options.most_regions, options.most_pieces / 2}),
+      piece_room_((options.most_pieces + 1) * sizeof(SharedPiece), Presence::lazy),
+      bytes_room_((options.most_pieces + 1) * sizeof(SharedBytes), Presence::lazy),
+      next_room_((options.most_pieces + 1) * sizeof(std::uint32_t), Presence::lazy),
+      layout_room_(std::size_t{kMostLayouts} * sizeof(Layout), Presence::lazy),
       bucket_room_(std::bit_ceil(options.most_pieces) * sizeof(std::uint32_t), Presence::lazy),
-      regions_(array_in<Region>(region_room_)),
-      heads_(array_in<std::atomic<std::uint32_t>>(head_room_)),
-      pieces_(array_in<Piece>(piece_room_)),
-      nodes_(array_in<Node>(node_room_)),
+      pieces_(array_in<SharedPiece>(piece_room_)),
+      prologue_bytes_(array_in<SharedBytes>(bytes_room_)),
       layouts_(array_in<Layout>(layout_room_)),
+      next_of_method_(array_in<std::uint32_t>(next_room_)),
       buckets_(array_in<std::uint32_t>(bucket_room_)) {
   if (layouts_ != nullptr) layouts_[kNoRoomForLayout] = {unwind::kInterpretedRule, 0};
 }
 
 bool JitMap::is_usable() const {
-  return options_.most_pieces < std::size_t{1} << Node::kPieceBits && regions_ != nullptr && heads_ != nullptr &&
-         pieces_ != nullptr && nodes_ != nullptr && layouts_ != nullptr && buckets_ != nullptr &&
-         (options_.most_regions & (options_.most_regions - 1)) == 0;
+  return options_.most_pieces < std::size_t{1} << CodeIndex::kNumberBits && index_.is_usable() && pieces_ != nullptr &&
+         prologue_bytes_ != nullptr && layouts_ != nullptr && next_of_method_ != nullptr && buckets_ != nullptr;
 }
 
-const std::atomic<std::uint32_t>* JitMap::head_of(Address address) const {
-  const std::uint64_t number = address >> kRegionBits;
-  for (std::size_t i = region_slot(number, options_.most_regions), n = 0; n < options_.most_regions; n++) {
-    const Region& region = regions_[i];
-    const std::uint64_t found = region.number.load(std::memory_order_acquire);
-    if (found == number)
-      return &heads_[region.heads.load(std::memory_order_relaxed) * kGranules + (address >> kGranuleBits) % kGranules];
-    if (found == 0) return nullptr;
-    i = (i + 1) & (options_.most_regions - 1);
-  }
-  return nullptr;
-}
-
-bool JitMap::find(Address address, JitCode& out) const {
-  if (address >> kRegionBits == 0) return false;
-  const std::atomic<std::uint32_t>* head = head_of(address);
-  if (head == nullptr) return false;
-  for (std::uint32_t n = head->load(std::memory_order_acquire); n != 0;) {
-    const Node& node = nodes_[n];
-    if (!node.may_cover(address)) {
-      n = node.next.load(std::memory_order_acquire);
-      continue;
-    }
-    const Piece& piece = pieces_[node.piece()];
-    if (address - piece.begin < piece.size) {
-      out.range = {piece.begin, piece.begin + piece.size};
-      out.method = piece.method;
-      out.image_base = piece.image_base;
-      out.unwind_data = piece.unwind_data;
-      out.prologue = piece.prologue;
-      out.part = static_cast<JitPart>(piece.flags & kPartMask);
-      out.may_be_freed = (piece.flags & kMayBeFreed) != 0;
-      out.source = static_cast<FrameSource>(piece.flags >> kSourceShift);
-      out.kept = piece.kept;
-      out.prologue_bytes = piece.prologue_bytes;
-      out.rule = layouts_[piece.layout].rule;
-      out.frame_size = layouts_[piece.layout].frame_size;
+/// The order of its parts is what `retire` relies on: what was found, and what `take` copied of it, is believed if the
+/// generation did not change from before the index was asked to after the copy was made.
+template <class Take>
+bool JitMap::look_up(Address address, Piece& found, const Take& take) const {
+  for (int i = 0; i < kMostTries; i++) {
+    const std::uint64_t before = generation_.load(std::memory_order_acquire);
+    const bool is_found = index_.visit(address, [&](std::uint32_t number) {
+      found = piece(number);
+      if (address - found.begin >= found.size()) return false;
+      take(number);
       return true;
-    }
-    n = node.next.load(std::memory_order_acquire);
+    });
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (generation_.load(std::memory_order_relaxed) == before) return is_found;
   }
   return false;
 }
 
-std::atomic<std::uint32_t>* JitMap::make_head(Address address) {
-  if (const auto* head = head_of(address)) return const_cast<std::atomic<std::uint32_t>*>(head);
-  // Half full at most: probes stay short, and there is always a free slot that ends one.
-  if (next_heads_ > options_.most_regions / 2) return nullptr;
-  const std::uint64_t number = address >> kRegionBits;
-  std::size_t i = region_slot(number, options_.most_regions);
-  while (regions_[i].number.load(std::memory_order_relaxed) != 0) i = (i + 1) & (options_.most_regions - 1);
-  regions_[i].heads.store(next_heads_++, std::memory_order_relaxed);
-  regions_[i].number.store(number, std::memory_order_release);
-  account_.bytes += sizeof(Region) + kGranules * sizeof(std::uint32_t);
-  return const_cast<std::atomic<std::uint32_t>*>(head_of(address));
+bool JitMap::find(Address address, JitCode& out) const {
+  Piece found;
+  if (!look_up(address, found, [](std::uint32_t) {})) return false;
+  fill(found, out);
+  return true;
 }
 
-std::uint32_t JitMap::intern(const JitCode& code) {
+bool JitMap::find_with_prologue(Address address, JitCode& out) const {
+  Piece found;
+  SharedBytes::Words bytes{};
+  if (!look_up(address, found, [&](std::uint32_t number) { bytes = prologue_bytes_[number].load(); })) return false;
+  fill(found, out);
+  out.prologue_bytes = std::bit_cast<decltype(out.prologue_bytes)>(bytes);
+  return true;
+}
+
+void JitMap::fill(const Piece& piece, JitCode& out) const {
+  out.range = piece.range();
+  out.method = piece.method();
+  out.image_base = piece.unwind_data() != 0 ? piece.begin - piece.rva() : 0;
+  out.unwind_data = piece.unwind_data();
+  out.prologue = piece.prologue();
+  out.part = static_cast<JitPart>(piece.flags() & kPartMask);
+  out.may_be_freed = (piece.flags() & kMayBeFreed) != 0;
+  out.source = static_cast<FrameSource>(piece.flags() >> kSourceShift);
+  out.kept = piece.kept();
+  out.rule = layouts_[piece.layout()].rule;
+  out.frame_size = layouts_[piece.layout()].frame_size;
+}
+
+JitMap::Piece JitMap::piece_of(const JitCode& code) {
+  Piece piece{};
+  piece.begin = code.range.begin;
+  piece.size_method = code.range.size() | code.method << 32;
+  // What is farther from its base than an RVA says cannot be described by data that consists of RVAs.
+  if (const Address rva = code.range.begin - code.image_base; rva <= UINT32_MAX)
+    piece.data_rva = code.unwind_data | rva << 32;
+  const unsigned flags = static_cast<unsigned>(code.part) | (code.may_be_freed ? kMayBeFreed : 0u) |
+                         static_cast<unsigned>(code.source) << kSourceShift;
+  piece.rest =
+      intern(code) | std::uint64_t{code.prologue} << 16 | std::uint64_t{flags} << 32 | std::uint64_t{code.kept} << 40;
+  return piece;
+}
+
+/// Entries never change: a reader who has a number may read what it stands for.
+std::uint16_t JitMap::intern(const JitCode& code) {
   const std::uint64_t hash = unwind::hash_of(code.rule) + code.frame_size;
   const auto [first, last] = layout_by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Layout& known = layouts_[it->second];
     if (known.frame_size == code.frame_size && known.rule.same_rule(code.rule)) return it->second;
   }
-  if (next_layout_ == kMostLayouts) return kNoRoomForLayout;
-  layouts_[next_layout_] = {code.rule, code.frame_size};
-  layout_by_hash_.emplace(hash, next_layout_);
+  if (layouts_used_ == kMostLayouts) return kNoRoomForLayout;
+  layouts_[layouts_used_] = {code.rule, code.frame_size};
+  layout_by_hash_.emplace(hash, layouts_used_);
   account_.bytes += sizeof(Layout);
-  return next_layout_++;
+  return layouts_used_++;
 }
 
 /// Numbers of methods are given one after another, so that their low bits are as good as a hash of them.
@@ -126,169 +137,98 @@ std::uint32_t& JitMap::bucket_of(std::uint32_t method) {
   return buckets_[method & (std::bit_ceil(options_.most_pieces) - 1)];
 }
 
-void JitMap::forget_in_bucket(std::uint32_t piece) {
-  std::uint32_t* from = &bucket_of(pieces_[piece].method);
-  while (*from != 0 && *from != piece) from = &pieces_[*from].next_of_method;
-  if (*from == piece) *from = pieces_[piece].next_of_method;
+void JitMap::forget_in_bucket(std::uint32_t number) {
+  std::uint32_t* from = &bucket_of(piece(number).method());
+  while (*from != 0 && *from != number) from = &next_of_method_[*from];
+  if (*from == number) *from = next_of_method_[number];
 }
 
 std::uint32_t JitMap::take_piece() {
   if (free_pieces_.empty()) {
     if (next_piece_ > options_.most_pieces) return 0;
-    account_.bytes += sizeof(Piece);
+    account_.bytes += sizeof(SharedPiece) + sizeof(SharedBytes) + sizeof(std::uint32_t);
     return next_piece_++;
   }
-  const std::uint32_t piece = free_pieces_.back();
+  const std::uint32_t number = free_pieces_.back();
   free_pieces_.pop_back();
-  return piece;
+  return number;
 }
 
-std::uint32_t JitMap::take_node() {
-  if (free_nodes_.empty()) {
-    if (next_node_ > 2 * options_.most_pieces) return 0;
-    account_.bytes += sizeof(Node);
-    return next_node_++;
+std::vector<std::uint32_t> JitMap::pieces_in(AddressRange range) const {
+  std::vector<std::uint32_t> numbers = index_.numbers_around(range);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::erase_if(numbers, [&](std::uint32_t number) {
+    const Piece p = piece(number);
+    return p.begin >= range.end || range.begin >= p.range().end;
+  });
+  return numbers;
+}
+
+/// Nobody finds them any more; then the generation changes; what is written into their room comes after that. A reader
+/// that sees any of it sees the new generation, too.
+std::vector<AddressRange> JitMap::retire(const std::vector<std::uint32_t>& numbers) {
+  std::vector<AddressRange> ranges;
+  if (numbers.empty()) return ranges;
+  for (const std::uint32_t number : numbers) {
+    const Piece p = piece(number);
+    index_.remove(p.range(), number);
+    ranges.push_back(p.range());
+    account_.by_source[p.flags() >> kSourceShift]--;
+    account_.pieces--;
+    account_.freed++;
   }
-  const std::uint32_t node = free_nodes_.back();
-  free_nodes_.pop_back();
-  return node;
+  generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+  free_pieces_.insert(free_pieces_.end(), numbers.begin(), numbers.end());
+  return ranges;
 }
 
-/// Of the granule around `at`.
-std::uint32_t JitMap::what_of(std::uint32_t piece, Address at) const {
-  const Piece& p = pieces_[piece];
-  const Address granule = at >> kGranuleBits << kGranuleBits;
-  const Address first = std::max(p.begin, granule) - granule;
-  const Address last = std::min(p.begin + p.size, granule + (Address{1} << kGranuleBits)) - 1 - granule;
-  return piece | static_cast<std::uint32_t>(first >> Node::kUnitShift) << Node::kPieceBits |
-         static_cast<std::uint32_t>(last >> Node::kUnitShift) << (Node::kPieceBits + Node::kUnitBits);
-}
-
-void JitMap::link(std::uint32_t piece) {
-  const Piece& p = pieces_[piece];
-  for (Address at = p.begin; at < p.begin + p.size; at = (at | ((Address{1} << kGranuleBits) - 1)) + 1) {
-    std::atomic<std::uint32_t>* head = make_head(at);
-    const std::uint32_t node = take_node();
-    nodes_[node].what = what_of(piece, at);
-    nodes_[node].next.store(head->load(std::memory_order_relaxed), std::memory_order_relaxed);
-    head->store(node, std::memory_order_release);
-  }
-}
-
-/// Nodes that were taken out still lead on: a reader in one of them finds the rest of the list.
-void JitMap::unlink(std::uint32_t piece) {
-  Retired& retired = retired_[epoch_.load(std::memory_order_relaxed) & 1];
-  const Piece& p = pieces_[piece];
-  for (Address at = p.begin; at < p.begin + p.size; at = (at | ((Address{1} << kGranuleBits) - 1)) + 1) {
-    std::atomic<std::uint32_t>* from = make_head(at);
-    while (from != nullptr && from->load(std::memory_order_relaxed) != 0) {
-      const std::uint32_t node = from->load(std::memory_order_relaxed);
-      if (nodes_[node].piece() == piece) {
-        from->store(nodes_[node].next.load(std::memory_order_relaxed), std::memory_order_release);
-        retired.nodes.push_back(node);
-        break;
-      }
-      from = &nodes_[node].next;
-    }
-  }
-  retired.pieces.push_back(piece);
-  account_.by_source[p.flags >> kSourceShift]--;
-  account_.pieces--;
-  account_.freed++;
-}
-
-/// What was retired an epoch ago can be used again when those who read then have left.
-void JitMap::reclaim() {
-  const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);
-  Retired& old = retired_[(epoch + 1) & 1];
-  if (old.pieces.empty() && retired_[epoch & 1].pieces.empty()) return;
-  if (readers_[(epoch + 1) & 1].load(std::memory_order_seq_cst) != 0) return;
-  free_pieces_.insert(free_pieces_.end(), old.pieces.begin(), old.pieces.end());
-  free_nodes_.insert(free_nodes_.end(), old.nodes.begin(), old.nodes.end());
-  old.pieces.clear();
-  old.nodes.clear();
-  epoch_.store(epoch + 1, std::memory_order_seq_cst);
-}
-
-std::uint32_t JitMap::piece_at(AddressRange range) const {
-  const auto* head = head_of(range.begin);
-  if (head == nullptr) return 0;
-  for (std::uint32_t n = head->load(std::memory_order_relaxed); n != 0; n = nodes_[n].next)
-    if (const Piece& p = pieces_[nodes_[n].piece()]; p.begin == range.begin) return nodes_[n].piece();
-  return 0;
-}
-
-bool JitMap::add(const JitCode& code) {
-  const Address last = code.range.end - 1;
-  const bool is_range = code.range.end > code.range.begin && code.range.size() <= UINT32_MAX &&
-                        code.range.begin >> kRegionBits != 0 && last >> kMostAddressBits == 0 &&
-                        code.method <= UINT32_MAX;
+bool JitMap::add(const JitCode& code, std::vector<AddressRange>* replaced) {
   const std::lock_guard lock(mutex_);
-  if (!is_range) {
+  const std::uint32_t number = is_range(code) && index_.make_room(code.range) ? take_piece() : 0;
+  if (number == 0) {
     account_.refused++;
     return false;
   }
-  reclaim();
-  const std::uint32_t before = piece_at(code.range);
-  const std::size_t granules = static_cast<std::size_t>(last >> kGranuleBits) - (code.range.begin >> kGranuleBits) + 1;
-  const std::size_t nodes_left = free_nodes_.size() + 2 * options_.most_pieces + 1 - next_node_;
-  bool has_room = nodes_left >= granules;
-  for (Address at = code.range.begin; has_room && at <= last; at = (at | ((Address{1} << kRegionBits) - 1)) + 1)
-    has_room = make_head(at) != nullptr;
-  const std::uint32_t piece = has_room ? take_piece() : 0;
-  if (piece == 0) {
-    account_.refused++;
-    return false;
-  }
-  Piece& p = pieces_[piece];
-  p.begin = code.range.begin;
-  p.image_base = code.image_base;
-  p.method = static_cast<std::uint32_t>(code.method);
-  p.size = static_cast<std::uint32_t>(code.range.size());
-  p.unwind_data = code.unwind_data;
-  p.layout = intern(code);
-  p.prologue = code.prologue;
-  p.flags = static_cast<std::uint8_t>(static_cast<unsigned>(code.part) | (code.may_be_freed ? kMayBeFreed : 0u) |
-                                      static_cast<unsigned>(code.source) << kSourceShift);
-  p.kept = code.kept;
-  p.prologue_bytes = code.prologue_bytes;
-  link(piece);
-  std::uint32_t& bucket = bucket_of(p.method);
+  const std::vector<std::uint32_t> before = pieces_in(code.range);
+  pieces_[number].store(piece_of(code));
+  prologue_bytes_[number].store(std::bit_cast<SharedBytes::Words>(code.prologue_bytes));
+  index_.add(code.range, number);
+  std::uint32_t& bucket = bucket_of(static_cast<std::uint32_t>(code.method));
   if (bucket == 0) account_.bytes += sizeof(bucket);
-  p.next_of_method = bucket;
-  bucket = piece;
+  next_of_method_[number] = bucket;
+  bucket = number;
   account_.pieces++;
   account_.by_source[static_cast<std::size_t>(code.source)]++;
-  if (before != 0) {
-    forget_in_bucket(before);
-    unlink(before);
-  }
+  for (const std::uint32_t old : before) forget_in_bucket(old);
+  std::vector<AddressRange> ranges = retire(before);
+  if (replaced != nullptr) *replaced = std::move(ranges);
   return true;
 }
 
 std::vector<AddressRange> JitMap::free_method(std::uint64_t method) {
   const std::lock_guard lock(mutex_);
-  std::vector<AddressRange> freed;
-  if (method <= UINT32_MAX) {
-    std::uint32_t* from = &bucket_of(static_cast<std::uint32_t>(method));
-    while (*from != 0) {
-      const std::uint32_t piece = *from;
-      if (pieces_[piece].method != method) {
-        from = &pieces_[piece].next_of_method;
-        continue;
-      }
-      *from = pieces_[piece].next_of_method;
-      freed.push_back({pieces_[piece].begin, pieces_[piece].begin + pieces_[piece].size});
-      unlink(piece);
+  if (method > UINT32_MAX) return {};
+  std::vector<std::uint32_t> numbers;
+  std::uint32_t* from = &bucket_of(static_cast<std::uint32_t>(method));
+  while (*from != 0) {
+    const std::uint32_t number = *from;
+    if (piece(number).method() != method) {
+      from = &next_of_method_[number];
+      continue;
     }
+    *from = next_of_method_[number];
+    numbers.push_back(number);
   }
-  reclaim();
-  return freed;
+  return retire(numbers);
 }
 
 JitMap::Account JitMap::account() const {
   const std::lock_guard lock(mutex_);
-  return account_;
+  Account account = account_;
+  account.bytes += index_.bytes();
+  return account;
 }
 
 }  // namespace mixstack::agent

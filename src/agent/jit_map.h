@@ -5,12 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "agent/code_index.h"
 #include "mixstack/address.h"
 #include "self_walk/zeroed_pages.h"
 #include "unwind/compact_rule.h"
@@ -48,119 +47,115 @@ struct JitCode {
   FrameSource source = FrameSource::none;
 };
 
-/// Append-only for readers: `find` takes no lock, allocates nothing and may run in signal handlers of any thread while
-/// others add and free. What was freed is not found any more; its room is used again when no reader can be in it (two
-/// epochs, counted by `Reading`). Bounded: what does not fit is refused and counted.
+/// Lock-free for readers: `find` takes no lock, writes nothing, allocates nothing and may run in signal handlers of any
+/// thread while others add and free. What was freed is not found any more, and its room is used again at once: a reader
+/// copies what it finds and believes the copy if nothing was freed meanwhile (a generation counts that), else it looks
+/// again. Pieces never overlap: a newer one takes the place of all that lie where it lies. Bounded: what does not fit
+/// is refused and counted.
 class JitMap {
  public:
   struct Options {
-    std::size_t most_pieces = 1u << 20;
-    std::size_t most_regions = 1u << 13;  ///< of 2 MiB in which code lies
+    std::size_t most_pieces = (1u << 20) - 1;
+    std::size_t most_regions = 1u << 12;  ///< twice the regions of 2 MiB in which code lies; a power of two
   };
   struct Account {
     std::size_t pieces = 0, freed = 0, refused = 0;
     std::size_t bytes = 0;                   ///< of memory in use
     std::array<std::size_t, 5> by_source{};  ///< of the pieces there are, by FrameSource
   };
-  /// A reader is in the map. Signal-safe; nests.
-  class Reading {
-   public:
-    explicit Reading(const JitMap& map) : counter_(&map.readers_[map.epoch_.load(std::memory_order_acquire) & 1]) {
-      counter_->fetch_add(1, std::memory_order_seq_cst);
-    }
-    ~Reading() { counter_->fetch_sub(1, std::memory_order_release); }
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
-
-   private:
-    std::atomic<std::uint32_t>* counter_;
-  };
 
   explicit JitMap(const Options& options);
   JitMap() : JitMap(Options()) {}
   [[nodiscard]] bool is_usable() const;
 
-  /// Signal-safe, within a `Reading`.
+  /// Signal-safe. `prologue_bytes` stay as they are: they lie elsewhere.
   [[nodiscard]] bool find(Address address, JitCode& out) const;
+  [[nodiscard]] bool find_with_prologue(Address address, JitCode& out) const;
 
-  /// False: no room, or not a range. A piece of the same range takes the place of the one before.
-  bool add(const JitCode& code);
+  /// False: no room, or not a range. `replaced` says where the pieces were that lay there.
+  bool add(const JitCode& code, std::vector<AddressRange>* replaced = nullptr);
   /// All pieces of a method; answers where they were.
   std::vector<AddressRange> free_method(std::uint64_t method);
   [[nodiscard]] Account account() const;
 
  private:
-  // A piece as it is kept. What readers see of it was written before it was linked.
+  /// What a walk needs of a piece, half a cache line. Words, for a reader may meet a writer in it.
   struct Piece {
-    Address begin, image_base;
-    std::uint32_t method, next_of_method;  ///< the latter is the writers': in the list of a bucket; 0: the last
-    std::uint32_t size, unwind_data, layout;
-    std::uint16_t prologue;
-    std::uint8_t flags, kept;
-    std::array<std::byte, JitCode::kPrologueBytes> prologue_bytes;
+    static constexpr std::size_t kWords = 4;
+    std::uint64_t begin, size_method, data_rva, rest;
+
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(size_method); }
+    [[nodiscard]] std::uint32_t method() const { return static_cast<std::uint32_t>(size_method >> 32); }
+    [[nodiscard]] std::uint32_t unwind_data() const { return static_cast<std::uint32_t>(data_rva); }
+    /// Of `begin`, where there is unwind data.
+    [[nodiscard]] std::uint32_t rva() const { return static_cast<std::uint32_t>(data_rva >> 32); }
+    [[nodiscard]] std::uint16_t layout() const { return static_cast<std::uint16_t>(rest); }
+    [[nodiscard]] std::uint16_t prologue() const { return static_cast<std::uint16_t>(rest >> 16); }
+    [[nodiscard]] std::uint8_t flags() const { return static_cast<std::uint8_t>(rest >> 32); }
+    [[nodiscard]] std::uint8_t kept() const { return static_cast<std::uint8_t>(rest >> 40); }
+    [[nodiscard]] AddressRange range() const { return {begin, begin + size()}; }
   };
-  static_assert(sizeof(Piece) == 64);
+  using SharedWord = std::atomic<std::uint64_t>;
+  struct alignas(32) SharedPiece {
+    std::array<SharedWord, Piece::kWords> words;
+    [[nodiscard]] Piece load() const {
+      const auto word = [&](std::size_t i) { return words[i].load(std::memory_order_relaxed); };
+      return {word(0), word(1), word(2), word(3)};
+    }
+    void store(const Piece& piece) {
+      std::size_t i = 0;
+      for (const std::uint64_t word : {piece.begin, piece.size_method, piece.data_rva, piece.rest})
+        words[i++].store(word, std::memory_order_relaxed);
+    }
+  };
+  static_assert(sizeof(SharedPiece) == 32);
+  struct SharedBytes {
+    using Words = std::array<std::uint64_t, JitCode::kPrologueBytes / sizeof(std::uint64_t)>;
+    std::array<SharedWord, std::tuple_size_v<Words>> words;
+    [[nodiscard]] Words load() const {
+      Words copy{};
+      for (std::size_t i = 0; i < copy.size(); i++) copy[i] = words[i].load(std::memory_order_relaxed);
+      return copy;
+    }
+    void store(const Words& from) {
+      for (std::size_t i = 0; i < from.size(); i++) words[i].store(from[i], std::memory_order_relaxed);
+    }
+  };
   /// What many pieces have in common.
   struct Layout {
     unwind::CompactRule rule;
     std::uint32_t frame_size;
   };
-  // A piece is in the list of every granule that it touches.
-  static constexpr unsigned kGranuleBits = 9, kRegionBits = 21;
-  /// Says which part of its granule the piece covers, in units of 16 bytes, so that most pieces that do not cover an
-  /// address need not be looked at: each would be a cache miss.
-  struct Node {
-    static constexpr unsigned kPieceBits = 22, kUnitBits = 5, kUnitShift = kGranuleBits - kUnitBits;
-    static constexpr std::uint32_t kUnitMask = (1u << kUnitBits) - 1;
-    std::uint32_t what;               ///< bits 0..21 piece, 22..26 first unit, 27..31 last unit
-    std::atomic<std::uint32_t> next;  ///< of a node; 0: none
 
-    [[nodiscard]] std::uint32_t piece() const { return what & ((1u << kPieceBits) - 1); }
-    [[nodiscard]] bool may_cover(Address address) const {
-      const auto unit = static_cast<std::uint32_t>(address >> kUnitShift) & kUnitMask;
-      return unit >= (what >> kPieceBits & kUnitMask) && unit <= what >> (kPieceBits + kUnitBits);
-    }
-  };
-  static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
-  struct Region {
-    std::atomic<std::uint64_t> number;  ///< address >> kRegionBits, 0: free
-    std::atomic<std::uint32_t> heads;   ///< number of its array of lists, counted from 1
-  };
-
-  [[nodiscard]] const std::atomic<std::uint32_t>* head_of(Address address) const;
-  [[nodiscard]] std::atomic<std::uint32_t>* make_head(Address address);
-  [[nodiscard]] std::uint32_t intern(const JitCode& code);
+  [[nodiscard]] Piece piece(std::uint32_t number) const { return pieces_[number].load(); }
+  template <class Take>
+  [[nodiscard]] bool look_up(Address address, Piece& found, const Take& take) const;
+  void fill(const Piece& piece, JitCode& out) const;
+  [[nodiscard]] Piece piece_of(const JitCode& code);
+  [[nodiscard]] std::uint16_t intern(const JitCode& code);
   [[nodiscard]] std::uint32_t& bucket_of(std::uint32_t method);
-  void forget_in_bucket(std::uint32_t piece);
+  void forget_in_bucket(std::uint32_t number);
   [[nodiscard]] std::uint32_t take_piece();
-  [[nodiscard]] std::uint32_t take_node();
-  [[nodiscard]] std::uint32_t what_of(std::uint32_t piece, Address at) const;
-  void link(std::uint32_t piece);
-  void unlink(std::uint32_t piece);
-  void reclaim();
-  [[nodiscard]] std::uint32_t piece_at(AddressRange range) const;
+  [[nodiscard]] std::vector<std::uint32_t> pieces_in(AddressRange range) const;
+  std::vector<AddressRange> retire(const std::vector<std::uint32_t>& numbers);
 
   Options options_;
-  self_walk::ZeroedPages region_room_, head_room_, piece_room_, node_room_, layout_room_, bucket_room_;
-  Region* regions_;
-  std::atomic<std::uint32_t>* heads_;
-  Piece* pieces_;
-  Node* nodes_;
+  CodeIndex index_;
+  self_walk::ZeroedPages piece_room_, bytes_room_, next_room_, layout_room_, bucket_room_;
+  SharedPiece* pieces_;
+  SharedBytes* prologue_bytes_;  ///< by number of the piece
   Layout* layouts_;
-  std::uint32_t* buckets_;  ///< the writers': the first piece of the methods with the same low bits
+  std::uint32_t* next_of_method_;  ///< the writers': by number of a piece, the next one in its bucket; 0: the last
+  std::uint32_t* buckets_;         ///< the writers': the first piece of the methods with the same low bits
 
-  mutable std::atomic<std::uint32_t> epoch_{0};
-  mutable std::array<std::atomic<std::uint32_t>, 2> readers_{};
+  std::atomic<std::uint64_t> generation_{0};  ///< counts when something was freed
 
   // The writers'.
   mutable std::mutex mutex_;
-  struct Retired {
-    std::vector<std::uint32_t> pieces, nodes;
-  };
-  std::array<Retired, 2> retired_;  ///< by epoch
-  std::vector<std::uint32_t> free_pieces_, free_nodes_;
-  std::uint32_t next_piece_ = 1, next_node_ = 1, next_heads_ = 1, next_layout_ = 2;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> layout_by_hash_;
+  std::vector<std::uint32_t> free_pieces_;
+  std::uint32_t next_piece_ = 1;
+  std::uint16_t layouts_used_ = 2;  // 0: none, 1: kNoRoomForLayout
+  std::unordered_multimap<std::uint64_t, std::uint16_t> layout_by_hash_;
   Account account_;
 };
 

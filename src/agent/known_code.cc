@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,9 @@
 
 namespace mixstack::agent {
 namespace {
+
+/// The runtime forgets code some microseconds after it told of the end of a method.
+constexpr std::size_t kMostFreed = 256;
 
 [[nodiscard]] std::string short_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
@@ -40,6 +44,11 @@ bool KnownCode::may_be_unloaded(clr::Id function) {
 }
 
 void KnownCode::freed(clr::Id function) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (freed_.size() == kMostFreed) freed_.pop_front();
+    freed_.push_back(function);
+  }
   const std::uint64_t number = methods_.forget(function);
   if (number == 0) return;
   for (const AddressRange& range : jitted_.free_method(number)) tell(range);
@@ -73,12 +82,34 @@ void KnownCode::catch_up() {
 }
 
 void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
+  if (is_dynamic) {  // the runtime uses ids again
+    const std::lock_guard lock(mutex_);
+    std::erase(freed_, function.id);
+  }
   const bool may_go = is_dynamic || may_be_unloaded(function.id);
   std::string name;  // of what may be freed it must be asked for now
   if (may_go && !methods_.knows(function.id))
     name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
   const std::uint64_t number = methods_.number_of(function.id, std::move(name));
-  if (number == 0) return;
+  if (number != 0) add_versions(function, number, may_go);
+}
+
+bool KnownCode::was_freed(clr::Id function) {
+  const std::lock_guard lock(mutex_);
+  return std::find(freed_.begin(), freed_.end(), function) != freed_.end();
+}
+
+/// The runtime may free the method meanwhile, and tell so before we know it: then what we learned is taken back.
+void KnownCode::learn(Address lookup) {
+  const clr::Function function = info_.any_function_at(lookup);
+  if (function.id == 0 || was_freed(function.id)) return;
+  if (info_.function_at(lookup) != 0) return compiled(function, false);
+  if (const std::uint64_t number = methods_.number_of(function.id, "[dynamic]"); number != 0)
+    add_versions(function, number, true);
+  if (was_freed(function.id)) freed(function.id);
+}
+
+void KnownCode::add_versions(const clr::Function& function, std::uint64_t number, bool may_go) {
   // What is read stays there for the time of the callback: a page that was asked for is read without the kernel, which
   // otherwise takes most of the time.
   const self_walk::ProbedMemory memory(probe_);
@@ -91,14 +122,11 @@ void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
 
 void KnownCode::add(const JitCode& code) {
   JitCode before;
-  bool is_known = false;
-  {
-    const JitMap::Reading reading(jitted_);
-    is_known = jitted_.find(code.range.begin, before);
-  }
+  const bool is_known = jitted_.find(code.range.begin, before);
   if (is_known && before.range == code.range && before.method == code.method) return;
-  (void)jitted_.add(code);
-  if (is_known) tell(before.range);
+  std::vector<AddressRange> replaced;
+  (void)jitted_.add(code, &replaced);
+  for (const AddressRange range : replaced) tell(range);
 }
 
 void KnownCode::loaded(clr::Id id) {
@@ -113,11 +141,15 @@ void KnownCode::loaded(clr::Id id) {
     (void)images_.add(*image);
 }
 
-ProfileFrame KnownCode::frame_at(Address lookup, std::uint64_t method) const {
+ProfileFrame KnownCode::frame_at(Address lookup, std::uint64_t method) {
   MethodNumbers::Method known = methods_[method];
   clr::Id function = known.id;
   if (method == 0 && images_.find(lookup) != nullptr) function = info_.function_at(lookup);
-  if (method == 0 && function == 0) return native_frame(lookup);
+  if (method == 0 && function == 0) {
+    ProfileFrame frame = native_frame(lookup);
+    if (frame.kind == FrameKind::undescribed) learn(lookup);
+    return frame;
+  }
   // Of a module that may be unloaded the name is kept, and the runtime is not asked: it may be gone.
   const bool may_be_gone = !known.name.empty();
   ProfileFrame frame{FrameKind::managed, std::move(known.name), {}};

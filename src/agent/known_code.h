@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,9 @@ class KnownCode {
   // What the runtime tells.
   void compiled(const clr::Function& function, bool is_dynamic);
   void freed(clr::Id function);
+  /// Code that no callback told of: who attaches is not told of dynamic methods and stubs that are there. Its method is
+  /// called "[dynamic]": its own name may be gone while we ask. Not for signal handlers.
+  void learn(Address lookup);
   void loaded(clr::Id module);
   /// All code of the module goes.
   void unloaded(clr::Id module);
@@ -49,11 +53,14 @@ class KnownCode {
   [[nodiscard]] const ManagedCode& rules() const { return rules_; }
   [[nodiscard]] const JitMap& jitted() const { return jitted_; }
   /// What a frame is called. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
-  [[nodiscard]] ProfileFrame frame_at(Address lookup, std::uint64_t method) const;
+  /// Code of nobody is learned of: the next walk knows it.
+  [[nodiscard]] ProfileFrame frame_at(Address lookup, std::uint64_t method);
   [[nodiscard]] Account account() const { return {jitted_.account(), methods_.size(), images_.size()}; }
 
  private:
   void add(const JitCode& code);
+  void add_versions(const clr::Function& function, std::uint64_t number, bool may_go);
+  [[nodiscard]] bool was_freed(clr::Id function);
   void tell(AddressRange freed);
   [[nodiscard]] bool may_be_unloaded(clr::Id function);
 
@@ -67,6 +74,7 @@ class KnownCode {
   ModuleCode module_code_;
   ManagedCode rules_;
   std::mutex mutex_;
+  std::deque<clr::Id> freed_;  ///< the last ones
   std::mutex listener_mutex_;
   std::function<void(AddressRange)> listener_;
   std::unordered_map<clr::Id, std::vector<clr::Id>> collectible_;  ///< functions of modules that can be unloaded

@@ -37,7 +37,6 @@ namespace {
 }  // namespace
 
 bool ManagedCode::knows(CodeAddress pc, const MemoryReader& memory) const noexcept {
-  const JitMap::Reading reading(jitted_);
   JitCode code;
   if (jitted_.find(pc.lookup(), code)) return true;
   const CodeImage* image = images_.find(pc.lookup());
@@ -46,7 +45,6 @@ bool ManagedCode::knows(CodeAddress pc, const MemoryReader& memory) const noexce
 }
 
 bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept {
-  const JitMap::Reading reading(jitted_);
   JitCode code;
   if (jitted_.find(pc.lookup(), code)) {
     if (code.source == FrameSource::none || code.source == FrameSource::prologue) return false;  // less than certain
@@ -77,13 +75,14 @@ Result<unwind::UnwindRule> ManagedCode::of_image(const CodeImage& image, CodeAdd
 Result<unwind::UnwindRule> ManagedCode::general(CodeAddress pc, const MemoryReader& memory) const noexcept {
   const auto* format = unwind::windows::format_of(arch_);
   if (format == nullptr) return fail(ErrorCode::unsupported_cpu);
-  const JitMap::Reading reading(jitted_);
   JitCode code;
   if (!jitted_.find(pc.lookup(), code)) {
     const CodeImage* image = images_.find(pc.lookup());
     return image != nullptr ? of_image(*image, pc, memory) : fail(ErrorCode::not_found, pc.raw());
   }
-  if (code.source == FrameSource::prologue) return by_prologue(arch_, code, pc, memory);
+  if (code.source == FrameSource::prologue)
+    return jitted_.find_with_prologue(pc.lookup(), code) ? by_prologue(arch_, code, pc, memory)
+                                                         : fail(ErrorCode::not_found, pc.raw());
   if (code.unwind_data == 0) return fail(ErrorCode::no_unwind_info, pc.raw());
   const auto rva = [&](Address address) { return static_cast<std::uint32_t>(address - code.image_base); };
   const std::uint32_t end = format->row_has_end ? rva(code.range.end) : 0;

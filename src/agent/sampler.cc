@@ -32,8 +32,11 @@ constexpr int kLookShare = 100;
 constexpr milliseconds kEndTime{2000};
 constexpr std::size_t kRoomToWalk = 12 << 10;  // SelfWalker needs 10 KiB at most
 
-/// What our signals of wall time carry beside the mark: si_value of those of timers is the mark itself.
-constexpr std::uintptr_t kRunning = 1, kWaiting = 2;
+constexpr milliseconds kRoomTime{250};
+
+/// What our signals carry beside the mark: si_value of those of timers is the mark itself. The first two are of wall
+/// time, the third is that of `make_room`.
+constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
 
 /// An address of ours, which nobody else sends: signals of others are told apart by it.
 alignas(8) constinit char mark[8] = {};
@@ -76,7 +79,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, OwnThreads& ow
   return sampler;
 }
 
-Result<void> Sampler::begin() {
+Result<void> Sampler::take_signal() {
   struct sigaction action {};
   // Not on the alternate stack: the runtime's handler of SIGSEGV goes back to the thread's stack and still needs what
   // the kernel put on the alternate one, where a second handler would be put over it.
@@ -91,6 +94,19 @@ Result<void> Sampler::begin() {
     in_use_.store(nullptr);
     return fail(ErrorCode::io_error, 0, errno);
   }
+  return {};
+}
+
+std::size_t Sampler::make_room(std::span<const std::uint32_t> tids) {
+  std::size_t sent = 0;
+  for (const std::uint32_t tid : tids)
+    if (!own_.has(tid) && send(tid, kRoom)) sent++;
+  for (const auto deadline = Clock::now() + kRoomTime; with_room_.load() < sent && Clock::now() < deadline;)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  return sent - std::min(sent, with_room_.load());
+}
+
+Result<void> Sampler::begin() {
   has_begun_ = true;
   thread_ = std::make_unique<AgentThread>("mixstack-sample", own_, [this] { run(); });
   if (thread_->is_running()) return {};
@@ -171,6 +187,11 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
       reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) ^ reinterpret_cast<std::uintptr_t>(mark);
   const bool is_timer = info.si_code == SI_TIMER && state == 0;
   const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
+  if (info.si_code == SI_QUEUE && state == kRoom) {
+    alternate_stacks_.enlarge_interrupted(*static_cast<ucontext_t*>(context));
+    with_room_.fetch_add(1);
+    return;
+  }
   if (!is_timer && !is_tick) {
     foreign_.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -197,7 +218,6 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
   }
   for (std::size_t i = 0; i < trace.count; i++) {
     if (sample->methods[i] != self_walk::CodeRules::kUnknownOwner) continue;
-    const JitMap::Reading reading(code_.jitted());
     JitCode code;
     const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
     sample->methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
@@ -236,15 +256,18 @@ void Sampler::tick(Clock::time_point now) {
     const char state = task_state(tid);
     const bool waits = state == 'S' || state == 'D' || state == 'I';
     if (!waits && state != 'R') continue;  // stopped or gone
-    siginfo_t info{};
-    info.si_signo = kSignal;
-    info.si_code = SI_QUEUE;
-    info.si_pid = static_cast<pid_t>(pid_);
-    info.si_value.sival_ptr =
-        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(mark) ^ (waits ? kWaiting : kRunning));
-    (void)memory::system_call(SYS_rt_tgsigqueueinfo, pid_, tid, static_cast<std::uint64_t>(kSignal),
-                              reinterpret_cast<std::uintptr_t>(&info));
+    (void)send(tid, waits ? kWaiting : kRunning);
   }
+}
+
+bool Sampler::send(std::uint32_t tid, std::uintptr_t what) const {
+  siginfo_t info{};
+  info.si_signo = kSignal;
+  info.si_code = SI_QUEUE;
+  info.si_pid = static_cast<pid_t>(pid_);
+  info.si_value.sival_ptr = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(mark) ^ what);
+  return memory::system_call(SYS_rt_tgsigqueueinfo, pid_, tid, static_cast<std::uint64_t>(kSignal),
+                             reinterpret_cast<std::uintptr_t>(&info)) == 0;
 }
 
 void Sampler::drain() {

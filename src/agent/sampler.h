@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "agent/agent_thread.h"
 #include "agent/alternate_stack.h"
@@ -50,7 +51,13 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Errors: limit_exceeded (no thread), io_error (no action for the signal).
+  /// Takes the signal: from here on `make_room`, then `begin`. Errors: io_error (no action for the signal).
+  [[nodiscard]] Result<void> take_signal();
+  /// Has threads that were there before exchange their alternate stacks in a handler of ours. The runtime must be
+  /// stopped, so that none of them is in a handler on that stack. Waits a quarter of a second at most, and answers how
+  /// many did not come to it.
+  std::size_t make_room(std::span<const std::uint32_t> tids);
+  /// Errors: limit_exceeded (no thread).
   [[nodiscard]] Result<void> begin();
   /// Timers off, handlers gone, all that was sampled handed on. False: a handler or our thread did not end in time, and
   /// nothing that they use may be given back. Called once.
@@ -75,6 +82,7 @@ class Sampler {
   void give_signal_back() const;
   void look_at_threads();
   void tick(Clock::time_point now);
+  [[nodiscard]] bool send(std::uint32_t tid, std::uintptr_t what) const;
   void drain();
 
   // For handlers, which get no argument of ours.
@@ -94,6 +102,7 @@ class Sampler {
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler
   struct sigaction before_ {};          ///< whose SIGPROF was
   std::atomic<std::uint64_t> foreign_{0}, postponed_{0}, missed_{0};
+  std::atomic<std::size_t> with_room_{0};  ///< handlers of `make_room` that have ended
 
   // The thread's.
   WallRounds rounds_;

@@ -15,6 +15,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/proc_mount.h"
+
 namespace mixstack::agent_client {
 namespace {
 
@@ -137,6 +139,13 @@ bool is_name_of(std::string_view file, const SocketName& name, std::uint32_t inn
 }
 
 Outcome<TargetPlace> place_of(std::uint32_t pid) {
+  if (base::is_proc_of_other_pid_namespace()) {
+    return tl::unexpected(
+        Diagnosis{base::other_pid_namespace_error(),
+                  {},
+                  "/proc is that of another pid namespace than ours: its process " + std::to_string(pid) +
+                      " is another one (nsenter -t PID -p -m ..., or mount a /proc of this namespace)"});
+  }
   const std::string process = "/proc/" + std::to_string(pid);
   const std::string status = read_file(process + "/status", 64 * 1024);
   if (status.empty())

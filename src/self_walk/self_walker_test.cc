@@ -402,8 +402,8 @@ struct InMadeCode {
 };
 InMadeCode* g_in_made_code = nullptr;
 
-/// Interrupts a function that made code called.
-void interrupt_above(const MadeCode& code, InMadeCode& found) {
+/// Has `call` call a function that is interrupted, and walks there.
+void interrupt_in(const std::function<void(void (*)())>& call, InMadeCode& found) {
   g_in_made_code = &found;
   struct sigaction action {
   }, before{};
@@ -413,8 +413,13 @@ void interrupt_above(const MadeCode& code, InMadeCode& found) {
   };
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGUSR1, &action, &before);
-  code.call([] { pthread_kill(pthread_self(), SIGUSR1); });
+  call([] { pthread_kill(pthread_self(), SIGUSR1); });
   sigaction(SIGUSR1, &before, nullptr);
+}
+
+/// Interrupts a function that made code called.
+void interrupt_above(const MadeCode& code, InMadeCode& found) {
+  interrupt_in([&](void (*work)()) { code.call(work); }, found);
 }
 
 TEST(SelfWalker, SaysWhoseCodeItIsUntilThatIsForgotten) {
@@ -498,17 +503,7 @@ TEST(SelfWalker, SaysOfEveryFrameWhoseItIsWhereAllRegistersAreNeeded) {
   found.owners.fill(0xdead);
   const auto walker = make_walker();
   found.walker = walker.get();
-  g_in_made_code = &found;
-  struct sigaction action {
-  }, before{};
-  action.sa_sigaction = [](int, siginfo_t*, void* context) {
-    InMadeCode& f = *g_in_made_code;
-    f.trace = f.walker->walk(context, f.frames, f.owners);
-  };
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGUSR1, &action, &before);
-  mixstack_test_by_preserved([] { pthread_kill(pthread_self(), SIGUSR1); });
-  sigaction(SIGUSR1, &before, nullptr);
+  interrupt_in(mixstack_test_by_preserved, found);
   EXPECT_EQ(found.trace.stop, StopReason::end_of_stack);
   EXPECT_GT(found.trace.count, 6u);
   for (std::size_t i = 0; i < found.trace.count; i++) EXPECT_NE(found.owners[i], 0xdeadu) << i;

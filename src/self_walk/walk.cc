@@ -13,7 +13,6 @@ namespace {
 
 using unwind::LightFrame;
 
-constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
 constexpr Address kLastUserAddress = ~Address{0} >> 1;
 
 [[nodiscard]] std::uint64_t load(Address address) {
@@ -205,7 +204,7 @@ bool Walk::follows_call(Address return_address) {
 /// Code that nobody calls: the program's first instructions, and what a thread's function returns to. Not every C
 /// library has unwind information that says so.
 bool Walk::is_outermost(CodeAddress pc) {
-  if (pc.lookup() - tables_.entry_point() < kEntryCode) return true;
+  if (pc.lookup() - tables_.entry_point() < arch::kEntryCodeBytes) return true;
   std::array<std::byte, arch::kTaskEndBytes> code;
   return !pc.is_exact() && memory_.read_exact(pc.raw(), code) && arch::ends_task(host::arch(), code);
 }

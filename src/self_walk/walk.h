@@ -99,6 +99,8 @@ class Walk {
   [[nodiscard]] Result<Site> site_at(CodeAddress pc);
   [[nodiscard]] Result<Address> entry_at(const ModuleRecord& module, Address pc);
   [[nodiscard]] bool entry_is_readable(Address entry, const ModuleRecord& module);
+  [[nodiscard]] std::optional<std::uint64_t> entry_hidden_by(const Site& site, const ModuleRecord& module);
+  [[nodiscard]] Result<void> read_site(Site& site, std::uint64_t offset, const ModuleRecord& module);
   /// Keys of rules tell exact addresses by their highest bit, which no address of user space has.
   [[nodiscard]] static bool is_exact(Address key) { return key >> 63 != 0; }
   [[nodiscard]] static CodeAddress code_address(Address key) {

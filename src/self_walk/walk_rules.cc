@@ -77,6 +77,47 @@ bool Walk::entry_is_readable(Address entry, const ModuleRecord& module) {
   return memory_.is_readable(entry, std::min<std::uint64_t>(size, module.range.end - entry));
 }
 
+/// An empty FDE may hide another of the same start from .eh_frame_hdr (see UnwindTable::hidden_by): reads the section
+/// from its beginning for it. Some 100 us at most, once for each address: the rule is kept.
+std::optional<std::uint64_t> Walk::entry_hidden_by(const Site& site, const ModuleRecord& module) {
+  constexpr unsigned kMostEntries = 1u << 18;  // the largest images have some 100,000
+  constexpr std::uint64_t kSmallestFde = 16;
+  std::uint64_t offset = 0;
+  for (unsigned i = 0; i < kMostEntries; i++) {
+    std::uint32_t length = 0;
+    std::int32_t start = 0;
+    const Address at = module.eh_frame + offset;
+    if (at + kSmallestFde > module.range.end || !memory_.load(at, length) || length == 0) break;
+    if (length >= 0xfffffff0u) break;
+    // Starts are 32 bits relative to where they are in all that has a sorted table; what else matches is read, too.
+    const bool is_it = length + std::uint64_t{4} >= kSmallestFde && memory_.load(at + 8, start) &&
+                       at + 8 + static_cast<Address>(std::int64_t{start}) == site.fde.pc_begin;
+    if (is_it && offset != site.fde.offset && entry_is_readable(at, module)) return offset;
+    offset += length + std::uint64_t{4};
+  }
+  return std::nullopt;
+}
+
+/// The FDE at `offset` of the section into `site`, with what its CIE says.
+Result<void> Walk::read_site(Site& site, std::uint64_t offset, const ModuleRecord& module) {
+  const auto entry = unwind::read_entry(site.section, offset);
+  if (!entry) return fail(entry.error());
+  if (entry->is_cie || entry->is_terminator) return fail(ErrorCode::malformed, module.eh_frame + offset);
+  const Address cie = module.eh_frame + entry->cie_offset;
+  if (!initial_ || initial_at_ != cie) {
+    if (!entry_is_readable(cie, module)) return fail(ErrorCode::unreadable_memory, cie);
+    auto initial = unwind::read_initial_row(site.section, entry->cie_offset);
+    if (!initial) return fail(initial.error());
+    initial_ = *initial;
+    initial_at_ = cie;
+  }
+  site.initial = &*initial_;
+  const auto fde = unwind::read_fde(site.section, *entry, initial_->cie);
+  if (!fde) return fail(fde.error());
+  site.fde = *fde;
+  return {};
+}
+
 Result<Walk::Site> Walk::site_at(CodeAddress pc) {
   Site site;
   const Address address = pc.lookup();
@@ -89,22 +130,11 @@ Result<Walk::Site> Walk::site_at(CodeAddress pc) {
   site.section.arch = host::arch();
   site.section.address = module->eh_frame;
   site.section.bytes = bytes_at(module->eh_frame, module->range.end - module->eh_frame);
-  const auto entry = unwind::read_entry(site.section, *at - module->eh_frame);
-  if (!entry) return fail(entry.error());
-  if (entry->is_cie || entry->is_terminator) return fail(ErrorCode::malformed, *at);
-  const Address cie = module->eh_frame + entry->cie_offset;
-  if (!initial_ || initial_at_ != cie) {
-    if (!entry_is_readable(cie, *module)) return fail(ErrorCode::unreadable_memory, cie);
-    auto initial = unwind::read_initial_row(site.section, entry->cie_offset);
-    if (!initial) return fail(initial.error());
-    initial_ = *initial;
-    initial_at_ = cie;
-  }
-  site.initial = &*initial_;
-  const auto fde = unwind::read_fde(site.section, *entry, initial_->cie);
-  if (!fde) return fail(fde.error());
-  if (address < fde->pc_begin || address >= fde->pc_end) return fail(ErrorCode::no_unwind_info, address);
-  site.fde = *fde;
+  if (const auto read = read_site(site, *at - module->eh_frame, *module); !read) return fail(read.error());
+  if (site.fde.pc_begin == site.fde.pc_end)
+    if (const auto hidden = entry_hidden_by(site, *module))
+      if (const auto read = read_site(site, *hidden, *module); !read) return fail(read.error());
+  if (address < site.fde.pc_begin || address >= site.fde.pc_end) return fail(ErrorCode::no_unwind_info, address);
   return site;
 }
 
