@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "arch/cpu.h"
+#include "arch/user_context.h"
 
 namespace mixstack::arch {
 namespace {
@@ -20,6 +24,28 @@ std::uint64_t word(const std::vector<std::byte>& bytes, std::size_t offset, std:
   std::uint64_t v = 0;
   std::memcpy(&v, bytes.data() + offset, size);
   return v;
+}
+
+std::vector<std::byte> records(std::initializer_list<std::array<std::uint32_t, 4>> all) {
+  std::vector<std::byte> bytes;
+  for (const auto& r : all) {
+    const auto piece = std::as_bytes(std::span(r));
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  }
+  return bytes;
+}
+
+// {magic, size, bytes of a vector and flags, reserved}, behind the record of the floating-point registers (16 bytes of
+// it)
+TEST(UserContext, HowLongVectorsAre) {
+  constexpr std::uint32_t kFpsimd = 0x46508001, kSve = 0x53564501;
+  const VectorLength& of = cpu(Arch::aarch64).vector_length;
+  EXPECT_EQ(vector_words(of, records({{kFpsimd, 16}, {kSve, 16, 64}, {0, 0}})), 8u);
+  EXPECT_EQ(vector_words(of, records({{kFpsimd, 16}, {0, 0}, {kSve, 16, 64}})), std::nullopt) << "behind the last one";
+  EXPECT_EQ(vector_words(of, records({{kFpsimd, 16}, {kSve, 16, 7}})), std::nullopt);
+  for (const std::uint32_t size : {0u, 8u, 4096u, ~0u})
+    EXPECT_EQ(vector_words(of, records({{kFpsimd, size}, {kSve, 16, 64}})), std::nullopt) << size;
+  EXPECT_EQ(vector_words(of, {}), std::nullopt);
 }
 
 class EveryArch : public testing::TestWithParam<Arch> {};

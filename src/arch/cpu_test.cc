@@ -29,6 +29,18 @@ TEST(Cpu, AnUnknownOneHasNothing) {
   EXPECT_EQ(cpu_of_elf(0), Arch::unknown);
 }
 
+TEST(Cpu, NumbersOfCfiAreOursButForTheLengthOfVectors) {
+  EXPECT_EQ(cpu(Arch::aarch64).register_of(46), aarch64_reg::vg);
+  EXPECT_GE(cpu(Arch::aarch64).register_of(aarch64_reg::vg), Registers::kMax);
+  EXPECT_EQ(cpu(Arch::aarch64).register_of(31), 31u);
+  EXPECT_EQ(cpu(Arch::x86_64).register_of(46), 46u);
+  EXPECT_EQ(cpu(Arch::aarch64).preserved_with_sp() >> aarch64_reg::vg & 1, 1u);
+  EXPECT_EQ(cpu(Arch::x86_64).vector_length.words(32), std::nullopt);
+  const VectorLength& sve = cpu(Arch::aarch64).vector_length;
+  EXPECT_EQ(sve.words(32), 4u);
+  for (const std::uint64_t none : {0u, 8u, 24u, 8208u}) EXPECT_EQ(sve.words(none), std::nullopt) << none;
+}
+
 // What elf.h says, which the headers of traits leave out for its macros.
 TEST(Cpu, NumbersOfElf) {
   const ElfNumbers& x = cpu(Arch::x86_64).elf;

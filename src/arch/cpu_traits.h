@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -48,6 +49,23 @@ struct SignalFrame {
 
 inline constexpr unsigned kNoRegister = ~0u;
 
+/// Of a CPU whose vectors are as long as the machine likes: who saves them needs their length to say where the CFA is.
+/// The kernel tells it in a note and, on the stack of a signal handler, in one of some records {magic, size, ...}.
+struct VectorLength {
+  unsigned reg = kNoRegister;    ///< our number of the register that counts words of 8 bytes. All frames have the same
+  unsigned dwarf = kNoRegister;  ///< that of the psABI
+  std::uint16_t records = 0, room = 0;  ///< from the ucontext on
+  std::uint32_t magic = 0;
+  std::uint32_t note = 0;
+  std::uint16_t bytes = 0;  ///< of note and record: where 16 bits say how many bytes a vector has
+
+  /// The register's value, unless no vector is so long (Linux: SVE_VL_VALID).
+  [[nodiscard]] constexpr std::optional<std::uint64_t> words(std::uint64_t of_bytes) const {
+    if (reg == kNoRegister || of_bytes == 0 || of_bytes % 16 != 0 || of_bytes > 8192) return std::nullopt;
+    return of_bytes / 8;
+  }
+};
+
 /// Where the kernel forgets the number of a system call before it lets a tracer look (arm64: forget_syscall in
 /// arch/arm64/kernel/signal.c), and how it is found all the same.
 struct SystemCallSite {
@@ -60,6 +78,7 @@ struct Cpu {
   static constexpr unsigned kNoRegister = arch::kNoRegister;
 
   std::string_view name = "unknown";
+  std::string_view rid{};  ///< what .NET calls it, the last part of a runtime identifier: "linux-x64"
   bool is_walked = false;  ///< there are rules, decoders and layouts for stacks of 64-bit Linux processes on it
   ArchRegisters registers = arch_registers(Arch::unknown);
   std::span<const std::string_view> register_names{};  ///< by DWARF number
@@ -67,6 +86,7 @@ struct Cpu {
   unsigned link_register = kNoRegister;  ///< where a call leaves the return address; none: it pushes it
   unsigned ra_column = kNoRegister;      ///< of the return address in CFI
   PreservedRegisters preserved{};
+  VectorLength vector_length{};
   bool signs_return_addresses = false;   ///< with pointer authentication codes; CFI has instructions that say so
   unsigned zero_address_bits = 0;        ///< how many of the lowest bits of an instruction's address are always zero
   std::uint32_t function_flags = 0;      ///< bits of a function's address in symbols and tables that are no address
@@ -79,7 +99,14 @@ struct Cpu {
   [[nodiscard]] constexpr bool has_link_register() const { return link_register != kNoRegister; }
   /// Registers that a function leaves as they were, sp included.
   [[nodiscard]] constexpr std::uint64_t preserved_with_sp() const {
-    return preserved.platform_unix == 0 ? 0 : preserved.platform_unix | bit(registers.sp);
+    const std::uint64_t constant = vector_length.reg == kNoRegister ? 0 : bit(vector_length.reg);
+    return preserved.platform_unix == 0 ? 0 : preserved.platform_unix | bit(registers.sp) | constant;
+  }
+  /// Our number of a register of CFI; Registers::kMax or more: not kept.
+  [[nodiscard]] constexpr std::uint64_t register_of(std::uint64_t dwarf) const {
+    if (vector_length.reg == kNoRegister) return dwarf;
+    if (dwarf == vector_length.dwarf) return vector_length.reg;
+    return dwarf == vector_length.reg ? Registers::kMax : dwarf;
   }
 };
 

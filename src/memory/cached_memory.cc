@@ -20,8 +20,10 @@ constexpr std::size_t kMostAgain = 256;  // pages; more are not those of one cap
 }  // namespace
 
 CachedMemory::CachedMemory(const MemoryReader& below, const CacheOptions& options)
-    : below_(below),
-      bulk_(dynamic_cast<const BulkMemory*>(&below)),
+    : witness_(dynamic_cast<const WitnessedMemory*>(&below)),
+      below_(witness_ != nullptr ? witness_->below() : below),
+      bulk_(dynamic_cast<const BulkMemory*>(&below_)),
+      has_whole_pages_(below.has_whole_pages()),
       options_(checked(options)),
       buffer_(std::make_unique<std::byte[]>(options_.read_ahead_pages * options_.page_size)) {}
 
@@ -108,7 +110,15 @@ const CachedMemory::Page& CachedMemory::page(Address aligned) const {
 }
 
 Result<std::size_t> CachedMemory::read_some(Address address, std::span<std::byte> out) const {
-  if (out.size() > options_.max_pages / 4 * options_.page_size) return below_.read_some(address, out);
+  auto n = read_through(address, out);
+  if (witness_ != nullptr && n && *n != 0) [[unlikely]]
+    witness_->was_read(address, out.first(*n));
+  return n;
+}
+
+Result<std::size_t> CachedMemory::read_through(Address address, std::span<std::byte> out) const {
+  if (!has_whole_pages_ || out.size() > options_.max_pages / 4 * options_.page_size)
+    return below_.read_some(address, out);
   const Address mask = options_.page_size - 1;
   std::size_t done = 0;
   while (done < out.size()) {

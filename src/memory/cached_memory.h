@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memory/process_memory.h"
+#include "memory/witnessed_memory.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::memory {
@@ -27,8 +28,9 @@ class CachedMemory final : public MemoryReader {
   /// with one call as soon as any is missed after it: who looked at them in one capture does so in the next.
   explicit CachedMemory(const MemoryReader& below, const CacheOptions& options = {});
 
-  /// Reads larger than a quarter of the cache go past it.
+  /// Reads larger than a quarter of the cache go past it, as do all of memory that has no whole pages.
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+  [[nodiscard]] bool has_whole_pages() const override { return has_whole_pages_; }
 
   /// Forgets everything; keeps the allocation.
   void clear();
@@ -48,9 +50,12 @@ class CachedMemory final : public MemoryReader {
   void load(Address aligned, std::size_t count) const;
   [[nodiscard]] Page& slot_for(Address aligned) const;
   void load_again() const;
+  [[nodiscard]] Result<std::size_t> read_through(Address address, std::span<std::byte> out) const;
 
+  const WitnessedMemory* witness_ = nullptr;
   const MemoryReader& below_;
   const BulkMemory* bulk_ = nullptr;
+  bool has_whole_pages_ = true;
   CacheOptions options_;
   std::uint64_t generation_ = 0;
   mutable std::unordered_map<Address, std::uint32_t> index_;

@@ -140,5 +140,58 @@ TEST(CachedMemory, TheTopOfTheAddressSpace) {
   EXPECT_FALSE(cache.read<int>(0).has_value());
 }
 
+/// Takes down what it hears of.
+class Listening final : public WitnessedMemory {
+ public:
+  explicit Listening(const MemoryReader& below) : below_(below) {}
+  [[nodiscard]] const MemoryReader& below() const override { return below_; }
+  void was_read(Address address, std::span<const std::byte> bytes) const override {
+    heard.emplace_back(address, bytes.size());
+  }
+  mutable std::vector<std::pair<Address, std::size_t>> heard;
+
+ private:
+  const MemoryReader& below_;
+};
+
+TEST_F(CachedMemoryTest, AWitnessHearsOfWhatWasAskedForAndNotOfPages) {
+  const Listening listening(counting_);
+  const CachedMemory cache(listening);
+  std::array<std::byte, 24> some{};
+  for (int i = 0; i < 3; i++) EXPECT_TRUE(cache.read_exact(kBase + 100, some));
+  EXPECT_FALSE(cache.read<int>(0));
+  EXPECT_EQ(counting_.reads, 2) << "one of them of what cannot be read";
+  const std::pair<Address, std::size_t> once{kBase + 100, some.size()};
+  EXPECT_EQ(listening.heard, (std::vector{once, once, once}));
+  EXPECT_TRUE(listening.read_exact(kBase, some)) << "without a cache";
+  EXPECT_EQ(listening.heard.size(), 4u);
+}
+
+/// Memory of which a page may be there in parts.
+class Gaps final : public MemoryReader {
+ public:
+  Gaps() {
+    below_.add(0x1000, first_);
+    below_.add(0x1100, second_);
+  }
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    return below_.read_some(address, out);
+  }
+  [[nodiscard]] bool has_whole_pages() const override { return false; }
+
+ private:
+  std::vector<std::byte> first_ = noise(16, 1), second_ = noise(16, 2);
+  BufferMemory below_;
+};
+
+TEST(CachedMemory, PiecesOfAPageAreFoundBehindGaps) {
+  const Gaps gaps;
+  const CachedMemory cache(gaps);
+  EXPECT_TRUE(cache.read<std::uint64_t>(0x1000));
+  EXPECT_FALSE(cache.read<std::uint64_t>(0x1010));
+  EXPECT_TRUE(cache.read<std::uint64_t>(0x1108));
+  EXPECT_FALSE(cache.has_whole_pages());
+}
+
 }  // namespace
 }  // namespace mixstack::memory

@@ -15,6 +15,7 @@ class LockedCache final : public MemoryReader {
     const std::lock_guard lock(mutex_);
     return cache_.read_some(address, out);
   }
+  [[nodiscard]] bool has_whole_pages() const override { return cache_.has_whole_pages(); }
   /// Forgets everything: what is read from now on is as the target is now.
   void clear() {
     const std::lock_guard lock(mutex_);

@@ -13,8 +13,6 @@ namespace mixstack::session {
 namespace {
 
 constexpr std::size_t kUsualExplicitFrames = 1024;  // of one thread
-constexpr Address kEntryCode = 128;  // bytes of _start: 38 (x86-64) and 52 (AArch64) in glibc 2.36, less in musl
-
 std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   std::vector<AddressRange> ranges;
   for (const Region& r : regions)
@@ -30,6 +28,15 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
     for (const auto& runtime : runtimes)
       if (modules.modules()[i].load_bias == runtime->summary().base) list.push_back(i);
   return list;
+}
+
+std::vector<AddressRange> code_of(const object::ModuleMap& modules, const std::vector<ModuleIndex>& list) {
+  std::vector<AddressRange> ranges;
+  for (const ModuleIndex i : list) {
+    const auto& code = modules.modules()[i].executable;
+    ranges.insert(ranges.end(), code.begin(), code.end());
+  }
+  return ranges;
 }
 
 /// The memory around an address without a page between that cannot be read, as guard pages are. `regions` by address.
@@ -74,6 +81,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
           },
           capture.pac_mask),
       frame_pointer_(overlay_, capture.pac_mask),
+      replaced_returns_(overlay_, target.info().arch, code_of(modules_, runtime_modules(modules_, runtimes_))),
       options_(options) {
   bind();
   for (const auto& runtime : runtimes_)
@@ -158,7 +166,7 @@ dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread) 
 
 dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread, const Owner& owner,
                                                    bool methods) const {
-  if (owner.thread == nullptr) return {};
+  if (owner.thread == nullptr || is_sampled()) return {};
   const Address sp = thread.registers.sp();
   const dotnet::ManagedThread managed = with_checked_stack(*owner.thread, sp);
   auto list = owner.runtime->checkpoints(managed, methods);
@@ -169,6 +177,7 @@ dotnet::CheckpointList CaptureWalk::checkpoints_of(const ThreadCapture& thread, 
 /// A pending suspension replaces return addresses by its own stub and keeps the true ones in the Thread: put them back
 /// into our copy of the stack.
 void CaptureWalk::mend_hijacked_stacks() {
+  if (is_sampled()) return;
   for (const ThreadCapture& t : capture_.threads) {
     if (t.instant != 0) continue;
     for (const auto& runtime : runtimes_) {
@@ -230,6 +239,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
 
 Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                             walk::Advisor* advisor) {
+  if (is_sampled()) return walk_sampled(thread, most_frames, owner, advisor);
   if (owner.thread != nullptr) {
     Trace trace = walk_managed(thread, most_frames, owner, advisor);
     judge_stop(trace);
@@ -242,6 +252,29 @@ Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_fram
   return trace;
 }
 
+/// The stack is older than anything that the runtime tells of its thread: explicit Frames are not asked for. Where a
+/// suspension has replaced a return address, the runtime may still know which it was.
+Trace CaptureWalk::walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                walk::Advisor* advisor) {
+  walk::ThreadInput input = input_for(thread);
+  input.max_frames = most_frames;
+  Trace trace = walker_->walk(input, advisor);
+  judge_stop(trace);
+  const std::size_t at = replaced_returns_.find(trace);
+  if (at == 0) return trace;
+  const auto last = owner.thread != nullptr ? owner.runtime->last_hijack(*owner.thread) : std::nullopt;
+  const auto mended = last ? put_back(thread, trace, at, *last) : std::nullopt;
+  if (!mended) {
+    leave_out(trace, at);
+    return trace;
+  }
+  input.stack.data = mended->data();
+  trace = walker_->walk(input, advisor);
+  judge_stop(trace);
+  if (at < trace.frames.size()) trace.frames[at].trust = std::max(trace.frames[at].trust, Trust::inferred);
+  return trace;
+}
+
 AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
   if (!thread.captured) return {0, StopReason::not_captured, thread.error};
   const Owner owner = owner_of(thread);
@@ -249,11 +282,12 @@ AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeA
   if (users_.empty() && runtimes_.size() <= 1) {
     const StackView stack = view_of(thread);
     marks_.clear();
-    const bool are_known =
-        owner.thread == nullptr || owner.runtime->marks(*owner.thread, stack, thread.registers.sp(), marks_);
+    const bool are_known = owner.thread == nullptr || is_sampled() ||
+                           owner.runtime->marks(*owner.thread, stack, thread.registers.sp(), marks_);
     const auto plain =
         are_known ? walk::plain_addresses(native_.engine(), thread.registers, stack, marks_, out) : std::nullopt;
-    if (plain) return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
+    if (plain && !(is_sampled() && replaced_returns_.may_be_in(out.first(plain->count))))
+      return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
   }
   const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), UINT32_MAX));
   const Trace whole = trace_of(thread, most, owner, nullptr);
@@ -284,10 +318,10 @@ bool CaptureWalk::ends_task(const Frame& frame) const {
 /// The first instructions of the program, or of the dynamic linker that is to start it.
 bool CaptureWalk::is_entry_code(const Frame& frame) const {
   const Address pc = frame.pc.lookup();
-  if (entry_point_ != 0 && pc - entry_point_ < kEntryCode) return true;
+  if (entry_point_ != 0 && pc - entry_point_ < arch::kEntryCodeBytes) return true;
   const auto image = modules_.image(frame.module);
   if (!image || (*image)->entry() == 0) return false;
-  return frame.module_offset - (*image)->entry() < kEntryCode;
+  return frame.module_offset - (*image)->entry() < arch::kEntryCodeBytes;
 }
 
 void CaptureWalk::judge_stop(Trace& trace) const {

@@ -10,6 +10,7 @@
 #include "memory/overlay_memory.h"
 #include "mixstack/session.h"
 #include "mixstack/stepper_chain.h"
+#include "session/replaced_returns.h"
 #include "session/worker.h"
 #include "symbolize/elf_symbols.h"
 #include "walk/chain_walker.h"
@@ -74,6 +75,12 @@ class CaptureWalk {
                                walk::Advisor* advisor);
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
+  /// Roots of a capture belong to its stacks, however it was taken.
+  [[nodiscard]] bool is_sampled() const {
+    return capture_.consistency == Consistency::not_stopped && capture_.roots.empty();
+  }
+  [[nodiscard]] Trace walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                   walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;
   [[nodiscard]] bool ends_task(const Frame& frame) const;
   [[nodiscard]] std::optional<Address> start_in_code(const Frame& frame) const;
@@ -95,6 +102,7 @@ class CaptureWalk {
   walk::SignalTrampolineStepper trampoline_;
   walk::PrologueStepper prologue_;
   walk::FramePointerStepper frame_pointer_;
+  ReplacedReturns replaced_returns_;
   WalkOptions options_;
   bool stands_still_ = false;
   std::vector<std::unique_ptr<walk::UserStepper>> users_;

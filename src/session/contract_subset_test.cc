@@ -69,7 +69,8 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   ASSERT_TRUE(regions);
   const auto open = [&](const Region& r) { return (*target)->open_file(r); };
   const auto facts = ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
-  Worker worker({**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}}, facts);
+  Worker worker({**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}, {}},
+                facts);
   const auto runtimes = worker.runtimes();
   ASSERT_EQ(runtimes.size(), 1u);
   CaptureRequest request;

@@ -97,7 +97,7 @@ std::optional<CodeFacts> Runtime::code_at(Address address) const {
   if (code == nullptr) return std::nullopt;
   const CodeInfo& info = code->find(CodeAddress::exact(address));
   if (info.kind == CodeKind::none) return std::nullopt;
-  return CodeFacts{public_kind(info.kind), info.is_funclet, info.method_desc, info.method_start,
+  return CodeFacts{public_kind(info.kind), info.is_funclet(), info.method_desc, info.method_start,
                    AddressRange{info.function_begin, info.function_end}};
 }
 

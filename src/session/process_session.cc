@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <set>
+#include <unordered_map>
 
+#include "dotnet/runtime/aot_symbols.h"
+#include "dotnet/runtime/assembly_pdb.h"
 #include "object/file_bytes.h"
 #include "session/capture_walk.h"
+#include "session/core_opening.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
+#include "session/inlined_frames.h"
 #include "session/launch.h"
+#include "session/missing_files.h"
+#include "session/native_aot.h"
+#include "session/symbol_origin.h"
+#include "session/symbol_status.h"
 #include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
 #include "symbolize/symbolizer.h"
-#include "target/core/core_target.h"
 #include "target/live/live_target.h"
 #include "target/memory_map.h"
 #include "target/self/self_target.h"
@@ -27,24 +34,17 @@ Result<std::unique_ptr<Session>> Session::open_process(std::uint32_t pid) {
 }
 
 Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) {
-  auto opened = target::CoreBytes::open(options.path);
-  // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
-  const auto of_stream = [](const Error& e) {
-    return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
-  };
-  if (!opened) return fail(of_stream(opened.error()));
-  const std::shared_ptr<const target::CoreBytes> bytes = std::move(*opened);
-  auto target = target::open_core(
-      bytes, {options.sysroots, options.executable, {}, options.use_own_files, options.debuginfod_find});
-  if (!target && bytes->diagnosis()) return fail(of_stream(bytes->diagnosis()->error));
-  if (!target) return fail(target.error());
-  return session::ProcessSession::open(std::move(*target));
+  const session::SharedFinder finder = session::make_symbol_finder(options.symbols);
+  auto opened = session::open_core_target(options, session::executable_fetcher(finder));
+  if (!opened) return fail(opened.error());
+  return session::ProcessSession::open(std::move(opened->target), finder, options.symbols.lines);
 }
 
 Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
   auto target = target::open_self(options);
   if (!target) return fail(target.error());
-  return session::ProcessSession::open(std::move(*target));
+  // Lines of native code are read in a child; nobody expects one of a walk of our own, in a crash handler least of all.
+  return session::ProcessSession::open(std::move(*target), nullptr, NativeLines::none);
 }
 
 Result<std::unique_ptr<Session>> Session::launch(const LaunchOptions& options) {
@@ -88,6 +88,33 @@ void name_managed_code(ProcessDump& dump, Symbolizer& symbolizer) {
   }
 }
 
+/// Runtimes know their threads by the ids inside the target's pid namespace, reports by ours.
+void number_suspensions(ProcessDump& dump) {
+  const auto ours = [&dump](ThreadId& id) {
+    const auto is_it = [id](const ThreadDump& t) { return t.ns_tid == id; };
+    const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+    if (at != dump.threads.end()) id = at->tid;
+  };
+  for (RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.suspension) continue;
+    ours(runtime.suspension->by);
+    std::for_each(runtime.suspension->waits_for.begin(), runtime.suspension->waits_for.end(), ours);
+  }
+}
+
+/// Late threads are copies among the capture's own, in another order than those of the dump.
+void read_thread_facts(const Target& target, const Capture& capture, ProcessDump& dump) {
+  std::unordered_map<ThreadId, ThreadDump*> by_tid;
+  for (ThreadDump& thread : dump.threads) by_tid[thread.tid] = &thread;
+  const auto tell = [&](std::span<const ThreadCapture> threads) {
+    std::vector<ThreadFacts> facts = target.thread_facts(threads);
+    for (std::size_t i = 0; i < facts.size() && i < threads.size(); i++)
+      if (const auto at = by_tid.find(threads[i].tid); at != by_tid.end()) at->second->facts = std::move(facts[i]);
+  };
+  tell(capture.threads);
+  for (const Capture& late : capture.late) tell(late.threads);
+}
+
 /// Walks all threads within the budget. Answers how many stacks that cut.
 std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
                          std::vector<ThreadDump>& out) {
@@ -124,6 +151,12 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
               std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
 }
 
+std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
+  if (lines == NativeLines::none) return nullptr;
+  using Packed = symbolize::DebugSections::Packed;
+  return std::make_shared<symbolize::LineTables>(lines == NativeLines::all ? Packed::all : Packed::few);
+}
+
 }  // namespace
 
 /// What the stages of a dump share.
@@ -136,10 +169,14 @@ struct ProcessSession::DumpInProgress {
   ProcessDump dump;
 };
 
-ProcessSession::ProcessSession(std::unique_ptr<Target> target) : target_(std::move(target)) {}
+ProcessSession::ProcessSession(std::unique_ptr<Target> target)
+    : target_(std::move(target)), line_tables_(line_tables(SymbolOptions{}.lines)) {}
 
-Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> target) {
+Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> target, SharedFinder finder,
+                                                      NativeLines lines) {
   std::unique_ptr<ProcessSession> session(new ProcessSession(std::move(target)));
+  session->line_tables_ = line_tables(lines);
+  if (finder) session->use(std::move(finder));
   if (auto read = session->read_facts(); !read) return fail(read.error());
   return session;
 }
@@ -157,7 +194,8 @@ void ProcessSession::read_facts(const std::vector<Region>& regions, const Proces
 
 /// A worker's own until it goes.
 WorkerPool::Lease ProcessSession::worker() {
-  auto worker = workers_->take({*target_, path_opener(), unwind_tables_, runtime_options_}, facts_);
+  auto worker = workers_->take(
+      {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr}, facts_);
   worker->forget_memory();
   return worker;
 }
@@ -192,19 +230,14 @@ void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
 }
 
 void ProcessSession::set_symbol_options(const SymbolOptions& options) {
-  debuginfod_.reset();
-  object::DebugFetcher fetch;
-  if (!options.debuginfod_find.empty()) {
-    debuginfod_ = std::make_shared<target::Debuginfod>(options.debuginfod_find, options.time_for_all);
-    fetch = [debuginfod = debuginfod_,
-             budget = file_budget_](const object::BuildId& id) -> Result<std::shared_ptr<const FileBytes>> {
-      const std::string path = debuginfod->find(target::Debuginfod::Kind::debuginfo, id);
-      if (path.empty()) return fail(ErrorCode::not_found);
-      auto file = object::open_file_bytes(path);
-      return file ? object::within_budget(std::move(*file), budget) : file;
-    };
-  }
-  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(std::move(fetch));
+  line_tables_ = line_tables(options.lines);
+  use(make_symbol_finder(options));
+}
+
+void ProcessSession::use(SharedFinder finder) {
+  finder_ = std::move(finder);
+  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(debug_fetcher(finder_, file_budget_));
+  workers_->empty();
 }
 
 Result<void> ProcessSession::refresh() {
@@ -247,7 +280,7 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {worker(), *target_, steppers_, providers_, symbol_tables_, debuginfod_, path_opener()};
+  return {worker(), *target_, steppers_, providers_, symbol_tables_, line_tables_, finder_, path_opener()};
 }
 
 /// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
@@ -307,6 +340,7 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   const WorkerPool::Lease worker = this->worker();
+  if (options.facts) target_->prepare_thread_facts(options.threads);
   auto capture = take(*worker, options);
   if (!capture) return fail(capture.error());
   const auto captured_at = std::chrono::steady_clock::now();
@@ -339,24 +373,81 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
                      [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
   for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  if (options.facts) {
+    read_thread_facts(*target_, *capture, dump);
+    dump.usage = target_->usage(dump.pause);
+  }
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
-  Symbolizer symbolizer(name_providers(providers_, worker->runtimes(), at.elf));
+  number_suspensions(dump);
+  auto named_by = providers_;
+  if (auto aot_names = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(std::move(aot_names));
+  symbolize::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
+  Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
+  InlinedFrames inlined;
+  inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;
   for (const auto& runtime : worker->runtimes()) {
     if (capture->frozen != nullptr) continue;
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
+  inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  tell_of_refused_pdbs(worker->runtimes(), dump);
   if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);
   add_target_diagnoses(dump, *worker, regions);
   return std::move(dump);
+}
+
+/// Where the program was compiled ahead of time: says so, and which threads its runtime knows; answers who names its
+/// methods, if anybody does.
+std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& walk, const Capture& capture,
+                                                             const Worker& worker, ProcessDump& dump) const {
+  if (!dump.runtimes.empty()) return nullptr;
+  auto aot = find_native_aot(worker.modules(), dump.target.executable);
+  if (!aot) return nullptr;
+  mark_aot_threads(*aot, walk.memory(), capture.frozen == nullptr ? &target_->memory() : nullptr, dump);
+  dump.runtimes.push_back(std::move(aot->summary));
+  const auto image = worker.modules().image(aot->module);
+  if (!image) return nullptr;
+  return dotnet::AotSymbols::open(worker.modules(), aot->module, target_->loaded_memory(), unwind_tables_->of(*image));
+}
+
+std::vector<ModuleSymbols> ProcessSession::symbol_files(const ProcessDump& dump, bool all) {
+  const WorkerPool::Lease worker = this->worker();
+  const object::ModuleMap& modules = worker->modules();
+  const FrameCounts counts(dump);
+  std::vector<ModuleSymbols> list;
+  for (std::size_t i = 0; i < modules.modules().size(); i++) {
+    const auto index = static_cast<ModuleIndex>(i);
+    const object::Module& module = modules.modules()[i];
+    if (module.kind != object::ModuleKind::elf || (!all && counts.native(index) == 0)) continue;
+    const auto image = modules.image(index);
+    const auto table = image ? symbol_tables_->get(*image, module.path, path_opener()) : nullptr;
+    list.push_back(native_symbols(module, modules.build_id(index), table.get()));
+    counts.count_into(list.back(), index);
+  }
+  std::set<std::string> known;
+  const auto add = [&](const dotnet::names::PdbLookup& lookup) {
+    if (!known.insert(lookup.assembly_path.empty() ? lookup.assembly : lookup.assembly_path).second) return;
+    list.push_back(managed_symbols(lookup));
+    counts.count_into(list.back(), kNoModule);
+  };
+  for (const auto& runtime : worker->runtimes())
+    for (const dotnet::names::PdbLookup& lookup : runtime->pdbs()) add(lookup);
+  const auto regions = all ? target_->regions() : Result<std::vector<Region>>();
+  for (const Region& region : regions ? *regions : std::vector<Region>())
+    if (region.path.ends_with(".dll") && !known.contains(region.path))
+      if (auto lookup = dotnet::look_for_pdb(region.path, path_opener(), finder_ ? pdb_fetcher(finder_) : nullptr))
+        add(*lookup);
+  find_origins(list, dump, path_opener());
+  return list;
 }
 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
@@ -369,8 +460,8 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worke
                               "their tables are larger than what is read of all files together: names and unwind "
                               "information of some are missing"});
   std::vector<Diagnosis> of_target = target_->diagnoses();
-  if (debuginfod_)
-    for (Diagnosis& d : debuginfod_->diagnoses())
+  if (finder_)
+    for (Diagnosis& d : finder_->diagnoses())
       if (std::find(of_target.begin(), of_target.end(), d) == of_target.end()) dump.diagnoses.push_back(std::move(d));
   if (of_target.empty()) return;
   std::set<std::string> mapped, wanted, vouched_for;
@@ -386,6 +477,7 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worke
   }
   // A single-file program has its runtime inside.
   if (worker.runtimes().empty()) wanted.insert(target_->info().executable);
+  name_packages(of_target, worker.facts()->runtimes());
   for (Diagnosis& d : of_target) {
     const bool is_of_a_file = mapped.contains(d.subject);
     if (!is_of_a_file || (wanted.contains(d.subject) && !vouched_for.contains(d.subject)))

@@ -9,15 +9,19 @@
 #include "mixstack/session.h"
 #include "object/file_budget.h"
 #include "session/process_facts.h"
+#include "session/symbol_sources.h"
 #include "session/walker_implementation.h"
+#include "symbolize/dwarf/dwarf_symbols.h"
 #include "symbolize/elf_symbols.h"
-#include "target/debuginfod.h"
 
 namespace mixstack::session {
 
 class ProcessSession final : public Session {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target);
+  /// `finder` may be null: no symbols from elsewhere.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target,
+                                                             SharedFinder finder = nullptr,
+                                                             NativeLines lines = NativeLines::at_hand);
 
   [[nodiscard]] Target& target() override { return *target_; }
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
@@ -28,6 +32,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;
+  [[nodiscard]] std::vector<ModuleSymbols> symbol_files(const ProcessDump& dump, bool all) override;
 
   /// For those who walk with the session's parts themselves: what a walker has.
   [[nodiscard]] Walker::Implementation::Parts parts();
@@ -37,6 +42,7 @@ class ProcessSession final : public Session {
 
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
+  void use(SharedFinder finder);
   [[nodiscard]] Result<void> read_facts();
   void read_facts(const std::vector<Region>& regions, const ProcessFacts* before);
   void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
@@ -49,14 +55,17 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_mapped(const Region& region) const;
   [[nodiscard]] object::PathOpener path_opener() const;
+  [[nodiscard]] std::shared_ptr<NameProvider> use_native_aot(const CaptureWalk& walk, const Capture& capture,
+                                                             const Worker& worker, ProcessDump& dump) const;
   void add_target_diagnoses(ProcessDump& dump, const Worker& worker, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
   mutable std::mutex files_mutex_;  ///< workers open files, the target opens one at a time
   std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
-  std::shared_ptr<target::Debuginfod> debuginfod_;  ///< null: not wanted
+  SharedFinder finder_;  ///< null: no symbols from elsewhere
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
+  std::shared_ptr<symbolize::LineTables> line_tables_;  ///< null: not wanted
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
   std::shared_ptr<const ProcessFacts> facts_;            ///< the latest generation

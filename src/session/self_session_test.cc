@@ -63,8 +63,9 @@ const ThreadDump* find(const ProcessDump& dump, ThreadId tid) {
 }
 
 long count_of(const ProcessDump& dump, const ThreadDump& thread, std::string_view part) {
-  return std::count_if(thread.symbols.begin(), thread.symbols.end(),
-                       [&](std::uint32_t s) { return dump.symbols[s].name.find(part) != std::string::npos; });
+  return std::count_if(thread.symbols.begin(), thread.symbols.end(), [&](std::uint32_t s) {
+    return dump.symbols[own_function(dump.symbols, s)].name.find(part) != std::string::npos;
+  });
 }
 
 void expect_whole(const Result<ProcessDump>& dump, ThreadId tid, bool is_main) {

@@ -11,12 +11,12 @@ namespace mixstack {
 
 std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
                                           std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                                          NameProvider& elf) {
+                                          NameProvider& native) {
   std::vector<NameProvider*> all;
   for (const auto& p : users) all.push_back(p.get());
   for (const auto& runtime : runtimes)
     if (NameProvider* names = runtime->names()) all.push_back(names);
-  all.push_back(&elf);
+  all.push_back(&native);
   return all;
 }
 
@@ -47,8 +47,9 @@ Walker::Implementation::Implementation(Parts given, Capture captured, const Walk
       capture(std::move(captured)),
       regions(*capture.regions),
       elf(parts.worker->modules(), parts.open_path, parts.tables),
+      native(elf, parts.worker->modules(), parts.open_path, parts.tables, parts.lines),
       walk(capture, parts.target, *parts.worker, regions, elf, parts.users, options),
-      symbolizer(name_providers(parts.providers, parts.worker->runtimes(), elf)),
+      symbolizer(name_providers(parts.providers, parts.worker->runtimes(), native)),
       late_walks_(capture.late.size()),
       bound_(&walk) {}
 
@@ -204,6 +205,14 @@ std::optional<ManagedThreadFacts> Walker::managed(const ThreadCapture& thread) {
   return owner.runtime->facts(*owner.thread);
 }
 
+std::optional<bool> Walker::is_cooperative(const ThreadCapture& thread) {
+  const auto owner = implementation_->walk_of(thread).owner_of(thread);
+  if (owner.thread == nullptr) return std::nullopt;
+  return owner.thread->cooperative;
+}
+
+std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }
+
 std::vector<dotnet::Runtime> Walker::runtimes() {
   std::vector<dotnet::Runtime> all;
   for (const auto& runtime : implementation_->parts.worker->runtimes())
@@ -212,7 +221,10 @@ std::vector<dotnet::Runtime> Walker::runtimes() {
 }
 
 const SymbolInfo& Walker::name(const Frame& frame) {
-  return implementation_->symbolizer.symbols()[implementation_->symbolizer.name(frame)];
+  const std::deque<SymbolInfo>& symbols = implementation_->symbolizer.symbols();
+  const SymbolInfo* symbol = &symbols[implementation_->symbolizer.name(frame)];
+  while (symbol->inlined_into != 0) symbol = &symbols[symbol->inlined_into];
+  return *symbol;
 }
 
 Symbolizer& Walker::symbolizer() { return implementation_->symbolizer; }
@@ -220,8 +232,8 @@ Symbolizer& Walker::symbolizer() { return implementation_->symbolizer; }
 std::vector<Diagnosis> Walker::diagnoses() {
   implementation_->take_diagnoses();
   std::vector<Diagnosis> all = implementation_->diagnoses;
-  if (const auto& debuginfod = implementation_->parts.debuginfod)
-    for (Diagnosis& d : debuginfod->diagnoses()) all.push_back(std::move(d));
+  if (const auto& finder = implementation_->parts.finder)
+    for (Diagnosis& d : finder->diagnoses()) all.push_back(std::move(d));
   return all;
 }
 

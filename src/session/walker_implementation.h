@@ -7,9 +7,10 @@
 
 #include "mixstack/walker.h"
 #include "session/capture_walk.h"
+#include "symbol_files/symbol_finder.h"
+#include "symbolize/dwarf/dwarf_symbols.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/symbolizer.h"
-#include "target/debuginfod.h"
 
 namespace mixstack {
 
@@ -22,7 +23,8 @@ class Walker::Implementation {
     const StepperChain& users;
     std::span<const std::shared_ptr<NameProvider>> providers;
     std::shared_ptr<symbolize::SymbolTables> tables;
-    std::shared_ptr<target::Debuginfod> debuginfod;  ///< null: not wanted
+    std::shared_ptr<symbolize::LineTables> lines;        ///< null: not wanted
+    std::shared_ptr<symbol_files::SymbolFinder> finder;  ///< null: not wanted
     object::PathOpener open_path;
   };
   /// `capture` has its regions.
@@ -43,7 +45,8 @@ class Walker::Implementation {
   Capture capture;
   const std::vector<Region>& regions;  ///< of the capture
   symbolize::ElfSymbols elf;
-  session::CaptureWalk walk;  ///< of the common instant, the only one where one thread was captured
+  symbolize::DwarfSymbols native;  ///< the same with lines
+  session::CaptureWalk walk;       ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;
   std::vector<Diagnosis> diagnoses;
 
@@ -60,6 +63,6 @@ void join_late(Capture& capture);
 /// Names managed frames by runtime, then native ones; the users' providers first of all.
 [[nodiscard]] std::vector<NameProvider*> name_providers(
     std::span<const std::shared_ptr<NameProvider>> users,
-    std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, NameProvider& elf);
+    std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, NameProvider& native);
 
 }  // namespace mixstack

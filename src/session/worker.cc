@@ -24,8 +24,8 @@ void Worker::follow(std::shared_ptr<const ProcessFacts> facts) {
       runtimes.push_back(std::move(runtimes_[static_cast<std::size_t>(at - known_.begin())]));
       runtimes.back()->use_modules(modules());
     } else {
-      runtimes.push_back(
-          dotnet::open_runtime(known, sources_.target, live_, sources_.open_path, modules(), sources_.runtime_options));
+      runtimes.push_back(dotnet::open_runtime(known, sources_.target, live_, sources_.open_path, modules(),
+                                              sources_.runtime_options, sources_.fetch_pdb));
     }
   }
   runtimes_ = std::move(runtimes);

@@ -25,6 +25,7 @@ class Worker {
     object::PathOpener open_path;
     walk::Tables unwind_tables;
     RuntimeOptions runtime_options;
+    dotnet::names::PdbFetcher fetch_pdb;  ///< null: nobody
   };
   Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts);
   Worker(const Worker&) = delete;

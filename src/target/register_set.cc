@@ -11,10 +11,11 @@ namespace {
 struct RegisterSetFormat {
   std::size_t size = 0;
   Result<RegisterSet> (*decode)(std::span<const std::byte>) = nullptr;
+  std::vector<std::byte> (*encode)(const RegisterSet&) = nullptr;
 };
 constexpr arch::PerCpu<RegisterSetFormat> kFormats{
-    .x86_64 = {x86_64::kRegisterSetSize, x86_64::decode_register_set},
-    .aarch64 = {aarch64::kRegisterSetSize, aarch64::decode_register_set}};
+    .x86_64 = {x86_64::kRegisterSetSize, x86_64::decode_register_set, x86_64::encode_register_set},
+    .aarch64 = {aarch64::kRegisterSetSize, aarch64::decode_register_set, aarch64::encode_register_set}};
 
 }  // namespace
 
@@ -26,6 +27,11 @@ Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> by
   return decode(bytes);
 }
 
+std::vector<std::byte> encode_register_set(const RegisterSet& set) {
+  const auto encode = kFormats[set.registers.arch()].encode;
+  return encode != nullptr ? encode(set) : std::vector<std::byte>{};
+}
+
 std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code) {
   const Address pc = set.registers.pc();
   const bool is_told = arch::cpu(set.registers.arch()).system_call.instruction.empty();
@@ -33,6 +39,12 @@ std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code
   std::array<std::byte, 2 * arch::kSystemCallCode> around;
   if (!code.read_exact(pc - arch::kSystemCallCode, around)) return -1;
   return arch::system_call_at(set.registers, around);
+}
+
+char state_at_stop(const RegisterSet& set, std::int64_t call, char before) {
+  if (before == 'S' && call < 0) return 'R';
+  if (before == 'R' && set.was_waiting) return 'S';
+  return before;
 }
 
 }  // namespace mixstack::target

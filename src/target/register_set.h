@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "mixstack/memory_reader.h"
 #include "mixstack/registers.h"
@@ -24,11 +25,13 @@ inline constexpr std::size_t kRegisterSetSize = 27 * 8;
 /// `struct user_regs_struct` of arch/x86/include/asm/user_64.h. Another size is `unsupported_cpu` (value is the size):
 /// the kernel answers the 32-bit set for a thread in 32-bit mode.
 [[nodiscard]] Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
 }  // namespace x86_64
 namespace aarch64 {
 inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 /// `struct user_pt_regs` of arch/arm64/include/uapi/asm/ptrace.h. Errors as above.
 [[nodiscard]] Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
 }  // namespace aarch64
 
 /// In bytes; 0 for a CPU nobody looked at.
@@ -37,8 +40,18 @@ inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 /// NT_PRSTATUS's registers (ptrace GETREGSET, or pr_reg of a core's note).
 [[nodiscard]] Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> bytes);
 
+/// The other way, for cores that we write: what is not known of the set is what user code usually has there. Empty for
+/// a CPU nobody looked at.
+[[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
+
 /// The system call that a thread stands in, from its code where the set does not tell. Where code is not to be had it
 /// is -1.
 [[nodiscard]] std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code);
+
+/// What a thread did at the instant of its registers. `before`: the letter of /proc/PID/task/TID/stat from a moment
+/// before the stop. Only a system call lets a thread sleep, so one that is in none (`call`, of `system_call_number`)
+/// runs, whatever it did then; one whose wait the stop interrupted sleeps. A D without a call is a page fault: it
+/// stays.
+[[nodiscard]] char state_at_stop(const RegisterSet& set, std::int64_t call, char before);
 
 }  // namespace mixstack::target

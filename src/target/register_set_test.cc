@@ -52,6 +52,19 @@ TEST(RegisterSet, X8664SaysWhetherTheStopInterruptedAWait) {
     EXPECT_FALSE(waited(202, answer)) << answer;
 }
 
+TEST(RegisterSet, WhoIsInNoCallDoesNotSleep) {
+  RegisterSet computes, waits;
+  waits.syscall = 202;
+  waits.was_waiting = true;
+  EXPECT_EQ(state_at_stop(computes, -1, 'S'), 'R') << "it slept a moment before";
+  EXPECT_EQ(state_at_stop(computes, -1, 'R'), 'R');
+  EXPECT_EQ(state_at_stop(computes, -1, 'D'), 'D') << "a page fault";
+  EXPECT_EQ(state_at_stop(computes, -1, 'T'), 'T');
+  EXPECT_EQ(state_at_stop(waits, 202, 'R'), 'S') << "it ran a moment before";
+  EXPECT_EQ(state_at_stop(waits, 202, 'S'), 'S');
+  EXPECT_EQ(state_at_stop(computes, 98, 'S'), 'S') << "by its code, on a CPU that does not tell of waits";
+}
+
 TEST(RegisterSet, AArch64PutsEveryRegisterInItsPlace) {
   const auto bytes = numbered<34>();
   const auto set = decode_register_set(Arch::aarch64, bytes);
@@ -62,6 +75,21 @@ TEST(RegisterSet, AArch64PutsEveryRegisterInItsPlace) {
   EXPECT_EQ(set->registers.fp(), 0x1000u + 29);
   EXPECT_FALSE(set->registers.is_known(aarch64_reg::ra_sign_state));
   EXPECT_EQ(set->syscall, -1);
+}
+
+TEST(RegisterSet, WhatIsEncodedIsDecodedAgain) {
+  for (const Arch arch : {Arch::x86_64, Arch::aarch64}) {
+    RegisterSet before;
+    before.registers = Registers(arch);
+    for (unsigned r = 0; r <= arch_registers(arch).pc; r++) before.registers.set(r, 0x1000 + r);
+    before.syscall = arch == Arch::x86_64 ? 202 : -1;
+    const auto bytes = encode_register_set(before);
+    const auto after = decode_register_set(arch, bytes);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->registers, before.registers);
+    EXPECT_EQ(after->syscall, before.syscall);
+  }
+  EXPECT_TRUE(encode_register_set({}).empty());
 }
 
 TEST(RegisterSet, AnotherSizeIsAnotherMode) {

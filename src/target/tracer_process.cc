@@ -53,6 +53,7 @@ struct TracerProcess::Job {
   pid_t host = 0;
   pid_t tracer = 0;
   std::atomic<int> started{kNotYet};  // errno, 0: it runs
+  std::atomic<int> exit_status{0};    // of a process that exited
 
   /// The first answer counts.
   void answer(int error) {
@@ -88,9 +89,10 @@ MIXSTACK_PLAIN int TracerProcess::Job::lend(Job& job) {
   constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;
   const int pid = ::clone(run, job.stack.top(), kFlags, &job);
   if (pid < 0) return errno;
-  siginfo_t info;
+  siginfo_t info{};
   while (::syscall(SYS_waitid, P_PID, pid, &info, WEXITED | __WALL, nullptr) != 0 && errno == EINTR) {
   }
+  if (info.si_code == CLD_EXITED) job.exit_status = info.si_status;
   return 0;
 }
 
@@ -134,6 +136,7 @@ TracerProcess::~TracerProcess() {
 }
 
 pid_t TracerProcess::pid() const { return job_->tracer; }
+int TracerProcess::exit_status() const { return job_->exit_status; }
 bool TracerProcess::is_ours() const { return job_->host == ::getpid(); }
 
 }  // namespace mixstack::target

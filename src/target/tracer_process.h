@@ -30,6 +30,8 @@ class TracerProcess {
   TracerProcess& operator=(const TracerProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const;
+  /// Once it has ended: what it exited with; 0: `main` returned, or it was killed.
+  [[nodiscard]] int exit_status() const;
   /// False in a process that the host forked, where there is a copy of this object but no tracer.
   [[nodiscard]] bool is_ours() const;
 

@@ -206,6 +206,7 @@ class Comparison {
     }
   }
   std::size_t rows = 0, registers_compared = 0, ends = 0, steps = 0;
+  std::size_t unknown_to_libdw = 0;
 
  private:
   static constexpr Address kStackBase = 0x7ffe00000000;
@@ -215,7 +216,8 @@ class Comparison {
   std::uint64_t row(std::uint64_t pc) {
     const LibdwFrame truth(libdw_.cfi(), pc);
     const auto rule = table_->rule(pc);
-    EXPECT_EQ(truth.ok(), rule.has_value()) << std::hex << pc;
+    if (!truth.ok() && rule) unknown_to_libdw++;
+    EXPECT_TRUE(rule.has_value() || !truth.ok()) << std::hex << pc;
     if (!truth.ok() || !rule) return 0;
     Dwarf_Addr begin = 0, end = 0;
     bool is_signal = false;
@@ -249,7 +251,9 @@ class Comparison {
     const ArchRegisters numbers = arch_registers(caller.arch());
     for (int r = 0; r < static_cast<int>(numbers.count); r++) {
       const auto reg = static_cast<unsigned>(r);
-      if (r == 34 || (reg == numbers.pc && reg != rule.ra_register)) continue;
+      // libdw has no register for the state of signed addresses, and another number for the length of vectors.
+      if (r == 34 || reg == arch::cpu(caller.arch()).vector_length.reg) continue;
+      if (reg == numbers.pc && reg != rule.ra_register) continue;
       const auto expected = truth.reg(r, registers_, cfa);
       if (is_mistaken_default(reg, expected.kind, rule)) continue;
       auto expected_value = expected.value;
@@ -316,8 +320,12 @@ void expect_equal(const std::string& path) {
   ASSERT_TRUE(comparison.ok());
   comparison.all_functions();
   EXPECT_GT(comparison.rows, 0u);
-  std::printf("%s: %zu rows, %zu registers, %zu ends of stack, %zu steps\n", path.c_str(), comparison.rows,
-              comparison.registers_compared, comparison.ends, comparison.steps);
+  // Functions that an empty one hides in .eh_frame_hdr, by which libdw goes (FdeIndex.AnEmptyFunctionThatHidesAnother):
+  // a few in ARM64's libcoreclr.so. Their rows are compared with readelf's.
+  EXPECT_LE(comparison.unknown_to_libdw, 32u);
+  std::printf("%s: %zu rows, %zu registers, %zu ends of stack, %zu steps; %zu functions unknown to libdw\n",
+              path.c_str(), comparison.rows, comparison.registers_compared, comparison.ends, comparison.steps,
+              comparison.unknown_to_libdw);
 }
 
 std::string fixture(const std::string& name) { return std::string(MIXSTACK_SOURCE_DIR) + "/tests/data/unwind/" + name; }

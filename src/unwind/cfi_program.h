@@ -55,6 +55,7 @@ class CfiDecoder {
   [[nodiscard]] std::int64_t signed_factored() {
     return multiply(static_cast<std::uint64_t>(cursor_.sleb()), cie_.data_alignment);
   }
+  [[nodiscard]] std::uint64_t read_register() { return arch::cpu(section_.arch).register_of(cursor_.uleb()); }
   [[nodiscard]] std::uint64_t block() {
     const std::uint64_t position = cursor_.position();
     cursor_.skip(cursor_.uleb());
@@ -128,7 +129,7 @@ class CfiDecoder {
 
   /// Those whose first operand is a register.
   [[nodiscard]] Outcome register_instruction(std::uint8_t op) {
-    const std::uint64_t reg = cursor_.uleb();
+    const std::uint64_t reg = read_register();
     switch (op) {
       case dw_cfa::kDefCfa:
         state_.def_cfa(reg, static_cast<std::int64_t>(cursor_.uleb()));
@@ -164,7 +165,7 @@ class CfiDecoder {
         state_.same_value(reg);
         break;
       case dw_cfa::kRegister:
-        state_.in_register(reg, cursor_.uleb());
+        state_.in_register(reg, read_register());
         break;
       case dw_cfa::kExpression:
         state_.expression(reg, block());

@@ -61,6 +61,9 @@ class Machine {
     if (!value) return set_error(ErrorCode::register_unknown, reg);
     push(*value + static_cast<std::uint64_t>(offset));
   }
+  [[nodiscard]] std::uint64_t read_register() {
+    return arch::cpu(context_.registers->arch()).register_of(code_.uleb());
+  }
   void deref(unsigned size) {
     if (size == 0 || size > address_size_) return set_error(ErrorCode::malformed, size);
     const std::uint64_t address = pop();
@@ -255,9 +258,9 @@ void Machine::step_other(std::uint8_t op) {
     case kDerefSize:
       return deref(code_.u8());
     case kRegx:
-      return push_register(code_.uleb(), 0);
+      return push_register(read_register(), 0);
     case kBregx: {
-      const auto reg = code_.uleb();
+      const auto reg = read_register();
       return push_register(reg, code_.sleb());
     }
     case kCallFrameCfa:
@@ -272,7 +275,7 @@ void Machine::step_other(std::uint8_t op) {
       return deref(size);
     }
     case kRegvalType: {
-      const auto reg = code_.uleb();
+      const auto reg = read_register();
       require_generic(code_.uleb());
       return push_register(reg, 0);
     }
@@ -295,13 +298,13 @@ void Machine::step_other(std::uint8_t op) {
 }
 
 /// breg0..breg31 or bregx with a register number that fits.
-bool read_base_register(base::ByteCursor& cursor, ExpressionPattern& out) {
+bool read_base_register(Arch arch, base::ByteCursor& cursor, ExpressionPattern& out) {
   const std::uint8_t op = cursor.u8();
   std::uint64_t reg = 0;
   if (op >= kBreg0 && op <= kBreg31) {
     reg = op - kBreg0;
   } else if (op == kBregx) {
-    reg = cursor.uleb();
+    reg = arch::cpu(arch).register_of(cursor.uleb());
   } else {
     return false;
   }
@@ -320,7 +323,7 @@ Result<std::uint64_t> evaluate_expression(std::span<const std::byte> expression,
 ExpressionPattern match_expression(Arch arch, std::span<const std::byte> expression) {
   base::ByteCursor cursor(expression);
   ExpressionPattern pattern;
-  if (!read_base_register(cursor, pattern)) return {};
+  if (!read_base_register(arch, cursor, pattern)) return {};
   if (cursor.at_end()) {
     pattern.kind = ExpressionPattern::Kind::register_offset;
     return pattern;

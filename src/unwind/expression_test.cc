@@ -112,6 +112,17 @@ TEST(Expression, RegistersAndMemory) {
   EXPECT_EQ(error({0x77, 0, 0x94, 0}), ErrorCode::malformed);
 }
 
+TEST(Expression, TheLengthOfVectorsHasAnotherNumberHere) {
+  World w(Arch::aarch64);
+  w.registers.set_sp(0x9000);
+  w.registers.set(aarch64_reg::vg, 4);
+  const Bytes cfa{0x8f, 16, 0x92, 46, 0, 0x08, 64, 0x1e, 0x22};  // sp + 16 + 64 * VG, as GCC says it
+  EXPECT_EQ(w.run(cfa).value_or(0), 0x9000u + 16 + 256);
+  EXPECT_EQ(w.run({0x92, 35, 0}).error().code, ErrorCode::register_unknown) << "the psABI's 35 is another";
+  w.registers.forget(aarch64_reg::vg);
+  EXPECT_EQ(w.run(cfa).error().code, ErrorCode::register_unknown);
+}
+
 TEST(Expression, ControlFlow) {
   EXPECT_EQ(value(Bytes{0x35, 0x2f, 1, 0, 0x36, 0x31, 0x22}), 6u);  // skip over lit6
   EXPECT_EQ(value(Bytes{0x35, 0x31, 0x28, 1, 0, 0x1f, 0x96}), 5u);  // bra taken

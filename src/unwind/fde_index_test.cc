@@ -129,6 +129,36 @@ TEST(FdeIndex, OverlappingFunctions) {
   }
 }
 
+/// lld lists each address once, and of an empty function and the one behind it the empty one.
+TEST(FdeIndex, AnEmptyFunctionThatHidesAnother) {
+  for (const bool is_far : {false, true}) {
+    Image image(0);
+    const auto cie = image.builder.cie();
+    const auto add = [&](std::uint64_t code, std::uint64_t size, std::uint8_t offset, bool is_listed) {
+      const auto fde = image.builder.fde(cie, code, size, {0x0e, offset});
+      if (is_listed) image.entries.emplace_back(code, fde);
+    };
+    add(0x1000, 0x400, 16, true);
+    add(0x1400, 0, 24, true);
+    add(0x1400, 0, 32, false);
+    if (!is_far) add(0x1400, 0x100, 40, false);
+    for (unsigned i = 0; i < 100; i++) add(0x1500 + 0x10 * i, 0x10, 48, true);
+    if (is_far) add(0x1400, 0x100, 40, false);
+    add(0x3000, 0, 56, true);  // and one that hides nothing
+    image.header = test::eh_frame_header(image.entries);
+    const auto table = image.table();
+    EXPECT_EQ(table->rule(0x13ff)->cfa_offset, 16);
+    for (const std::uint64_t pc : {0x1400u, 0x14ffu}) {
+      EXPECT_EQ(table->find(pc).cfa_offset, 40);
+      EXPECT_EQ(table->interpret(pc)->cfa_offset, 40);
+      EXPECT_EQ(table->function_at(pc), (AddressRange{0x1400, 0x1500}));
+    }
+    EXPECT_EQ(table->rule(0x1500)->cfa_offset, 48);
+    EXPECT_EQ(table->rule(0x3000).error().code, ErrorCode::no_unwind_info);
+    EXPECT_FALSE(table->function_at(0x3000));
+  }
+}
+
 TEST(FdeIndex, DroppedFunctionsAreIgnored) {
   CfiBuilder builder(true);
   test::CieSpec spec;

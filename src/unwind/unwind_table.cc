@@ -45,6 +45,18 @@ UnwindTable::Part::Part(CfiSection cfi, const object::Section& header)
   compiler = std::make_unique<CfiCompiler>(section);
 }
 
+/// A compiler may leave a function that is never called without code: its FDE is empty and begins where the next
+/// function does. Of the two, lld lists the first in .eh_frame_hdr (28 functions of .NET 10's libcoreclr.so for ARM64
+/// are hidden so), and the other may lie anywhere in the section: read it, once.
+std::optional<std::uint64_t> UnwindTable::Part::hidden_by(const Fde& empty) const {
+  std::call_once(has_scanned, [&] {
+    scanned = std::make_unique<const FdeIndex>(section, std::span<const std::byte>(), std::uint64_t{0});
+  });
+  const std::size_t i = scanned->find(empty.pc_begin);
+  if (i == scanned->size() || scanned->code(i) != empty.pc_begin) return std::nullopt;
+  return scanned->fde_offset(i);
+}
+
 CfiSection UnwindTable::section(CfiFlavour flavour, const object::UnwindSections& sections) const {
   const bool is_eh = flavour == CfiFlavour::eh_frame;
   const auto& from = is_eh ? sections.eh_frame : sections.debug_frame;
@@ -70,7 +82,9 @@ RowRun UnwindTable::compile(const Part& part, std::size_t i) const {
   const RowRun known(part.runs[i].load(std::memory_order_relaxed));
   if (known.word() != RowRun::kEmpty) return known;
   RowRun run(RowRun::kNotCompiled);
-  const auto compiled = part.compiler->compile(part.index.fde_offset(i));
+  auto compiled = part.compiler->compile(part.index.fde_offset(i));
+  if (compiled && compiled->fde.pc_begin == compiled->fde.pc_end)
+    if (const auto hidden = part.hidden_by(compiled->fde)) compiled = part.compiler->compile(*hidden);
   // Rows are relative to the index's start of the function: a header that names another one is not trusted.
   if (compiled && compiled->fde.pc_begin == part.index.code(i))
     run = rows_.add(compiled->rows, static_cast<std::uint32_t>(compiled->fde.pc_end - compiled->fde.pc_begin));
@@ -97,8 +111,8 @@ const CompactRule& UnwindTable::find_elsewhere(std::uint64_t pc) const {
   return rows_.rule(RowStore::kNoRule);
 }
 
-Result<UnwindTable::Found> UnwindTable::read_at(const Part& part, std::size_t i) {
-  const auto entry = read_entry(part.section, part.index.fde_offset(i));
+Result<UnwindTable::Found> UnwindTable::read_fde_of(const Part& part, std::uint64_t offset) {
+  const auto entry = read_entry(part.section, offset);
   if (!entry) return fail(entry.error());
   if (entry->is_terminator || entry->is_cie) return fail(ErrorCode::malformed, entry->offset);
   const auto cie = read_cie(part.section, entry->cie_offset);
@@ -106,6 +120,13 @@ Result<UnwindTable::Found> UnwindTable::read_at(const Part& part, std::size_t i)
   const auto fde = read_fde(part.section, *entry, *cie);
   if (!fde) return fail(fde.error());
   return Found{&part, *cie, *fde};
+}
+
+Result<UnwindTable::Found> UnwindTable::read_at(const Part& part, std::size_t i) {
+  auto found = read_fde_of(part, part.index.fde_offset(i));
+  if (!found || found->fde.pc_begin != found->fde.pc_end) return found;
+  const auto hidden = part.hidden_by(found->fde);
+  return hidden ? read_fde_of(part, *hidden) : found;
 }
 
 Result<UnwindTable::Found> UnwindTable::fde_at(std::uint64_t pc) const {

@@ -79,8 +79,13 @@ class UnwindTable final : public ExpressionPool {
   struct Part {
     Part(CfiSection cfi, const object::Section& header);
 
+    /// The FDE that an empty one hides; nothing where there is none.
+    [[nodiscard]] std::optional<std::uint64_t> hidden_by(const Fde& empty) const;
+
     CfiSection section;
     FdeIndex index;
+    mutable std::once_flag has_scanned;
+    mutable std::unique_ptr<const FdeIndex> scanned;  ///< of the section itself, made when an empty FDE is found
     std::unique_ptr<std::atomic<std::uint32_t>[], FreeMemory> runs;  ///< RowRun of each FDE
     std::unique_ptr<CfiCompiler> compiler;                           ///< under `mutex_`
   };
@@ -110,6 +115,7 @@ class UnwindTable final : public ExpressionPool {
     Fde fde;
   };
   [[nodiscard]] Result<Found> fde_at(std::uint64_t pc) const;
+  [[nodiscard]] static Result<Found> read_fde_of(const Part& part, std::uint64_t offset);
   [[nodiscard]] static Result<Found> read_at(const Part& part, std::size_t i);
 
   Arch arch_;

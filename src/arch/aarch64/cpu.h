@@ -7,9 +7,9 @@
 namespace mixstack::arch::aarch64 {
 
 inline constexpr std::array<std::string_view, aarch64_reg::count> kRegisterNames{
-    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",          "x11",
-    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22",          "x23",
-    "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",  "x33", "ra_sign_state"};
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",           "x11",
+    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22",           "x23",
+    "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",  "x33", "ra_sign_state", "vg"};
 
 inline constexpr std::uint64_t kCalleeSaved = bits(aarch64_reg::x19, aarch64_reg::x29);
 /// CoreCLR counts lr as well, since its CalleeSavedRegisters structure holds it.
@@ -28,6 +28,7 @@ inline constexpr std::array<std::uint8_t, 4> kSystemCall{0x01, 0x00, 0x00, 0xd4}
 
 inline constexpr Cpu kCpu{
     .name = "aarch64",
+    .rid = "arm64",
     .is_walked = true,
     .registers = arch_registers(Arch::aarch64),
     .register_names = kRegisterNames,
@@ -35,6 +36,14 @@ inline constexpr Cpu kCpu{
     .link_register = aarch64_reg::lr,
     .ra_column = aarch64_reg::lr,
     .preserved = {kCalleeSaved, kCalleeSaved, kCalleeSavedCoreClr, kCalleeSavedCoreClr},
+    // SVE: struct sve_context among the records of the sigcontext at 176, which begin at 288 of it; NT_ARM_SVE.
+    .vector_length = {.reg = aarch64_reg::vg,
+                      .dwarf = 46,
+                      .records = 176 + 288,
+                      .room = 4096,
+                      .magic = 0x53564501,
+                      .note = 0x405,
+                      .bytes = 8},
     .signs_return_addresses = true,
     .zero_address_bits = 2,
     .marks_code_with_symbols = true,

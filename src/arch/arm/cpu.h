@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kCalleeSavedCoreClr = kCalleeSaved | bit(arm_reg:
 
 inline constexpr Cpu kCpu{
     .name = "arm",
+    .rid = "arm",
     .registers = arch_registers(Arch::arm),
     .register_names = kRegisterNames,
     .link_register = arm_reg::lr,

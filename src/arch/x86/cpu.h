@@ -14,6 +14,7 @@ inline constexpr std::uint64_t kCalleeSaved = bit(x86_reg::ebx) | bits(x86_reg::
 
 inline constexpr Cpu kCpu{
     .name = "x86",
+    .rid = "x86",
     .registers = arch_registers(Arch::x86),
     .register_names = kRegisterNames,
     .ra_column = x86_reg::eip,

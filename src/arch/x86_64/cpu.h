@@ -26,6 +26,7 @@ inline constexpr std::array<std::uint8_t, 7> kShortSignalReturn{0xb8, 0x0f, 0x00
 
 inline constexpr Cpu kCpu{
     .name = "x86_64",
+    .rid = "x64",
     .is_walked = true,
     .registers = arch_registers(Arch::x86_64),
     .register_names = kRegisterNames,

@@ -1,5 +1,7 @@
 #include "target/register_set.h"
 
+#include <cstring>
+
 #include "base/byte_cursor.h"
 
 namespace mixstack::target::aarch64 {
@@ -13,6 +15,15 @@ Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
   for (unsigned r = aarch64_reg::x0; r <= aarch64_reg::pc; r++)
     set.registers.set(r, base::load_at<std::uint64_t>(bytes, r * 8).value_or(0));
   return set;
+}
+
+std::vector<std::byte> encode_register_set(const RegisterSet& set) {
+  std::vector<std::byte> out(kRegisterSetSize);
+  for (unsigned r = aarch64_reg::x0; r <= aarch64_reg::pc; r++) {
+    const std::uint64_t value = set.registers.value_or_zero(r);
+    std::memcpy(out.data() + r * 8, &value, 8);
+  }
+  return out;
 }
 
 }  // namespace mixstack::target::aarch64

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "object/file_bytes.h"
 #include "target/core/core_stream.h"
 #include "target/core/sparse_spool.h"
 
@@ -60,6 +61,11 @@ std::string reason(const StreamOutcome& outcome, const std::string& folder) {
       return stream + " is damaged (" + outcome.why +
              "), and what lies before that place may be wrong too: copy it again";
     case CoreStreamEnd::limit:
+      if (outcome.is_bomb)
+        return stream +
+               " says next to nothing for its size, as no core does, and was read no further: if you trust it, unpack "
+               "it "
+               "with its own tool and pass the unpacked file";
       if (outcome.why.empty()) return stream + " expands beyond the limit: unpack it and pass the unpacked file";
       return stream + " needs more memory to unpack than allowed (" + outcome.why +
              "): unpack it with its own tool and pass the unpacked file";
@@ -136,7 +142,7 @@ void CoreBytes::spool(const CoreBytesOptions& options) {
         {ErrorCode::limit_exceeded, spool.error().os_error, 0}, path_, no_temporary_file(folder, spool.error())};
     return;
   }
-  const auto outcome = spool_stream(input.get(), *spool);
+  const auto outcome = spool_stream(input.get(), *spool, {options.sparse_size, options.most_expansion});
   size_ = spool->size();
   fd_ = spool->take();
   encoding_ = outcome.encoding;
@@ -149,13 +155,39 @@ Result<std::size_t> CoreBytes::read_at(std::uint64_t offset, std::span<std::byte
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
   std::size_t done = 0;
   while (done < wanted) {
-    const auto n = ::pread(fd_.get(), out.data() + done, wanted - done, static_cast<off_t>(offset + done));
+    const auto n = ::pread(fd_.get(), out.data() + done, wanted - done, static_cast<off_t>(origin_ + offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail(ErrorCode::io_error, offset + done, errno);
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
   return done;
+}
+
+Result<std::unique_ptr<CoreBytes>> CoreBytes::part(std::uint64_t offset, std::uint64_t size, std::string name) const {
+  base::ScopedFd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) return fail(ErrorCode::io_error, 0, errno);
+  std::unique_ptr<CoreBytes> inside(new CoreBytes(std::move(fd), std::move(name)));
+  offset = std::min(offset, size_);
+  inside->origin_ = origin_ + offset;
+  inside->size_ = std::min(size, size_ - offset);
+  inside->encoding_ = encoding_;
+  inside->stream_end_ = stream_end_;
+  inside->diagnosis_ = diagnosis_;
+  return inside;
+}
+
+void CoreBytes::tell_cut_off(Diagnosis why) {
+  if (stream_end_ != CoreStreamEnd::whole) return;
+  stream_end_ = CoreStreamEnd::cut_off;
+  diagnosis_ = std::move(why);
+}
+
+Result<std::shared_ptr<const FileBytes>> CoreBytes::file_inside(std::uint64_t offset, std::uint64_t size) const {
+  if (offset > size_ || size_ - offset < size) return fail(ErrorCode::truncated, size_);
+  base::ScopedFd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) return fail(ErrorCode::io_error, 0, errno);
+  return object::file_bytes_inside(std::move(fd), origin_ + offset, size);
 }
 
 }  // namespace mixstack::target

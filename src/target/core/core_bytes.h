@@ -11,6 +11,7 @@
 
 #include "base/scoped_fd.h"
 #include "mixstack/diagnosis.h"
+#include "mixstack/target.h"
 
 namespace mixstack::target {
 
@@ -30,7 +31,10 @@ enum class CoreStreamEnd : std::uint8_t {
 
 /// What a compressed or piped core may cost. A plain regular file costs nothing.
 struct CoreBytesOptions {
-  std::uint64_t max_size = std::uint64_t{256} << 30;   ///< most bytes after decompression, zeros included
+  std::uint64_t max_size = std::uint64_t{256} << 30;  ///< most bytes after decompression, zeros included
+  /// Beyond `sparse_size` a stream may expand that many times. Real cores, mostly zeros included, stay far below it; a
+  /// few MB that say "zero" 256 GiB long would keep us busy for minutes.
+  std::uint64_t sparse_size = std::uint64_t{16} << 30, most_expansion = 4096;
   std::string temporary_folder;                        ///< empty: $TMPDIR, else /var/tmp, else /tmp
   std::uint64_t keep_free = std::uint64_t{256} << 20;  ///< bytes left free on its file system; never less than 5 %
   std::chrono::milliseconds writer_wait{10'000};       ///< for somebody to open a FIFO for writing
@@ -58,6 +62,13 @@ class CoreBytes final {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Reads up to `out.size()` bytes; fewer only where the file ends, none beyond it. Fails with `io_error`.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
+  /// Some of these bytes as a core of their own, called `name`; what lies beyond the end is cut off. Shares the file.
+  [[nodiscard]] Result<std::unique_ptr<CoreBytes>> part(std::uint64_t offset, std::uint64_t size,
+                                                        std::string name) const;
+  /// Says of a plain file what only its reader sees: that it was cut off. What is said of a stream already stays.
+  void tell_cut_off(Diagnosis why);
+  /// Some of these bytes as a file; all of it must be there. Shares the file.
+  [[nodiscard]] Result<std::shared_ptr<const FileBytes>> file_inside(std::uint64_t offset, std::uint64_t size) const;
   /// As given to open().
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -65,7 +76,7 @@ class CoreBytes final {
   [[nodiscard]] bool decompressed() const { return encoding_ != CoreEncoding::plain; }
   [[nodiscard]] CoreStreamEnd stream_end() const { return stream_end_; }
   /// Whether the compressed or piped stream ended early, for whatever reason. Says nothing about a plain file that is
-  /// shorter than its headers claim.
+  /// shorter than its headers claim, unless `tell_cut_off` did.
   [[nodiscard]] bool truncated() const { return stream_end_ != CoreStreamEnd::whole; }
   /// Why it ended early, in words, and what to do.
   [[nodiscard]] const std::optional<Diagnosis>& diagnosis() const { return diagnosis_; }
@@ -76,6 +87,7 @@ class CoreBytes final {
 
   base::ScopedFd fd_;
   std::string path_;
+  std::uint64_t origin_ = 0;  ///< where in `fd_` the bytes begin
   std::uint64_t size_ = 0;
   CoreEncoding encoding_ = CoreEncoding::plain;
   CoreStreamEnd stream_end_ = CoreStreamEnd::whole;

@@ -170,6 +170,8 @@ void CoreFile::put_in_order(Damage& damage) {
     }
     if (s.range.begin >= s.range.end) continue;
     end = s.range.end;
+    constexpr Address kInPage = 4095;
+    if (s.dumped != 0 && ((s.range.begin & kInPage) != 0 || (s.range.end & kInPage) != 0)) has_whole_pages_ = false;
     segments_[kept++] = s;
   }
   segments_.resize(kept);

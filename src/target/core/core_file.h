@@ -30,6 +30,8 @@ class CoreFile {
   [[nodiscard]] const CoreBytes& bytes() const { return *bytes_; }
   [[nodiscard]] Arch arch() const { return arch_; }
   [[nodiscard]] const std::vector<CoreSegment>& segments() const { return segments_; }
+  /// False when a segment begins or ends inside a page: pages are there in parts.
+  [[nodiscard]] bool has_whole_pages() const { return has_whole_pages_; }
   /// All PT_NOTE segments, one after the other, as far as the file holds them.
   [[nodiscard]] const std::vector<std::byte>& notes() const { return notes_; }
   /// What contradicts itself or is missing.
@@ -54,6 +56,7 @@ class CoreFile {
   std::shared_ptr<const CoreBytes> bytes_;
   Arch arch_ = Arch::unknown;
   std::vector<CoreSegment> segments_;
+  bool has_whole_pages_ = true;
   std::vector<NoteSegment> note_segments_;
   std::vector<std::byte> notes_;
   std::vector<Diagnosis> diagnoses_;

@@ -161,7 +161,6 @@ std::vector<Diagnosis> CoreImages::diagnoses() const {
   std::vector<Diagnosis> out;
   for (const std::string& root : finder_.missing_roots())
     out.push_back({{ErrorCode::not_found, 0, 0}, root, "the folder given by --sysroot cannot be opened"});
-  for (Diagnosis& d : finder_.diagnoses()) out.push_back(std::move(d));
   for (const auto& file : files_)
     if (file->was_asked_for.load(std::memory_order_relaxed) && !file->file && !file->diagnosis.subject.empty())
       out.push_back(file->diagnosis);

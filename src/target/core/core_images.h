@@ -68,6 +68,7 @@ class CoreMemory final : public MemoryReader {
   CoreMemory(const DumpedMemory& dumped, const CoreImages& images, const std::vector<Region>& regions,
              PagesServed pages = PagesServed::unchangeable)
       : dumped_(dumped), images_(images), regions_(regions), pages_(pages) {}
+  [[nodiscard]] bool has_whole_pages() const override { return dumped_.has_whole_pages(); }
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
 
  private:

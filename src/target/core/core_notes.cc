@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "target/vector_set.h"
 
@@ -51,9 +52,14 @@ class NoteReader {
 
   void take(const CoreNote& note) {
     if (note.owner == "CORE") return take_core(note);
+    if (note.owner == kOwnNotes) return take_own(note);
     if (note.owner != "LINUX") return;
     if (note.type == kArmPacMask && note.bytes.size() >= 16 && is_of_a_thread_)
       out_.threads.back().pac_mask = base::load_at<std::uint64_t>(note.bytes, 8).value_or(0);
+    const arch::VectorLength& vectors = arch::cpu(arch_).vector_length;
+    if (vectors.note != 0 && note.type == vectors.note && is_of_a_thread_ && out_.threads.back().registers)
+      if (const auto bytes = base::load_at<std::uint16_t>(note.bytes, vectors.bytes))
+        if (const auto words = vectors.words(*bytes)) out_.threads.back().registers->registers.set(vectors.reg, *words);
     if (is_extended_vector_note(arch_, note.type)) take_vectors(decode_vectors(arch_, note.bytes));
   }
   [[nodiscard]] CoreNotes finish() {
@@ -74,6 +80,18 @@ class NoteReader {
   }
 
  private:
+  void take_own(const CoreNote& note) {
+    if (note.type == kThreadNote && is_of_a_thread_) {
+      out_.threads.back().own = decode_thread(note.bytes);
+      if (!out_.threads.back().own) short_++;
+    } else if (note.type == kMappingsNote && out_.all_mappings.empty()) {
+      if (auto all = decode_mappings(note.bytes)) {
+        out_.all_mappings = std::move(*all);
+      } else {
+        short_++;
+      }
+    }
+  }
   void take_core(const CoreNote& note) {
     switch (note.type) {
       case NT_PRSTATUS:
@@ -219,7 +237,7 @@ CoreNotes read_core_notes(std::span<const std::byte> notes, Arch arch) {
     out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_PRSTATUS", "the core lists no threads"});
   if (out.auxv.empty())
     out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_AUXV", "the core has no auxiliary vector"});
-  if (out.mappings.empty())
+  if (out.mappings.empty() && out.all_mappings.empty())
     out.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "NT_FILE", "the core does not say which files were mapped"});
   return out;
 }

@@ -10,6 +10,7 @@
 
 #include "mixstack/diagnosis.h"
 #include "mixstack/target.h"
+#include "target/core/own_notes.h"
 #include "target/register_set.h"
 
 namespace mixstack::target {
@@ -35,6 +36,7 @@ struct CoreThread {
   std::optional<SignalInfo> signal_info;
   std::uint64_t pac_mask = 0;  ///< NT_ARM_PAC_MASK, of code addresses
   std::shared_ptr<const VectorRegisters> vectors;
+  std::optional<ThreadNote> own;  ///< of a core that mixstack wrote
 };
 
 /// A line of NT_FILE.
@@ -48,6 +50,7 @@ struct CoreMapping {
 struct CoreNotes {
   std::vector<CoreThread> threads;  ///< as written: the kernel puts the one that crashed first
   std::vector<CoreMapping> mappings;
+  std::vector<Region> all_mappings;  ///< of a core that mixstack wrote: every mapping, with its rights
   std::vector<std::byte> auxv;
   std::optional<SignalInfo> signal_info;  ///< of the process (the kernel writes one, for its first thread)
   std::uint32_t pid = 0;

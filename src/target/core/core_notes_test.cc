@@ -69,6 +69,21 @@ TEST(CoreNotes, ArmRegistersAndPointerAuthentication) {
   EXPECT_EQ(read(early, Arch::aarch64).threads[0].pac_mask, 0U);
 }
 
+TEST(CoreNotes, HowLongVectorsAre) {
+  Bytes sve;  // struct user_sve_header: size, max_size, vl, max_vl, flags
+  test::append(sve, std::uint64_t{16});
+  test::append(sve, std::uint64_t{32});
+  NoteBuilder notes(Arch::aarch64);
+  notes.thread(1).note("LINUX", 0x405, sve).thread(2);
+  const CoreNotes n = read(notes, Arch::aarch64);
+  EXPECT_EQ(n.threads[0].registers->registers.get(aarch64_reg::vg), 4U);
+  EXPECT_FALSE(n.threads[1].registers->registers.get(aarch64_reg::vg));
+  sve.resize(9);
+  NoteBuilder cut(Arch::aarch64);
+  cut.note("LINUX", 0x405, sve).thread(1).note("LINUX", 0x405, sve);
+  EXPECT_FALSE(read(cut, Arch::aarch64).threads[0].registers->registers.get(aarch64_reg::vg));
+}
+
 TEST(CoreNotes, VectorRegistersInTheLongestFormThereIs) {
   constexpr std::size_t kXmm1 = 160 + 16, kYmm1 = 576 + 16;
   Bytes fx(512), wide(832);

@@ -97,4 +97,19 @@ std::vector<CoreRegion> core_regions(const std::vector<CoreSegment>& segments, c
   return RegionMaker(segments, vdso).make(in_order(mappings));
 }
 
+std::vector<CoreRegion> core_regions(std::vector<Region> all_mappings) {
+  std::stable_sort(all_mappings.begin(), all_mappings.end(),
+                   [](const Region& a, const Region& b) { return a.range.begin < b.range.begin; });
+  std::unordered_map<std::string, std::uint64_t> inodes;
+  std::vector<CoreRegion> out;
+  Address end = 0;
+  for (Region& r : all_mappings) {
+    if (r.range.begin < end) continue;
+    end = r.range.end;
+    r.inode = r.path.starts_with('/') ? inodes.try_emplace(r.path, inodes.size() + 1).first->second : 0;
+    out.push_back({std::move(r), true});
+  }
+  return out;
+}
+
 }  // namespace mixstack::target

@@ -22,4 +22,7 @@ struct CoreRegion {
 [[nodiscard]] std::vector<CoreRegion> core_regions(const std::vector<CoreSegment>& segments,
                                                    const std::vector<CoreMapping>& mappings, Address vdso);
 
+/// The same of a core that lists every mapping: ascending, without overlaps, numbered as above.
+[[nodiscard]] std::vector<CoreRegion> core_regions(std::vector<Region> all_mappings);
+
 }  // namespace mixstack::target

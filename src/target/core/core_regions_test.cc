@@ -71,5 +71,25 @@ TEST(CoreRegions, WhatLiesBetweenMappingsIsAnonymous) {
   EXPECT_EQ(regions[3].region.path, "[vdso]");
 }
 
+TEST(CoreRegions, AListOfAllMappingsIsTakenAsItIs) {
+  const auto mapping = [](Address begin, Address end, const char* path) {
+    Region r;
+    r.range = {begin, end};
+    r.path = path;
+    r.readable = true;
+    return r;
+  };
+  const auto regions =
+      core_regions({mapping(0x5000, 0x6000, "/b"), mapping(0x1000, 0x3000, "/a"), mapping(0x2000, 0x4000, "/overlaps"),
+                    mapping(0x8000, 0x9000, "[heap]"), mapping(0x6000, 0x7000, "/a")});
+  ASSERT_EQ(regions.size(), 4u);
+  EXPECT_EQ(regions[0].region.path, "/a");
+  EXPECT_EQ(regions[1].region.path, "/b");
+  EXPECT_EQ(regions[2].region.inode, regions[0].region.inode) << "the same file";
+  EXPECT_NE(regions[1].region.inode, regions[0].region.inode);
+  EXPECT_EQ(regions[3].region.inode, 0u);
+  for (const CoreRegion& r : regions) EXPECT_TRUE(r.permissions_known && r.region.readable);
+}
+
 }  // namespace
 }  // namespace mixstack::target

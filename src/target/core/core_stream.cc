@@ -92,7 +92,7 @@ class Input {
 
 class StreamReader {
  public:
-  StreamReader(int fd, SparseSpool& spool) : input_(fd), spool_(spool) {}
+  StreamReader(int fd, SparseSpool& spool, const ExpansionLimit& limit) : input_(fd), spool_(spool), limit_(limit) {}
   StreamOutcome run() {
     skip_between_frames(true);
     out_.encoding = encoding_of(input_.peek(kMagicSize));
@@ -173,6 +173,10 @@ class StreamReader {
       stop(CoreStreamEnd::limit, ErrorCode::limit_exceeded, "");
     } else if (!room.empty() && done.produced > 0) {
       if (const auto error = spool_.advance(done.produced)) stop_full(*error);
+      if (!done_ && expands_beyond_reason()) {
+        stop(CoreStreamEnd::limit, ErrorCode::limit_exceeded, "");
+        out_.is_bomb = true;
+      }
     }
     if (done_) return false;
     if (done.state == DecodeState::damaged) stop(CoreStreamEnd::damaged, ErrorCode::malformed, done.why);
@@ -181,6 +185,10 @@ class StreamReader {
     if (done.consumed > 0 || done.produced > 0 || input_.fill()) return true;
     end_inside_frame();
     return false;
+  }
+
+  [[nodiscard]] bool expands_beyond_reason() const {
+    return spool_.size() > limit_.free && spool_.size() / limit_.times > input_.consumed();
   }
 
   void end_inside_frame() {
@@ -193,6 +201,7 @@ class StreamReader {
 
   Input input_;
   SparseSpool& spool_;
+  ExpansionLimit limit_;
   StreamOutcome out_;
   std::unique_ptr<StreamDecoder> decoder_;
   std::uint64_t frames_ = 0;
@@ -215,6 +224,8 @@ CoreEncoding encoding_of_file(int fd) {
   return CoreEncoding::plain;
 }
 
-StreamOutcome spool_stream(int fd, SparseSpool& spool) { return StreamReader(fd, spool).run(); }
+StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit) {
+  return StreamReader(fd, spool, limit).run();
+}
 
 }  // namespace mixstack::target

@@ -16,15 +16,20 @@ struct StreamOutcome {
   CoreStreamEnd end = CoreStreamEnd::whole;
   Error error;                   ///< for all ends but `whole`
   std::string why;               ///< the decoder's words, for `damaged` and `limit`
+  bool is_bomb = false;          ///< of `limit`: more output for its input than any core has
   std::uint64_t input_read = 0;  ///< bytes of the input used
 };
 
 /// What a file that can be read at any offset begins with, to know whether it has to be spooled at all.
 [[nodiscard]] CoreEncoding encoding_of_file(int fd);
 
+struct ExpansionLimit {
+  std::uint64_t free = UINT64_MAX, times = UINT64_MAX;  ///< beyond `free` bytes: output for each byte of input
+};
+
 /// Reads `fd` from its beginning (a regular file) or from where it stands (a pipe or socket) to its end, decompresses
 /// by the first bytes, and gives everything to `spool`, finish() included. Several frames of one encoding count as one
 /// stream. Skippable frames and zeros between and after frames are passed over.
-[[nodiscard]] StreamOutcome spool_stream(int fd, SparseSpool& spool);
+[[nodiscard]] StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit = {});
 
 }  // namespace mixstack::target

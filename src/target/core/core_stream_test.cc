@@ -171,6 +171,23 @@ TEST(CoreStream, ABombStopsAtTheLimit) {
   }
 }
 
+TEST(CoreStream, WhatExpandsBeyondReasonIsReadNoFurther) {
+  const test::TemporaryFolder folder;
+  const auto plain = folder.file("plain");
+  ASSERT_EQ(std::system(("head -c 64M /dev/zero | zstd -q -c > " + plain).c_str()), 0);
+  const Bytes bomb = test::read_file(plain);
+  CoreBytesOptions options;
+  options.sparse_size = 8 << 20;
+  const auto core = opened(folder, bomb, options);
+  EXPECT_EQ(core->stream_end(), CoreStreamEnd::limit);
+  EXPECT_LT(core->size(), 17u << 20);
+  EXPECT_NE(core->diagnosis()->text.find("read no further"), std::string::npos);
+  EXPECT_EQ(opened(folder, bomb, {})->stream_end(), CoreStreamEnd::whole) << "of usual size nothing is asked";
+  const Bytes content = test::core_like(12'000'000);
+  EXPECT_EQ(opened(folder, test::compressed(folder, "zstd -q -c", content), options)->stream_end(),
+            CoreStreamEnd::whole);
+}
+
 TEST(CoreStream, AWindowBeyondTheMemoryLimitIsRefused) {
   const test::TemporaryFolder folder;
   const auto file = folder.file("long");

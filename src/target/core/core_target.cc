@@ -87,7 +87,8 @@ class CoreTarget final : public Target {
   CoreTarget(CoreFile file, const FileFinderOptions& files)
       : file_(std::move(file)), dumped_(file_), notes_(read_core_notes(file_.notes(), file_.arch())) {
     read_info();
-    auto regions = core_regions(file_.segments(), notes_.mappings, info_.vdso);
+    auto regions = notes_.all_mappings.empty() ? core_regions(file_.segments(), notes_.mappings, info_.vdso)
+                                               : core_regions(std::move(notes_.all_mappings));
     mark_pages_that_ran(notes_.threads, regions);
     for (const CoreRegion& r : regions) regions_.push_back(r.region);
     info_.executable = executable_of(info_, regions_);
@@ -116,6 +117,7 @@ class CoreTarget final : public Target {
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override;
+  [[nodiscard]] std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> threads) const override;
 
  private:
   void read_info();
@@ -172,13 +174,18 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
     out.comm = notes_.comm;
     out.kernel_state = notes_.state;
   }
+  if (thread.own) {
+    out.ns_tid = thread.own->ns_tid;
+    out.comm = thread.own->comm;
+    out.kernel_state = thread.own->state;
+  }
   if (!thread.registers) {
     out.error = thread.registers.error();
     return out;
   }
   out.captured = true;
   out.registers = thread.registers->registers;
-  out.syscall = system_call_number(*thread.registers, *memory_);
+  out.syscall = thread.own ? thread.own->syscall : system_call_number(*thread.registers, *memory_);
   out.vectors = thread.vectors;
   const Address sp = out.registers.sp();
   const Region* region = find_region(regions_, sp);
@@ -190,6 +197,16 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
   out.stack = {begin, std::span<const std::byte>(bytes.get(), n.value_or(0))};
   capture.storage.push_back(std::move(bytes));
   return out;
+}
+
+std::vector<ThreadFacts> CoreTarget::thread_facts(std::span<const ThreadCapture> threads) const {
+  std::vector<ThreadFacts> all;
+  for (const ThreadCapture& t : threads) {
+    const auto same = [&t](const CoreThread& c) { return c.tid == t.tid; };
+    const auto at = std::find_if(notes_.threads.begin(), notes_.threads.end(), same);
+    all.push_back(at != notes_.threads.end() && at->own ? at->own->facts : ThreadFacts{});
+  }
+  return all;
 }
 
 std::vector<Diagnosis> CoreTarget::diagnoses() const {

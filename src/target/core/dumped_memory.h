@@ -11,6 +11,7 @@ class DumpedMemory final : public MemoryReader {
  public:
   explicit DumpedMemory(const CoreFile& file) : file_(file) {}
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
+  [[nodiscard]] bool has_whole_pages() const override { return file_.has_whole_pages(); }
   /// The first address at or above `address` that the core holds; `end` when there is none below it.
   [[nodiscard]] Address next_dumped(Address address, Address end) const;
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "object/file_bytes.h"
 #include "target/core/core_samples.h"
 
 namespace mixstack::target {
@@ -64,21 +65,23 @@ TEST_F(FileFinderTest, FullPathsComeBeforeBareNamesAndFoldersInTheirOrder) {
   EXPECT_EQ(FileFinder(options).open("x").error().code, ErrorCode::invalid_argument);
 }
 
-TEST_F(FileFinderTest, RunsNoProgramThatOthersCouldHaveWritten) {
-  const test::TemporaryFolder folder{std::filesystem::current_path()};
-  std::ofstream(folder.file("debuginfod-find")) << "#!/bin/sh\necho ran >> " << folder.file("ran") << "\n";
-  std::filesystem::permissions(folder.file("debuginfod-find"), std::filesystem::perms{0755});
-  std::filesystem::permissions(folder.path(), std::filesystem::perms{01777});
+TEST_F(FileFinderTest, FetchesWhatNoFolderHas) {
   FileFinderOptions options;
   options.use_own_files = false;
-  options.debuginfod_find = folder.file("debuginfod-find");
+  std::vector<std::string> asked;
+  options.fetch = [&](const object::BuildId& id, const std::string& path) -> Result<FileCandidate> {
+    asked.push_back(path + " " + id.hex());
+    if (path != "/lib/x") return fail(ErrorCode::not_found);
+    return FileCandidate{object::buffer_file_bytes({}), "fetched"};
+  };
   const FileFinder finder(options);
-  ASSERT_EQ(finder.diagnoses().size(), 1u);
-  EXPECT_NE(finder.diagnoses()[0].text.find(folder.path() + " can be written by everybody"), std::string::npos);
   object::BuildId id;
-  id.size = 20;
-  EXPECT_FALSE(finder.find("/x", id, [](const FileCandidate&) { return true; }));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+  id.size = 4;
+  const auto accept = [](const FileCandidate& c) { return c.where == "fetched"; };
+  EXPECT_TRUE(finder.find("/lib/x", id, accept));
+  EXPECT_FALSE(finder.find("/lib/y", id, accept));
+  EXPECT_FALSE(finder.find("/lib/x", {}, accept));  // nothing to ask by
+  EXPECT_EQ(asked, (std::vector<std::string>{"/lib/x 00000000", "/lib/y 00000000"}));
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ using Clock = ReportLoop::Clock;
 
 constexpr long kOptions =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
-constexpr auto kStartupLimit = 10s;
 constexpr auto kLeavingLimit = 1s;
 constexpr auto kLeavingSlice = 5ms;
 constexpr auto kFirstNap = 1ms;
@@ -162,11 +161,9 @@ Result<ProcessPointer> Beginnings::attach(std::uint32_t pid, const DebugOptions&
 }
 
 /// Waits until the program is where it is to be held, or has ended.
-void Beginnings::wait_until_held(TracedProcess& process) {
+void Beginnings::wait_until_held(TracedProcess& process, std::chrono::milliseconds limit) {
   auto arrived = [&] { return process.startup == TracedProcess::Startup::done || process.threads.empty(); };
-  if (loop_.wait_until(arrived, Clock::now() + kStartupLimit) &&
-      holds_.wait_until_still(process, Clock::now() + kStartupLimit))
-    return;
+  if (loop_.wait_until(arrived, Clock::now() + limit) && holds_.wait_until_still(process, Clock::now() + limit)) return;
   // A program that makes no system call for so long is held wherever it is.
   process.hold_all();
   (void)loop_.wait_until(arrived, Clock::now() + 1s);
@@ -187,7 +184,7 @@ Result<ProcessPointer> Beginnings::launch(const LaunchRequest& request) {
   process->startup = TracedProcess::Startup::exec;
   (void)process->add_thread(pid);
   child->let_through();
-  wait_until_held(*process);
+  wait_until_held(*process, request.startup_limit);
   if (process->threads.empty()) return fail(child->failure());
   const Arch arch = process->program->info.arch;
   if (arch == traceable_arch()) return process;

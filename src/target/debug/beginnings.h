@@ -20,7 +20,7 @@ class Beginnings {
   void wait_until_left(std::uint32_t pid);
   [[nodiscard]] Result<void> seize_all(TracedProcess& process);
   [[nodiscard]] Result<bool> seize(TracedProcess& process, ThreadId tid);
-  void wait_until_held(TracedProcess& process);
+  void wait_until_held(TracedProcess& process, std::chrono::milliseconds limit);
 
   ProcessTable& table_;
   Strays& strays_;

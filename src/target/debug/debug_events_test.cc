@@ -176,6 +176,7 @@ LaunchRequest role(const std::string& name) {
   request.arguments = {"first", name};
   request.environment = {{std::string(kRole) + "=" + name}};
   request.options.kill_with_us = true;
+  request.startup_limit *= slowness();
   return request;
 }
 
@@ -234,7 +235,7 @@ TEST(DebugEvents, AttachingWhileItExecsHarmsNobody) {
     }
     attached++;
     if (attached % 2 == 0) {
-      const auto paused = (*debugged)->pause();
+      const auto paused = (*debugged)->pause(10s);
       EXPECT_TRUE(paused.has_value()) << static_cast<int>(paused.error().code);
     }
     if (attached % 3 == 0) nap(4ms);

@@ -1,6 +1,8 @@
 // What the host notices of debugging: nothing. And what the targets notice of its end.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -163,6 +165,12 @@ TEST(DebugHost, SeveralProcessesInOneLoop) {
   EXPECT_TRUE(loop->processes().empty());
 }
 
+std::string libc_folder() {
+  Dl_info libc{};
+  if (::dladdr(reinterpret_cast<void*>(&::getrlimit), &libc) == 0) return {};
+  return std::filesystem::path(libc.dli_fname).parent_path().string();
+}
+
 TEST(DebugHost, DeathLeavesTheTargetsRunningAndUntraced) {
   const TestProcess target(
       [](Shared& s) {
@@ -178,6 +186,9 @@ TEST(DebugHost, DeathLeavesTheTargetsRunningAndUntraced) {
           LaunchRequest request;
           request.executable = "/bin/sleep";
           request.arguments = {"sleep", "1000"};
+          // Half of them without a linker cache, so that they are stepped to where they are held
+          // (debug_launch_test.cc).
+          if (round % 4 >= 2) request.environment = {{"LD_LIBRARY_PATH=" + libc_folder()}};
           request.options.kill_with_us = round % 2 == 0;
           auto launched = (*session)->launch(request);
           if (!launched) ::_exit(10);

@@ -21,6 +21,7 @@ LaunchRequest sleeping(const char* seconds = "1000") {
   request.executable = "/bin/sleep";
   request.arguments = {"sleep", seconds};
   request.options.kill_with_us = true;
+  request.startup_limit *= slowness();
   return request;
 }
 

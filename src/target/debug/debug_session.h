@@ -44,6 +44,8 @@ struct LaunchRequest {
   std::optional<std::vector<std::string>> environment;  ///< "NAME=value"; nothing: the host's
   std::vector<Descriptor> descriptors;                  ///< those not named are the host's
   std::string working_directory;                        ///< empty: the host's
+  /// How long the linker may take before the program is held wherever it is then. Emulated CPUs are slow.
+  std::chrono::milliseconds startup_limit{10'000};
   DebugOptions options;
 };
 

@@ -45,6 +45,7 @@ ThreadCapture HeldCapture::describe(Slot& slot) const {
   t.captured = true;
   t.registers = slot.registers->registers;
   t.syscall = system_call_number(*slot.registers, program_.memory);
+  t.kernel_state = state_at_stop(*slot.registers, t.syscall, t.kernel_state);
   copies_.describe(slot.copy, t);
   if (slot.vectors) t.vectors = shared_vectors(decode_vectors(program_.info.arch, slot.vectors->used()));
   return std::move(t);

@@ -16,6 +16,7 @@ class ReportHandler {
   void end_process(TracedProcess& process, const TraceeReport& end);
   void on_stop(TracedProcess& process, Tracee& t, const TraceeReport& report);
   [[nodiscard]] bool on_startup(TracedProcess& process, Tracee& t, TraceeEvent event);
+  [[nodiscard]] static bool ends_stepping(TracedProcess& process, Tracee& t);
   [[nodiscard]] static bool goes_on_in_startup(TracedProcess& process, Tracee& t);
   void on_new_task(TracedProcess& process, ThreadId parent, TraceeEvent event);
   void on_new_process(TracedProcess& process, ThreadId parent, ThreadId pid, ChildKind kind);

@@ -32,6 +32,7 @@ struct TracedProcess {
   Startup startup = Startup::done;
   unsigned startup_steps = 0;  ///< on that way: instructions that may still be made one at a time
   bool is_stepping = false;    ///< the next SIGTRAP is the end of such a step
+  bool would_step = false;     ///< the kernel would go on stepping the thread if we were gone
   bool stop_reported = false;  ///< `stopped` was emitted since all threads were held
   std::shared_ptr<DebuggedProcess> handle;
   ProcessStatus status;

@@ -380,6 +380,7 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
     out.captured = true;
     out.registers = slot.registers->registers;
     out.syscall = system_call_number(*slot.registers, memory_);
+    out.kernel_state = state_at_stop(*slot.registers, out.syscall, out.kernel_state);
     out.late = slot.instant->late;
     slot.instant->copies.describe(slot.copy, out);
     const auto index = static_cast<std::size_t>(&slot - slots_.data());

@@ -83,6 +83,37 @@ TEST_P(ThreadCounts, CapturesEveryThreadAtOneInstantAndLeavesNoneTraced) {
 }
 INSTANTIATE_TEST_SUITE_P(Live, ThreadCounts, testing::Values(1, 2, 10, 500));
 
+/// Sleeps and computes in turn, so that it does one when its state is read and often the other when it is stopped.
+void* restless_thread(void* shared) {
+  static_cast<Shared*>(shared)->ready++;
+  for (;;) {
+    nap(50us);
+    for (int i = 0; i < 20'000; i++) static_cast<Shared*>(shared)->counter++;
+  }
+}
+
+TEST(LiveCapture, WhoComputesAtTheStopIsNotCalledSleeping) {
+  const TestProcess process(
+      [](Shared& s) {
+        for (int i = 0; i < 4; i++) start_thread(restless_thread, &s);
+      },
+      4);
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  int computing = 0;
+  for (int round = 0; round < 100; round++) {
+    auto capture = (*target)->capture(patient());
+    ASSERT_TRUE(capture.has_value());
+    for (const auto& t : capture->threads) {
+      if (!t.captured || t.syscall >= 0) continue;
+      computing++;
+      EXPECT_NE(t.kernel_state, 'S') << t.tid << " in round " << round;
+    }
+  }
+  EXPECT_GT(computing, 0);
+}
+
 TEST(LiveCapture, CapturesOnlyTheThreadsAskedFor) {
   const TestProcess process([](Shared& s) { run_threads(s, 4, 0); }, 5);
   auto target = open_live(process.id());

@@ -11,6 +11,7 @@
 #include <charconv>
 
 #include "base/byte_cursor.h"
+#include "base/proc_mount.h"
 
 namespace mixstack::target {
 namespace {
@@ -91,6 +92,7 @@ std::optional<std::uint32_t> last_number(std::string_view text) {
 }
 
 Result<ProcDir> ProcDir::open(std::uint32_t pid) {
+  if (base::is_proc_of_other_pid_namespace()) return fail(base::other_pid_namespace_error());
   ProcDir p;
   p.pid_ = pid;
   const auto open_dir = [&] {

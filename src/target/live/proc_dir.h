@@ -38,7 +38,8 @@ struct MappedSizes {
 /// its number is in use again. Thread-safe except `tasks`.
 class ProcDir {
  public:
-  /// `pid` may be the id of any thread; the process is the one it belongs to.
+  /// `pid` may be the id of any thread; the process is the one it belongs to. Where /proc belongs to another pid
+  /// namespace there is none with the numbers that ptrace takes: base/proc_mount.h.
   [[nodiscard]] static Result<ProcDir> open(std::uint32_t pid);
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }

@@ -105,6 +105,8 @@ Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   }
   if (is_out_of_memory) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   if (has_returned) return {};
+  // It shares our memory, and the program's handler of a lack of it may have ended it at once.
+  if ((*process)->exit_status() != 0) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   return fail(ErrorCode::io_error, 0, was_killed ? ETIMEDOUT : ECHILD);
 }
 

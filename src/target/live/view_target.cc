@@ -2,13 +2,17 @@
 
 #include <utility>
 
+#include "target/live/off_cpu.h"
+#include "target/live/process_usage.h"
+#include "target/live/thread_facts.h"
+
 namespace mixstack::target {
 namespace {
 
 class ViewTarget final : public Target {
  public:
   ViewTarget(std::shared_ptr<const ProcessView> view, std::unique_ptr<CaptureSource> source)
-      : view_(std::move(view)), source_(std::move(source)) {}
+      : view_(std::move(view)), source_(std::move(source)), meter_(view_->info.pid) {}
 
   [[nodiscard]] const TargetInfo& info() const override { return view_->info; }
   [[nodiscard]] const MemoryReader& memory() const override { return view_->memory; }
@@ -23,10 +27,22 @@ class ViewTarget final : public Target {
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override { return source_->capture(request); }
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override { return source_->diagnoses(); }
+  [[nodiscard]] std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> threads) const override {
+    return read_thread_facts(*view_, threads, off_cpu_);
+  }
+  void prepare_thread_facts(std::span<const ThreadId> threads) override {
+    const auto all = threads.empty() ? view_->proc.tasks() : std::vector<ThreadId>(threads.begin(), threads.end());
+    off_cpu_ = all ? off_cpu_times(view_->proc, *all) : decltype(off_cpu_){};
+  }
+  [[nodiscard]] std::optional<ProcessUsage> usage(std::chrono::nanoseconds stopped) override {
+    return meter_.look(view_->proc, stopped);
+  }
 
  private:
   std::shared_ptr<const ProcessView> view_;
   std::unique_ptr<CaptureSource> source_;
+  UsageMeter meter_;
+  std::unordered_map<ThreadId, std::chrono::nanoseconds> off_cpu_;  ///< before the last stop
 };
 
 }  // namespace

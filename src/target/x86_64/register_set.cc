@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/byte_cursor.h"
 
@@ -83,6 +84,20 @@ Result<RegisterSet> decode_register_set(std::span<const std::byte> bytes) {
   set.was_waiting = set.syscall >= 0 && is_interrupted(static_cast<std::int64_t>(word(ax)));
   set.thread_pointer = word(fs_base);
   return set;
+}
+
+std::vector<std::byte> encode_register_set(const RegisterSet& set) {
+  // Segments of 64-bit user code (arch/x86/include/asm/segment.h) and the flag that is always set.
+  constexpr std::uint64_t kUserCode = 0x33, kUserData = 0x2b, kReserved = 2;
+  std::vector<std::byte> out(kRegisterSetSize);
+  const auto put = [&out](Slot s, std::uint64_t value) { std::memcpy(out.data() + s * 8, &value, 8); };
+  for (const auto& p : kPairs) put(p.slot, set.registers.value_or_zero(p.reg));
+  put(orig_ax, static_cast<std::uint64_t>(set.syscall));
+  put(fs_base, set.thread_pointer);
+  put(cs, kUserCode);
+  put(ss, kUserData);
+  put(flags, kReserved);
+  return out;
 }
 
 }  // namespace mixstack::target::x86_64

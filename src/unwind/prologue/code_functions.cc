@@ -3,8 +3,11 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
 
+#include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "object/image_relocations.h"
 #include "unwind/prologue/decoder.h"
@@ -20,14 +23,14 @@ constexpr std::size_t kMostSymbols = 1u << 20, kMostPieces = 64;
 
 /// What one pass over the code of a range tells.
 struct Found {
-  std::vector<std::uint64_t> called, made, ends;  ///< `ends`: where code begins behind code that does not go on
-  std::vector<std::uint64_t> padded;              ///< those among `ends` that padding was put before
+  std::vector<std::uint64_t> called, ends;  ///< `ends`: where code begins behind code that does not go on
+  std::vector<std::uint64_t> openings;      ///< those among `ends` behind padding, or with a frame's first instruction
   struct Jump {
     std::uint64_t from, to;
     bool is_conditional;
   };
-  std::vector<Jump> jumps;
-  std::vector<std::uint64_t> tables;  ///< jumps to where data say
+  std::vector<Jump> jumps, made, near;  ///< addresses made, by AArch64's adr (near) and else
+  std::vector<std::uint64_t> tables;    ///< jumps to where data say
 };
 
 [[nodiscard]] bool has(const std::vector<std::uint64_t>& sorted, std::uint64_t value) {
@@ -46,7 +49,12 @@ void sort(std::vector<std::uint64_t>& values) {
 class Pass {
  public:
   Pass(Arch arch, std::span<const std::byte> code, std::uint64_t address, Found& found)
-      : decode_(prologue::kDecoders[arch]), code_(code), address_(address), found_(found) {}
+      : decode_(prologue::kDecoders[arch]),
+        sp_(arch::cpu(arch).has_link_register() ? static_cast<std::uint8_t>(arch::cpu(arch).registers.sp)
+                                                : prologue::kNoRegister),
+        code_(code),
+        address_(address),
+        found_(found) {}
 
   void run() {
     found_.ends.push_back(address_);
@@ -72,9 +80,10 @@ class Pass {
   void note(const Instruction& i, std::uint64_t here) {
     if (has_ended_) {
       found_.ends.push_back(here);
-      if (is_padded_ && here % kAlignment == 0) found_.padded.push_back(here);
+      if ((is_padded_ && here % kAlignment == 0) || opens_frame(i)) found_.openings.push_back(here);
     }
     is_padded_ = false;
+    note_pages(i, here);
     has_ended_ = i.effect == Effect::end || i.effect == Effect::trap || i.effect == Effect::jump;
     // Functions that do not return are called last, and padding follows.
     if (i.effect == Effect::call) has_ended_ = true;
@@ -92,15 +101,41 @@ class Pass {
         found_.jumps.push_back({here, to, i.effect == Effect::branch});
         break;
       default:
-        found_.made.push_back(to);
+        (sp_ == prologue::kNoRegister ? found_.made : found_.near).push_back({here, to, false});
     }
   }
 
+  /// On AArch64, whose functions are not aligned to more than an instruction. What is behind an end and nothing jumps
+  /// to would never be reached there.
+  [[nodiscard]] bool opens_frame(const Instruction& i) const {
+    if (sp_ == prologue::kNoRegister) return false;
+    const bool moves_sp = i.effect == Effect::set_address && i.regs[0] == sp_ && i.base == sp_ && i.offset < 0;
+    return moves_sp || i.effect == Effect::sign_lr || (i.effect == Effect::save && i.sp_before < 0);
+  }
+
+  /// An address is made of its page and, in a later instruction, the place there.
+  void note_pages(const Instruction& i, std::uint64_t here) {
+    constexpr std::uint64_t kPage = 4096;
+    if (i.makes_page) {
+      if (i.regs[0] < kRegisters) pages_[i.regs[0]] = here / kPage * kPage + static_cast<std::uint64_t>(i.offset);
+      return;
+    }
+    if (i.effect == Effect::set_address && i.base < kRegisters && pages_[i.base])
+      found_.made.push_back({here, *pages_[i.base] + static_cast<std::uint64_t>(i.offset), false});
+    if (i.effect == Effect::save) return;
+    for (const std::uint8_t reg : i.regs)
+      if (reg < kRegisters) pages_[reg].reset();
+  }
+
+  static constexpr std::size_t kRegisters = 31;
+
   prologue::Decoder decode_;
+  std::uint8_t sp_;  ///< where frames are told by their first instruction
   std::span<const std::byte> code_;
   std::uint64_t address_;
   Found& found_;
   bool has_ended_ = false, is_padded_ = false;
+  std::array<std::optional<std::uint64_t>, kRegisters> pages_;
 };
 
 /// What data point to, as the dynamic linker is told: relocations that only add where the image was loaded.
@@ -161,8 +196,14 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
   for (const AddressRange& range : code_) starts_.push_back(range.begin);
   for (const std::uint64_t to : found.called)
     if (has(found.ends, to)) starts_.push_back(to);
-  for (const std::uint64_t to : found.made)
-    if (has(found.ends, to)) starts_.push_back(to);
+  sort(found.tables);
+  for (const Found::Jump& m : found.made)
+    if (has(found.ends, m.to)) starts_.push_back(m.to);
+  for (const Found::Jump& m : found.near) {
+    // Places that a jump to where data say goes to are relative to the first of them, which lies behind the jump.
+    const bool is_of_table = m.from < m.to && any_in(found.tables, m.from, m.to);
+    if (has(found.ends, m.to) && !is_of_table) starts_.push_back(m.to);
+  }
   for (const std::uint64_t to : pointers_of(image))
     if (has(found.ends, to)) starts_.push_back(to);
   std::erase_if(starts_, [&](std::uint64_t a) { return !is_code(a); });
@@ -177,9 +218,8 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
   starts_.insert(starts_.end(), more.begin(), more.end());
   sort(starts_);
   sort(targets);
-  sort(found.tables);
   more.clear();
-  for (const std::uint64_t at : found.padded) {
+  for (const std::uint64_t at : found.openings) {
     if (has(targets, at) || has(starts_, at)) continue;
     // Behind a jump to where data say lie the places that it goes to.
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), at);

@@ -15,8 +15,8 @@ namespace mixstack::unwind {
 ///   - what is called, and what a call's argument could be (an address made relative to the instruction) where what
 ///   lies
 ///     before it does not go on into it;
-///   - what is jumped to from another function, and behind padding to a multiple of 16 what nothing jumps to, under the
-///     same condition: functions of which only data have the address;
+///   - what is jumped to from another function, and behind padding to a multiple of 16 (on AArch64: beginning with what
+///     makes a frame) what nothing jumps to, under the same condition: functions of which only data have the address;
 ///   - symbols, and what the image's data point to (its relocations say).
 /// Evidence, no knowledge: a rule that is made from such a start (`prologue_rule`) is to be checked by its return
 /// address. Immutable. All addresses are link-time addresses.

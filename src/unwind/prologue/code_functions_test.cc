@@ -5,32 +5,23 @@
 
 #include <cstdio>
 
-#include "object/file_bytes.h"
 #include "support/host_cpu.h"
-#include "support/mapped_pe.h"
+#include "support/whole_file.h"
 #include "unwind/unwind_table.h"
 
 namespace mixstack::unwind {
 namespace {
 
-class WholeFile final : public FileBytes {
- public:
-  explicit WholeFile(const std::filesystem::path& path) : bytes_(test::read_file(path)) {}
-  [[nodiscard]] std::span<const std::byte> bytes() const override { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 class CodeFunctionsOf : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(CodeFunctions, CodeFunctionsOf,
-                         testing::Values(test::kLibc, "libSystem.Native.so", "libclrjit.so"));
+                         testing::Values(test::kLibc, "libSystem.Native.so", "libclrjit.so",
+                                         "/usr/aarch64-linux-gnu/lib/libc.so.6"));
 
 TEST_P(CodeFunctionsOf, StartsAreThoseOfTheFdes) {
-  std::filesystem::path path = GetParam();
-  if (path.is_relative()) path = test::framework_file(GetParam());
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << GetParam() << " is not there";
-  const auto image = object::ElfImage::from_file(std::make_shared<WholeFile>(path));
+  const auto path = test::library_file(GetParam());
+  if (path.empty() && test::may_be_absent(GetParam())) GTEST_SKIP() << GetParam() << " is not on this machine";
+  ASSERT_FALSE(path.empty()) << GetParam() << " is not there";
+  const auto image = object::ElfImage::from_file(std::make_shared<test::WholeFile>(path));
   ASSERT_TRUE(image);
   const auto table = UnwindTable::create(*image);
   const CodeFunctions functions(**image);

@@ -46,6 +46,8 @@ struct Instruction {
   /// A jump in the form that ABIs ask for where an epilogue ends in one (x86-64: with REX.W), and compilers use nowhere
   /// else.
   bool is_tail_call = false;
+  /// AArch64's adrp: `regs[0]` becomes the address of the 4 KiB page that lies `offset` from the instruction's own.
+  bool makes_page = false;
   bool is_padding = false;  ///< what compilers put between functions
 };
 

@@ -3,25 +3,15 @@
 
 #include <cstdio>
 
-#include "object/file_bytes.h"
 #include "support/byte_lists.h"
 #include "support/host_cpu.h"
-#include "support/mapped_pe.h"
+#include "support/whole_file.h"
 #include "unwind/prologue/prologue.h"
 #include "unwind/prologue/x86_64/instruction.h"
 #include "unwind/unwind_table.h"
 
 namespace mixstack::unwind {
 namespace {
-
-class WholeFile final : public FileBytes {
- public:
-  explicit WholeFile(const std::filesystem::path& path) : bytes_(test::read_file(path)) {}
-  [[nodiscard]] std::span<const std::byte> bytes() const override { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
 
 struct Totals {
   unsigned long functions = 0, right = 0, other_base = 0, wrong = 0, declined = 0;
@@ -72,10 +62,10 @@ class Library : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(PrologueNative, Library, testing::Values(test::kLibc, "libcoreclr.so", "/proc/self/exe"));
 
 TEST_P(Library, CfaEqualsCfi) {
-  std::filesystem::path path = GetParam();
-  if (path.is_relative()) path = test::framework_file(GetParam());
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << GetParam() << " is not there";
-  const auto image = object::ElfImage::from_file(std::make_shared<WholeFile>(path));
+  const auto path = test::library_file(GetParam());
+  if (path.empty() && test::may_be_absent(GetParam())) GTEST_SKIP() << GetParam() << " is not on this machine";
+  ASSERT_FALSE(path.empty()) << GetParam() << " is not there";
+  const auto image = object::ElfImage::from_file(std::make_shared<test::WholeFile>(path));
   ASSERT_TRUE(image);
   if ((*image)->arch() != Arch::x86_64) GTEST_SKIP() << "of another CPU";
   const auto table = UnwindTable::create(*image);

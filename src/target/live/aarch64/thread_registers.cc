@@ -1,11 +1,15 @@
 #include "target/live/thread_registers.h"
 
+#include <asm/ptrace.h>
 #include <elf.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include <array>
 #include <cerrno>
+
+#include "arch/cpu.h"
 
 namespace mixstack::target {
 namespace {
@@ -16,6 +20,8 @@ void read_set(pid_t tid, int note, T& value) {
   iovec v{&read, sizeof read};
   if (::ptrace(PTRACE_GETREGSET, tid, note, &v) == 0 && v.iov_len == sizeof read) value = read;
 }
+
+[[nodiscard]] bool has_sve() { return (::getauxval(AT_HWCAP) & HWCAP_SVE) != 0; }
 
 /// A thread that was stopped a moment ago and is not any more has been killed; anything else is a refusal (seccomp).
 Error no_registers(int error) {
@@ -36,6 +42,12 @@ Result<RegisterSet> read_thread_registers(pid_t tid) {
   read_set(tid, NT_ARM_SYSTEM_CALL, syscall);
   read_set(tid, NT_ARM_TLS, set->thread_pointer);
   set->syscall = syscall < 0 ? -1 : syscall;
+  if (has_sve()) {
+    user_sve_header sve{};  // the kernel gives as much as there is room for
+    read_set(tid, NT_ARM_SVE, sve);
+    if (const auto words = arch::cpu(Arch::aarch64).vector_length.words(sve.vl))
+      set->registers.set(aarch64_reg::vg, *words);
+  }
   return set;
 }
 

@@ -126,6 +126,20 @@ bool flow(std::uint32_t w, Instruction& i) {
   return false;
 }
 
+/// adr and adrp. Of the frame they tell nothing.
+bool made_address(std::uint32_t w, Instruction& i) {
+  if ((w & 0x1f000000u) != 0x10000000u) return false;
+  const std::int64_t n = signed_field(w, 5, 19) * 4 + static_cast<std::int64_t>(w >> 29 & 3);
+  i.makes_page = w >> 31 != 0;
+  if (!i.makes_page) {
+    i.target = n;
+    return true;
+  }
+  i.regs[0] = data_at(w, 0);
+  i.offset = n * 4096;
+  return true;
+}
+
 bool authentication(std::uint32_t w, Instruction& i) {
   if (w == 0xd503233fu || w == 0xd503237fu) i.effect = Effect::sign_lr;    // paciasp, pacibsp
   if (w == 0xd50323bfu || w == 0xd50323ffu) i.effect = Effect::unsign_lr;  // autiasp, autibsp
@@ -140,7 +154,8 @@ Instruction decode(std::span<const std::byte> code) {
   if (!word) return i;
   i.length = 4;
   i.is_padding = *word == 0xd503201fu;
-  (void)(authentication(*word, i) || flow(*word, i) || pair(*word, i) || single(*word, i) || arithmetic(*word, i));
+  (void)(authentication(*word, i) || flow(*word, i) || pair(*word, i) || single(*word, i) || arithmetic(*word, i) ||
+         made_address(*word, i));
   return i;
 }
 

@@ -1,0 +1,24 @@
+// Memory whose owner wants to know what was read of it.
+#pragma once
+
+#include "mixstack/memory_reader.h"
+
+namespace mixstack::memory {
+
+/// Hears of every read, to the byte, also through caches: a cache in front of it reads whole pages from `below`, and
+/// tells `was_read` what it was asked for itself. Thread-safe.
+class WitnessedMemory : public MemoryReader {
+ public:
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const final {
+    auto n = below().read_some(address, out);
+    if (n && *n != 0) was_read(address, out.first(*n));
+    return n;
+  }
+  [[nodiscard]] bool has_whole_pages() const final { return below().has_whole_pages(); }
+
+  /// The same memory, for reads that nobody is told of.
+  [[nodiscard]] virtual const MemoryReader& below() const = 0;
+  virtual void was_read(Address address, std::span<const std::byte> bytes) const = 0;
+};
+
+}  // namespace mixstack::memory

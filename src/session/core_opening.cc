@@ -1,0 +1,36 @@
+#include "session/core_opening.h"
+
+#include <cerrno>
+
+#include "pack/pack_reader.h"
+#include "target/core/core_target.h"
+
+namespace mixstack::session {
+
+Result<OpenedCore> open_core_target(const CoreOptions& options, target::FileFetcher fetch) {
+  auto opened = target::CoreBytes::open(options.path);
+  // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
+  const auto of_stream = [](const Error& e) {
+    return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
+  };
+  if (!opened) return fail(of_stream(opened.error()));
+  OpenedCore core;
+  core.bytes = std::move(*opened);
+  target::FileFinderOptions files{options.sysroots,      options.executable, {},
+                                  options.use_own_files, std::move(fetch),   {}};
+  if (pack::is_pack(*core.bytes)) {
+    auto pack = pack::open_pack(core.bytes);
+    // What the archive lacks when it was cut off is the cut's fault.
+    if (!pack && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
+    if (!pack) return fail(pack.error());
+    core.bytes = std::move(pack->core);
+    files.packed = std::move(pack->files);
+  }
+  auto target = target::open_core(core.bytes, std::move(files));
+  if (!target && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
+  if (!target) return fail(target.error());
+  core.target = std::move(*target);
+  return core;
+}
+
+}  // namespace mixstack::session

@@ -1,0 +1,27 @@
+// Programs that .NET compiled ahead of time: they have a runtime, and no code that a JIT made.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "mixstack/dump.h"
+#include "mixstack/memory_reader.h"
+#include "object/module_map.h"
+
+namespace mixstack::session {
+
+/// The NativeAOT runtime inside `executable`: it exports DotNetRuntimeDebugHeader
+/// (src/coreclr/nativeaot/Runtime/DebugHeader.cpp). Nothing for other programs. Its methods are native frames.
+struct NativeAot {
+  RuntimeSummary summary;
+  ModuleIndex module = kNoModule;
+  Address debug_header = 0;  ///< DotNetRuntimeDebugHeader
+};
+[[nodiscard]] std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable);
+
+/// Marks the captured threads that the runtime lists. `captured` has the copied stacks over the memory: threads keep
+/// there what the runtime says of them, so that it is as old as the capture. The list itself may change meanwhile;
+/// where it cannot be followed to its end, it is read again, as it is `now` (null: it does not change).
+void mark_aot_threads(const NativeAot& aot, const MemoryReader& captured, const MemoryReader* now, ProcessDump& dump);
+
+}  // namespace mixstack::session

@@ -1,0 +1,24 @@
+// What this process may do to others, found out by trying it.
+#pragma once
+
+#include <cstdint>
+
+namespace mixstack::target {
+
+/// How a try went. `error` 0: it worked; an errno; `kKilled`: whoever tries is killed (a seccomp filter).
+struct Tried {
+  static constexpr int kKilled = -1;
+  int error = 0;
+  [[nodiscard]] bool works() const { return error == 0; }
+};
+
+/// PTRACE_SEIZE of a child of our own, which the kernel allows to everybody unless a filter denies it.
+[[nodiscard]] Tried try_ptrace();
+/// process_vm_readv of that child.
+[[nodiscard]] Tried try_memory();
+/// A perf event that counts the processor time of `pid` in user code; 0: of a child of our own.
+[[nodiscard]] Tried try_perf_event(std::uint32_t pid);
+/// The smallest BPF map.
+[[nodiscard]] Tried try_bpf();
+
+}  // namespace mixstack::target

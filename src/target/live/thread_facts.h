@@ -1,0 +1,37 @@
+// What /proc says of threads that were captured: their time, and what they are blocked on.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "target/live/process_view.h"
+
+namespace mixstack::target {
+
+/// Of each thread two small files are read, and the table of sockets once if one is blocked on a socket: some 10 us a
+/// thread. A thread that left the call it was captured in (another number or stack pointer) has no call here.
+/// `off_cpu`: what `off_cpu_times` said before the stop.
+[[nodiscard]] std::vector<ThreadFacts> read_thread_facts(
+    const ProcessView& view, std::span<const ThreadCapture> threads,
+    const std::unordered_map<ThreadId, std::chrono::nanoseconds>& off_cpu);
+
+/// "number arguments sp pc" of /proc/PID/task/TID/syscall; nothing for "running" and for what is blocked elsewhere.
+struct BlockedCall {
+  std::int64_t number = -1;
+  std::array<std::uint64_t, 6> arguments{};
+  Address sp = 0;
+};
+[[nodiscard]] std::optional<BlockedCall> parse_blocked_call(std::string_view text);
+
+/// Sockets by inode, as /proc/PID/net has them: "tcp 10.0.0.1:443 -> 10.0.0.9:51012", "tcp listening on [::]:80".
+using SocketNames = std::map<std::uint64_t, std::string>;
+/// A table of /proc/PID/net (tcp, tcp6, udp, udp6), of which lines that make no sense are left out.
+void parse_inet_sockets(std::string_view table, std::string_view protocol, SocketNames& out);
+void parse_unix_sockets(std::string_view table, SocketNames& out);
+
+}  // namespace mixstack::target
