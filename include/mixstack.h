@@ -98,7 +98,7 @@ typedef struct mixstack_options {
 typedef struct mixstack_thread {
   size_t size;
   uint32_t tid;
-  uint32_t managed_id;   /* 0: no managed thread */
+  uint32_t managed_id;   /* 0: no managed thread, or its id is not known (NativeAOT) */
   const char* name;      /* Thread.Name, else the kernel's name; "" when there is none */
   const char* exception; /* type of the exception in flight, or "" */
   size_t frame_count;

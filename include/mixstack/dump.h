@@ -17,6 +17,13 @@
 
 namespace mixstack {
 
+/// A thread of a runtime stops the others, or has stopped them: for a garbage collection, mostly. Thread ids as in the
+/// dump. (A server's collector suspends by threads of its own; nothing tells of these.)
+struct Suspension {
+  ThreadId by = 0;
+  std::vector<ThreadId> waits_for;  ///< threads in cooperative mode; empty: all stand still
+};
+
 /// A managed runtime found in the target.
 struct RuntimeSummary {
   std::string kind = "CoreCLR";
@@ -26,6 +33,7 @@ struct RuntimeSummary {
   bool walkable = false;  ///< managed frames can be walked; otherwise `missing` says what lacks
   bool by_dac = false;    ///< by the runtime's DAC in mixstack-helper, not by its descriptor
   std::vector<Diagnosis> missing;
+  std::optional<Suspension> suspension{};
 };
 
 /// Why the runtime is ending the process on this thread.
@@ -38,13 +46,15 @@ struct RuntimeAbort {
 
 /// What the runtime's own Thread object says of a thread.
 struct ManagedThreadFacts {
-  std::uint32_t managed_id = 0;
+  std::uint32_t managed_id = 0;               ///< 0: not assigned, or not known
   std::string name;                           ///< Thread.Name, control characters escaped; empty when unset
   bool cooperative = false;                   ///< GC mode: cooperative or preemptive
   std::uint32_t state = 0;                    ///< Thread::ThreadState bits
   std::vector<ExceptionInFlight> exceptions;  ///< newest first; each was thrown while the next one was handled
   bool exceptions_are_cut = false;            ///< more than are kept
   std::optional<RuntimeAbort> abort;
+  /// The runtime lists the thread, and that is all that is known (NativeAOT): of the other fields none says anything.
+  bool is_only_listed = false;
 
   /// Type of the newest exception in flight, empty when there is none.
   [[nodiscard]] std::string_view exception_type() const {
@@ -63,6 +73,7 @@ struct ThreadDump {
   bool captured = false;
   std::chrono::nanoseconds late{0};  ///< how long after the common instant it was captured; 0: at it
   Error capture_error;
+  ThreadFacts facts;    ///< read after the capture, while the target ran again
   Registers registers;  ///< as captured: of the innermost frame
   /// Of the thread that crashed, when its registers are those of the handler it waits in: at the fault, from the
   /// signal frame.
@@ -77,6 +88,7 @@ struct ProcessDump {
   TargetInfo target;
   std::vector<RuntimeSummary> runtimes;
   std::chrono::nanoseconds pause{0};
+  std::optional<ProcessUsage> usage;  ///< read after the capture, while the target ran again; none of a core
   Consistency consistency = Consistency::all_stopped_together;
   std::uint32_t threads_not_stopped = 0;
   std::vector<ThreadDump> threads;

@@ -22,6 +22,16 @@ enum class FrameKind : std::uint8_t {
   undescribed,        ///< executable memory nobody describes (patched barrier copies, foreign JITs)
 };
 
+/// Which handler of a method its funclet is: the clause of the compiled code's exception table that begins there.
+enum class FuncletKind : std::uint8_t {
+  none,     ///< no funclet
+  unknown,  ///< one whose clause cannot be read
+  catch_handler,
+  filter,
+  finally,
+  fault,  ///< also a `finally` that the JIT has copied to where no exception leads: `SymbolInfo::note` tells them apart
+};
+
 /// How sure a frame is, surest first. A frame is never surer than the frame it was found from, unless the chain was
 /// confirmed further out: by a second witness (an explicit Frame that names the same sp), or by reaching the outermost
 /// frame of the stack by unwind information alone. A doubtful step stays marked on the frame it found.
@@ -67,6 +77,8 @@ enum class StopReason : std::uint8_t {
 [[nodiscard]] std::string_view to_string(FrameKind);
 [[nodiscard]] std::string_view to_string(Trust);
 [[nodiscard]] std::string_view to_string(StepperId);
+/// As a reader knows it: "catch", "filter", "finally", "fault"; "funclet" where that is not known.
+[[nodiscard]] std::string_view to_string(FuncletKind);
 
 /// Index of a module in the module list of the session that made the trace.
 using ModuleIndex = std::uint32_t;
@@ -80,7 +92,7 @@ struct Frame {
   FrameKind kind = FrameKind::native;
   StepperId found_by = StepperId::none;
   Trust trust = Trust::certain;
-  bool is_funclet = false;
+  FuncletKind funclet = FuncletKind::none;
   bool is_interrupted = false;     ///< pc was interrupted (innermost, or below a signal or fault), not calling
   bool witness_disagrees = false;  ///< CFI and the explicit Frame named different transitions
   ModuleIndex module = kNoModule;
@@ -92,6 +104,8 @@ struct Frame {
   std::uint32_t frame_identifier = 0;
   std::uint32_t evidence = 0;   ///< index into Trace::evidence (1-based), 0: none recorded
   std::uint32_t registers = 0;  ///< index into Trace::registers (1-based), 0: not kept
+
+  [[nodiscard]] bool is_funclet() const { return funclet != FuncletKind::none; }
 };
 
 /// Why a frame was found as it was: recorded only when WalkOptions::explain is set.

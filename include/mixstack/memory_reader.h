@@ -25,6 +25,9 @@ class MemoryReader {
   /// when the next byte cannot be read. Zero readable bytes is an error (`unreadable_memory`, value = address).
   [[nodiscard]] virtual Result<std::size_t> read_some(Address address, std::span<std::byte> out) const = 0;
 
+  /// False: of a page some bytes may be readable and others not, as in a core that holds no more than was asked of it.
+  [[nodiscard]] virtual bool has_whole_pages() const { return true; }
+
   /// All of `out` or an error whose value is the first unreadable address.
   [[nodiscard]] Result<void> read_exact(Address address, std::span<std::byte> out) const {
     std::size_t done = 0;

@@ -31,7 +31,8 @@ enum : unsigned {
   sp = 31,
   pc = 32,
   ra_sign_state = 34,
-  count = 35
+  vg = 35,  ///< how many 64-bit words a vector of SVE has; 46 in the psABI
+  count = 36
 };
 }
 namespace x86_reg {

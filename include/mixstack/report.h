@@ -29,8 +29,13 @@ struct ReportOptions {
   bool registers = false;  ///< needs WalkOptions::keep_registers
   bool explain = false;    ///< needs WalkOptions::explain
   bool merge = false;      ///< threads with equal stacks once
-  bool fold = true;        ///< text only: the repeating part of a stack once, with a count
-  bool color = false;      ///< text only: ANSI colours
+  bool tree = false;       ///< text only: all stacks as one tree of calls, with the number of threads at each
+  /// Text only: the repeating part of a stack once, frames of one image without symbols and the calls that run an async
+  /// method as one line.
+  bool fold = true;
+  bool all = false;       ///< text only: stacks of the runtime's own threads that wait, too, not their number alone
+  bool color = false;     ///< text only: ANSI colours
+  std::size_t width = 0;  ///< text only: columns that frames may take, their names shortened; 0: as many as they need
 };
 
 /// What one frame is called, with its remarks, as a line of a report without number and address:

@@ -8,7 +8,7 @@ namespace mixstack {
 
 /// Who tells of a runtime's managed frames.
 enum class ManagedProvider : std::uint8_t {
-  automatic,   ///< its contract descriptor, its DAC where that does not suffice (.NET 8 and 9)
+  automatic,   ///< its contract descriptor, its DAC where that does not suffice (.NET 8)
   descriptor,  ///< no DAC is loaded and no helper started
   dac,         ///< the DAC alone
 };
@@ -19,6 +19,7 @@ struct RuntimeOptions {
   ManagedProvider provider = ManagedProvider::automatic;
   std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so
   std::string helper;    ///< path of mixstack-helper; empty: beside our own program, or in ../libexec/mixstack
+  bool lines = true;     ///< source lines of managed frames, from portable PDBs inside or beside assemblies
 };
 
 }  // namespace mixstack

@@ -11,6 +11,7 @@
 #include "mixstack/result.h"
 #include "mixstack/runtime_options.h"
 #include "mixstack/stepper_chain.h"
+#include "mixstack/symbol_files.h"
 #include "mixstack/target.h"
 #include "mixstack/walker.h"
 
@@ -27,29 +28,20 @@ struct DumpOptions {
   /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
   bool vectors = false;  ///< floating-point and vector registers, too; our own process does not tell them
+  /// `ThreadDump::facts` and `ProcessDump::usage` are read: some files of /proc for each thread, some 30 us of it, all
+  /// outside the stop.
+  bool facts = true;
   WalkOptions walk;
 };
 
-/// A core file and where the files of its process may be found.
+/// A core file, or a pack that holds one (`mixstack pack`), and where the files of its process may be found.
 struct CoreOptions {
   std::string path;
   /// Folders that stand for the root of the machine the core comes from: `DIR/usr/lib/libc.so.6`, also `DIR/libc.so.6`.
   std::vector<std::string> sysroots;
   std::string executable;     ///< the program's own file; empty: by the path in the core
   bool use_own_files = true;  ///< look at the same paths on this machine, too; a file must match in any case
-  /// Path of debuginfod-find(1), asked last for ELF files that are missing, by build id; empty: not asked. It goes by
-  /// the environment (DEBUGINFOD_URLS) and may use the network.
-  std::string debuginfod_find;
-};
-
-/// Where symbols come from that are not on this machine.
-struct SymbolOptions {
-  /// Path of debuginfod-find(1), asked by build id for the debug files of images in which a frame lies and nothing here
-  /// names their functions; empty: not asked. It goes by the environment (DEBUGINFOD_URLS) and may use the network. It
-  /// is not run if anybody but root and our own user could have changed it.
-  std::string debuginfod_find;
-  /// For all questions of the session, at most ten minutes; frames stay without names after that.
-  std::chrono::milliseconds time_for_all{30'000};
+  SymbolOptions symbols;      ///< also asked, last, for ELF files that are missing
 };
 
 /// A program to start.
@@ -98,6 +90,11 @@ class Session {
   virtual void set_runtime_options(const RuntimeOptions& options) = 0;
   /// For dumps and walkers made from now on. Nothing is fetched in a stop that a capture makes, nor while walking.
   virtual void set_symbol_options(const SymbolOptions& options) = 0;
+  /// Where the symbols of the modules come from that stacks of `dump`, the last one, run through; or, with `all`, of
+  /// all modules. What is missing may be fetched now.
+  [[nodiscard]] virtual std::vector<ModuleSymbols> symbol_files(const ProcessDump& /*dump*/, bool /*all*/) {
+    return {};
+  }
 };
 
 }  // namespace mixstack

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,7 +66,14 @@ struct ThreadCapture {
 };
 
 /// How consistent with each other the threads of a capture are.
-enum class Consistency : std::uint8_t { all_stopped_together, one_by_one, not_stopped };
+enum class Consistency : std::uint8_t {
+  all_stopped_together,
+  one_by_one,
+  /// Samples of threads that ran on: what the runtime recorded of them (Thread objects, explicit Frames) is of another
+  /// time than their stacks, and no walk believes it. A walker of such a capture, which may have no threads at all,
+  /// walks samples that the caller keeps: any `ThreadCapture`, its bytes included.
+  not_stopped,
+};
 
 /// Frees bytes, or tells whoever lent them that they are no longer used. Thread-safe.
 struct BytesOwner {
@@ -166,6 +174,41 @@ class FileBytes {
     if (offset > all.size() || all.size() - offset < size) return {};
     return all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
   }
+  /// Copies bytes from `offset` on without keeping them, for those who read a file once from end to end; answers how
+  /// many, fewer only where the file ends or cannot be read. They may be of another time than what `range` gave.
+  [[nodiscard]] virtual std::size_t copy(std::uint64_t offset, std::span<std::byte> out) const {
+    if (offset >= size()) return 0;
+    const auto some = range(offset, size() - offset < out.size() ? size() - offset : out.size());
+    if (!some.empty()) std::memcpy(out.data(), some.data(), some.size());
+    return some.size();
+  }
+};
+
+/// What the kernel tells of one thread beside its registers. What it does not tell is not there.
+struct ThreadFacts {
+  std::optional<std::chrono::nanoseconds> cpu;     ///< time on a processor since it began
+  std::optional<std::chrono::nanoseconds> queued;  ///< time it was ready to run and did not
+  /// How long it had not run when it was stopped. Every stop makes a thread run: of one that we stopped before and that
+  /// waits still, it is the time since then.
+  std::optional<std::chrono::nanoseconds> off_cpu;
+  std::string wait_channel;  ///< the function of the kernel that it waits in; empty: runs, or nobody may know
+  /// Arguments of the system call it was captured in, if it still is in that call. Not given for calls that ended.
+  std::optional<std::array<std::uint64_t, 6>> arguments;
+  std::optional<std::int32_t> fd;  ///< the file descriptor that the call is about
+  /// What that is: "tcp 10.0.0.1:443 -> 10.0.0.9:51012", "pipe", "epoll of 12 files", "/var/lib/data.db"; or the path
+  /// of a file that is being opened; "futex 0x7f12a0001234". As the system has it: not escaped.
+  std::string object;
+};
+
+/// What the kernel tells of a running process as a whole. What it does not tell is not there.
+struct ProcessUsage {
+  std::optional<std::chrono::nanoseconds> cpu;     ///< processor time since it began
+  std::optional<std::chrono::nanoseconds> uptime;  ///< since it began
+  /// Processors it kept busy over the last `interval` in which it could run: 1.9 of two threads that compute.
+  std::optional<double> busy;
+  std::chrono::nanoseconds interval{0};
+  std::uint64_t resident_bytes = 0;  ///< memory of it that is in use now; 0: not known
+  std::string container;             ///< id of its container, 12 digits; empty: none known
 };
 
 /// A source of process state.
@@ -192,6 +235,17 @@ class Target {
   /// What was found wrong with the source itself so far: files that are missing or do not match, a core that was cut
   /// off. Grows as things are asked for.
   [[nodiscard]] virtual std::vector<Diagnosis> diagnoses() const { return {}; }
+  /// Of threads that were captured, in their order, as the kernel tells it now, while the target runs; empty where
+  /// nothing can be told (cores).
+  [[nodiscard]] virtual std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> /*threads*/) const {
+    return {};
+  }
+  /// Called before a capture of these threads (none: all) whose `thread_facts` will be asked for: what the stop changes
+  /// is looked at now.
+  virtual void prepare_thread_facts(std::span<const ThreadId> /*threads*/) {}
+  /// The process as a whole, since the last call or since it was opened; `stopped` of that time it could not run.
+  /// Nothing where nothing can be told (cores).
+  [[nodiscard]] virtual std::optional<ProcessUsage> usage(std::chrono::nanoseconds /*stopped*/) { return std::nullopt; }
 };
 
 /// How threads of our own process, other than the calling one, are captured. Neither way is used unless asked for.

@@ -88,6 +88,10 @@ class Walker {
 
   /// What the runtime's Thread says of it; nothing for threads that no runtime knows.
   [[nodiscard]] std::optional<ManagedThreadFacts> managed(const ThreadCapture& thread);
+  /// Its GC mode alone; nothing for threads that no runtime knows.
+  [[nodiscard]] std::optional<bool> is_cooperative(const ThreadCapture& thread);
+  /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
+  [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.
   [[nodiscard]] std::vector<dotnet::Runtime> runtimes();
   /// A frame's name, made when first asked for; the reference holds as long as the walker.

@@ -253,8 +253,9 @@ int mixstack_get_frame(const mixstack_dump* dump, size_t thread, size_t frame, m
   const mixstack::ThreadDump* t = thread_at(dump, thread);
   if (t == nullptr || frame >= t->trace.frames.size()) return -1;
   const mixstack::Frame& f = t->trace.frames[frame];
-  const std::size_t index = frame < t->symbols.size() ? t->symbols[frame] : 0;
-  const mixstack::SymbolInfo& symbol = dump->dump.symbols[std::min(index, dump->dump.symbols.size() - 1)];
+  const std::vector<mixstack::SymbolInfo>& symbols = dump->dump.symbols;
+  const std::size_t own = mixstack::own_function(symbols, frame < t->symbols.size() ? t->symbols[frame] : 0);
+  const mixstack::SymbolInfo& symbol = symbols[std::min(own, symbols.size() - 1)];
   mixstack_frame answer{};
   answer.pc = f.pc.raw();
   answer.sp = f.sp;

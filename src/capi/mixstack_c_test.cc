@@ -339,7 +339,9 @@ TEST(CInterface, OurOwnProcess) {
     options.signal = how == MIXSTACK_BY_SIGNAL ? SIGRTMIN + 3 : 0;
     mixstack_session* session = mixstack_open_self(&options, &error);
     ASSERT_NE(session, nullptr) << how << " " << error.code;
-    mixstack_dump* dump = mixstack_take_dump(session, nullptr, &error);
+    mixstack_options patient = sized<mixstack_options>();
+    patient.stop_timeout_ms = 5000;  // a machine with much to do may not let the other thread run for a while
+    mixstack_dump* dump = mixstack_take_dump(session, &patient, &error);
     ASSERT_NE(dump, nullptr) << how << " " << error.code;
     EXPECT_EQ(mixstack_thread_count(dump), 2u);
     EXPECT_NE(std::strstr(mixstack_text(dump), "mixstack_take_dump"), nullptr) << how << mixstack_text(dump);
@@ -368,7 +370,8 @@ TEST(CInterface, TextsForPeople) {
     char cut[4];
     EXPECT_EQ(mixstack_frame_text(dump, 0, i, cut, sizeof cut), length);
     EXPECT_EQ(std::string(cut), std::string(text).substr(0, 3));
-    EXPECT_NE(std::strstr(mixstack_text(dump), text), nullptr);
+    const bool has_symbol = !names_of(dump, 0)[i].empty();  // those without one can share a line
+    EXPECT_TRUE(!has_symbol || std::strstr(mixstack_text(dump), text) != nullptr) << text;
   }
   EXPECT_EQ(mixstack_frame_text(dump, 0, SIZE_MAX, nullptr, 0), 0u);
   EXPECT_EQ(mixstack_frame_text(dump, 9, 0, nullptr, 0), 0u);

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,8 +9,10 @@
 #include <system_error>
 
 #include "agent_client/agent_client.h"
+#include "base/proc_mount.h"
 #include "base/scoped_fd.h"
 #include "cli/agent_status.h"
+#include "cli/end_signals.h"
 #include "cli/fd_output.h"
 #include "report/escape.h"
 #include "report/profile_report.h"
@@ -25,6 +25,7 @@ using agent_client::TargetPlace;
 using Verb = AgentArguments::Verb;
 
 ExitCode exit_code_of(const Error& error) {
+  if (error == base::other_pid_namespace_error()) return ExitCode::resources;
   switch (error.code) {
     case ErrorCode::no_such_process:
       return ExitCode::no_such_process;
@@ -107,26 +108,6 @@ ExitCode attach(const AgentArguments& arguments, const Environment& environment,
   return print_status(arguments, environment, report);
 }
 
-/// Signals that end a recording are held back while one lives, and asked for.
-class EndSignals {
- public:
-  EndSignals() {
-    (void)sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)sigaddset(&signals_, signal);
-    (void)sigprocmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~EndSignals() { (void)sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  [[nodiscard]] bool came() const {
-    const timespec now{};
-    return sigtimedwait(&signals_, nullptr, &now) > 0;
-  }
-
- private:
-  sigset_t signals_{}, before_{};
-};
-
 /// Before the recording, so that none is made for nothing; no descriptor: standard output. Nothing: it is said why.
 std::optional<base::ScopedFd> open_out(const AgentArguments& arguments, const Environment& environment) {
   if (arguments.out.empty() || arguments.out == "-") return base::ScopedFd();
@@ -160,7 +141,7 @@ ExitCode record(const AgentArguments& arguments, const Environment& environment,
   const EndSignals signals;
   const auto time =
       arguments.duration.count() == 0 ? std::chrono::milliseconds(std::chrono::hours(24 * 365)) : arguments.duration;
-  const auto recording = attached->client.record(settings_of(arguments), time, [&] { return signals.came(); });
+  const auto recording = attached->client.record(settings_of(arguments), time, [&] { return signals.wait(0) != 0; });
   if (!recording) return complain(environment, recording.error());
   const ExitCode written =
       write_profile(arguments, environment, *file ? file->get() : environment.out, recording->profile);

@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "cli/command_table.h"
+#include "cli/completions.h"
 #include "cli/help.h"
+#include "cli/parsing.h"
 #include "cli/version.h"
 
 namespace mixstack::cli {
@@ -15,33 +17,11 @@ namespace {
 
 using Action = Invocation::Action;
 
-std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t limit) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value > limit) return std::nullopt;
-  return value;
-}
-
-/// "20", "20ms" and "2s" are durations.
-std::optional<std::chrono::milliseconds> duration(std::string_view text) {
-  constexpr std::uint64_t kLimit = 3'600'000;
-  std::uint64_t unit = 1;
-  if (text.ends_with("ms")) {
-    text.remove_suffix(2);
-  } else if (text.ends_with('s')) {
-    text.remove_suffix(1);
-    unit = 1000;
-  }
-  const auto number = whole_number(text, kLimit / unit);
-  if (!number || *number == 0) return std::nullopt;
-  return std::chrono::milliseconds(*number * unit);
-}
-
 /// The texts of the options as the parser fills them in, before they are checked.
 struct RawOptions {
   std::string pid, pid_option, max_frames, frame_budget, stop_timeout, wait, color, provider;
-  std::vector<std::string> threads;
-  bool only_sysroot = false;
+  std::vector<std::string> threads, more_pids;
+  bool only_sysroot = false, no_lines = false, all_lines = false;
   bool help = false;
 };
 
@@ -49,7 +29,9 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.set_help_flag();
   app.add_flag("-h,--help", raw.help);
   app.add_option("PID", raw.pid)->required(pid_must_be_positional);
+  app.add_option("MORE_PIDS", raw.more_pids);
   app.add_option("-p,--pid", raw.pid_option);
+  app.add_option("-n,--name", dump.name);
   app.add_option("-c,--core", dump.core.path);
   app.add_option("--core-of", dump.stored_core);
   app.add_option("--sysroot", dump.core.sysroots)->allow_extra_args(false);
@@ -62,18 +44,31 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("--registers", dump.options.walk.keep_registers);
   app.add_flag("--explain", dump.options.walk.explain);
   app.add_flag("-m,--merge", dump.merge);
+  app.add_flag("--tree", dump.tree);
+  app.add_flag("-a,--all", dump.all);
+  app.add_flag("-w,--wide", dump.wide);
+  app.add_flag("--no-pager", dump.no_pager);
   app.add_flag("--raw-names", dump.raw_names);
   app.add_flag("--no-fold", dump.no_fold);
-  app.add_option("--provider", raw.provider);
+  app.add_flag("--no-lines", raw.no_lines);
+  app.add_flag("--all-lines", raw.all_lines);
+  app.add_option("--provider", raw.provider)->type_name("auto|cdac|dac");
+  app.add_option("--symbol-path", dump.symbol_path);
   app.add_option("--dac", dump.runtime.dac_path);
   app.add_option("--max-frames", raw.max_frames);
   app.add_option("--frame-budget", raw.frame_budget);
+  app.add_flag("--no-stop", dump.no_stop);
   app.add_option("--stop-timeout", raw.stop_timeout);
   app.add_option("--wait", raw.wait);
-  app.add_option("--color,--colour", raw.color);
+  app.add_option("--color,--colour", raw.color)->type_name("auto|always|never");
 }
 
-Invocation wrong(std::string text) { return {Action::usage_error, {}, std::move(text)}; }
+void read_lines(const RawOptions& raw, DumpArguments& dump) {
+  if (raw.all_lines) dump.native_lines = NativeLines::all;
+  if (!raw.no_lines) return;
+  dump.native_lines = NativeLines::none;
+  dump.runtime.lines = false;
+}
 
 /// An empty text when all is well.
 std::string read_core(const RawOptions& raw, DumpArguments& dump) {
@@ -81,6 +76,7 @@ std::string read_core(const RawOptions& raw, DumpArguments& dump) {
   if (!is_core && (!dump.core.sysroots.empty() || !dump.core.executable.empty() || raw.only_sysroot))
     return "--sysroot, --exe and --only-sysroot are for cores: add --core FILE";
   if (!is_core) return {};
+  if (dump.no_stop) return "--no-stop is for processes: without a core";
   if (!dump.core.path.empty() && !dump.stored_core.empty()) return "--core and --core-of: one of them";
   if (!raw.pid.empty() || !raw.pid_option.empty()) return "a pid and a core: one of them";
   dump.core.use_own_files = !raw.only_sysroot;
@@ -88,13 +84,23 @@ std::string read_core(const RawOptions& raw, DumpArguments& dump) {
 }
 
 std::string read_pid(const RawOptions& raw, DumpArguments& dump) {
-  if (!dump.core.path.empty() || !dump.stored_core.empty()) return {};
+  if (!dump.core.path.empty() || !dump.stored_core.empty())
+    return dump.name.empty() ? "" : "--name is for processes: without --core";
   if (!raw.pid.empty() && !raw.pid_option.empty()) return "the pid is given twice, as PID and with --pid";
   const std::string& text = raw.pid.empty() ? raw.pid_option : raw.pid;
-  if (text.empty()) return "which process? Write its pid: mixstack dump PID, or a core: mixstack dump --core FILE";
+  if (!dump.name.empty()) return text.empty() ? "" : "a pid and --name: one of them";
+  if (text.empty())
+    return "which process? Write its pid: mixstack dump PID (mixstack ps lists them), or a core: mixstack dump --core "
+           "FILE";
   const auto pid = whole_number(text, INT32_MAX);
-  if (!pid || *pid == 0) return fmt::format("'{}' is not a pid", text);
+  if (!pid || *pid == 0) return fmt::format("'{0}' is not a pid; by name: mixstack dump -n {0}", text);
   dump.pid = static_cast<std::uint32_t>(*pid);
+  for (const std::string& more : raw.more_pids) {
+    const auto another = whole_number(more, INT32_MAX);
+    if (!another || *another == 0) return fmt::format("unexpected argument: '{}' is not a pid", more);
+    dump.more_pids.push_back(static_cast<std::uint32_t>(*another));
+  }
+  if (!raw.threads.empty() && !dump.more_pids.empty()) return "--thread is for one process";
   return {};
 }
 
@@ -147,7 +153,9 @@ std::string read_limits(const RawOptions& raw, DumpArguments& dump) {
   return {};
 }
 
-std::string read_color(const RawOptions& raw, DumpArguments& dump) {
+std::string read_looks(const RawOptions& raw, DumpArguments& dump) {
+  if (dump.merge && dump.tree) return "--merge and --tree: one of them";
+  if (dump.json && dump.tree) return "--tree is text: without --json";
   if (raw.color.empty() || raw.color == "auto") return {};
   if (raw.color != "always" && raw.color != "never")
     return fmt::format("--color: '{}' is none of auto, always, never", raw.color);
@@ -156,40 +164,101 @@ std::string read_color(const RawOptions& raw, DumpArguments& dump) {
 }
 
 /// With PID required, `-t 12 PID` leaves the last number to PID; without, PID may come from --pid.
-Invocation parse_dump_with(std::vector<std::string> arguments, bool pid_must_be_positional) {
-  CLI::App app("", "mixstack dump");
+Invocation parse_dump_with(CLI::App& app, std::vector<std::string> arguments, bool pid_must_be_positional) {
   RawOptions raw;
   Invocation result{Action::dump, {}, {}};
   declare_dump(app, raw, result.dump, pid_must_be_positional);
   app.parse(std::move(arguments));
-  if (raw.help) return {Action::print, {}, std::string(dump_help())};
-  for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_color})
+  if (raw.help) return help_of(app, dump_help());
+  read_lines(raw, result.dump);
+  for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_looks})
     if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
   return result;
-}
-
-/// CLI11's refusals in our words.
-Invocation refused(const CLI::Error& error) {
-  const std::string_view text = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return wrong(std::string(text));
-  // "The following argument was not expected: X"
-  return wrong(fmt::format("unexpected argument{}", text.substr(std::min(text.find(':'), text.size()))));
 }
 
 bool names_a_core(const std::string& argument) { return argument.starts_with("--core") || argument.starts_with("-c"); }
 
 Invocation parse_dump(std::vector<std::string> arguments) {
-  const bool of_core = std::any_of(arguments.begin(), arguments.end(), names_a_core);
+  const bool needs_no_pid = std::any_of(arguments.begin(), arguments.end(), names_a_core);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
+  CLI::App app("", "mixstack dump"), without_pid("", "mixstack dump");
   try {
     try {
-      return parse_dump_with(arguments, !of_core);
+      return parse_dump_with(app, arguments, !needs_no_pid);
     } catch (const CLI::RequiredError&) {
-      return parse_dump_with(std::move(arguments), false);
+      return parse_dump_with(without_pid, std::move(arguments), false);
     }
   } catch (const CLI::Error& error) {
-    return refused(error);
+    return refused(error, app);
   }
+}
+
+Invocation parse_ps(std::vector<std::string> arguments) {
+  PsArguments ps;
+  Invocation result = parse_small(
+      std::move(arguments), {Action::ps, {}, {}}, "mixstack ps",
+      [&](CLI::App& app) {
+        app.add_option("-n,--name", ps.name);
+        app.add_flag("-j,--json", ps.json);
+        app.add_flag("-w,--wide", ps.wide);
+        app.add_flag("-q,--quick", ps.quick);
+      },
+      ps_help());
+  result.ps = ps;
+  return result;
+}
+
+Invocation parse_doctor(std::vector<std::string> arguments) {
+  DoctorArguments doctor;
+  std::string pid;
+  Invocation result = parse_small(
+      std::move(arguments), {Action::doctor, {}, {}}, "mixstack doctor",
+      [&](CLI::App& app) {
+        app.add_option("PID", pid);
+        app.add_flag("-j,--json", doctor.json);
+      },
+      doctor_help());
+  if (result.action == Action::doctor && !pid.empty()) {
+    const auto value = whole_number(pid, INT32_MAX);
+    if (!value || *value == 0) return wrong(fmt::format("'{}' is not a pid", pid));
+    doctor.pid = static_cast<std::uint32_t>(*value);
+  }
+  result.doctor = doctor;
+  return result;
+}
+
+Invocation parse_pack(std::vector<std::string> arguments) {
+  PackArguments pack;
+  std::string what;
+  bool only_sysroot = false;
+  Invocation result = parse_small(
+      std::move(arguments), {Action::pack, {}, {}}, "mixstack pack",
+      [&](CLI::App& app) {
+        app.add_option("PID", what);
+        app.add_option("-o,--out", pack.out);
+        app.add_option("-c,--core", pack.core.path);
+        app.add_option("--sysroot", pack.core.sysroots)->allow_extra_args(false);
+        app.add_option("--exe", pack.core.executable);
+        app.add_flag("--only-sysroot", only_sysroot);
+        app.add_flag("--full", pack.full);
+        app.add_flag("--with-environment", pack.with_environment);
+        app.add_flag("--with-command-line", pack.with_command_line);
+        app.add_flag("-f,--force", pack.force);
+      },
+      pack_help());
+  if (result.action != Action::pack) return result;
+  if (what.empty() == pack.core.path.empty()) return wrong("pack: say what, and one thing: a pid, or a core's path");
+  if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
+    pack.pid = static_cast<std::uint32_t>(*pid);
+  } else if (pack.core.path.empty()) {
+    pack.core.path = what;
+  }
+  if (pack.core.path.empty() && (!pack.core.sysroots.empty() || !pack.core.executable.empty() || only_sysroot))
+    return wrong("--sysroot, --exe and --only-sysroot are for cores");
+  if (pack.out.empty()) return wrong("pack: say where to: -o FILE, or -o - for standard output");
+  pack.core.use_own_files = !only_sysroot;
+  result.pack = std::move(pack);
+  return result;
 }
 
 /// The texts of the options of `agent` as the parser fills them in.
@@ -209,30 +278,11 @@ void declare_agent(CLI::App& app, RawAgentOptions& raw, AgentArguments& agent) {
   app.add_option("--wall", raw.wall);
   app.add_option("--wall-threads", raw.wall_threads);
   app.add_option("-o,--out", agent.out);
-  app.add_option("--format", raw.format);
+  app.add_option("--format", raw.format)->type_name("collapsed|json");
   app.add_flag("--native-only", agent.native_only);
   app.add_option("--library", agent.library);
   app.add_option("--timeout", raw.timeout);
   if (agent.verb == Verb::record) app.add_option("-d,--duration", raw.duration);
-}
-
-/// A number of 1 to `most` (0, too, where that means none). An empty text when all is well.
-std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most, std::uint32_t& out) {
-  if (text.empty()) return {};
-  const auto value = whole_number(text, most);
-  if (!value) return fmt::format("{}: '{}' is not a number of 0 to {}", name, text, most);
-  out = static_cast<std::uint32_t>(*value);
-  return {};
-}
-
-/// A duration; a number alone is seconds.
-std::string read_seconds(const std::string& name, const std::string& text, std::chrono::milliseconds& out) {
-  if (text.empty()) return {};
-  const bool is_number = text.find_first_not_of("0123456789") == std::string::npos;
-  const auto time = duration(is_number ? text + "s" : text);
-  if (!time) return fmt::format("{}: '{}' is not a time like 10, 10s or 500ms", name, text);
-  out = *time;
-  return {};
 }
 
 std::string read_agent_numbers(const RawAgentOptions& raw, AgentArguments& agent) {
@@ -280,7 +330,7 @@ Invocation parse_agent(std::vector<std::string> arguments) {
   } else if (verb == "record") {
     agent.verb = Verb::record;
   } else if (verb != "status") {
-    return wrong(fmt::format("mixstack agent: say what to do: {}", kVerbs));
+    return wrong(fmt::format("agent: say what to do: {}", kVerbs));
   }
   arguments.erase(arguments.begin());
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
@@ -290,24 +340,104 @@ Invocation parse_agent(std::vector<std::string> arguments) {
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::Error& error) {
-    return refused(error);
+    return refused(error, app);
   }
-  if (raw.help) return {Action::print, {}, std::string(agent_help())};
+  if (raw.help) return help_of(app, agent_help());
   for (auto* read : {read_agent_numbers, complete_agent})
     if (std::string text = read(raw, agent); !text.empty()) return wrong(std::move(text));
   return result;
 }
 
+Invocation parse_completions(std::vector<std::string> arguments) {
+  std::string format;
+  Invocation result = parse_small(
+      std::move(arguments), {Action::print, {}, {}}, "mixstack completions",
+      [&](CLI::App& app) { app.add_option("SHELL", format)->type_name("bash|zsh|fish|man"); }, completions_help());
+  if (result.action != Action::print || !result.text.empty()) return result;
+  if (format == "bash") {
+    result.text = bash_completions(command_table());
+  } else if (format == "zsh") {
+    result.text = zsh_completions(command_table());
+  } else if (format == "fish") {
+    result.text = fish_completions(command_table());
+  } else if (format == "man") {
+    result.text = man_page(command_table());
+  } else {
+    return wrong(format.empty() ? "for which shell? bash, zsh or fish; man: the manual page"
+                                : fmt::format("'{}' is none of bash, zsh, fish, man", format));
+  }
+  return result;
+}
+
+Invocation parse_symbols(std::vector<std::string> arguments) {
+  using Verb = SymbolsArguments::Verb;
+  const std::string verb = arguments.empty() ? "" : arguments.front();
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, std::string(symbols_help())};
+  if (verb != "status" && verb != "fetch")
+    return wrong(fmt::format("symbols: say what to do: status or fetch{}", nearest(verb, {"status", "fetch"})));
+  arguments.erase(arguments.begin());
+  SymbolsArguments symbols;
+  symbols.verb = verb == "fetch" ? Verb::fetch : Verb::status;
+  RawOptions raw;
+  std::string timeout;
+  Invocation result = parse_small(
+      std::move(arguments), {Action::symbols, {}, {}}, "mixstack symbols",
+      [&](CLI::App& app) {
+        app.add_option("PID", raw.pid);
+        app.add_option("-p,--pid", raw.pid_option);
+        app.add_option("-c,--core", symbols.of.core.path);
+        app.add_option("--sysroot", symbols.of.core.sysroots)->allow_extra_args(false);
+        app.add_option("--exe", symbols.of.core.executable);
+        app.add_flag("--only-sysroot", raw.only_sysroot);
+        app.add_option("--symbol-path", symbols.of.symbol_path);
+        app.add_flag("-a,--all", symbols.all);
+        app.add_flag("-j,--json", symbols.json);
+        if (symbols.verb == Verb::fetch) app.add_option("--timeout", timeout);
+      },
+      symbols_help());
+  if (result.action != Action::symbols) return result;
+  for (const std::string& text :
+       {read_core(raw, symbols.of), read_pid(raw, symbols.of), read_seconds("--timeout", timeout, symbols.timeout)})
+    if (!text.empty()) return wrong(text);
+  result.symbols = std::move(symbols);
+  return result;
+}
+
+/// `mixstack 4711`, `mixstack -n web`, `mixstack --merge 4711`: a dump, by a number or an option of dump.
+Invocation parse_without_command(std::vector<std::string> arguments) {
+  const std::string first = arguments.front();
+  Invocation result = parse_dump(std::move(arguments));
+  if (result.action != Action::usage_error) return result;
+  const std::string meant = nearest(first, {"--help", "--version"});  // which dump alone would not think of
+  return meant.empty() ? result : wrong(fmt::format("unexpected argument: {}{}", first, meant));
+}
+
 }  // namespace
+
+std::vector<std::string> command_names() {
+  return {"dump", "record", "convert", "diff", "view",        "agent",
+          "ps",   "doctor", "symbols", "pack", "completions", "help"};
+}
 
 Invocation parse_arguments(std::vector<std::string> arguments) {
   if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
   const std::string first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
-  if (first == "dump") return parse_dump({arguments.begin() + 1, arguments.end()});
-  if (first == "agent") return parse_agent({arguments.begin() + 1, arguments.end()});
-  return wrong(fmt::format("'{}' is no command of mixstack", first));
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (first == "dump") return parse_dump(rest);
+  if (first == "record") return parse_record(rest);
+  if (first == "convert") return parse_convert(rest);
+  if (first == "diff") return parse_diff(rest);
+  if (first == "view") return parse_view(rest);
+  if (first == "agent") return parse_agent(rest);
+  if (first == "ps") return parse_ps(rest);
+  if (first == "doctor") return parse_doctor(rest);
+  if (first == "symbols") return parse_symbols(rest);
+  if (first == "pack") return parse_pack(rest);
+  if (first == "completions") return parse_completions(rest);
+  if (whole_number(first, INT32_MAX) || first.starts_with('-')) return parse_without_command(std::move(arguments));
+  return wrong(fmt::format("'{}' is no command of mixstack{}", first, nearest(first, command_names())));
 }
 
 }  // namespace mixstack::cli

@@ -68,10 +68,13 @@ TEST(Arguments, ThreadsAreListedOnceEach) {
 
 TEST(Arguments, EveryFlagReachesItsOption) {
   const DumpArguments all = dump(
-      "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --no-fold --max-frames 7 "
+      "dump 1 --json --managed-only --frames --registers --explain --merge --raw-names --no-fold --no-lines "
+      "--max-frames 7 "
       "--frame-budget 1000 "
-      "--stop-timeout 2s --color always");
+      "--no-stop --stop-timeout 2s --color always");
+  EXPECT_TRUE(all.no_stop);
   EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names && all.no_fold);
+  EXPECT_FALSE(all.runtime.lines);
   EXPECT_TRUE(all.options.walk.explicit_frames && all.options.walk.keep_registers && all.options.walk.explain);
   EXPECT_EQ(all.options.walk.max_frames, 7u);
   EXPECT_EQ(all.options.frame_budget, 1000u);
@@ -80,18 +83,74 @@ TEST(Arguments, EveryFlagReachesItsOption) {
 }
 
 TEST(Arguments, TimesHaveUnits) {
+  EXPECT_EQ(dump("dump 1 --stop-timeout 5m").options.stop_timeout, std::chrono::minutes(5));
   EXPECT_EQ(dump("dump 1 --stop-timeout 50").options.stop_timeout, std::chrono::milliseconds(50));
   EXPECT_EQ(dump("dump 1 --stop-timeout=50ms").options.stop_timeout, std::chrono::milliseconds(50));
-  for (const char* bad : {"0", "-1", "5m", "", "1h", "99999999999999999999", "3601s"})
+  for (const char* bad : {"0", "-1", "5d", "", "169h", "99999999999999999999", "604801s"})
     usage_error(std::string("dump 1 --stop-timeout=") + bad);
 }
 
 TEST(Arguments, WrongLinesSayWhatIsWrong) {
-  for (const char* line : {"", "dumb 1", "dump", "dump x", "dump 0", "dump -5", "dump 99999999999", "dump 1 2",
-                           "dump 1 -p 2", "dump 1 -t", "dump 1 -t x", "dump 1 --max-frames 0",
-                           "dump 1 --frame-budget 0", "dump 1 --color blue", "dump 1 --no-such-option"})
+  for (const char* line : {"",
+                           "dumb 1",
+                           "dump",
+                           "dump x",
+                           "dump 0",
+                           "dump -5",
+                           "dump 99999999999",
+                           "dump 1 x",
+                           "dump 1 2 -t 3",
+                           "dump --core x --no-stop",
+                           "dump 1 -n a",
+                           "dump -n a --core c",
+                           "ps 3",
+                           "doctor x",
+                           "dump 1 -m --tree",
+                           "dump 1 -j --tree",
+                           "dump 1 -p 2",
+                           "dump 1 -t",
+                           "dump 1 -t x",
+                           "dump 1 --max-frames 0",
+                           "dump 1 --frame-budget 0",
+                           "dump 1 --color blue",
+                           "dump 1 --no-such-option"})
     usage_error(line);
   EXPECT_NE(usage_error("dump 4711x").find("'4711x' is not a pid"), std::string::npos);
+}
+
+TEST(Arguments, ProcessesByNumberAndByName) {
+  EXPECT_EQ(parse("4711").dump.pid, 4711u);
+  EXPECT_TRUE(parse("4711 --merge").dump.merge);
+  EXPECT_EQ(parse("dump 1 2 3").dump.more_pids, (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(parse("dump -t 12 13 4711").dump.pid, 4711u);
+  EXPECT_EQ(parse("dump -n web").dump.name, "web");
+  EXPECT_EQ(parse("ps -n web -j").action, Action::ps);
+  EXPECT_TRUE(parse("ps -n web -j").ps.json);
+  EXPECT_EQ(parse("doctor 12").doctor.pid, 12u);
+  EXPECT_EQ(parse("doctor").action, Action::doctor);
+}
+
+TEST(Arguments, ADumpNeedsNoCommand) {
+  EXPECT_EQ(dump("-n web").name, "web");
+  EXPECT_EQ(dump("--name=web --tree").name, "web");
+  EXPECT_TRUE(dump("--merge 4711").merge);
+  EXPECT_EQ(dump("--merge 4711").pid, 4711u);
+  EXPECT_EQ(dump("-t 12 13 4711").options.threads, (std::vector<ThreadId>{12, 13}));
+  EXPECT_EQ(dump("--core core.1").core.path, "core.1");
+  for (const char* line : {"--merge", "-n", "-x", "--merge x", "-5", "--"}) usage_error(line);
+  EXPECT_NE(usage_error("--mrge 1").find("Did you mean '--merge'?"), std::string::npos);
+  EXPECT_NE(usage_error("--verison").find("Did you mean '--version'?"), std::string::npos);
+}
+
+TEST(Arguments, WhatIsWrongBeginsWithNoNameOfOurs) {
+  for (const char* line : {"pack 12", "pack", "agent", "agent start 7", "symbols", "symbols get 7"})
+    EXPECT_EQ(usage_error(line).find("mixstack"), std::string::npos) << "whoever prints it says that: " << line;
+}
+
+TEST(Arguments, WrongWordsGetTheNearestRightOne) {
+  EXPECT_NE(usage_error("dmup 1").find("Did you mean 'dump'?"), std::string::npos);
+  EXPECT_NE(usage_error("dump 1 --manged-only").find("Did you mean '--managed-only'?"), std::string::npos);
+  EXPECT_EQ(usage_error("qqqqqq 1").find("Did you mean"), std::string::npos);
 }
 
 TEST(Arguments, HelpAndVersionArePrinted) {
@@ -99,15 +158,35 @@ TEST(Arguments, HelpAndVersionArePrinted) {
     EXPECT_EQ(parse(line).action, Action::print) << line;
 }
 
+TEST(Arguments, APackIsOfAProcessOrACore) {
+  const auto process = parse("pack 12 -o x --full --with-environment --with-command-line -f");
+  ASSERT_EQ(process.action, Action::pack);
+  EXPECT_EQ(process.pack.pid, 12u);
+  EXPECT_EQ(process.pack.out, "x");
+  EXPECT_TRUE(process.pack.full && process.pack.with_environment && process.pack.with_command_line &&
+              process.pack.force);
+  const auto core = parse("pack dir/core.1 -o - --sysroot a --only-sysroot");
+  ASSERT_EQ(core.action, Action::pack);
+  EXPECT_EQ(core.pack.pid, 0u);
+  EXPECT_EQ(core.pack.core.path, "dir/core.1");
+  EXPECT_FALSE(core.pack.core.use_own_files);
+  EXPECT_FALSE(core.pack.full || core.pack.force);
+  EXPECT_EQ(parse("pack --core 12 -o x").pack.core.path, "12") << "a file that is called so";
+  for (const char* bad : {"pack", "pack 12", "pack -o x", "pack 12 -o x --core y", "pack 12 -o x --sysroot a"})
+    EXPECT_EQ(parse(bad).action, Action::usage_error) << bad;
+}
+
 TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
   for (const char* option :
-       {"--pid", "--thread", "--threads", "--json", "--managed-only", "--frames", "--registers", "--explain", "--merge",
-        "--raw-names", "--no-fold", "--max-frames", "--frame-budget", "--stop-timeout", "--wait", "--color"})
+       {"--pid",        "--thread",       "--threads",      "--json",      "--managed-only", "--frames",
+        "--registers",  "--explain",      "--merge",        "--raw-names", "--no-fold",      "--no-lines",
+        "--max-frames", "--frame-budget", "--stop-timeout", "--wait",      "--color",        "--all",
+        "--wide",       "--no-pager",     "--tree",         "--name",      "--all-lines",    "--no-stop"})
     EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
   for (const char* option : {"--hz", "--wall", "--wall-threads", "--native-only", "--out", "--format", "--duration",
                              "--json", "--library", "--timeout"})
     EXPECT_NE(agent_help().find(option), std::string_view::npos) << option;
-  for (const std::string_view help : {main_help(), dump_help(), agent_help()}) {
+  for (const std::string_view help : {main_help(), dump_help(), agent_help(), ps_help(), doctor_help(), pack_help()}) {
     std::istringstream lines{std::string(help)};
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   }

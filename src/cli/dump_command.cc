@@ -1,23 +1,28 @@
 #include "cli/dump_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "bpf/bpf_refusal.h"
 #include "cli/fd_output.h"
 #include "cli/process_facts.h"
+#include "cli/ps_command.h"
+#include "cli/symbol_options.h"
+#include "cli/terminal.h"
 #include "report/core_errors.h"
 #include "report/escape.h"
 #include "report/json.h"
 #include "report/summary.h"
 #include "report/text.h"
-#include "target/child_process.h"
 #include "target/core/core_store.h"
 #include "target/live/ptrace_refusal.h"
 
@@ -47,6 +52,9 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
   options.merge = arguments.merge;
+  options.tree = arguments.tree;
+  // Who names threads wants to see them.
+  options.all = arguments.all || !arguments.options.threads.empty();
   options.color = wants_color(arguments.color, environment.out);
   return options;
 }
@@ -62,16 +70,26 @@ std::vector<ThreadId> absent_threads(const DumpArguments& arguments, const Proce
   return absent;
 }
 
-ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
-  FdOutput out(environment.out);
+/// errno of writing the report, 0: it is written.
+int write_report(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
+  report::ReportOptions options = report_options(arguments, environment);
+  const TerminalSize terminal = terminal_size(environment.out);
+  std::optional<Pager> pager;
+  if (terminal.columns != 0 && !arguments.json && !arguments.no_pager)
+    pager.emplace(environment.search_path, environment.out);
+  if (!arguments.wide) options.width = terminal.columns;
+  FdOutput out(pager ? pager->fd() : environment.out);
   report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  const report::ReportOptions options = report_options(arguments, environment);
   arguments.json ? report::write_json(writer, dump, options) : report::write_text(writer, dump, options);
   writer.flush();
+  return pager && pager->is_running() && out.error() == EPIPE ? 0 : out.error();
+}
+
+ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
   FdOutput errors(environment.err);
-  if (out.error() != 0) {
+  if (const int error = write_report(arguments, environment, dump); error != 0) {
     errors.write(
-        fmt::format("mixstack: the report could not be written: {}\n", std::generic_category().message(out.error())));
+        fmt::format("mixstack: the report could not be written: {}\n", std::generic_category().message(error)));
     return ExitCode::output;
   }
   const auto absent = absent_threads(arguments, dump);
@@ -96,6 +114,7 @@ ExitCode exit_code_of(report::Problem problem) {
       return ExitCode::permission;
     case Problem::resources:
     case Problem::no_proc:
+    case Problem::foreign_proc:
       return ExitCode::resources;
     case Problem::already_traced:
       return ExitCode::already_traced;
@@ -112,8 +131,6 @@ ExitCode exit_code_of(report::Problem problem) {
   return ExitCode::internal;
 }
 
-namespace {
-
 ExitCode exit_code_of_core(const Error& error) {
   if (report::is_shortage(error.os_error)) return ExitCode::resources;
   switch (error.code) {
@@ -126,21 +143,19 @@ ExitCode exit_code_of_core(const Error& error) {
     case ErrorCode::unsupported_cpu:
     case ErrorCode::truncated:
       return ExitCode::unsupported;
+    case ErrorCode::limit_exceeded:  // beyond any core; with an errno it is the temporary file's
+      return error.os_error == 0 ? ExitCode::unsupported : ExitCode::internal;
     default:
       return ExitCode::internal;
   }
 }
 
+namespace {
+
 /// Runtimes have been read the usual way by then.
 void apply(const RuntimeOptions& options, Session& session) {
-  if (options.provider != ManagedProvider::automatic || !options.dac_path.empty()) session.set_runtime_options(options);
-}
-
-/// Empty where no servers are set.
-std::string debuginfod_find(const Environment& environment) {
-  const char* servers = ::secure_getenv("DEBUGINFOD_URLS");
-  const bool is_set = servers != nullptr && *servers != '\0';
-  return is_set ? target::find_program("debuginfod-find", environment.search_path) : std::string();
+  if (options.provider != ManagedProvider::automatic || !options.dac_path.empty() || !options.lines)
+    session.set_runtime_options(options);
 }
 
 /// A FIFO without a writer is waited for, which must not look like a hang. What a shell opens for us (<(...)) has one.
@@ -152,7 +167,8 @@ void announce_wait(const std::string& path, const Environment& environment) {
       .write(fmt::format("mixstack: waiting for a writer of {}\n", report::escape_for_terminal(path)));
 }
 
-ExitCode run_core_dump(const DumpArguments& arguments, const Environment& environment) {
+tl::expected<Dumped, ExitCode> dump_core(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                         const Environment& environment) {
   CoreOptions options = arguments.core;
   std::optional<target::StoredCore> stored;  // keeps a core out of the journal open
   if (!arguments.stored_core.empty()) {
@@ -161,49 +177,101 @@ ExitCode run_core_dump(const DumpArguments& arguments, const Environment& enviro
     auto found = target::find_stored_core(arguments.stored_core, store);
     if (!found) {
       FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", found.error().subject, found.error().text));
-      return exit_code_of_core(found.error().error);
+      return tl::unexpected(exit_code_of_core(found.error().error));
     }
     stored = std::move(*found);
     options.path = stored->path;
   }
-  options.debuginfod_find = debuginfod_find(environment);
+  options.symbols = symbols;
   const auto complain = [&](const Error& error) {
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
-    return exit_code_of_core(error);
+    return tl::unexpected(exit_code_of_core(error));
   };
   announce_wait(options.path, environment);
   auto session = environment.open_core(options);
   if (!session) return complain(session.error());
   apply(arguments.runtime, **session);
-  (*session)->set_symbol_options({.debuginfod_find = debuginfod_find(environment)});
-  const auto dump = (*session)->dump(arguments.options);
+  auto dump = (*session)->dump(arguments.options);
   if (!dump) return complain(dump.error());
-  return print(arguments, environment, *dump);
+  return Dumped{std::move(*session), std::move(*dump)};
+}
+
+/// Nothing where it is not BPF's fault.
+std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& environment) {
+  const bpf::BpfRefusal refusal = bpf::explain_bpf_refusal(error);
+  if (refusal == bpf::BpfRefusal::none) return std::nullopt;
+  FdOutput(environment.err).write("mixstack: " + bpf::refusal_text(refusal, error));
+  if (refusal == bpf::BpfRefusal::memory) return ExitCode::resources;
+  return error.code == ErrorCode::permission_denied ? ExitCode::permission : ExitCode::unsupported;
+}
+
+tl::expected<Dumped, ExitCode> dump_process(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                            const Environment& environment) {
+  report::ProcessFacts facts = read_process_facts(arguments.pid);
+  if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
+    return tl::unexpected(complain(environment, problem, {}, facts));
+  const auto fail_with = [&](const Error& error) {
+    std::string comm = std::move(facts.comm);  // of a process that has vanished since
+    facts = read_process_facts(arguments.pid);
+    if (facts.comm.empty()) facts.comm = std::move(comm);
+    facts.seccomp =
+        error.code == ErrorCode::permission_denied && filter_could_be_why(facts) && target::ptrace_is_filtered();
+    return tl::unexpected(complain(environment, report::problem_of(error, facts), error, facts));
+  };
+  auto session = (arguments.no_stop ? environment.open_unstopped : environment.open_process)(arguments.pid);
+  if (!session && arguments.no_stop)
+    if (const auto code = complain_of_bpf(session.error(), environment)) return tl::unexpected(*code);
+  if (!session) return fail_with(session.error());
+  apply(arguments.runtime, **session);
+  (*session)->set_symbol_options(symbols);
+  auto dump = (*session)->dump(arguments.options);
+  if (!dump) return fail_with(dump.error());
+  return Dumped{std::move(*session), std::move(*dump)};
+}
+
+}  // namespace
+
+tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                           const Environment& environment) {
+  const bool is_core = !arguments.core.path.empty() || !arguments.stored_core.empty();
+  return is_core ? dump_core(arguments, symbols, environment) : dump_process(arguments, symbols, environment);
+}
+
+namespace {
+
+ExitCode run_one(const DumpArguments& arguments, const Environment& environment) {
+  const auto dumped = dump_target(arguments, symbol_options(arguments), environment);
+  return dumped ? print(arguments, environment, dumped->dump) : dumped.error();
 }
 
 }  // namespace
 
 ExitCode run_dump(const DumpArguments& arguments, const Environment& environment) {
-  if (!arguments.core.path.empty() || !arguments.stored_core.empty()) return run_core_dump(arguments, environment);
-  report::ProcessFacts facts = read_process_facts(arguments.pid);
-  if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
-    return complain(environment, problem, {}, facts);
-  const auto fail_with = [&](const Error& error) {
-    std::string comm = std::move(facts.comm);  // of a process that has vanished since
-    facts = read_process_facts(arguments.pid);
-    if (facts.comm.empty()) facts.comm = std::move(comm);
-    // Only where ptrace itself was tried: a filter may kill who tries it.
-    const bool was_tried = facts.may_trace || (facts.uid == facts.own_uid && !facts.not_dumpable);
-    facts.seccomp = error.code == ErrorCode::permission_denied && was_tried && target::ptrace_is_filtered();
-    return complain(environment, report::problem_of(error, facts), error, facts);
-  };
-  auto session = environment.open_process(arguments.pid);
-  if (!session) return fail_with(session.error());
-  apply(arguments.runtime, **session);
-  (*session)->set_symbol_options({.debuginfod_find = debuginfod_find(environment)});
-  const auto dump = (*session)->dump(arguments.options);
-  if (!dump) return fail_with(dump.error());
-  return print(arguments, environment, *dump);
+  warn_of_missing_folders(symbol_options(arguments), environment);
+  if (!arguments.core.path.empty() || !arguments.stored_core.empty()) return run_one(arguments, environment);
+  std::vector<std::uint32_t> pids = arguments.more_pids;
+  if (!arguments.name.empty()) {
+    const auto called = pids_called(arguments.name, environment);
+    if (!called) return called.error();
+    pids = *called;
+    if (pids.size() > 1 && !arguments.options.threads.empty()) {
+      FdOutput(environment.err)
+          .write(fmt::format("mixstack: {} processes are called '{}' ({}); --thread is for one: give its pid\n",
+                             pids.size(), report::escape_for_terminal(arguments.name), fmt::join(pids, ", ")));
+      return ExitCode::usage;
+    }
+  } else {
+    pids.insert(pids.begin(), arguments.pid);
+  }
+  ExitCode first_failure = ExitCode::ok;
+  DumpArguments one = arguments;
+  for (const std::uint32_t pid : pids) {
+    if (pid != pids.front() && !arguments.json) FdOutput(environment.out).write("\n");
+    one.pid = pid;
+    one.no_pager = arguments.no_pager || pids.size() > 1;
+    if (const ExitCode code = run_one(one, environment); first_failure == ExitCode::ok) first_failure = code;
+  }
+  return first_failure;
 }
 
 }  // namespace mixstack::cli

@@ -14,7 +14,7 @@ enum class ExitCode : int {
   partial = 7,          ///< printed, but threads or the managed side of a runtime are missing
   process_changed = 8,  ///< it exited or became another program while it was being read
   output = 9,           ///< the report could not be written
-  resources = 10,       ///< too little memory, too few file descriptors or threads, or no /proc
+  resources = 10,       ///< too little memory, too few file descriptors or threads, or no /proc of ours
 };
 
 }  // namespace mixstack::cli

@@ -8,5 +8,14 @@ namespace mixstack::cli {
 [[nodiscard]] std::string_view main_help();
 [[nodiscard]] std::string_view dump_help();
 [[nodiscard]] std::string_view agent_help();
+[[nodiscard]] std::string_view ps_help();
+[[nodiscard]] std::string_view doctor_help();
+[[nodiscard]] std::string_view completions_help();
+[[nodiscard]] std::string_view symbols_help();
+[[nodiscard]] std::string_view pack_help();
+[[nodiscard]] std::string_view record_help();
+[[nodiscard]] std::string_view convert_help();
+[[nodiscard]] std::string_view diff_help();
+[[nodiscard]] std::string_view view_help();
 
 }  // namespace mixstack::cli

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/proc_mount.h"
 #include "base/scoped_fd.h"
 #include "target/live/ptrace_refusal.h"
 
@@ -110,6 +111,8 @@ bool is_proc_mounted() {
 report::ProcessFacts read_process_facts(std::uint32_t pid) {
   report::ProcessFacts facts;
   facts.pid = pid;
+  facts.proc_foreign = base::is_proc_of_other_pid_namespace();
+  if (facts.proc_foreign) return facts;  // what it says of this number is said of another process
   read_ourselves(facts);
   const std::string status = read_small_file(fmt::format("/proc/{}/status", pid), &facts.look_error);
   if (status.empty()) {
@@ -137,6 +140,10 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   // From inside a namespace that is not the machine's own, those outside of it may not even be asked.
   facts.other_user_namespace = theirs.empty() ? !is_in_first_user_namespace() : theirs != user_namespace("self");
   return facts;
+}
+
+bool filter_could_be_why(const report::ProcessFacts& facts) {
+  return facts.may_trace || (facts.uid == facts.own_uid && !facts.not_dumpable);
 }
 
 }  // namespace mixstack::cli

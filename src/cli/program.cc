@@ -2,12 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "bpf/unstopped_target.h"
 #include "cli/agent_command.h"
 #include "cli/arguments.h"
+#include "cli/convert_command.h"
+#include "cli/doctor_command.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
+#include "cli/pack_command.h"
+#include "cli/ps_command.h"
+#include "cli/record_command.h"
+#include "cli/symbols_command.h"
+#include "cli/view_command.h"
 
 namespace mixstack::cli {
+
+Result<std::unique_ptr<Session>> open_unstopped_process(std::uint32_t pid) {
+  auto target = bpf::open_unstopped(pid);
+  if (!target) return fail(target.error());
+  return Session::open(std::move(*target));
+}
 
 int run_program(std::vector<std::string> arguments, const Environment& environment) {
   const Invocation invocation = parse_arguments(std::move(arguments));
@@ -17,6 +31,22 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
       return static_cast<int>(run_dump(invocation.dump, environment));
     case Invocation::Action::agent:
       return static_cast<int>(run_agent(invocation.agent, environment));
+    case Invocation::Action::ps:
+      return static_cast<int>(run_ps(invocation.ps, environment));
+    case Invocation::Action::doctor:
+      return static_cast<int>(run_doctor(invocation.doctor, environment));
+    case Invocation::Action::symbols:
+      return static_cast<int>(run_symbols(invocation.symbols, environment));
+    case Invocation::Action::pack:
+      return static_cast<int>(run_pack(invocation.pack, environment));
+    case Invocation::Action::record:
+      return static_cast<int>(run_record(invocation.record, environment));
+    case Invocation::Action::convert:
+      return static_cast<int>(run_convert(invocation.convert, environment));
+    case Invocation::Action::diff:
+      return static_cast<int>(run_diff(invocation.diff, environment));
+    case Invocation::Action::view:
+      return static_cast<int>(run_view(invocation.view, environment));
     case Invocation::Action::print: {
       FdOutput out(environment.out);
       out.write(invocation.text);

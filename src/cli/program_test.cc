@@ -162,6 +162,23 @@ TEST(Program, AFullDiskIsReported) {
   EXPECT_NE(outcome.err.find("No space left on device"), std::string::npos);
 }
 
+TEST(Program, AFolderOfTheSymbolPathThatIsNotThereIsSaidOnce) {
+  const Child child, other;
+  const std::string path = "/;/dev/null;http://127.0.0.1:1";
+  for (const char* command : {"dump", "symbols"}) {
+    std::vector<std::string> line = {command, child.pid(), "--symbol-path", path};
+    line.insert(line.begin() + 1, std::string(command) == "dump" ? other.pid() : "status");
+    const Outcome outcome = run(line, opens(complete_dump()));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "mixstack: warning: symbol path: /dev/null: Not a directory\n")
+        << command << ": / is there, and the server is none";
+  }
+  const Outcome gone = run({"dump", child.pid(), "-j", "--symbol-path", "/no/such/folder"}, opens(complete_dump()));
+  EXPECT_EQ(gone.err, "mixstack: warning: symbol path: /no/such/folder: No such file or directory\n");
+  EXPECT_TRUE(nlohmann::json::accept(gone.out));
+  EXPECT_EQ(run({"dump", child.pid()}, opens(complete_dump())).err, "");
+}
+
 TEST(Program, UsageErrorsGoToStandardError) {
   const Outcome outcome = run({"dump", "x"}, {});
   EXPECT_EQ(outcome.exit_code, 2);

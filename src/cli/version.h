@@ -2,10 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace mixstack::cli {
 
-/// "mixstack 0.1.0\n".
+/// "0.1.0".
+[[nodiscard]] std::string_view version_number();
+
+/// "mixstack 0.1.0\n", then the build id of this very file and, where they were known when it was built, the commit of
+/// its sources.
 [[nodiscard]] std::string version_text();
 
 }  // namespace mixstack::cli

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "model/pack_fault.h"
 #include "report/escape.h"
 #include "report/words.h"
 
@@ -39,6 +40,9 @@ std::string cpu_text(std::uint64_t machine) {
 std::string core_problem_text(const Error& error, const std::string& path) {
   const std::string who = path == "-" ? "standard input" : escape_for_terminal(path);
   const std::string system = error.os_error != 0 ? std::generic_category().message(error.os_error) : error_words(error);
+  if (const auto fault = model::pack_fault_of(error))
+    return fmt::format("{} is a pack that cannot be used: {}.\n  Ask for it again, or for another way to send it.\n",
+                       who, model::words_of(*fault));
   switch (error.code) {
     case ErrorCode::malformed:
       return fmt::format(

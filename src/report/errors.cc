@@ -39,8 +39,8 @@ std::string traced_text(const Error& error, const ProcessFacts& facts) {
 }
 
 constexpr std::string_view kGrant =
-    "  Run it as root (sudo mixstack dump ...), or give it the capability once:\n"
-    "    sudo setcap cap_sys_ptrace+ep \"$(command -v mixstack)\"\n";
+    "  Run it as root (sudo mixstack dump ...), or give its file the capability once:\n"
+    "    sudo setcap cap_sys_ptrace+ep PATH/mixstack      (mixstack doctor says this with the path)\n";
 
 constexpr std::string_view kSeccomp =
     "  A seccomp filter that we run under denies ptrace: the profile of a container, or SystemCallFilter= of a "
@@ -97,6 +97,7 @@ bool is_shortage(int os_error) {
 }
 
 Problem foreseen_problem(const ProcessFacts& facts) {
+  if (facts.proc_foreign) return Problem::foreign_proc;
   if (facts.proc_missing) return Problem::no_proc;
   if (is_shortage(facts.look_error)) return Problem::resources;
   if (!facts.exists) return facts.is_hidden ? Problem::hidden : Problem::no_such_process;
@@ -164,6 +165,12 @@ std::string problem_text(Problem problem, const Error& error, const ProcessFacts
       return fmt::format(
           "process {} cannot be read: processes are read through /proc, and no proc file system is mounted there.\n"
           "  Mount it: mount -t proc proc /proc\n",
+          facts.pid);
+    case Problem::foreign_proc:
+      return fmt::format(
+          "/proc is that of another pid namespace: what it says of {} is of another process than we would stop.\n"
+          "  Use a /proc of our own namespace: nsenter -t PID -p -m mixstack ..., unshare -p -f --mount-proc ...,\n"
+          "  or mount one, in a mount namespace of its own: mount -t proc proc /proc\n",
           facts.pid);
     case Problem::hidden:
       return fmt::format(

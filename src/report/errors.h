@@ -14,6 +14,7 @@ struct ProcessFacts {
   bool exists = false;
   int look_error = 0;         ///< errno with which /proc/PID could not be read
   bool proc_missing = false;  ///< /proc is no proc file system
+  bool proc_foreign = false;  ///< /proc is that of another pid namespace: nothing else here is known
   bool is_hidden = false;     ///< the kernel knows the pid, and /proc does not show it
   std::string comm;
   char state = '?';                ///< as in /proc/PID/stat
@@ -50,6 +51,7 @@ enum class Problem : std::uint8_t {
   no_such_thread,
   resources,  ///< the system does not give us what we need: memory, file descriptors, threads
   no_proc,
+  foreign_proc,  ///< /proc belongs to another pid namespace
   hidden,
   other
 };

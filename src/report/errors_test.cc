@@ -39,6 +39,7 @@ TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
   EXPECT_EQ(with([](auto& f) { f.exists = false, f.is_hidden = true; }), Problem::hidden);
   EXPECT_EQ(with([](auto& f) { f.exists = false, f.look_error = EMFILE; }), Problem::resources);
   EXPECT_EQ(with([](auto& f) { f.exists = false, f.look_error = ENOENT, f.proc_missing = true; }), Problem::no_proc);
+  EXPECT_EQ(with([](auto& f) { f.proc_foreign = true; }), Problem::foreign_proc);
   EXPECT_EQ(with([](auto& f) { f.kernel_thread = true; }), Problem::kernel_thread);
   EXPECT_EQ(with([](auto& f) { f.thread_group = 4700; }), Problem::is_thread);
   EXPECT_EQ(with([](auto& f) { f.state = 'Z'; }), Problem::zombie);

@@ -31,7 +31,7 @@ class Matches {
 /// Everything about a frame beside its name that a reader sees.
 std::uint32_t marks_of(const Frame& frame) {
   return static_cast<std::uint32_t>(frame.kind) | static_cast<std::uint32_t>(frame.trust) << 8 |
-         std::uint32_t{frame.is_funclet} << 16 | std::uint32_t{frame.is_interrupted} << 17 |
+         static_cast<std::uint32_t>(frame.funclet) << 24 | std::uint32_t{frame.is_interrupted} << 17 |
          std::uint32_t{frame.witness_disagrees} << 18;
 }
 
@@ -74,7 +74,11 @@ std::uint32_t Folder::symbol_key(std::uint32_t symbol, Address pc) {
   // Without a symbol the name is the address.
   if (!known || (info.name.empty() && info.module.empty())) return number_of(shown_name(frame, unnamed, false));
   std::uint32_t& key = by_symbol_[symbol];
-  if (key == 0) key = number_of(shown_name(frame, info, options_.raw_names) + '\0' + info.module + '\0' + info.note);
+  if (key != 0) return key;
+  std::string text = shown_name(frame, info, options_.raw_names) + '\0' + info.module + '\0' + info.note;
+  for (std::uint32_t outer : logical_frames(dump_.symbols, symbol))
+    if (outer != symbol && outer < dump_.symbols.size()) text += '\0' + dump_.symbols[outer].name;
+  key = number_of(text);
   return key;
 }
 
@@ -92,6 +96,25 @@ std::vector<Repeat> Folder::repeats(const ThreadDump& thread) {
   keys.reserve(frames.size());
   for (std::size_t i = 0; i < frames.size(); i++)
     if (is_shown(frames[i], options_)) keys.push_back(key_of(thread, i));
+  return find_repeats(keys);
+}
+
+std::vector<Repeat> Folder::repeats(const ThreadDump& thread, std::span<const Row> rows) {
+  if (rows.size() < FoldLimits{}.shortest) return {};
+  std::vector<std::uint32_t> keys;
+  keys.reserve(rows.size());
+  for (const Row& row : rows) {
+    if (row.kind == Row::Kind::frame) {
+      keys.push_back(key_of(thread, row.first));
+      continue;
+    }
+    // As many frames of the same image read the same, whatever their offsets.
+    const SymbolInfo& symbol = symbol_of(dump_, thread, row.first);
+    const std::string text = (row.kind == Row::Kind::nameless ? symbol.module : symbol.name) + '\0' +
+                             std::to_string(row.size()) + '\0' + std::to_string(static_cast<int>(row.kind));
+    const std::uint64_t whole = std::uint64_t{number_of(text)} << 32 | 0xffffffffu;
+    keys.push_back(marked_.try_emplace(whole, static_cast<std::uint32_t>(marked_.size())).first->second);
+  }
   return find_repeats(keys);
 }
 

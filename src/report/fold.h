@@ -10,6 +10,7 @@
 
 #include "mixstack/dump.h"
 #include "report/options.h"
+#include "report/stack_rows.h"
 
 namespace mixstack::report {
 
@@ -42,6 +43,8 @@ class Folder {
 
   /// Numbers are those of shown frames (`is_shown`), in order.
   [[nodiscard]] std::vector<Repeat> repeats(const ThreadDump& thread);
+  /// The same of rows: numbers are those of rows.
+  [[nodiscard]] std::vector<Repeat> repeats(const ThreadDump& thread, std::span<const Row> rows);
   [[nodiscard]] std::vector<Repeat> repeats(std::span<const ThrowFrame> frames);
 
  private:

@@ -7,7 +7,21 @@ namespace mixstack::report {
 const SymbolInfo& symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
   static const SymbolInfo unnamed;
   if (frame >= thread.symbols.size() || thread.symbols[frame] >= dump.symbols.size()) return unnamed;
-  return dump.symbols[thread.symbols[frame]];
+  const std::uint32_t own = own_function(dump.symbols, thread.symbols[frame]);
+  return own < dump.symbols.size() ? dump.symbols[own] : unnamed;
+}
+
+std::vector<std::uint32_t> inlined_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
+  if (frame >= thread.symbols.size() || thread.symbols[frame] >= dump.symbols.size() ||
+      dump.symbols[thread.symbols[frame]].inlined_into == 0)
+    return {};
+  std::vector<std::uint32_t> all = logical_frames(dump.symbols, thread.symbols[frame]);
+  all.pop_back();
+  return all;
+}
+
+std::string_view inlining_words(Inlining inlining) {
+  return inlining == Inlining::inferred ? " {inlined, inferred}" : " {inlined}";
 }
 
 std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw) {

@@ -3,14 +3,23 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mixstack/dump.h"
 #include "report/options.h"
 
 namespace mixstack::report {
 
-/// The symbol of a frame; the unnamed symbol where the dump has none. Never fails, whatever the indexes say.
+/// The symbol of a frame's own function; the unnamed symbol where the dump has none. Never fails, whatever the indexes
+/// say.
 [[nodiscard]] const SymbolInfo& symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame);
+
+/// The functions that the compiler put into it and whose code this is, innermost first: indices of `dump.symbols`.
+[[nodiscard]] std::vector<std::uint32_t> inlined_of(const ProcessDump& dump, const ThreadDump& thread,
+                                                    std::size_t frame);
+
+/// " {inlined}", and whether that is a conclusion.
+[[nodiscard]] std::string_view inlining_words(Inlining inlining);
 
 /// The name to show, as the target has it (not escaped): the symbol's, or "module+0x12", or "0x7f..".
 [[nodiscard]] std::string shown_name(const Frame& frame, const SymbolInfo& symbol, bool raw);

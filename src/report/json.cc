@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "report/fold.h"
@@ -10,6 +12,7 @@
 #include "report/json_frame.h"
 #include "report/merge.h"
 #include "report/signal_words.h"
+#include "report/thread_role.h"
 #include "report/vector_text.h"
 #include "report/words.h"
 
@@ -39,6 +42,15 @@ void write_runtime(Writer& out, const RuntimeSummary& runtime) {
   object.word("provider", runtime.by_dac ? "dac" : "cdac");
   object.key("missing");
   write_diagnoses(out, runtime.missing);
+  if (runtime.suspension) {
+    JsonObject suspension(object.key("suspension"));
+    suspension.number("by", std::uint64_t{runtime.suspension->by});
+    suspension.key("waits_for");
+    json_array(out, runtime.suspension->waits_for, "", [&out](ThreadId id) { out.decimal(std::uint64_t{id}); });
+    suspension.close();
+  } else {
+    object.null("suspension");
+  }
   object.close();
 }
 
@@ -54,6 +66,20 @@ void write_crash(Writer& out, const CrashFacts& crash) {
   object.close();
 }
 
+void write_usage(JsonObject& process, const std::optional<ProcessUsage>& usage) {
+  if (!usage) return process.null("usage");
+  JsonObject object(process.key("usage"));
+  if (usage->cpu) object.number("cpu_ns", std::int64_t{usage->cpu->count()});
+  if (usage->uptime) object.number("uptime_ns", std::int64_t{usage->uptime->count()});
+  if (usage->busy) {
+    object.key("busy") << fmt::format("{:.3f}", *usage->busy);
+    object.number("interval_ns", std::int64_t{usage->interval.count()});
+  }
+  object.number("resident_bytes", usage->resident_bytes);
+  object.text_or_null("container", usage->container);
+  object.close();
+}
+
 void write_process(Writer& out, const ProcessDump& dump) {
   JsonObject object(out);
   object.number("pid", std::uint64_t{dump.target.pid});
@@ -64,6 +90,7 @@ void write_process(Writer& out, const ProcessDump& dump) {
   object.number("thread_count", std::uint64_t{dump.threads.size()});
   object.number("threads_not_stopped", std::uint64_t{dump.threads_not_stopped});
   object.number("pause_ns", std::int64_t{dump.pause.count()});
+  write_usage(object, dump.usage);
   object.word("consistency", consistency_name(dump.consistency));
   object.text_or_null("core", dump.target.core_path);
   if (dump.target.crash) {
@@ -79,19 +106,34 @@ void write_process(Writer& out, const ProcessDump& dump) {
 
 void write_managed(Writer& out, const ProcessDump& dump, const ManagedThreadFacts& managed) {
   JsonObject object(out);
-  object.number("id", std::uint64_t{managed.managed_id});
-  object.text_or_null("name", managed.name);
-  object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
-  object.hex("state", managed.state);
+  if (managed.is_only_listed) {
+    object.fragment(R"("id":null,"name":null,"gc_mode":null,"state":null)");
+  } else {
+    object.number("id", std::uint64_t{managed.managed_id});
+    object.text_or_null("name", managed.name);
+    object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
+    object.hex("state", managed.state);
+  }
   object.text_or_null("exception", managed.exception_type());
   write_exceptions(object, out, dump, managed);
   object.close();
 }
 
-void write_syscall(Writer& out, Arch arch, std::int64_t number) {
+void write_syscall(Writer& out, Arch arch, const ThreadDump& thread) {
   JsonObject object(out);
-  object.number("number", number);
-  object.text_or_null("name", syscall_name(arch, number));
+  object.number("number", thread.syscall);
+  object.text_or_null("name", syscall_name(arch, thread.syscall));
+  if (thread.facts.arguments) {
+    object.key("arguments");
+    json_array(out, *thread.facts.arguments, "", [&out](std::uint64_t a) {
+      out << "\"0x";
+      out.hex(a) << '"';
+    });
+  } else {
+    object.null("arguments");
+  }
+  thread.facts.fd ? object.number("fd", std::int64_t{*thread.facts.fd}) : object.null("fd");
+  object.text_or_null("object", thread.facts.object);
   object.close();
 }
 
@@ -99,13 +141,20 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   object.number("tid", std::uint64_t{thread.tid});
   object.number("ns_tid", std::uint64_t{thread.ns_tid});
   object.text("name", thread.comm);
+  object.word("role", role_name(role_of(dump, thread)));
   object.text("kernel_state", std::string_view(&thread.kernel_state, 1));
   if (thread.syscall < 0) {
     object.null("syscall");
   } else {
     object.key("syscall");
-    write_syscall(out, dump.target.arch, thread.syscall);
+    write_syscall(out, dump.target.arch, thread);
   }
+  thread.facts.cpu ? object.number("cpu_ns", std::int64_t{thread.facts.cpu->count()}) : object.null("cpu_ns");
+  thread.facts.queued ? object.number("queued_ns", std::int64_t{thread.facts.queued->count()})
+                      : object.null("queued_ns");
+  thread.facts.off_cpu ? object.number("off_cpu_ns", std::int64_t{thread.facts.off_cpu->count()})
+                       : object.null("off_cpu_ns");
+  object.text_or_null("wait_channel", thread.facts.wait_channel);
   if (dump.target.crash && dump.target.crash->tid == thread.tid) {
     object.key("registers");
     write_registers(out, thread.fault_registers ? *thread.fault_registers : thread.registers);

@@ -23,7 +23,8 @@ std::string_view abort_name(RuntimeAbort::Kind kind) {
 
 void write_throw_frame(Writer& out, const ProcessDump& dump, const ThrowFrame& thrown) {
   static const SymbolInfo unnamed;
-  const SymbolInfo& symbol = thrown.symbol < dump.symbols.size() ? dump.symbols[thrown.symbol] : unnamed;
+  const std::uint32_t own = own_function(dump.symbols, thrown.symbol);
+  const SymbolInfo& symbol = own < dump.symbols.size() ? dump.symbols[own] : unnamed;
   Frame frame;
   frame.pc = CodeAddress::exact(thrown.ip);
   JsonObject object(out);
@@ -34,6 +35,8 @@ void write_throw_frame(Writer& out, const ProcessDump& dump, const ThrowFrame& t
   object.text("module", symbol.module);
   object.hex("method_desc", thrown.method);
   object.number("offset", thrown.offset);
+  object.text_or_null("file", symbol.file);
+  symbol.line == 0 ? object.null("line") : object.number("line", std::uint64_t{symbol.line});
   object.boolean("ends_first_part", thrown.ends_first_part);
   object.close();
 }

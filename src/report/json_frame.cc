@@ -25,6 +25,17 @@ std::string make_fields(const Frame& frame, const SymbolInfo& symbol) {
       .substr(1);
 }
 
+void write_inlined(Writer& out, const SymbolInfo& symbol) {
+  JsonObject object(out);
+  object.text("name", symbol.name);
+  object.text("raw_name", symbol.raw_name);
+  object.text("module", symbol.module);
+  object.text_or_null("file", symbol.file);
+  symbol.line == 0 ? object.null("line") : object.number("line", std::uint64_t{symbol.line});
+  object.word("inlined_by", to_string(symbol.inlining));
+  object.close();
+}
+
 void write_evidence(Writer& out, const Evidence& evidence) {
   JsonObject object(out);
   object.word("stepper", to_string(evidence.stepper));
@@ -48,20 +59,21 @@ std::string make_words(const Frame& frame) {
            object.word("code_kind", to_string(frame.kind));
            object.word("found_by", to_string(frame.found_by));
            object.word("trust", to_string(frame.trust));
-           object.boolean("is_funclet", frame.is_funclet);
+           object.boolean("is_funclet", frame.is_funclet());
+           frame.is_funclet() ? object.word("funclet", to_string(frame.funclet)) : object.null("funclet");
            object.boolean("is_interrupted", frame.is_interrupted);
            object.boolean("witness_disagrees", frame.witness_disagrees);
          })
       .substr(1);
 }
 
-constexpr std::size_t kCombinations = std::size_t{1} << 14;
+constexpr std::size_t kCombinations = std::size_t{1} << 16;
 
 /// One number for everything that `make_words` looks at.
 std::size_t combination(const Frame& frame) {
   const auto bits = [](auto value, unsigned width) { return static_cast<std::size_t>(value) & ((1u << width) - 1); };
-  return bits(frame.kind, 3) | bits(frame.trust, 3) << 3 | bits(frame.found_by, 5) << 6 |
-         bits(frame.is_funclet, 1) << 11 | bits(frame.is_interrupted, 1) << 12 | bits(frame.witness_disagrees, 1) << 13;
+  return bits(frame.kind, 3) | bits(frame.trust, 3) << 3 | bits(frame.found_by, 5) << 6 | bits(frame.funclet, 3) << 11 |
+         bits(frame.is_interrupted, 1) << 14 | bits(frame.witness_disagrees, 1) << 15;
 }
 
 }  // namespace
@@ -76,11 +88,11 @@ void write_registers(Writer& out, const Registers& registers) {
 JsonFrames::JsonFrames(const ProcessDump& dump, const ReportOptions& options)
     : dump_(dump), options_(options), fields_(dump.symbols.size()), words_(kCombinations) {}
 
-const std::string& JsonFrames::symbol_fields(const ThreadDump& thread, std::size_t index) {
-  const Frame& frame = thread.trace.frames[index];
-  const SymbolInfo& symbol = symbol_of(dump_, thread, index);
+const std::string& JsonFrames::symbol_fields(const Frame& frame, std::uint32_t index) {
+  static const SymbolInfo unnamed;
+  const SymbolInfo& symbol = index < dump_.symbols.size() ? dump_.symbols[index] : unnamed;
   if (symbol.name.empty() && symbol.module.empty()) return unnamed_ = make_fields(frame, symbol);
-  std::string& fields = fields_[thread.symbols[index]];
+  std::string& fields = fields_[index];
   if (fields.empty()) fields = make_fields(frame, symbol);
   return fields;
 }
@@ -93,13 +105,17 @@ const std::string& JsonFrames::word_fields(const Frame& frame) {
 
 void JsonFrames::write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence) {
   const Frame& frame = thread.trace.frames[index];
+  const std::uint32_t symbol = own_function(dump_.symbols, index < thread.symbols.size() ? thread.symbols[index] : 0);
   JsonObject object(out);
   object.word("kind", kind_name(frame.kind));
   object.hex("ip", frame.pc.raw());
   object.hex("sp", frame.sp);
-  object.fragment(symbol_fields(thread, index));
+  object.fragment(symbol_fields(frame, symbol));
   object.fragment(word_fields(frame));
   write_addresses(object, frame);
+  object.key("inlined");
+  json_array(out, inlined_of(dump_, thread, index), "",
+             [&](std::uint32_t function) { write_inlined(out, dump_.symbols[function]); });
   if (options_.registers && frame.registers != 0 && frame.registers <= thread.trace.registers.size()) {
     object.key("registers");
     write_registers(out, thread.trace.registers[frame.registers - 1]);

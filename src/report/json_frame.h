@@ -16,12 +16,12 @@ namespace mixstack::report {
 class JsonFrames {
  public:
   JsonFrames(const ProcessDump& dump, const ReportOptions& options);
-  /// The array of frames, innermost first.
+  /// The array of frames, innermost first; each has what was inlined into it.
   void write(Writer& out, const ThreadDump& thread);
 
  private:
   void write_frame(Writer& out, const ThreadDump& thread, std::size_t index, const EvidenceIndex& evidence);
-  const std::string& symbol_fields(const ThreadDump& thread, std::size_t index);
+  const std::string& symbol_fields(const Frame& frame, std::uint32_t index);
   const std::string& word_fields(const Frame& frame);
 
   const ProcessDump& dump_;

@@ -86,6 +86,14 @@ TEST(Json, ExceptionsInFlight) {
   EXPECT_EQ(chain[2].at("error").at("code"), "mismatch");
 }
 
+TEST(Json, OfAThreadThatIsOnlyListedNothingElseIsSaid) {
+  ProcessDump dump = sample_dump();
+  dump.threads[0].managed.emplace().is_only_listed = true;
+  const json managed = json::parse(json_of(dump)).at("threads").at(0).at("managed");
+  for (const char* field : {"id", "name", "gc_mode", "state", "exception", "abort"})
+    EXPECT_TRUE(managed.at(field).is_null()) << field;
+}
+
 TEST(Json, EveryByteInANameGivesValidJson) {
   ProcessDump dump = sample_dump();
   std::string all;
@@ -107,6 +115,19 @@ TEST(Json, EveryByteInANameGivesValidJson) {
   const json document = json::parse(json_of(dump));  // throws on bytes that are no UTF-8
   EXPECT_EQ(document.at("threads").size(), 4u);
   EXPECT_EQ(document.at("threads").at(0).at("name").get<std::string>().substr(0, 3), std::string("\0\1\2", 3));
+}
+
+TEST(Json, WhichHandlerAFuncletIs) {
+  ProcessDump dump = sample_dump();
+  auto& frames = dump.threads[0].trace.frames;
+  frames[2].funclet = FuncletKind::filter;
+  frames[3].funclet = FuncletKind::unknown;
+  const json made = json::parse(json_of(dump)).at("threads").at(0).at("frames");
+  EXPECT_EQ(made.at(2).at("funclet"), "filter");
+  EXPECT_EQ(made.at(2).at("is_funclet"), true);
+  EXPECT_EQ(made.at(3).at("funclet"), "funclet");
+  EXPECT_TRUE(made.at(0).at("funclet").is_null());
+  EXPECT_EQ(made.at(0).at("is_funclet"), false);
 }
 
 TEST(Json, FramesWithoutAnyNameAreTheirAddress) {

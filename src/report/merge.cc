@@ -36,6 +36,7 @@ std::string reading_of(const ProcessDump& dump, const ThreadDump& thread, const 
     append_part(key, shown_name(frame, symbol, options.raw_names));
     append_part(key, symbol.module_path.empty() ? symbol.module : symbol.module_path);
     append_part(key, symbol.note);
+    for (const std::uint32_t s : inlined_of(dump, thread, i)) append_part(key, dump.symbols[s].name);
     append_call(key, frame);
   }
   return key;

@@ -17,7 +17,7 @@ std::string_view describe(StopReason reason) { return report::stop_words(reason)
 std::string frame_text(const Frame& frame, const SymbolInfo& symbol) {
   return report::collect([&](report::Writer& out) {
     report::Painter painter(out, false);
-    report::write_called(painter, frame, symbol, false);
+    report::write_called(painter, frame, symbol, {});
   });
 }
 

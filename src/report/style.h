@@ -7,7 +7,7 @@
 
 namespace mixstack::report {
 
-enum class Ink { plain, header, managed, runtime, faint, warning };
+enum class Ink { plain, header, user, managed, runtime, faint, warning };
 
 /// Writes text in a colour, or plainly when colours are off.
 class Painter {
@@ -28,6 +28,8 @@ class Painter {
         return "";
       case Ink::header:
         return "\x1b[1m";
+      case Ink::user:
+        return "\x1b[1;32m";
       case Ink::managed:
         return "\x1b[32m";
       case Ink::runtime:

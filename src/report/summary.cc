@@ -10,14 +10,16 @@ Summary summarize(const ProcessDump& dump) {
   for (const ThreadDump& thread : dump.threads) {
     if (!thread.captured) {
       (thread.capture_error.code == ErrorCode::no_such_thread ? summary.gone : summary.not_captured)++;
-      if (thread.capture_error.code == ErrorCode::thread_not_stopped) summary.too_slow++;
+      const bool is_slow = thread.capture_error.code == ErrorCode::thread_not_stopped;
+      if (is_slow) (dump.consistency == Consistency::not_stopped ? summary.ran : summary.too_slow)++;
     } else if (thread.trace.stop != StopReason::end_of_stack) {
       summary.cut++;
     }
   }
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (!runtime.walkable) summary.runtimes_not_walkable++;
-  summary.failures = dump.diagnoses.size();
+  for (const Diagnosis& diagnosis : dump.diagnoses)
+    if (diagnosis.error.code != ErrorCode::none) summary.failures++;  // else it is a remark
   return summary;
 }
 
@@ -38,6 +40,7 @@ std::string summary_words(const Summary& summary) {
   if (summary.cut == 1) add("1 stack is cut.");
   if (summary.cut > 1) add(fmt::format("{} stacks are cut.", summary.cut));
   if (summary.runtimes_not_walkable != 0) add("Managed frames are missing.");
+  if (summary.ran != 0) add("Threads that run are looked at without --no-stop only.");
   if (summary.too_slow != 0) add("A longer --wait helps threads that only waited for a CPU.");
   return text;
 }

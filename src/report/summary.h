@@ -13,6 +13,7 @@ struct Summary {
   std::size_t gone = 0;                   ///< threads that exited while they were being stopped: nothing is missing
   std::size_t cut = 0;                    ///< captured threads whose stack's end was not reached
   std::size_t too_slow = 0;               ///< of `not_captured`: did not stop before the deadline
+  std::size_t ran = 0;                    ///< of `not_captured`: nothing was to be stopped, and they ran
   std::size_t failures = 0;               ///< diagnoses of the process: lists that could not be read whole, ...
   std::size_t runtimes_not_walkable = 0;  ///< runtimes found whose managed frames could not be walked
 };

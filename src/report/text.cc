@@ -3,14 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <vector>
 
 #include "report/crash_text.h"
 #include "report/escape.h"
+#include "report/fit.h"
 #include "report/frame_view.h"
 #include "report/merge.h"
+#include "report/overview.h"
 #include "report/summary.h"
+#include "report/symbols_hint.h"
 #include "report/text_exception.h"
 #include "report/text_frame.h"
+#include "report/text_threads.h"
+#include "report/text_tree.h"
 #include "report/vector_text.h"
 #include "report/words.h"
 
@@ -22,8 +29,13 @@ std::string runtimes_text(const ProcessDump& dump) {
   std::string text;
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!text.empty()) text += ", ";
-    text += escape_for_terminal(runtime.kind) + " ";
-    text += runtime.version.empty() ? "of unknown version" : escape_for_terminal(runtime.version);
+    text += escape_for_terminal(runtime.kind);
+    // A NativeAOT program does not tell the version it was compiled with.
+    if (!runtime.version.empty()) {
+      text += " " + escape_for_terminal(runtime.version);
+    } else if (runtime.kind != "NativeAOT") {
+      text += " of unknown version";
+    }
     if (!runtime.walkable) text += " (managed frames not available)";
     if (runtime.by_dac) text += " (managed frames by its DAC)";
   }
@@ -42,45 +54,54 @@ std::string pause_text(const ProcessDump& dump) {
   return "paused " + duration_words(dump.pause);
 }
 
-void write_process(Painter& out, const ProcessDump& dump) {
+/// "up 3 h, 412 MB, 1.9 CPUs busy, container 0123456789ab"; empty where nothing is known.
+std::string usage_words(const ProcessDump& dump) {
+  if (!dump.usage) return {};
+  const ProcessUsage& usage = *dump.usage;
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (usage.uptime) add("up " + age_words(*usage.uptime));
+  if (usage.resident_bytes != 0) add(size_words(usage.resident_bytes));
+  if (usage.cpu) add(duration_words(*usage.cpu) + " CPU");
+  // Of less time the number would say how the processors were shared at that moment, not what the program does.
+  constexpr std::chrono::milliseconds kEnough{2};
+  if (usage.busy && usage.interval >= kEnough)
+    add(fmt::format("{:.1f} CPUs busy in these {}", *usage.busy, duration_words(usage.interval)));
+  if (!usage.container.empty()) add("container " + escape_for_terminal(usage.container));
+  return text;
+}
+
+void write_suspensions(Painter& out, const ProcessDump& dump, const ReportOptions& options) {
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.suspension) continue;
+    const auto& [by, waits_for] = *runtime.suspension;
+    std::string text = fmt::format("thread {} ", by);
+    text += waits_for.empty()
+                ? "has stopped the runtime's threads: a garbage collection, mostly"
+                : fmt::format(
+                      "stops the runtime's threads (a garbage collection, mostly) and waits for {} "
+                      "in cooperative mode: {}",
+                      waits_for.size() == 1 ? "one" : std::to_string(waits_for.size()), number_ranges(waits_for));
+    out.paint(Ink::warning, "  " + wrapped(text, options.width > 2 ? options.width - 2 : 0, "  ") + "\n");
+  }
+}
+
+void write_process(Painter& out, const ProcessDump& dump, const ReportOptions& options) {
   const TargetInfo& target = dump.target;
   const std::size_t count = dump.threads.size();
   const bool is_core = !target.core_path.empty();
   out.paint(Ink::header, fmt::format("{} {}: {}\n", is_core ? "Core of process" : "Process", target.pid,
                                      escape_for_terminal(target.executable.empty() ? target.comm : target.executable)));
   if (target.command_line.size() > 1) {
-    out.plain() << ' ';
-    for (const std::string& argument : target.command_line) out.plain() << ' ' << escape_for_terminal(argument);
-    out.plain() << '\n';
+    std::string line = " ";
+    for (const std::string& argument : target.command_line) line += ' ' + escape_for_terminal(argument);
+    out.plain() << (options.width == 0 ? line : shorten_middle(line, options.width)) << '\n';
   }
   out.plain() << fmt::format("  {}, {}, {} thread{}{}\n", runtimes_text(dump), arch_name(target.arch), count,
                              count == 1 ? "" : "s", is_core ? "" : ", " + pause_text(dump));
+  if (const std::string usage = usage_words(dump); !usage.empty()) out.plain() << "  " << usage << '\n';
+  write_suspensions(out, dump, options);
   write_crash(out, dump);
-}
-
-std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
-  // A core tells the state of one thread only, and that one was dying.
-  std::string text(dump.target.core_path.empty() ? kernel_state_words(thread.kernel_state) : "");
-  const std::string call = syscall_words(dump.target.arch, thread.syscall);
-  if (!call.empty()) text += (text.empty() ? "in " : " in ") + call;
-  return text;
-}
-
-std::string thread_text(const ProcessDump& dump, const ThreadDump& thread) {
-  std::string text = fmt::format("Thread {}", thread.tid);
-  if (thread.ns_tid != 0 && thread.ns_tid != thread.tid) text += fmt::format(" (inside {})", thread.ns_tid);
-  if (!thread.comm.empty()) text += fmt::format(" {}", escape_for_terminal(thread.comm));
-  if (thread.managed) {
-    text += fmt::format(", managed {}", thread.managed->managed_id);
-    if (!thread.managed->name.empty()) text += fmt::format(" \"{}\"", escape_for_terminal(thread.managed->name));
-    text += thread.managed->cooperative ? ", cooperative" : ", preemptive";
-  }
-  if (const std::string state = doing(dump, thread); !state.empty()) text += ", " + state;
-  if (thread.late.count() > 0)
-    text += fmt::format(", late by {:.1f} ms", static_cast<double>(thread.late.count()) / 1e6);
-  if (thread.managed && !thread.managed->exception_type().empty())
-    text += ", exception " + escape_for_terminal(thread.managed->exception_type());
-  return text;
 }
 
 void write_stop(const StackText& stack) {
@@ -91,35 +112,43 @@ void write_stop(const StackText& stack) {
   stack.out.paint(Ink::warning, fmt::format("--- {}: {}\n", thread.captured ? "stack cut" : "no stack", words));
 }
 
-/// Frames are numbered as they are in the trace; repeats count shown frames only.
-void write_stack(const StackText& stack, Folder& folder) {
-  const auto& [out, dump, thread, options, evidence, show_addresses] = stack;
-  const auto repeats = options.fold ? folder.repeats(thread) : std::vector<Repeat>{};
+/// Frames are numbered as they are in the trace; repeats count rows.
+void write_stack(StackText& stack, Folder& folder) {
+  const auto& [out, dump, thread, options, evidence, user, show_addresses, number_columns] = stack;
+  const std::vector<Row> rows = rows_of(dump, thread, options);
+  for (const Row& row : rows) stack.number_columns = std::max(stack.number_columns, row_number(row).size());
+  const auto repeats = options.fold ? folder.repeats(thread, rows) : std::vector<Repeat>{};
   auto next = repeats.begin();
-  std::size_t shown = 0;
-  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
-    if (!is_shown(thread.trace.frames[i], options)) continue;
-    const std::size_t number = shown++;
-    if (next != repeats.end() && number == next->end()) next++;
-    if (next == repeats.end() || number < next->first + next->period) {
-      write_frame(stack, i);
-    } else if (number == next->first + next->period) {
+  for (std::size_t i = 0; i < rows.size(); i++) {
+    if (next != repeats.end() && i == next->end()) next++;
+    if (next == repeats.end() || i < next->first + next->period) {
+      write_row(stack, rows[i]);
+    } else if (i == next->first + next->period) {
       out.paint(Ink::faint, fmt::format("{:<21}{}\n", "", repeat_words(*next)));
     }
   }
-  const bool any = shown != 0;
-  if (!any && thread.captured) out.paint(Ink::faint, options.managed_only ? "no managed frame\n" : "no frame\n");
+  if (rows.empty() && thread.captured)
+    out.paint(Ink::faint, options.managed_only ? "no managed frame\n" : "no frame\n");
   if (is_cut(thread)) write_stop(stack);
 }
 
-void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group, const ReportOptions& options,
-                 Folder& folder) {
+/// What all parts of a report need.
+struct Report {
+  Painter& out;
+  const ProcessDump& dump;
+  const ReportOptions& options;
+  Folder& folder;
+  const UserCode& user;
+};
+
+void write_group(const Report& report, const StackGroup& group) {
+  const auto& [out, dump, options, folder, user] = report;
   out.plain() << '\n';
-  if (group.threads.size() > 1)
-    out.paint(Ink::header, fmt::format("{} threads with this stack{}\n", group.threads.size(),
-                                       group.same_addresses ? "" : " (at different addresses)"));
+  const bool together = group.threads.size() > 1;
+  if (together) write_group_head(out, dump, group, options.width);
   for (const ThreadDump* thread : group.threads) {
-    out.paint(Ink::header, thread_text(dump, *thread) + "\n");
+    if (together && !has_story(dump, *thread)) continue;
+    out.paint(Ink::header, wrapped(thread_line(dump, *thread), options.width, "  ") + "\n");
     write_exceptions(out, dump, *thread, options, folder);
     write_crash_registers(out, dump, *thread);
     if (options.registers && has_crash_vectors(dump, *thread))
@@ -127,7 +156,8 @@ void write_group(Painter& out, const ProcessDump& dump, const StackGroup& group,
   }
   const ThreadDump& shown = *group.threads.front();
   const EvidenceIndex evidence(shown.trace);
-  write_stack({out, dump, shown, options, evidence, group.same_addresses}, folder);
+  StackText stack{out, dump, shown, options, evidence, user, group.same_addresses};
+  write_stack(stack, folder);
 }
 
 void write_diagnosis(Painter& out, const Diagnosis& diagnosis) {
@@ -142,32 +172,81 @@ bool shows_missing(const RuntimeSummary& runtime, const ReportOptions& options) 
   return !runtime.missing.empty() && (options.explain || !runtime.walkable);
 }
 
-void write_what_failed(Painter& out, const ProcessDump& dump, const ReportOptions& options) {
+void write_what_failed(Painter& out, const ProcessDump& dump, const std::string& hint, const ReportOptions& options) {
   const std::string words = summary_words(summarize(dump));
   const bool missing =
       !dump.diagnoses.empty() || std::any_of(dump.runtimes.begin(), dump.runtimes.end(),
                                              [&](const RuntimeSummary& r) { return shows_missing(r, options); });
-  if (words.empty() && !missing) return;
+  if (words.empty() && !missing && hint.empty()) return;
   out.plain() << '\n';
   if (!words.empty()) out.paint(Ink::warning, words + "\n");
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (shows_missing(runtime, options))
       for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
   for (const Diagnosis& diagnosis : dump.diagnoses) write_diagnosis(out, diagnosis);
+  if (!hint.empty()) out.paint(Ink::faint, wrapped(hint, options.width, "  ") + "\n");
+}
+
+std::vector<ThreadView> views_of(const ProcessDump& dump, const UserCode& user, const ReportOptions& options) {
+  std::vector<ThreadView> views;
+  for (const ThreadDump& thread : dump.threads) {
+    ThreadView view{&thread, role_of(dump, thread), false, innermost_user_frame(user, dump, thread)};
+    view.is_idle = !options.all && is_idle(dump, thread, view.role, user);
+    views.push_back(view);
+  }
+  return views;
+}
+
+/// The thread that crashed, threads with exceptions or code of the program, the others. Equal ranks stay in order.
+unsigned rank_of(const ProcessDump& dump, const ThreadView& view) {
+  if (dump.target.crash && dump.target.crash->tid == view.thread->tid) return 0;
+  return view.has_user_code() || has_story(dump, *view.thread) ? 1 : 2;
+}
+
+/// What is shown with a stack: threads that do more than wait, or, merged, groups of which one does.
+std::vector<StackGroup> sections_of(const ProcessDump& dump, std::span<const ThreadView> threads,
+                                    const ReportOptions& options) {
+  std::vector<StackGroup> sections;
+  std::unordered_map<const ThreadDump*, unsigned> ranks;  // absent: idle
+  for (const ThreadView& view : threads)
+    if (!view.is_idle) ranks[view.thread] = rank_of(dump, view);
+  if (options.merge) {
+    sections = merge_stacks(dump, options);
+    // Those of a group that only wait are told with the idle ones.
+    for (StackGroup& group : sections)
+      std::erase_if(group.threads, [&](const ThreadDump* thread) { return !ranks.contains(thread); });
+    std::erase_if(sections, [](const StackGroup& group) { return group.threads.empty(); });
+  } else {
+    for (const ThreadView& view : threads)
+      if (!view.is_idle) sections.push_back({{view.thread}, true});
+  }
+  const auto rank = [&](const StackGroup& group) {
+    unsigned best = 2;
+    for (const ThreadDump* thread : group.threads) best = std::min(best, ranks.at(thread));
+    return best;
+  };
+  std::stable_sort(sections.begin(), sections.end(),
+                   [&](const StackGroup& a, const StackGroup& b) { return rank(a) < rank(b); });
+  return sections;
 }
 
 }  // namespace
 
 void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& options) {
   Painter out(writer, options.color);
-  write_process(out, dump);
-  Folder folder(dump, options);
-  if (options.merge) {
-    for (const StackGroup& group : merge_stacks(dump, options)) write_group(out, dump, group, options, folder);
+  write_process(out, dump, options);
+  const UserCode user = user_code_of(dump);
+  const std::vector<ThreadView> threads = views_of(dump, user, options);
+  write_user_code(out, dump, threads, user, options);
+  if (options.tree) {
+    write_tree(out, dump, threads, user, options);
   } else {
-    for (const ThreadDump& thread : dump.threads) write_group(out, dump, StackGroup{{&thread}, true}, options, folder);
+    Folder folder(dump, options);
+    const Report report{out, dump, options, folder, user};
+    for (const StackGroup& group : sections_of(dump, threads, options)) write_group(report, group);
   }
-  write_what_failed(out, dump, options);
+  write_idle(out, threads, options);
+  write_what_failed(out, dump, symbols_hint(dump, threads, options), options);
 }
 
 }  // namespace mixstack::report

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "report/escape.h"
+#include "report/fit.h"
 #include "report/frame_view.h"
+#include "report/text_frame.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -19,7 +22,8 @@ std::string with_commas(std::size_t number) {
 
 const SymbolInfo& symbol_of(const ProcessDump& dump, const ThrowFrame& frame) {
   static const SymbolInfo unnamed;
-  return frame.symbol < dump.symbols.size() ? dump.symbols[frame.symbol] : unnamed;
+  const std::uint32_t own = own_function(dump.symbols, frame.symbol);
+  return own < dump.symbols.size() ? dump.symbols[own] : unnamed;
 }
 
 /// One exception below a thread's line: where it goes and how deep it stands.
@@ -38,11 +42,15 @@ void write_throw_frame(const ExceptionText& text, const ThrowFrame& thrown) {
   text.out.plain() << text.indent << "    ";
   text.out.paint(Ink::faint, fmt::format("{:012x}", thrown.ip));
   text.out.plain() << ' ';
-  std::string name = escape_for_terminal(shown_name(frame, symbol, text.options.raw_names));
-  if (!symbol.name.empty() && thrown.offset != 0) name += fmt::format("+0x{:x}", thrown.offset);
-  text.out.paint(Ink::managed, name);
-  if (!symbol.note.empty()) text.out.paint(Ink::runtime, fmt::format(" [{}]", escape_for_terminal(symbol.note)));
-  if (!symbol.module.empty()) text.out.paint(Ink::faint, fmt::format("  ({})", escape_for_terminal(symbol.module)));
+  FrameWords words = words_of(symbol, escape_for_terminal(shown_name(frame, symbol, text.options.raw_names)));
+  if (!symbol.name.empty() && thrown.offset != 0) words.name += fmt::format("+0x{:x}", thrown.offset);
+  words.place = escape_for_terminal(symbol.module);
+  const std::string note = symbol.note.empty() ? "" : fmt::format(" [{}]", escape_for_terminal(symbol.note));
+  const std::size_t taken = text.indent.size() + 4 + 13;
+  fit(words, columns(note), text.options.width == 0 ? 0 : std::max(text.options.width, taken + 40) - taken);
+  text.out.paint(Ink::managed, words.name);
+  text.out.paint(Ink::runtime, note);
+  write_place(text.out, words);
   text.out.plain() << '\n';
 }
 

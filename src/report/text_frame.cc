@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "report/escape.h"
 #include "report/frame_view.h"
 #include "report/words.h"
@@ -29,7 +32,8 @@ char mark(FrameKind kind) {
   return '?';
 }
 
-Ink ink(FrameKind kind) {
+Ink ink(FrameKind kind, bool is_user) {
+  if (is_user) return Ink::user;
   if (kind == FrameKind::managed) return Ink::managed;
   if (kind == FrameKind::native) return Ink::plain;
   return Ink::runtime;
@@ -42,12 +46,25 @@ std::string place(const Frame& frame, const SymbolInfo& symbol) {
   return fmt::format("{}+0x{:x}", symbol.module, module_offset_of_ip(frame));
 }
 
-void write_notes(Painter& out, const Frame& frame, const SymbolInfo& symbol) {
-  if (!symbol.note.empty()) out.paint(Ink::runtime, fmt::format(" [{}]", escape_for_terminal(symbol.note)));
-  if (frame.is_funclet && symbol.note.empty()) out.paint(Ink::runtime, " [funclet]");
-  if (frame.is_interrupted && frame.found_by != StepperId::initial) out.paint(Ink::runtime, " [interrupted]");
-  if (frame.trust != Trust::certain) out.paint(Ink::warning, fmt::format(" {{{}}}", trust_words(frame.trust)));
-  if (frame.witness_disagrees) out.paint(Ink::warning, " {unwinding and runtime Frame disagree}");
+/// Remarks behind a name, each with its ink.
+struct Note {
+  Ink ink;
+  std::string text;
+};
+
+std::vector<Note> notes_of(const Frame& frame, const SymbolInfo& symbol) {
+  std::vector<Note> notes;
+  if (symbol.inlined_into != 0) {
+    const bool is_inferred = symbol.inlining == Inlining::inferred;
+    return {{is_inferred ? Ink::warning : Ink::runtime, std::string(inlining_words(symbol.inlining))}};
+  }
+  if (!symbol.note.empty()) notes.push_back({Ink::runtime, fmt::format(" [{}]", escape_for_terminal(symbol.note))});
+  if (frame.is_funclet() && symbol.note.empty())
+    notes.push_back({Ink::runtime, fmt::format(" [{}]", to_string(frame.funclet))});
+  if (frame.is_interrupted && frame.found_by != StepperId::initial) notes.push_back({Ink::runtime, " [interrupted]"});
+  if (frame.trust != Trust::certain) notes.push_back({Ink::warning, fmt::format(" {{{}}}", trust_words(frame.trust))});
+  if (frame.witness_disagrees) notes.push_back({Ink::warning, " {unwinding and runtime Frame disagree}"});
+  return notes;
 }
 
 void write_registers(const StackText& stack, const Frame& frame) {
@@ -73,9 +90,9 @@ void write_how_found(const StackText& stack, const Frame& frame) {
   stack.out.paint(Ink::faint, line + "\n");
 }
 
-void write_first_columns(const StackText& stack, std::size_t index, const Frame& frame) {
+void write_first_columns(const StackText& stack, std::string_view number, const Frame& frame) {
   Writer& out = stack.out.plain();
-  out << fmt::format("{:<5} ", fmt::format("#{}", index));
+  out << fmt::format("{:<{}} ", number, stack.number_columns);
   if (frame.pc.raw() == 0) {
     out << std::string_view("           -");
   } else if (stack.show_addresses) {
@@ -86,25 +103,85 @@ void write_first_columns(const StackText& stack, std::size_t index, const Frame&
   out << ' ' << mark(frame.kind) << ' ';
 }
 
+/// As wide as what stands before a name.
+std::size_t first_columns(const StackText& stack) { return stack.number_columns + 1 + 12 + 3; }
+
 }  // namespace
 
-void write_called(Painter& out, const Frame& frame, const SymbolInfo& symbol, bool raw_name) {
-  std::string name = escape_for_terminal(shown_name(frame, symbol, raw_name));
-  const bool named = !symbol.name.empty();
-  if (named && frame.kind == FrameKind::native && symbol.offset != 0) name += fmt::format("+0x{:x}", symbol.offset);
-  out.paint(ink(frame.kind), name);
-  write_notes(out, frame, symbol);
-  if (named && !symbol.module.empty())
-    out.paint(Ink::faint, fmt::format("  ({})", escape_for_terminal(place(frame, symbol))));
-  if (!symbol.file.empty())
-    out.paint(Ink::faint, fmt::format("  at {}:{}", escape_for_terminal(symbol.file), symbol.line));
+namespace {
+
+void write_function(const StackText& stack, const Frame& frame, const SymbolInfo& symbol) {
+  const std::size_t width = stack.options.width, taken = first_columns(stack);
+  const CalledText how{stack.options.raw_names, stack.user.is_user(symbol, frame.kind),
+                       width == 0 ? 0 : std::max(width, taken + 40) - taken};
+  if (!stack.show_addresses && frame.is_interrupted && !symbol.file.empty()) {
+    SymbolInfo somewhere = symbol;  // merged threads run in the same function, each at a line of its own
+    somewhere.file.clear();
+    write_called(stack.out, frame, somewhere, how);
+  } else {
+    write_called(stack.out, frame, symbol, how);
+  }
+  stack.out.plain() << '\n';
 }
 
-void write_frame(const StackText& stack, std::size_t index) {
+/// No frame of its own: a line without a number.
+void write_inlined(const StackText& stack, const Frame& frame, const SymbolInfo& symbol) {
+  write_first_columns(stack, {}, frame);
+  write_function(stack, frame, symbol);
+}
+
+}  // namespace
+
+std::string row_number(const Row& row) {
+  return row.size() == 1 ? fmt::format("#{}", row.first) : fmt::format("#{}-{}", row.first, row.last);
+}
+
+void write_called(Painter& out, const Frame& frame, const SymbolInfo& symbol, const CalledText& how) {
+  const bool named = !symbol.name.empty();
+  FrameWords words = words_of(symbol, escape_for_terminal(shown_name(frame, symbol, how.raw_name)));
+  if (named && frame.kind == FrameKind::native && symbol.offset != 0)
+    words.name += fmt::format("+0x{:x}", symbol.offset);
+  if (named && !symbol.module.empty())
+    words.place = escape_for_terminal(symbol.inlined_into != 0 ? symbol.module : place(frame, symbol));
+  const std::vector<Note> notes = notes_of(frame, symbol);
+  std::size_t fixed = 0;
+  for (const Note& note : notes) fixed += columns(note.text);
+  fit(words, fixed, how.width);
+  out.paint(ink(frame.kind, how.is_user), words.name);
+  for (const Note& note : notes) out.paint(note.ink, note.text);
+  write_place(out, words);
+}
+
+FrameWords words_of(const SymbolInfo& symbol, std::string name) {
+  FrameWords words{std::move(name), {}, {}, {}};
+  if (symbol.file.empty()) return words;
+  words.file = escape_for_terminal(symbol.file);
+  words.line = fmt::format(":{}", symbol.line);
+  return words;
+}
+
+void write_place(Painter& out, const FrameWords& words) {
+  if (!words.place.empty()) out.paint(Ink::faint, fmt::format("  ({})", words.place));
+  if (!words.file.empty()) out.paint(Ink::faint, fmt::format("  at {}{}", words.file, words.line));
+}
+
+void write_row(const StackText& stack, const Row& row) {
+  const std::size_t index = row.first;
   const Frame& frame = stack.thread.trace.frames[index];
-  write_first_columns(stack, index, frame);
-  write_called(stack.out, frame, symbol_of(stack.dump, stack.thread, index), stack.options.raw_names);
-  stack.out.plain() << '\n';
+  if (row.kind != Row::Kind::nameless)
+    for (const std::uint32_t s : inlined_of(stack.dump, stack.thread, index))
+      write_inlined(stack, frame, stack.dump.symbols[s]);
+  write_first_columns(stack, row_number(row), frame);
+  const SymbolInfo& symbol = symbol_of(stack.dump, stack.thread, index);
+  if (row.kind == Row::Kind::nameless) {
+    const std::size_t width = stack.options.width, taken = first_columns(stack);
+    const std::string text =
+        fmt::format("{}, {} frames without symbols", escape_for_terminal(symbol.module), row.size());
+    stack.out.paint(Ink::faint, width == 0 ? text : shorten_middle(text, std::max(width, taken + 40) - taken));
+    stack.out.plain() << '\n';
+    return;
+  }
+  write_function(stack, frame, symbol);
   if (stack.options.registers) write_registers(stack, frame);
   if (stack.options.explain) {
     write_how_found(stack, frame);

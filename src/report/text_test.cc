@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "support/golden.h"
 #include "support/sample_dump.h"
@@ -68,6 +69,45 @@ TEST(Text, NothingOfTheTargetReachesTheTerminalUnescaped) {
   EXPECT_NE(text.find("a\\x1b]0;owned\\x07\\n\\xff\\u{202e}\\u{009b}z"), std::string::npos);
 }
 
+TEST(Text, AThreadThatIsOnlyListedHasNoIdAndNoMode) {
+  ProcessDump dump = sample_dump();
+  dump.threads[0].managed.emplace().is_only_listed = true;
+  const std::string text = text_of(dump);
+  EXPECT_NE(text.find(", managed, sleeping in futex"), std::string::npos) << text;
+}
+
+TEST(Text, WhatTheKernelAndTheRuntimeSayOfWaiting) {
+  using namespace std::chrono_literals;
+  ProcessDump dump = sample_dump();
+  dump.threads[0].facts.object = "futex 0x7f12a0001234";
+  dump.threads[0].facts.off_cpu = 42s;
+  dump.threads[2].facts.off_cpu = 900ms;
+  dump.usage = ProcessUsage{90s, 3h, 1.25, 20ms, 412'000'000, "0123456789ab"};
+  dump.runtimes[0].suspension = Suspension{4711, {4712, 4713}};
+  const std::string text = text_of(dump);
+  EXPECT_NE(text.find("preemptive, sleeping in futex(0x7f12a0001234), last ran 42 s ago\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("900"), std::string::npos) << text;
+  EXPECT_NE(text.find("up 3 h, 412 MB, 90.00 s CPU, 1.2 CPUs busy in these 20.0 ms, container 0123456789ab\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("thread 4711 stops the runtime's threads (a garbage collection, mostly) and waits for 2 in "
+                      "cooperative mode: 4712, 4713\n"),
+            std::string::npos)
+      << text;
+  dump.runtimes[0].suspension->waits_for.clear();
+  EXPECT_NE(text_of(dump).find("thread 4711 has stopped the runtime's threads"), std::string::npos);
+  // Threads in one group wait for the same thing, at addresses of their own.
+  ReportOptions merged;
+  merged.merge = true;
+  EXPECT_EQ(text_of(dump, merged).find("futex(0x"), std::string::npos);
+  dump.threads[2].facts.off_cpu = 130s;
+  EXPECT_NE(text_of(dump, merged)
+                .find("2 threads with this stack: .NET TP Worker \"cart\", preemptive, sleeping in futex, "
+                      "last ran 42 s to 2 min ago\n"),
+            std::string::npos)
+      << text_of(dump, merged);
+}
+
 TEST(Text, ColourWrapsButDoesNotChangeTheWords) {
   ReportOptions options;
   options.color = true;
@@ -86,6 +126,27 @@ TEST(Text, EndlessRecursionIsFoldedUnlessToldNotTo) {
   const std::string whole = text_of(testing::endless_recursion(), options);
   EXPECT_GT(std::count(whole.begin(), whole.end(), '\n'), 49'000);
   EXPECT_EQ(whole.find("more times"), std::string::npos);
+}
+
+TEST(Text, FuncletsSayWhatTheyAre) {
+  ProcessDump dump = sample_dump();
+  dump.threads.resize(1);
+  Frame& managed = dump.threads[0].trace.frames[2];
+  ASSERT_EQ(managed.kind, FrameKind::managed);
+  const std::pair<FuncletKind, std::string_view> words[] = {{FuncletKind::catch_handler, "[catch]"},
+                                                            {FuncletKind::filter, "[filter]"},
+                                                            {FuncletKind::finally, "[finally]"},
+                                                            {FuncletKind::fault, "[fault]"},
+                                                            {FuncletKind::unknown, "[funclet]"}};
+  for (const auto& [kind, word] : words) {
+    managed.funclet = kind;
+    EXPECT_NE(text_of(dump).find(" " + std::string(word)), std::string::npos) << word;
+  }
+  // What is known of the source counts more.
+  managed.funclet = FuncletKind::fault;
+  dump.symbols[2].note = "finally";
+  EXPECT_NE(text_of(dump).find(" [finally]"), std::string::npos);
+  EXPECT_EQ(text_of(dump).find("[fault]"), std::string::npos);
 }
 
 TEST(Text, IndexesOutOfRangeAreUnnamedFrames) {

@@ -48,6 +48,20 @@ std::string_view kernel_state_words(char state) {
   }
 }
 
+std::string age_words(std::chrono::nanoseconds age) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  if (seconds < 3600) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} d", seconds / 86400);
+}
+
+std::string size_words(std::uint64_t bytes) {
+  const double size = static_cast<double>(bytes);
+  if (size < 999.5e6) return fmt::format("{:.0f} MB", std::max(1.0, size / 1e6));
+  return fmt::format("{:.1f} GB", size / 1e9);
+}
+
 std::string duration_words(std::chrono::nanoseconds duration) {
   const double us = static_cast<double>(duration.count()) / 1e3;
   if (us < 1000) return fmt::format("{:.0f} us", us);

@@ -23,6 +23,10 @@ using model::trust_words;
 [[nodiscard]] std::string_view kernel_state_words(char);
 /// "412 us", "1.3 ms", "2.04 s".
 [[nodiscard]] std::string duration_words(std::chrono::nanoseconds);
+/// How long a program has run: "12 s", "3 h", "40 d".
+[[nodiscard]] std::string age_words(std::chrono::nanoseconds);
+/// "412 MB", "1.9 GB": of 1,000,000 and 1,000,000,000 bytes.
+[[nodiscard]] std::string size_words(std::uint64_t bytes);
 /// Name of a system call, or "syscall 1234" where none is known; empty for a negative number.
 [[nodiscard]] std::string syscall_words(Arch, std::int64_t number);
 /// The table's name alone; empty where none is known.

@@ -1,0 +1,17 @@
+// Completions for shells and the manual page, made from the table of commands.
+#pragma once
+
+#include <string>
+
+#include "cli/command_table.h"
+
+namespace mixstack::cli {
+
+[[nodiscard]] std::string bash_completions(const CommandTable& table);
+[[nodiscard]] std::string zsh_completions(const CommandTable& table);
+[[nodiscard]] std::string fish_completions(const CommandTable& table);
+
+/// In the man macros of troff. Also what `man -l FILE` shows.
+[[nodiscard]] std::string man_page(const CommandTable& table);
+
+}  // namespace mixstack::cli

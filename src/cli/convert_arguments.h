@@ -1,0 +1,30 @@
+// What `mixstack convert` and `mixstack diff` were asked to do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/format.h"
+#include "model/recording_view.h"
+
+namespace mixstack::cli {
+
+struct ConvertArguments {
+  std::string in;
+  std::string out;  ///< "-": standard output
+  formats::Format format = formats::Format::text;
+  ProfileOptions options{};
+};
+
+struct DiffArguments {
+  std::string before, after;
+  std::string out;                                 ///< "-": standard output
+  formats::Format format = formats::Format::text;  ///< or folded, html
+  ProfileOptions options{};
+};
+
+struct Invocation;
+[[nodiscard]] Invocation parse_convert(std::vector<std::string> arguments);
+[[nodiscard]] Invocation parse_diff(std::vector<std::string> arguments);
+
+}  // namespace mixstack::cli

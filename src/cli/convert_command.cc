@@ -1,0 +1,84 @@
+#include "cli/convert_command.h"
+
+#include <fmt/format.h>
+
+#include "cli/fd_output.h"
+#include "cli/profile_file.h"
+#include "cli/recording_input.h"
+#include "formats/difference.h"
+#include "report/escape.h"
+#include "report/flame_html.h"
+
+namespace mixstack::cli {
+namespace {
+
+using formats::Format;
+
+constexpr std::string_view kCut = "the file is cut";
+
+/// What is missing of a file, which its reader noted; whether something is.
+bool say_what_is_missing(const Recording& recording, const std::string& path, const Environment& environment) {
+  bool is_cut = false;
+  for (const std::string& note : recording.facts.notes) {
+    if (!note.starts_with(kCut)) continue;
+    is_cut = true;
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: {}: {}\n", path == "-" ? "standard input" : report::escape_for_terminal(path),
+                           note));
+  }
+  return is_cut;
+}
+
+/// Nothing to see has a reason, which an empty picture does not tell.
+void say_if_empty(const Recording& recording, const ProfileOptions& options, const Environment& environment) {
+  const RecordingView view = view_of(recording, options);
+  if (view.shown != 0) return;
+  std::string text = "mixstack: there is nothing to show: no samples\n";
+  if (view.idle_left_out != 0) {
+    text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows the {} samples of them\n",
+                       view.idle_left_out);
+  } else if (view.left_out != 0) {
+    text = fmt::format("mixstack: there is nothing to show: the options leave out all {} samples\n", view.left_out);
+  }
+  FdOutput(environment.err).write(text);
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+}  // namespace
+
+ExitCode run_convert(const ConvertArguments& arguments, const Environment& environment) {
+  const auto recording = read_recording_file(arguments.in, environment);
+  if (!recording) return recording.error();
+  const bool is_cut = say_what_is_missing(*recording, arguments.in, environment);
+  if (arguments.format != Format::recording && arguments.format != Format::html)
+    say_if_empty(*recording, arguments.options, environment);
+  const ExitCode written = write_profile_file(
+      arguments.out, formats::is_text(arguments.format), environment,
+      [&](report::Writer& out) { formats::write_as(arguments.format, out, *recording, arguments.options); });
+  return written == ExitCode::ok && is_cut ? ExitCode::partial : written;
+}
+
+ExitCode run_diff(const DiffArguments& arguments, const Environment& environment) {
+  const auto before = read_recording_file(arguments.before, environment);
+  if (!before) return before.error();
+  const auto after = read_recording_file(arguments.after, environment);
+  if (!after) return after.error();
+  bool is_cut = say_what_is_missing(*before, arguments.before, environment);
+  is_cut = say_what_is_missing(*after, arguments.after, environment) || is_cut;
+  const ExitCode written = write_profile_file(arguments.out, true, environment, [&](report::Writer& out) {
+    if (arguments.format == Format::folded) {
+      formats::write_diff_folded(out, *before, *after, arguments.options);
+    } else if (arguments.format == Format::text) {
+      formats::write_diff_text(out, *before, *after, arguments.options);
+    } else {
+      report::FlameOptions options;
+      options.before_name = file_name(arguments.before);
+      options.after_name = file_name(arguments.after);
+      report::write_flame_html(out, *after, &*before, options);
+    }
+  });
+  return written == ExitCode::ok && is_cut ? ExitCode::partial : written;
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,12 @@
+// `mixstack pack`.
+#pragma once
+
+#include "cli/arguments.h"
+#include "cli/exit_code.h"
+#include "cli/program.h"
+
+namespace mixstack::cli {
+
+[[nodiscard]] ExitCode run_pack(const PackArguments& arguments, const Environment& environment);
+
+}  // namespace mixstack::cli

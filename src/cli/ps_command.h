@@ -1,0 +1,22 @@
+// `mixstack ps`: the .NET processes of this machine; and processes chosen by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/exit_code.h"
+#include "cli/program.h"
+
+namespace mixstack::cli {
+
+[[nodiscard]] ExitCode run_ps(const PsArguments& arguments, const Environment& environment);
+
+/// The .NET processes that are called `name`, by pid: at least one. Where there is none, it is said, with those there
+/// are, and the answer is what to exit with.
+[[nodiscard]] tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string& name,
+                                                                             const Environment& environment);
+
+}  // namespace mixstack::cli

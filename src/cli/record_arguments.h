@@ -1,0 +1,45 @@
+// What `mixstack record` was asked to do.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mixstack::cli {
+
+/// How samples are taken.
+enum class RecordMode : std::uint8_t {
+  automatic,  ///< wall time, by the gentlest way there is
+  cpu,        ///< what runs, by perf events
+  wall,       ///< all threads
+};
+
+struct RecordArguments {
+  std::vector<std::uint32_t> pids;
+  std::string name;                  ///< all .NET processes that are called so
+  std::vector<std::string> command;  ///< to start; empty: attach
+  RecordMode mode = RecordMode::automatic;
+  std::uint32_t hertz = 0;                ///< 0: what is usual for the mode
+  std::chrono::milliseconds duration{0};  ///< 0: until a signal, or the end of the process
+  std::string out;                        ///< empty: a name made of the process's and the time
+  std::string format;                     ///< empty: by the name of the file
+  double most_held = 0;                   ///< share of the time threads may be held; 0: no budget
+  std::chrono::milliseconds rotate{0};    ///< a file of its own for each such time; 0: one for all
+  bool no_stop = false;                   ///< stop nothing, whatever cannot be seen then
+  bool subprocesses = false;
+  bool by_thread = false;
+  bool idle = false;
+  bool managed_only = false;
+  bool kernel = false;
+  bool serve = false;
+  std::uint16_t port = 0;  ///< of the page; 0: a free one
+  bool stats = false;
+  bool quiet = false;
+  std::vector<std::string> include, exclude;
+};
+
+struct Invocation;
+[[nodiscard]] Invocation parse_record(std::vector<std::string> arguments);
+
+}  // namespace mixstack::cli

@@ -1,0 +1,358 @@
+#include "cli/record_command.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "cli/dump_command.h"
+#include "cli/end_signals.h"
+#include "cli/fd_output.h"
+#include "cli/process_facts.h"
+#include "cli/record_output.h"
+#include "cli/record_progress.h"
+#include "profile/kernel_symbols.h"
+#include "profile/open_recorder.h"
+#include "report/errors.h"
+#include "report/escape.h"
+#include "report/words.h"
+#include "serve/page_server.h"
+#include "session/running_programs.h"
+
+namespace mixstack::cli {
+namespace {
+
+using profile::OpenedRecorder;
+using profile::SharedRecording;
+
+/// Of one process.
+struct Recorded {
+  std::uint32_t pid = 0;
+  OpenedRecorder opened;
+  bool is_followed = false;  ///< it became another program, which is recorded as another one of these
+};
+
+/// Of all its threads, by /proc/PID/task/TID/children.
+std::vector<std::uint32_t> children_of(std::uint32_t pid) {
+  std::vector<std::uint32_t> children;
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    std::ifstream file(thread.path() / "children");
+    for (std::uint32_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+ExitCode complain(const Environment& environment, const Error& error, std::uint32_t pid) {
+  const report::ProcessFacts facts = read_process_facts(pid);
+  const report::Problem problem = report::problem_of(error, facts);
+  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
+  return exit_code_of(problem);
+}
+
+std::vector<std::uint32_t> pids_called(const std::string& name) {
+  std::vector<std::uint32_t> pids;
+  const auto all = session::running_programs(std::chrono::milliseconds(0));
+  for (const session::RunningProgram& program : all ? all->programs : std::vector<session::RunningProgram>())
+    if (program.is_called(name)) pids.push_back(program.pid);
+  return pids;
+}
+
+std::string command_of(const TargetInfo& target) {
+  std::string text;
+  for (const std::string& word : target.command_line)
+    text += (text.empty() ? "" : " ") + report::escape_for_terminal(word.substr(0, 1024));
+  return text.substr(0, 1024);
+}
+
+std::string name_of(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return report::escape_for_terminal(name);
+}
+
+/// The recording of one process, begun.
+class Recordings {
+ public:
+  Recordings(const RecordArguments& arguments, const Environment& environment)
+      : arguments_(arguments), environment_(environment), start_ns_(profile::monotonic_ns()) {
+    shared_.recording.facts.started_unix_ns = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000'000u;
+  }
+
+  /// Any other answer than `ok`: it is said why.
+  ExitCode begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
+  /// Processes that the recorded ones have started, and those that became another program. What cannot be opened is
+  /// left out: most live for a moment.
+  void follow();
+  [[nodiscard]] bool all_have_ended() const {
+    return std::all_of(all_.begin(), all_.end(), [](const Recorded& r) { return r.opened.recorder->has_ended(); });
+  }
+  [[nodiscard]] SharedRecording& shared() { return shared_; }
+  [[nodiscard]] std::uint64_t elapsed_ns() const { return profile::monotonic_ns() - start_ns_; }
+  /// As it is now, for those who look at it meanwhile.
+  [[nodiscard]] std::shared_ptr<const Recording> snapshot();
+  /// Ends all of them and puts their accounts together. Answers the errors they ended with.
+  void finish();
+  /// Why samples could not be taken any more, of the first process that is there still; code none: nothing is wrong.
+  [[nodiscard]] std::pair<Error, std::uint32_t> failure() const;
+
+ private:
+  void describe(RecordingFacts& facts) const;
+
+  const RecordArguments& arguments_;
+  const Environment& environment_;
+  std::uint64_t start_ns_;
+  SharedRecording shared_;
+  profile::KernelSymbols kernel_;
+  std::vector<Recorded> all_;
+  std::set<std::uint32_t> known_;  ///< pids that were begun, or could not be
+};
+
+ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
+  const TargetInfo& target = session->target().info();
+  const std::uint32_t pid = target.pid;
+  known_.insert(pid);
+  profile::RecorderOptions options;
+  options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
+  options.hertz = arguments_.hertz;
+  options.most_held = arguments_.most_held;
+  options.may_stop = !arguments_.no_stop;
+  options.kernel = arguments_.kernel;
+  options.stacks.start_ns = start_ns_;
+  if (arguments_.kernel) options.stacks.kernel = &kernel_;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    const auto process =
+        shared_.recording.process({.pid = pid, .parent = parent, .comm = name_of(pid), .command = command_of(target)});
+    options.stacks.process = process.value_or(0);
+  }
+  auto shared_session = std::make_unique<profile::SharedSession>();
+  shared_session->session = std::move(session);
+  auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
+  if (!opened) return parent != 0 ? ExitCode::internal : complain(environment_, opened.error(), pid);
+  const std::lock_guard lock(shared_.mutex);
+  for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
+  all_.push_back({pid, std::move(*opened), false});
+  return ExitCode::ok;
+}
+
+void Recordings::follow() {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // pid, parent
+  for (const Recorded& one : all_) {
+    if (!one.opened.recorder->has_ended()) {
+      for (const std::uint32_t child : children_of(one.pid))
+        if (!known_.contains(child)) found.emplace_back(child, one.pid);
+    } else if (one.opened.recorder->end_error().code == ErrorCode::process_changed && !one.is_followed) {
+      found.emplace_back(one.pid, one.pid);
+    }
+  }
+  for (const auto& [pid, parent] : found) {
+    for (Recorded& one : all_)
+      one.is_followed = one.is_followed || (one.pid == pid && one.opened.recorder->has_ended());
+    known_.insert(pid);
+    auto session = environment_.open_process(pid);
+    if (session) (void)begin(std::move(*session), parent);
+  }
+}
+
+std::pair<Error, std::uint32_t> Recordings::failure() const {
+  for (const Recorded& one : all_) {
+    const Error& error = one.opened.recorder->end_error();
+    if (error.code != ErrorCode::none && error.code != ErrorCode::no_such_process &&
+        error.code != ErrorCode::process_changed)
+      return {error, one.pid};
+  }
+  return {};
+}
+
+void Recordings::finish() {
+  for (Recorded& one : all_) one.opened.recorder->stop();
+  const std::lock_guard lock(shared_.mutex);
+  RecordingFacts& facts = shared_.recording.facts;
+  for (const Recorded& one : all_) {
+    const profile::SourceAccount account = one.opened.recorder->account();
+    facts.account.lost_in_kernel += account.lost_in_kernel;
+    facts.account.lost_to_stops += account.lost_to_stops;
+    facts.account.skipped += account.skipped;
+    facts.account.lost_in_queue += one.opened.recorder->lost_in_queue();
+    for (std::size_t i = 0; i < facts.holds.counts.size(); i++) facts.holds.counts[i] += account.holds.counts[i];
+    facts.holds.total_ns += account.holds.total_ns;
+    facts.holds.holds += account.holds.holds;
+    facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
+  }
+  describe(facts);
+  rusage usage{};
+  (void)::getrusage(RUSAGE_SELF, &usage);
+  const auto nanoseconds = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_usec) * 1000u;
+  };
+  facts.own_cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+  shared_.recording.sort_samples();
+}
+
+void Recordings::describe(RecordingFacts& facts) const {
+  facts.duration_ns = elapsed_ns();
+  for (const Recorded& one : all_) {
+    facts.cpu_hertz = std::max(facts.cpu_hertz, one.opened.cpu_hertz);
+    facts.wall_hertz = std::max(facts.wall_hertz, one.opened.wall_hertz);
+    if (facts.source.empty()) facts.source = one.opened.recorder->source_words();
+    if (facts.arch.empty())
+      facts.arch = report::arch_name(one.opened.recorder->session().session->target().info().arch);
+  }
+  utsname host{};
+  if (::uname(&host) == 0) facts.host = host.nodename;
+}
+
+std::shared_ptr<const Recording> Recordings::snapshot() {
+  auto copy = std::make_shared<Recording>();
+  {
+    const std::lock_guard lock(shared_.mutex);
+    *copy = shared_.recording;
+  }
+  describe(copy->facts);
+  copy->sort_samples();
+  return copy;
+}
+
+ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
+                  std::uint32_t& child) {
+  if (!arguments.command.empty()) {
+    auto launched = Session::launch({arguments.command, {}});
+    if (!launched) {
+      FdOutput(environment.err)
+          .write(fmt::format("mixstack: cannot start {}: {}\n", arguments.command.front(),
+                             std::generic_category().message(launched.error().os_error)));
+      return ExitCode::no_such_process;
+    }
+    child = (*launched)->target().info().pid;
+    return recordings.begin(std::move(*launched));
+  }
+  const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
+  if (pids.empty()) {
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: no .NET process is called '{}' (mixstack ps lists them)\n", arguments.name));
+    return ExitCode::no_such_process;
+  }
+  for (const std::uint32_t pid : pids) {
+    auto session = environment.open_process(pid);
+    if (!session) return complain(environment, session.error(), pid);
+    if (const ExitCode code = recordings.begin(std::move(*session)); code != ExitCode::ok) return code;
+  }
+  return ExitCode::ok;
+}
+
+/// The page of a recording while it is made.
+class LivePage {
+ public:
+  /// False: it is said why not.
+  [[nodiscard]] bool start(const RecordArguments& arguments, const Environment& environment) {
+    const auto address = server_.start(arguments.port);
+    FdOutput errors(environment.err);
+    if (address) {
+      errors.write(fmt::format("mixstack: {}\n", *address));
+    } else {
+      errors.write(fmt::format("mixstack: nothing can be served at port {}: {}\n", arguments.port,
+                               std::generic_category().message(address.error().os_error)));
+    }
+    return address.has_value();
+  }
+  /// Once a second, or as seldom as making copies takes little of the time.
+  void show(Recordings& recordings) {
+    const std::uint64_t now = profile::monotonic_ns();
+    if (now < next_ns_) return;
+    server_.publish(recordings.snapshot(), false);
+    next_ns_ = now + std::max<std::uint64_t>(1'000'000'000, 20 * (profile::monotonic_ns() - now));
+  }
+  /// The last one, until a signal comes.
+  void keep(Recordings& recordings, const EndSignals& signals, const Environment& environment, bool was_signal) {
+    if (was_signal) return;
+    server_.publish(std::make_shared<const Recording>(recordings.shared().recording), true);
+    FdOutput(environment.err).write("mixstack: the page is there until Ctrl-C\n");
+    while (signals.wait(1000) == 0) {
+    }
+  }
+
+ private:
+  serve::PageServer server_{"mixstack"};
+  std::uint64_t next_ns_ = 0;
+};
+
+enum class End : std::uint8_t { time, signal, process };
+
+/// What came first.
+End wait_for_end(const RecordArguments& arguments, const EndSignals& signals, Recordings& recordings,
+                 Progress& progress, LivePage* page) {
+  constexpr int kMilliseconds = 100;
+  const auto time = static_cast<std::uint64_t>(arguments.duration.count()) * 1'000'000u;
+  for (;;) {
+    const std::uint64_t elapsed = recordings.elapsed_ns();
+    if (time != 0 && elapsed >= time) return End::time;
+    const auto left = time == 0
+                          ? kMilliseconds
+                          : static_cast<int>(std::min<std::uint64_t>(kMilliseconds, (time - elapsed) / 1'000'000 + 1));
+    if (signals.wait(left) != 0) return End::signal;
+    if (arguments.subprocesses || recordings.all_have_ended()) recordings.follow();
+    if (recordings.all_have_ended()) return End::process;
+    progress.show(recordings.shared(), recordings.elapsed_ns());
+    if (page != nullptr) page->show(recordings);
+  }
+}
+
+ExitCode write_one(const RecordArguments& arguments, const RecordOutput& output, const Recording& recording,
+                   unsigned part, const Environment& environment) {
+  const ExitCode written = arguments.rotate.count() == 0 ? output.write(recording, environment)
+                                                         : output.write_part(recording, part, environment);
+  if (!arguments.quiet) FdOutput(environment.err).write(summary_text(recording, arguments.stats));
+  return written;
+}
+
+}  // namespace
+
+ExitCode run_record(const RecordArguments& arguments, const Environment& environment) {
+  const auto output = RecordOutput::make(arguments);
+  if (!output) {
+    FdOutput(environment.err).write(fmt::format("mixstack: {}\n", output.error()));
+    return ExitCode::usage;
+  }
+  const EndSignals signals;
+  Progress progress(environment.err, arguments.quiet);
+  std::optional<LivePage> page;
+  if (arguments.serve && !page.emplace().start(arguments, environment)) return ExitCode::output;
+  RecordArguments now = arguments;
+  std::uint32_t child = 0;
+  for (unsigned part = 1;; part++) {
+    auto& left = now.duration;
+    const auto whole = left;
+    const bool is_last = arguments.rotate.count() == 0 || (whole.count() != 0 && whole <= arguments.rotate);
+    if (!is_last) left = arguments.rotate;
+    const auto recordings = std::make_unique<Recordings>(now, environment);
+    if (const ExitCode code = open_all(now, environment, *recordings, child); code != ExitCode::ok) return code;
+    const End end = wait_for_end(now, signals, *recordings, progress, page ? &*page : nullptr);
+    recordings->finish();
+    progress.end();
+    const auto [failure, failed_pid] = recordings->failure();
+    if (end == End::process && child == 0 && failure.code == ErrorCode::none)
+      recordings->shared().recording.facts.notes.emplace_back("the process ended while it was recorded");
+    const ExitCode written = write_one(arguments, *output, recordings->shared().recording, part, environment);
+    if (end == End::process && child != 0) (void)::waitpid(static_cast<pid_t>(child), nullptr, WNOHANG);
+    if (page) page->keep(*recordings, signals, environment, end == End::signal);
+    if (written != ExitCode::ok) return written;
+    if (failure.code != ErrorCode::none) return complain(environment, failure, failed_pid);
+    if (end == End::process && child == 0) return ExitCode::process_changed;
+    if (is_last || end != End::time) return ExitCode::ok;
+    // The next part is of the same processes.
+    if (child != 0) now.pids = {child};
+    now.command.clear();
+    left = whole.count() == 0 ? whole : whole - arguments.rotate;
+  }
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,120 @@
+#include "cli/record_output.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "cli/fd_output.h"
+#include "cli/profile_file.h"
+#include "report/escape.h"
+
+namespace mixstack::cli {
+namespace {
+
+using formats::Format;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// What of a name may stand in a file's.
+std::string plain(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
+  return name.empty() ? "process" : name.substr(0, 32);
+}
+
+tl::expected<Format, std::string> format_for(const RecordArguments& arguments) {
+  if (!arguments.format.empty()) {
+    const auto format = formats::format_called(arguments.format);
+    if (format) return *format;
+    return tl::unexpected("--format: '" + arguments.format + "' is none of " + formats::all_format_words());
+  }
+  if (arguments.out.empty()) return Format::html;
+  if (arguments.out == "-") return Format::folded;
+  const auto format = formats::format_of(arguments.out);
+  if (format) return *format;
+  return tl::unexpected("the end of " + report::escape_for_terminal(arguments.out) +
+                        " tells no format: .html, .svg, .folded, .speedscope.json, .pb.gz, .profile.json.gz, "
+                        ".trace.json, .txt, .mxr, or --format with one of " +
+                        formats::all_format_words());
+}
+
+}  // namespace
+
+tl::expected<RecordOutput, std::string> RecordOutput::make(const RecordArguments& arguments) {
+  RecordOutput output;
+  const auto format = format_for(arguments);
+  if (!format) return tl::unexpected(format.error());
+  output.format_ = *format;
+  output.path_ = arguments.out;
+  output.quiet_ = arguments.quiet;
+  output.options_.idle = arguments.idle;
+  output.options_.by_thread = arguments.by_thread;
+  output.options_.managed_only = arguments.managed_only;
+  output.options_.include = arguments.include;
+  output.options_.exclude = arguments.exclude;
+  if (arguments.out != "-") {
+    const std::string folder = folder_of(arguments.out);
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+      return tl::unexpected("nothing can be written in " + report::escape_for_terminal(folder) + ": " +
+                            std::generic_category().message(errno) + ". Nothing was recorded; another place: -o FILE");
+  }
+  return output;
+}
+
+std::string RecordOutput::path_of(const Recording& recording) const {
+  if (!path_.empty()) return path_;
+  const auto& processes = recording.processes();
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  (void)::localtime_r(&now, &local);
+  return fmt::format("mixstack-{}-{}-{:%Y%m%d-%H%M%S}{}", plain(processes.empty() ? "" : processes.front().comm),
+                     processes.empty() ? 0 : processes.front().pid, local, formats::extension_of(format_));
+}
+
+ExitCode RecordOutput::write_to(const std::string& path, Format format, const Recording& recording,
+                                const Environment& environment) const {
+  return write_profile_file(path, formats::is_text(format), environment,
+                            [&](report::Writer& out) { formats::write_as(format, out, recording, options_); });
+}
+
+/// What was recorded is not lost because a disk is full.
+ExitCode RecordOutput::rescue(const Recording& recording, const Environment& environment) const {
+  for (const char* folder : {"/var/tmp", "/tmp", "/dev/shm"}) {
+    RecordOutput raw;
+    raw.format_ = Format::recording;
+    const std::string path = std::string(folder) + "/" + raw.path_of(recording);
+    Environment silent = environment;
+    silent.err = -1;
+    if (write_to(path, Format::recording, recording, silent) != ExitCode::ok) continue;
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: the recording is kept as {}: mixstack convert {} -o FILE\n", path, path));
+    break;
+  }
+  return ExitCode::output;
+}
+
+ExitCode RecordOutput::write(const Recording& recording, const Environment& environment) const {
+  const std::string path = path_of(recording);
+  const ExitCode code = write_to(path, format_, recording, environment);
+  if (code == ExitCode::output && path != "-") return rescue(recording, environment);
+  if (code == ExitCode::ok && path != "-" && !quiet_)
+    FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
+  return code;
+}
+
+ExitCode RecordOutput::write_part(const Recording& recording, unsigned part, const Environment& environment) const {
+  RecordOutput one = *this;
+  one.path_ = path_of(recording);
+  const std::string extension(formats::extension_of(format_));
+  const std::size_t end = one.path_.ends_with(extension) ? one.path_.size() - extension.size() : one.path_.size();
+  one.path_.insert(end, fmt::format(".{}", part));
+  return one.write(recording, environment);
+}
+
+}  // namespace mixstack::cli

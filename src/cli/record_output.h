@@ -1,0 +1,36 @@
+// Where a recording is written to, and as what.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+#include "cli/program.h"
+#include "cli/record_arguments.h"
+#include "formats/format.h"
+#include "model/recording.h"
+
+namespace mixstack::cli {
+
+/// Decided before anything is recorded.
+class RecordOutput {
+ public:
+  /// An error is a sentence for the user: a format that is none, a folder that may not be written to.
+  [[nodiscard]] static tl::expected<RecordOutput, std::string> make(const RecordArguments& arguments);
+  /// Says where it is. What cannot be written there is kept as a raw recording in another place, which is said, too.
+  [[nodiscard]] ExitCode write(const Recording& recording, const Environment& environment) const;
+  /// The file of one of several in a row: "flame.3.html".
+  [[nodiscard]] ExitCode write_part(const Recording& recording, unsigned part, const Environment& environment) const;
+
+ private:
+  [[nodiscard]] std::string path_of(const Recording& recording) const;
+  [[nodiscard]] ExitCode write_to(const std::string& path, formats::Format format, const Recording& recording,
+                                  const Environment& environment) const;
+  [[nodiscard]] ExitCode rescue(const Recording& recording, const Environment& environment) const;
+
+  std::string path_;  ///< empty: made of the process's name; "-": standard output
+  formats::Format format_ = formats::Format::html;
+  ProfileOptions options_;
+  bool quiet_ = false;
+};
+
+}  // namespace mixstack::cli

@@ -1,0 +1,131 @@
+#include "cli/record_progress.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "cli/fd_output.h"
+#include "cli/terminal.h"
+#include "report/escape.h"
+#include "report/fit.h"
+
+namespace mixstack::cli {
+namespace {
+
+std::uint64_t own_cpu_ns() {
+  rusage usage{};
+  (void)::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1000u;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+/// The function that most of the latest samples of running threads end in.
+std::string hottest(const Recording& recording) {
+  constexpr std::size_t kLatest = 2000;
+  const auto& samples = recording.samples();
+  std::unordered_map<std::uint32_t, std::uint64_t> counts;
+  std::uint32_t best = kNoIndex;
+  for (std::size_t i = samples.size() - std::min(samples.size(), kLatest); i < samples.size(); i++) {
+    const Sample& sample = samples[i];
+    if (sample.stack == 0 || recording.contexts()[sample.context].activity != Activity::running) continue;
+    const std::uint32_t function = recording.frames()[recording.nodes()[sample.stack].frame].function;
+    const std::uint64_t count = counts[function] += sample.count;
+    if (best == kNoIndex || count > counts[best]) best = function;
+  }
+  return best == kNoIndex ? std::string() : shown_name(recording, best);
+}
+
+/// As many characters as fit, whole ones.
+std::string fitted(std::string text, std::size_t columns) {
+  while (report::columns(text) > columns && !text.empty()) {
+    do {
+      text.pop_back();
+    } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0u) == 0x80u);
+  }
+  return text;
+}
+
+std::string losses(const RecordingAccount& account) {
+  std::string text;
+  const auto add = [&text](std::uint64_t count, std::string_view what) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+  };
+  add(account.lost_in_kernel, "lost in the kernel's buffers");
+  add(account.lost_in_queue, "lost because walking was slower");
+  add(account.lost_in_tree, "lost for want of room");
+  add(account.lost_to_stops, "of threads that could not be stopped or had gone");
+  add(account.skipped, "rounds left out");
+  return text;
+}
+
+std::string cut_reasons(const Recording& recording) {
+  std::unordered_map<StopReason, std::uint64_t> counts;
+  for (const Sample& sample : recording.samples()) counts[recording.contexts()[sample.context].stop] += sample.count;
+  std::string text;
+  for (const auto& [stop, count] : counts)
+    if (stop != StopReason::end_of_stack)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(stop));
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(int fd, bool quiet) : fd_(fd), columns_(quiet ? 0 : terminal_size(fd).columns) {}
+
+void Progress::show(profile::SharedRecording& shared, std::uint64_t elapsed_ns) {
+  constexpr std::uint64_t kInterval = 250'000'000;
+  if (columns_ == 0 || elapsed_ns - shown_ns_ < kInterval) return;
+  shown_ns_ = elapsed_ns;
+  std::string text;
+  {
+    const std::lock_guard lock(shared.mutex);
+    const RecordingAccount& account = shared.recording.facts.account;
+    text = fmt::format("{:.0f} s, {} samples, own CPU {:.1f} %", static_cast<double>(elapsed_ns) / 1e9, account.samples,
+                       100.0 * static_cast<double>(own_cpu_ns()) / static_cast<double>(elapsed_ns));
+    if (const std::uint64_t lost = account.lost_in_queue + account.lost_in_tree; lost != 0)
+      text += fmt::format(", {} lost", lost);
+    if (const std::string name = hottest(shared.recording); !name.empty())
+      text += ", " + report::escape_for_terminal(name);
+  }
+  FdOutput(fd_).write("\r" + fitted(text, columns_ - 1) + "\033[K");
+  is_there_ = true;
+}
+
+void Progress::end() {
+  if (is_there_) FdOutput(fd_).write("\r\033[K");
+  is_there_ = false;
+}
+
+std::string summary_text(const Recording& recording, bool stats) {
+  const RecordingFacts& facts = recording.facts;
+  const double seconds = static_cast<double>(facts.duration_ns) / 1e9;
+  std::string text = fmt::format("mixstack: {} samples of {} threads in {:.1f} s by {}\n", facts.account.samples,
+                                 recording.threads().size(), seconds, facts.source);
+  if (const std::string lost = losses(facts.account); !lost.empty()) text += "  not taken: " + lost + "\n";
+  if (const std::string cut = cut_reasons(recording); !cut.empty())
+    text += fmt::format("  stacks whose end was not reached: {}\n", cut);
+  for (const std::string& note : facts.notes) text += "  " + report::escape_for_terminal(note) + "\n";
+  if (!stats) return text;
+  text += fmt::format("  own CPU: {:.2f} s, {:.2f} % of a processor; {} stacks walked, {} distinct\n",
+                      static_cast<double>(facts.own_cpu_ns) / 1e9,
+                      100.0 * static_cast<double>(facts.own_cpu_ns) /
+                          static_cast<double>(std::max<std::uint64_t>(facts.duration_ns, 1)),
+                      facts.account.walked, recording.nodes().size());
+  const HoldHistogram& holds = facts.holds;
+  if (holds.holds == 0) return text + "  no thread was held\n";
+  text += fmt::format("  threads were held {} times, {} us each, {} us at most; each {:.2f} % of the time\n",
+                      holds.holds, holds.total_ns / holds.holds / 1000, holds.longest_ns / 1000,
+                      100.0 * static_cast<double>(holds.total_ns) /
+                          static_cast<double>(std::max<std::uint64_t>(facts.duration_ns, 1)) /
+                          static_cast<double>(std::max<std::size_t>(recording.threads().size(), 1)));
+  for (std::size_t i = 0; i < holds.counts.size(); i++)
+    if (holds.counts[i] != 0)
+      text += fmt::format("  {:>10} us and less {:>10}\n", std::uint64_t{1} << i, holds.counts[i]);
+  return text;
+}
+
+}  // namespace mixstack::cli

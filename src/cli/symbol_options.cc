@@ -1,0 +1,62 @@
+#include "cli/symbol_options.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "cli/fd_output.h"
+#include "report/escape.h"
+#include "symbol_files/symbol_path.h"
+
+namespace mixstack::cli {
+namespace {
+
+/// Empty where it is not set.
+std::string variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// XDG Base Directory Specification: a relative path counts for nothing.
+std::string cache_folder() {
+  std::string base = variable("XDG_CACHE_HOME");
+  if (base.empty() || base.front() != '/') {
+    const std::string home = variable("HOME");
+    if (home.empty() || home.front() != '/') return {};
+    base = home + "/.cache";
+  }
+  return base + "/mixstack/symbols";
+}
+
+}  // namespace
+
+SymbolOptions symbol_options(const DumpArguments& arguments) {
+  SymbolOptions options;
+  options.lines = arguments.native_lines;
+  options.path = arguments.symbol_path ? *arguments.symbol_path : variable("MIXSTACK_SYMBOL_PATH");
+  options.debuginfod_urls = variable("DEBUGINFOD_URLS");
+  options.cache = cache_folder();
+  for (const char* name :
+       {"http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "ALL_PROXY"})
+    if (const std::string value = variable(name); !value.empty()) options.proxies.push_back(name + ("=" + value));
+  return options;
+}
+
+void warn_of_missing_folders(const SymbolOptions& options, const Environment& environment) {
+  using Place = symbol_files::SymbolPlace;
+  for (const Place& place : symbol_files::parse_symbol_path(options.path, {}).places) {
+    if (place.kind != Place::Kind::folder) continue;
+    if (DIR* folder = ::opendir(place.where.c_str()); folder != nullptr) {
+      ::closedir(folder);
+      continue;
+    }
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: warning: symbol path: {}: {}\n", report::escape_for_terminal(place.where),
+                           std::generic_category().message(errno)));
+  }
+}
+
+}  // namespace mixstack::cli

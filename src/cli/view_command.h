@@ -1,0 +1,13 @@
+// `mixstack view`: a recording in the browser.
+#pragma once
+
+#include "cli/exit_code.h"
+#include "cli/program.h"
+#include "cli/view_arguments.h"
+
+namespace mixstack::cli {
+
+/// Serves the page on a loopback port until a signal ends it. A file that is written anew is shown anew.
+[[nodiscard]] ExitCode run_view(const ViewArguments& arguments, const Environment& environment);
+
+}  // namespace mixstack::cli

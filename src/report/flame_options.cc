@@ -1,0 +1,52 @@
+#include "report/flame_options.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+std::string rate_words(const RecordingFacts& facts) {
+  std::string text;
+  if (facts.cpu_hertz != 0) text += fmt::format("{} Hz of processor time", facts.cpu_hertz);
+  if (facts.wall_hertz != 0) text += fmt::format("{}{} Hz of wall time", text.empty() ? "" : ", ", facts.wall_hertz);
+  return text;
+}
+
+void append_count(std::string& text, std::uint64_t count, std::string_view words) {
+  if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, words);
+}
+
+}  // namespace
+
+std::string flame_title(const Recording& recording, const FlameOptions& options) {
+  if (!options.title.empty()) return options.title;
+  if (recording.processes().empty()) return "mixstack";
+  const RecordedProcess& first = recording.processes().front();
+  const std::string& what = first.command.empty() ? first.comm : first.command;
+  const std::size_t more = recording.processes().size() - 1;
+  return fmt::format("{} (pid {}{})", what, first.pid, more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+std::string account_line(const Recording& recording) {
+  const RecordingFacts& facts = recording.facts;
+  const RecordingAccount& account = facts.account;
+  std::string text =
+      fmt::format("{} samples in {}", account.samples, duration_words(std::chrono::nanoseconds(facts.duration_ns)));
+  if (const std::string rate = rate_words(facts); !rate.empty()) text += " at " + rate;
+  if (!facts.source.empty()) text += " by " + facts.source;
+  std::string lost;
+  append_count(lost, account.lost_in_kernel, "in the kernel");
+  append_count(lost, account.lost_in_queue, "in the queue");
+  append_count(lost, account.lost_in_tree, "for want of room");
+  append_count(lost, account.lost_to_stops, "of threads that could not be stopped");
+  text += lost.empty() ? "; none lost" : "; lost: " + lost;
+  if (account.cut != 0) text += fmt::format("; {} stacks are incomplete", account.cut);
+  if (account.skipped != 0) text += fmt::format("; {} rounds skipped", account.skipped);
+  return text;
+}
+
+}  // namespace mixstack::report
