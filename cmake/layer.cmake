@@ -1,3 +1,9 @@
+# Test code: its lines are wanted, in a debugger, its variables hardly; and a fuzzer looks for nothing in it.
+function(mixstack_test_code target)
+  set_target_properties(${target} PROPERTIES MIXSTACK_TEST_CODE ON)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g1>)
+endfunction()
+
 # One library per folder. mixstack_layer(name SOURCES_DIR . USES lower layers... LIBS external targets...)
 # Sources: every *.cc below the folder (sub-folders that have a CMakeLists of their own excluded by SKIP). Tests: every
 # *_test.cc, one executable per layer, one ctest per test case.
@@ -27,6 +33,7 @@ function(mixstack_layer name)
   else()
     add_library(${target} STATIC ${sources})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    mixstack_batches(${target} ${sources})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE mixstack_warnings)
     if(MIXSTACK_PRECOMPILED)
@@ -42,6 +49,8 @@ function(mixstack_layer name)
   if(MIXSTACK_TESTS AND tests)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE ${target} mixstack_test_support mixstack_warnings GTest::gtest_main)
+    mixstack_batches(${target}_test ${tests})
+    mixstack_test_code(${target}_test)
     target_compile_definitions(${target}_test PRIVATE MIXSTACK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(MIXSTACK_PRECOMPILED)
       target_precompile_headers(${target}_test REUSE_FROM mixstack_precompiled_test)

@@ -9,7 +9,7 @@ if(MIXSTACK_SANITIZE)
 endif()
 
 set(layers)
-foreach(layer base model arch memory walk_core object unwind target walk self_walk symbolize dotnet_code dotnet_names
+foreach(layer base model arch memory walk_core object unwind target pack walk self_walk symbolize symbolize_dwarf symbol_files dotnet_code dotnet_names
               dotnet_backend_dac dotnet_runtime session report capi)
   if(TARGET mixstack_${layer})
     get_target_property(type mixstack_${layer} TYPE)
@@ -20,7 +20,7 @@ foreach(layer base model arch memory walk_core object unwind target walk self_wa
 endforeach()
 list(APPEND layers ${MIXSTACK_CXX_DEMANGLER})
 # By their linkers' names, so that the exported targets hold no path of this machine.
-set(MIXSTACK_SYSTEM_LIBRARIES lzma z zstd lz4)
+set(MIXSTACK_SYSTEM_LIBRARIES dw elf lzma z zstd lz4)
 
 # mixstack_shipped(NAME OUTPUT MAP OBJECTS...): targets NAME_static and NAME_shared.
 function(mixstack_shipped name output map)
@@ -58,13 +58,8 @@ set(MIXSTACK_SHIPPED mixstack_static mixstack_shared)
 if(TARGET mixstack_stackwalker)
   # The shared one holds the engine, too, hidden: what it uses of it is no interface of libmixstack.so. Of two archives
   # the linker takes each object once.
-  set(surface $<TARGET_OBJECTS:mixstack_stackwalker>)
-  if(TARGET mixstack_symbolize_dwarf)
-    list(APPEND surface $<TARGET_OBJECTS:mixstack_symbolize_dwarf>)
-  endif()
-  mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map ${surface} ${layers})
+  mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map $<TARGET_OBJECTS:mixstack_stackwalker> ${layers})
   foreach(kind static shared)
-    target_link_libraries(stackwalker_${kind} PRIVATE dw elf)
     # Programs to the manual write #include "walker.h".
     target_include_directories(stackwalker_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/stackwalker>
                                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stackwalker>)
@@ -72,3 +67,25 @@ if(TARGET mixstack_stackwalker)
   list(APPEND MIXSTACK_SHIPPED stackwalker_static stackwalker_shared)
 endif()
 add_custom_target(libraries DEPENDS ${MIXSTACK_SHIPPED})
+
+# For programs that bring their libraries along (the NuGet package): the C interface alone, and nothing needed of the
+# system but glibc. Without libdw, whose archive is not position independent: native frames have no lines.
+add_library(mixstack_no_lines OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/absent/line_child.cc)
+set_target_properties(mixstack_no_lines PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(mixstack_no_lines PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(mixstack_no_lines PRIVATE mixstack_warnings tl::expected)
+set(standalone ${layers})
+list(REMOVE_ITEM standalone $<TARGET_OBJECTS:mixstack_symbolize_dwarf>)
+add_library(mixstack_standalone SHARED EXCLUDE_FROM_ALL ${standalone} $<TARGET_OBJECTS:mixstack_no_lines>
+  $<FILTER:$<TARGET_OBJECTS:mixstack_symbolize_dwarf>,INCLUDE,dwarf_symbols>)
+set_target_properties(mixstack_standalone PROPERTIES
+  OUTPUT_NAME mixstack LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/standalone
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/mixstack_c.map)
+target_link_options(mixstack_standalone PRIVATE
+  LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/mixstack_c.map LINKER:--exclude-libs,ALL -static-libstdc++ -static-libgcc)
+set(archives ${MIXSTACK_SYSTEM_LIBRARIES})
+list(REMOVE_ITEM archives dw elf)
+list(TRANSFORM archives PREPEND -l:)
+list(TRANSFORM archives APPEND .a)
+list(TRANSFORM archives REPLACE "-l:" "-l:lib")
+target_link_libraries(mixstack_standalone PRIVATE ${archives})

@@ -1,0 +1,32 @@
+# Several sources compiled as one, where only speed matters: half of a file's time goes into headers and templates that its
+# neighbours have, too. dev and release compile every file alone, so that what a file lacks shows there.
+option(MIXSTACK_BATCHES "Compile files of a folder together, where their names allow it" OFF)
+set(MIXSTACK_APART "" CACHE STRING "Sources that are compiled alone nevertheless: base names")
+if(MIXSTACK_BATCHES)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# mixstack_batches(target sources...)
+function(mixstack_batches target)
+  if(NOT MIXSTACK_BATCHES)
+    return()
+  endif()
+  set(together ${ARGN})
+  foreach(apart ${MIXSTACK_APART})
+    list(FILTER together EXCLUDE REGEX "/${apart}$")
+  endforeach()
+  list(LENGTH together count)
+  if(count LESS 2)
+    return()
+  endif()
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/batches.py ${together}
+    OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line ${lines})
+    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+  endforeach()
+  # GCC takes an included file for a header, in which a member of an unnamed namespace's type were a fault.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
