@@ -95,12 +95,18 @@ install-dev: install ## the same and what programs on the library need: headers,
 
 .PHONY: package
 package: shipped ## Debian packages: mixstack and libmixstack-dev (build/release/packages)
-	@cd build/release && cpack -G DEB > packages.log || { cat packages.log; exit 1; }
+	@cd build/release && cpack -G DEB > packages.log 2>&1 || { cat packages.log; exit 1; }
 	@ls build/release/packages/*.deb
 
+.PHONY: dist
+dist: bootstrap ## the files of a release, in dist/: archives, packages, SBOM, checksums (docs/install.md)
+	@scripts/dist $(if $(wildcard build/arm64-sysroot),,--x86-64-only)
+
 .PHONY: consumers
-consumers: shipped ## programs of others built with the packages: find_package, pkg-config, FetchContent
+consumers: shipped ## programs of others built with the packages: find_package, pkg-config, FetchContent, NuGet
+	@scripts/build release mixstack_standalone
 	@tests/consumers/run
+	@tests/nuget/run
 
 .PHONY: reference
 reference: ## the API reference as HTML from the public headers (build/reference; needs doxygen)

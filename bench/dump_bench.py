@@ -6,7 +6,9 @@
 For each number of threads a .NET process with that many sleeping threads (25 managed frames each) and one spinning
 thread is started. Every command runs as a fresh process, in turn, ROUNDS times. Printed per command: wall time
 (min/median), and how long the spinning thread was *held*: wall time in which it was neither on a CPU nor waiting for one
-(schedstat), which no neighbour on the machine disturbs. The last lines are the ratios to mixstack.
+(schedstat), which no neighbour on the machine disturbs. The last lines are the ratios to mixstack, and of a dump with source
+lines (as usual, from the PDB beside the assembly) to one with --no-lines. "no symbols" has neither lines nor any symbol
+file for native code: no symbol path, no debuginfod, an empty cache.
 """
 import json
 import os
@@ -15,6 +17,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -53,12 +56,19 @@ def schedstat(pid, tid):
     return cpu, wait
 
 
-def measure(pid, tid, command, rounds):
+def without_symbols(empty_folder):
+    """The environment of a command that finds no symbol files."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("DEBUGINFOD_URLS", "MIXSTACK_SYMBOL_PATH")}
+    return {**kept, "XDG_CACHE_HOME": empty_folder}
+
+
+def measure(pid, tid, command, rounds, environment=None):
     walls, helds, rss, output = [], [], 0, ""
     for _ in range(rounds):
         cpu0, wait0 = schedstat(pid, tid)
         t0 = time.monotonic_ns()
-        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                             env=environment)
         output = p.stdout.read()
         _, status, usage = os.wait4(p.pid, 0)
         t1 = time.monotonic_ns()
@@ -91,6 +101,12 @@ def arena():
 
 
 def main():
+    with tempfile.TemporaryDirectory() as empty:
+        all_sizes(without_symbols(empty))
+    arena()
+
+
+def all_sizes(no_symbols):
     counts = [int(a) for a in sys.argv[1:]] or [100, 500]
     for threads in counts:
         process = start(threads)
@@ -98,34 +114,38 @@ def main():
             pid = process.pid
             tid = spinner(pid)
             oracle = str(ROOT / "build/oracle/Oracle")
-            rows = {}
+            rows, pauses = {}, {}
             commands = {
                 "mixstack": ([MIXSTACK, "dump", str(pid), "--json"], ROUNDS),
+                "--no-lines": ([MIXSTACK, "dump", str(pid), "--json", "--no-lines"], ROUNDS),
+                "no symbols": ([MIXSTACK, "dump", str(pid), "--json", "--no-lines"], ROUNDS, no_symbols),
                 "ClrMD": ([oracle, "--bench", "1", str(pid)], PEER_ROUNDS),
                 "gdb": (["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all bt"], PEER_ROUNDS),
             }
             print(f"{threads} sleeping threads + 1 spinning, load {os.getloadavg()[0]:.1f}")
-            for name, (command, rounds) in commands.items():
-                walls, helds, rss, output = measure(pid, tid, command, rounds)
+            for name, (command, rounds, *environment) in commands.items():
+                walls, helds, rss, output = measure(pid, tid, command, rounds, *environment)
                 rows[name] = (statistics.median(walls), statistics.median(helds))
                 extra = ""
-                if name == "mixstack":
+                if command[0] == MIXSTACK:
                     dump = json.loads(output)
                     frames = sum(len(t["frames"]) for t in dump["threads"])
-                    extra = f", {len(dump['threads'])} threads, {frames} frames, own pause {dump['process']['pause_ns'] / 1e6:.2f} ms"
+                    lines = sum(f["line"] is not None for t in dump["threads"] for f in t["frames"])
+                    pauses[name] = dump["process"]["pause_ns"] / 1e6
+                    extra = f", {len(dump['threads'])} threads, {frames} frames, {lines} with a line, own pause {pauses[name]:.2f} ms"
                 elif name == "ClrMD":
                     extra = ", its walk " + "/".join(re.findall(r"ms ([\d.]+)", output)) + " ms"
-                print(f"  {name:9} wall {min(walls):8.1f} / {statistics.median(walls):8.1f} ms   held {min(helds):7.2f} /"
+                print(f"  {name:10} wall {min(walls):8.1f} / {statistics.median(walls):8.1f} ms   held {min(helds):7.2f} /"
                       f" {statistics.median(helds):7.2f} ms   RSS {rss} MB{extra}")
             wall, held = rows["mixstack"]
             # The scheduler's clock is too coarse for our pause: count all of it as held.
-            held = max(held, dump["process"]["pause_ns"] / 1e6)
+            held = max(held, pauses["mixstack"])
             for name in ("ClrMD", "gdb"):
                 print(f"  ratio {name}/mixstack: wall {rows[name][0] / wall:.1f}x, held {rows[name][1] / max(held, 1e-3):.0f}x")
+            print(f"  ratio with lines/--no-lines: wall {wall / rows['--no-lines'][0]:.2f}x")
         finally:
             process.kill()
             process.wait()
-    arena()
 
 
 if __name__ == "__main__":

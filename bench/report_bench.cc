@@ -65,7 +65,7 @@ nlohmann::json frame_object(const Frame& frame, const SymbolInfo& symbol) {
           {"code_kind", to_string(frame.kind)},
           {"found_by", to_string(frame.found_by)},
           {"trust", to_string(frame.trust)},
-          {"is_funclet", frame.is_funclet},
+          {"is_funclet", frame.is_funclet()},
           {"is_interrupted", frame.is_interrupted},
           {"witness_disagrees", frame.witness_disagrees},
           {"cfa", hex(frame.cfa)},

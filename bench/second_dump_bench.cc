@@ -1,6 +1,7 @@
 // LINK: mixstack_session mixstack_target
-// CPU of the first and of later dumps of one Session, walk, names and facts included, against a round of bare system
-// calls that stops the same process and copies its stacks.
+// CPU of the first and of later dumps of one Session, walk and names included, against a round of bare system calls
+// that stops the same process and copies its stacks; and what the kernel's facts of each thread (DumpOptions::facts)
+// add.
 //   second_dump_bench [PID [ROUNDS]]     default: a .NET process of 100 sleeping threads, 100 rounds
 #include <sys/resource.h>
 
@@ -60,7 +61,8 @@ int run(std::uint32_t pid, int rounds) {
   if (!session) return 1;
   DumpOptions options;
   options.stop_timeout = std::chrono::seconds(2);
-  std::vector<double> outside, inside, made;
+  options.facts = false;
+  std::vector<double> outside, inside, made, with_facts;
   std::size_t threads = 0, frames = 0;
   double first = 0;
   for (int i = 0; i <= rounds; i++) {
@@ -77,6 +79,11 @@ int run(std::uint32_t pid, int rounds) {
     outside.push_back(process_ms() - own);
     made.push_back(static_cast<double>(allocations - allocated));
     inside.push_back(cpu_ms(RUSAGE_CHILDREN) - stopped);
+    options.facts = true;
+    const double again = process_ms();
+    if (!(*session)->dump(options)) return 1;
+    with_facts.push_back(process_ms() - again);
+    options.facts = false;
   }
   pause_bench::StopFloor floor(static_cast<pid_t>(pid), 16 << 10);
   std::vector<double> bare;
@@ -89,6 +96,7 @@ int run(std::uint32_t pid, int rounds) {
       "%zu threads, %zu frames: first %.2f ms of CPU with opening; later: outside the stop %.2f (%.0f ns a frame), "
       "the tracer %.2f\n",
       threads, frames, first, median(outside), median(outside) * 1e6 / static_cast<double>(frames), median(inside));
+  std::printf("with the kernel's facts of each thread: outside the stop %.2f\n", median(with_facts));
   std::printf("bare stop and copy %.2f ms of CPU; all of a later dump / bare: %.2f\n", median(bare),
               (median(outside) + median(inside)) / median(bare));
   std::printf("allocations of a later dump: %.0f, %.1f a thread, %.2f a frame\n", median(made),

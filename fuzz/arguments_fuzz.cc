@@ -56,6 +56,11 @@ void check_agent(const AgentArguments& agent) {
   require(agent.out.find('\n') == std::string::npos);
 }
 
+void check_pack(const PackArguments& pack) {
+  require((pack.pid != 0) == pack.core.path.empty() && pack.pid <= INT32_MAX);
+  require(!pack.out.empty());
+}
+
 /// Only lines that lead to no other program, file or process of this machine are run.
 void run(const std::vector<std::string>& words) {
   base::ScopedFd out(::memfd_create("out", MFD_CLOEXEC)), err(::memfd_create("err", MFD_CLOEXEC));
@@ -63,6 +68,7 @@ void run(const std::vector<std::string>& words) {
   environment.out = out.get();
   environment.err = err.get();
   environment.open_process = [](std::uint32_t) { return fail(ErrorCode::io_error); };
+  environment.open_unstopped = environment.open_process;
   environment.open_core = [](const CoreOptions&) { return fail(ErrorCode::malformed); };
   const int code = run_program(words, environment);
   require(code >= 0 && code <= static_cast<int>(ExitCode::output));
@@ -74,12 +80,13 @@ void run(const std::vector<std::string>& words) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto words = words_of({reinterpret_cast<const char*>(data), size});
   const Invocation invocation = parse_arguments(words);
-  if (invocation.action == Invocation::Action::dump)
-    check_dump(invocation.dump);
-  else if (invocation.action == Invocation::Action::agent)
-    check_agent(invocation.agent);
-  else
-    require(!invocation.text.empty());
-  if (invocation.dump.stored_core.empty() && invocation.action != Invocation::Action::agent) run(words);
+  using Action = Invocation::Action;
+  if (invocation.action == Action::dump) check_dump(invocation.dump);
+  if (invocation.action == Action::agent) check_agent(invocation.agent);
+  if (invocation.action == Action::pack) check_pack(invocation.pack);
+  const bool is_text = invocation.action == Action::print || invocation.action == Action::usage_error;
+  if (is_text) require(!invocation.text.empty());
+  // The other commands look at this machine.
+  if (is_text || (invocation.action == Action::dump && invocation.dump.stored_core.empty())) run(words);
   return 0;
 }

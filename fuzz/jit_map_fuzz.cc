@@ -1,8 +1,7 @@
 // LINK: mixstack_agent
-// The agent's map of code against a list of pieces: four bytes are one of add, free, find, a reader that stays.
+// The agent's map of code against a list of pieces: four bytes are one of add, free, find, find all around.
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <vector>
 
 #include "agent/jit_map.h"
@@ -16,11 +15,12 @@ constexpr Address kHeap = 0x7f1234500000;
 
 [[noreturn]] void differ() { std::abort(); }
 
-/// What the map should hold: a newer piece hides older ones.
+/// What the map should hold: a newer piece takes the place of all that lie where it lies.
 class Model {
  public:
   void add(const JitCode& code) {
-    std::erase_if(pieces_, [&](const JitCode& p) { return p.range.begin == code.range.begin; });
+    std::erase_if(pieces_,
+                  [&](const JitCode& p) { return p.range.begin < code.range.end && code.range.begin < p.range.end; });
     pieces_.push_back(code);
   }
   std::size_t free_method(std::uint64_t method) {
@@ -38,7 +38,6 @@ class Model {
 };
 
 void check(const JitMap& map, const Model& model, Address address) {
-  const JitMap::Reading reading(map);
   JitCode code;
   const bool found = map.find(address, code);
   const JitCode* expected = model.find(address);
@@ -55,7 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   JitMap map({.most_pieces = 48, .most_regions = 8});
   if (!map.is_usable()) return 0;
   Model model;
-  std::optional<JitMap::Reading> stays;
   std::size_t refused = 0;
   for (; size >= 4; data += 4, size -= 4) {
     // Pieces of 16 bytes to 16 KiB, in four regions of 2 MiB.
@@ -85,11 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check(map, model, at + data[3]);
         break;
       case 3:
-        if (stays) {
-          stays.reset();
-        } else {
-          stays.emplace(map);
-        }
+        for (Address a = at; a < at + 0x400; a += data[3] + 1u) check(map, model, a);
         break;
     }
     const JitMap::Account account = map.account();

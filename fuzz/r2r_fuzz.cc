@@ -24,7 +24,7 @@ constexpr char kDescriptor[] = R"({"types":{
 "HashMap":{"Buckets":16},"Bucket":{"!":64,"Keys":0,"Values":32},"RangeSectionMap":{"TopLevelData":0},
 "RangeSectionFragment":{"RangeBegin":8,"RangeEndOpen":16,"RangeSection":24,"Next":0},
 "RangeSection":{"RangeBegin":0,"RangeEndOpen":8,"JitManager":24,"Flags":16,"HeapList":40,"R2RModule":32},
-"RealCodeHeader":{"MethodDesc":24,"GCInfo":16,"NumUnwindInfos":32,"UnwindInfos":36},
+"RealCodeHeader":{"EHInfo":8,"MethodDesc":24,"GCInfo":16,"NumUnwindInfos":32,"UnwindInfos":36},
 "CodeHeapListNode":{"Next":0,"StartAddress":16,"EndAddress":24,"MapBase":32,"HeaderMap":40}},
 "globals":{"StubCodeBlockLast":"0xf","ExecutionManagerCodeRangeMapAddress":"0x1000","PlatformMetadata":"0x2000",
 "HashMapSlotsPerBucket":4,"Architecture":["x64","string"],"OperatingSystem":["1","string"]},

@@ -26,7 +26,7 @@ struct Group {
 std::string stack_text(const ProcessDump& dump, const ThreadDump& thread) {
   std::string text;
   for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
-    const std::string& name = dump.symbols[thread.symbols[i]].name;
+    const std::string& name = dump.symbols[mixstack::own_function(dump.symbols, thread.symbols[i])].name;
     text += (name.empty() ? mixstack::frame_text(dump, thread, i) : name) + '\n';
   }
   return text;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs on the ARM64 machine (scripts/arm64_run): what ARM64 is tested with, each part by name or all of them.
+"""Runs on the ARM64 machine (scripts/arm64_run): what ARM64 is tested with, each part by name.
 
-  suite.py BUILD [PART]...        parts: unit, walks, programs, live, agent
+  suite.py BUILD PART...          parts: unit, walks, programs, live, agent; signed (of the CPU "max")
 
 BUILD is the folder of an ARM64 build. Prints what fails, and at the end "N passed, N failed, N skipped".
 """
@@ -28,7 +28,8 @@ ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_te
 # The live tests that say something of this CPU; the others are of the command line, of files, or of x86-64 only.
 LIVE = ("test_frames", "test_code", "test_native")
 SHORT_LIVE = ("test_frames", "test_native")
-AGENT = ("test_agent_walks", "test_agent")
+SIGNED_LIVE = ("test_native",)
+AGENT = ("test_agent_walks", "test_agent", "test_agent_code", "test_agent_control", "test_agent_hostile")
 
 # Long, and of code that is the same on every CPU: left to the host. RandomContexts takes 400 s emulated, and expects
 # more frames of a context of chance than AArch64 gives.
@@ -164,17 +165,30 @@ def live(build, totals):
 
 def agent(build, totals):
     """The profiler inside: its handler's stacks against dumps of the same instant."""
-    live_modules(build, totals, AGENT, 2400)
+    live_modules(build, totals, AGENT, 4500)
 
 
-PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent}
+def signed(build, totals):
+    """Where return addresses are signed, signals save SVE and SME state, and landing pads are checked: CPU=max."""
+    features = pathlib.Path("/proc/cpuinfo").read_text()
+    missing = [name for name in ("paca", "sve", "bti") if not re.search(rf"^Features\s*:.*\b{name}\b", features, re.M)]
+    print(f"this CPU lacks {missing}" if missing else "this CPU signs, checks landing pads, and has long vectors", flush=True)
+    totals.add(not missing, bool(missing), 0)
+    for name in ("mixstack_self_walk_test", "mixstack_memory_test"):
+        counts, text = one_unit(next(p for p in build.rglob(name) if p.is_file()))
+        print(text, flush=True)
+        totals.add(*counts)
+    live_modules(build, totals, SIGNED_LIVE)
+
+
+PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent, "signed": signed}
 
 
 def main():
     build = (REPOSITORY / sys.argv[1]).resolve()
     LOGS.mkdir(parents=True, exist_ok=True)
     totals = Totals()
-    for name in sys.argv[2:] or PARTS:
+    for name in sys.argv[2:]:
         begin = time.monotonic()
         print(f"## {name}", flush=True)
         PARTS[name](build, totals)

@@ -452,7 +452,8 @@ TEST(DriversOfRealStacks, ThreadsThatWait) {
                              return a < b;
                            });
                          }});
-  auto session = Session::open_self({.others = OwnThreads::by_helper});
+  // A helper that gets the processor late takes more than a quarter of the usual 5 s to answer.
+  auto session = Session::open_self({.others = OwnThreads::by_helper, .helper_timeout = std::chrono::seconds(60)});
   ASSERT_TRUE(session);
   DumpOptions options;
   options.stop_timeout = std::chrono::seconds(5);

@@ -87,6 +87,13 @@ class Command(unittest.TestCase):
             self.assertEqual(status, 0)
             jsonschema.validate(json.loads(out), SCHEMA)
 
+    def test_version_says_which_file_this_is(self):
+        status, out, error = run("--version")
+        self.assertEqual((status, error), (0, ""))
+        self.assertRegex(out, r"^mixstack \d+\.\d+\.\d+\nbuild id [0-9a-f]{40}\n(commit [0-9a-f]{40}(-dirty)?\n)?$")
+        notes = subprocess.run(["readelf", "-n", MIXSTACK], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"Build ID: {out.splitlines()[1].split()[-1]}", notes)
+
     def test_no_such_process(self):
         status, out, error = run("dump", 2**31 - 1)
         self.assertEqual((status, out), (3, ""))

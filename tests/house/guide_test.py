@@ -1,4 +1,5 @@
-"""The code in docs/library.md compiles: each C++ block as the body of a function that has what the text speaks of."""
+"""The code in docs/library.md compiles: the first C++ block as it stands, the others as the body of a
+function that has what the text speaks of."""
 import pathlib
 import re
 import shutil
@@ -22,6 +23,7 @@ ARGUMENTS = {
     "pid": "std::uint32_t pid", "session": "mixstack::Session& session", "walker": "mixstack::Walker& walker",
     "thread": "const mixstack::ThreadCapture& thread", "frame": "const mixstack::Frame& frame",
     "range": "mixstack::AddressRange range", "stepper": "std::shared_ptr<mixstack::FrameStepper> stepper",
+    "dump": "const mixstack::ProcessDump& dump",
     "names": "std::shared_ptr<mixstack::NameProvider> names",
 }
 
@@ -47,7 +49,8 @@ class Guide(unittest.TestCase):
         code = blocks("cpp")
         self.assertGreaterEqual(len(code), 6)
         functions = []
-        for number, block in enumerate(code):
+        self.compiles(["g++", "-std=c++20"], ".cc", code[0])  # a reader's first file: with its includes, by itself
+        for number, block in enumerate(code[1:], 1):
             made = set(re.findall(r"(?m)^\s*(?:const )?(?:auto|[\w:]+)&? (\w+)(?: =|;)", block)) & set(ARGUMENTS)
             # Only what the first lines make hides an argument: a loop's variable is its own.
             outer = {name for name in made if re.search(rf"(?m)^\S.*\b{name}\b(?: =|;)", block)}

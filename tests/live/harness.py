@@ -27,6 +27,11 @@ def close():
     _gdb.close()
 
 
+def gdb(pid):
+    """What gdb says of the stacks of a stopped process."""
+    return _gdb.look(pid)
+
+
 class Observation:
     """What the three observers said of one stopped process."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the live tests.
 
-  run.py [-k SUBSTRING]... [--timeout SECONDS] [--list] [MODULE...]
+  run.py [-k SUBSTRING]... [--timeout SECONDS] [--again N] [--list] [MODULE...]
 
 Each test has a timeout of its own. The last line is "N passed, N failed, N skipped"; the exit status is 0 only when
 nothing failed. The command under test comes from MIXSTACK, else the newest build below build/.
@@ -96,6 +96,8 @@ def main():
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-k", action="append", default=[], help="only tests whose id contains this")
     parser.add_argument("--timeout", type=int, default=300)
+    parser.add_argument("--again", type=int, default=0, metavar="N",
+                        help="up to N tests that failed run once more, alone; what passes then is named")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     modules = [m.removesuffix(".py") for m in options.modules] or sorted(p.stem for p in HERE.glob("test_*.py"))
@@ -109,11 +111,33 @@ def main():
     result = TimedResult(options.timeout)
     try:
         unittest.TestSuite(tests).run(result)
+        failed = {test.id() for test in names_of_failed(result)}
+        if 0 < len(failed) <= options.again:
+            failed = run_again(failed, options.timeout, result)
     finally:
         harness.close()
-    failed = len(result.failures) + len(result.errors)
-    print(f"{result.passed} passed, {failed} failed, {len(result.skipped)} skipped")
+    print(f"{result.passed} passed, {len(failed)} failed, {len(result.skipped)} skipped")
     return 1 if failed else 0
+
+
+def names_of_failed(result):
+    """The tests, where parts of them failed."""
+    return [getattr(test, "test_case", test) for test, _ in result.failures + result.errors]
+
+
+def run_again(failed, limit, result):
+    """For a machine that does other work beside the tests: what fails by itself fails again. Answers what does."""
+    again, still = TimedResult(limit), set()
+    for name in sorted(failed):
+        print(f"again  {name}", flush=True)
+        before = again.passed
+        unittest.defaultTestLoader.loadTestsFromName(name).run(again)
+        if again.passed == before:  # the set-up of a class is no test that could be run by itself
+            still.add(name)
+    result.passed += again.passed
+    for name in sorted(failed - still):
+        print(f"FAILED ONCE, passed alone: {name}")
+    return still
 
 
 if __name__ == "__main__":

@@ -126,6 +126,16 @@ class Agent(LiveCase):
         self.assertIn("DynamicClass.spins in <here>", expected)
         self.check_most(expected, counts)
 
+    def test_attached_it_learns_of_a_dynamic_method_when_it_sees_it(self):
+        """The runtime does not enumerate those that were there before. The first stack with one is in doubt, others are not."""
+        shown, counts = self.stacks("spin_dynamic", "spin-dynamic", attached=True)
+        expected = ["[dynamic]" if name.startswith("DynamicClass.") else name for name in methods(shown)]
+        self.assertIn("[dynamic]", expected)
+        self.check_most(expected, counts)
+        mine = {s: n for s, n in counts.items() if self.holds(s, expected[:2])}
+        sure = sum(n for s, n in mine.items() if not any("in doubt" in f for f in s))
+        self.assertGreater(sure, sum(mine.values()) * 3 // 4, list(mine)[:3])
+
     def check_stubs(self, scenario, thread, caller):
         """All samples of the thread hold its callers, those in a stub included, from where they are found by evidence;
         answers how many were in one."""

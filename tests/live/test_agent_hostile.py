@@ -26,6 +26,7 @@ STORMS = {
     "alternate_stacks": ("altstack:2", "null:1", "throw:1"),
 }
 SECONDS = float(os.environ.get("MIXSTACK_STORM_SECONDS", "4"))
+PROCESSES = 8
 
 
 class Sampled(LiveCase):
@@ -176,13 +177,14 @@ class Crowd(Sampled):
 
     def test_500_threads(self):
         """All of which work now and then. scripts/nightly lets them for ten minutes."""
-        with processes.scenario("storms", "rest:480", "sum:20", environment=self.environment()) as debuggee:
+        count, busy = (100, 4) if test_agent.IS_EMULATED else (500, 20)  # more do not all begin within 90 s there
+        with processes.scenario("storms", f"rest:{count - busy}", f"sum:{busy}", environment=self.environment()) as debuggee:
             end = time.monotonic() + SECONDS
             self.wait_until(lambda: time.monotonic() > end and self.report(debuggee.pid)["samples"] > 500, "samples", SECONDS + 60)
             report, done = self.report(debuggee.pid), Storms.stormed(debuggee)
             self.assertEqual((done["sum"][1], done["rest"][1]), (0, 0))
-            self.assertGreater(done["rest"][0], 480)
-            self.assertGreaterEqual(report["threads_timed"], 500)
+            self.assertGreater(done["rest"][0], count - busy)
+            self.assertGreaterEqual(report["threads_timed"], count)
             self.assertEqual(report["threads_untimed"], 0)
             self.assertEqual(test_agent_control.AgentControl.quit(debuggee), 0)
         print(f"            {report['samples']} samples, {report['cut']} cut, {report['lost']} lost", flush=True)
@@ -198,6 +200,16 @@ class Crowd(Sampled):
                 self.assertEqual(status, 0, error)
             self.assertEqual([name for name, (_, wrong) in Storms.stormed(debuggee).items() if wrong], [])
             self.assertEqual(test_agent_control.AgentControl.quit(debuggee), 0)
+
+    def test_attached_where_faults_are_handled(self):
+        """Each signal is the first one of a thread that may be inside the runtime's handler, where no other has room."""
+        for _ in range(PROCESSES):
+            with processes.scenario("storms", "null:16") as debuggee:
+                status, _, error = test_agent_control.control("attach", debuggee.pid, "--hz", 1000, "--wall", 200)
+                self.assertEqual(status, 0, error)
+                self.wait_until(lambda: self.report(debuggee.pid)["samples"] > 100, "samples")
+                self.assertEqual([name for name, (_, wrong) in Storms.stormed(debuggee).items() if wrong], [])
+                self.assertEqual(test_agent_control.AgentControl.quit(debuggee), 0)
 
 
 if __name__ == "__main__":

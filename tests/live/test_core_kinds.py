@@ -17,9 +17,13 @@ if os.environ.get("MIXSTACK_ALL_CORES"):
     SCENARIOS += ("funclets", "dynamic_methods", "async")
     FOR_GCORE = SCENARIOS
 # A triage or normal core lacks the heap: strings are gone (which is said), and some types that only arguments are of.
-WITHOUT_HEAP = [r"thread\.managed\.name", r"thread\.managed\.exceptions\[\d+\]\.chain\[\d+\]\.(message|error)"]
+# What was inlined is concluded from metadata and IL, of which pages are missing.
+INLINED = [r"thread\.frames\[\d+\]\.inlined(\[\d+\])?\..*"]
+WITHOUT_HEAP = [r"thread\.managed\.name", r"thread\.managed\.exceptions\[\d+\]\.chain\[\d+\]\.(message|error)", *INLINED]
 # Without symbol files static functions have no names.
 STATIC_NAMES = core_compare.frame_names("name", "raw_name", "named", "symbol_offset")
+# Without PDBs there are no lines.
+LINES = [*core_compare.frame_names("file", "line"), *INLINED]
 # Threads of the runtime are still being born when a scenario is ready; and a process that is continued to die may move.
 SETTLE, ATTEMPTS = 0.2, 4
 UNKNOWN = "**UNKNOWN TYPE**"
@@ -40,6 +44,12 @@ def debug_files(dump):
     return [path for path in found if os.path.exists(path)]
 
 
+def pdb_files(assemblies):
+    """Those beside assemblies."""
+    pdbs = [path.removesuffix(".dll") + ".pdb" for path in assemblies if path.endswith(".dll")]
+    return [path for path in pdbs if os.path.exists(path)]
+
+
 class Kind:
     """A core of one process and the dump of the living one."""
 
@@ -51,6 +61,7 @@ class Kind:
             self.compare = core_compare.compare_running if is_end else core_compare.compare
             self.live = mixstack_dump.dump_at_rest(debuggee.pid)
             self.files = cores.mapped_files(debuggee.pid)
+            self.files += pdb_files(self.files)
             self.core = make(debuggee, folder)
         for name in ("tree", "flat", "empty"):
             (folder / name).mkdir()
@@ -132,7 +143,7 @@ class CoreKinds(LiveCase):
     def assert_needs_nothing(self, kind, allowed):
         """The core holds its images: without any file the stacks are whole, only static functions lack names."""
         _, dump = run(kind.core, *kind.sysroot("empty"))
-        self.assertEqual(kind.compare(kind.live, dump, [*allowed, *STATIC_NAMES])[:10], [])
+        self.assertEqual(kind.compare(kind.live, dump, [*allowed, *STATIC_NAMES, *LINES])[:10], [])
         for thread in dump["threads"]:
             for frame in thread["frames"]:
                 if frame["kind"] == "managed":

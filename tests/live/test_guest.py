@@ -129,13 +129,16 @@ class Swap(Guest):
 
 class DotnetMemory(LiveCase):
     def test_an_idle_process(self):
-        """The runtime's own threads may work meanwhile: their pages are theirs, so only growth by each dump counts."""
+        """The runtime's own threads may work meanwhile: what dumps make grow would grow in every round."""
         with processes.scenario("sleepers") as target:
             mixstack_dump.dump(target.pid)
-            before = int(memory_of(target.pid)["VmRSS"])
-            for _ in range(10):
-                mixstack_dump.dump(target.pid)
-            self.assertLess(int(memory_of(target.pid)["VmRSS"]) - before, 64)
+            growth = []
+            while len(growth) < 6 and (not growth or min(growth) >= 64):
+                before = int(memory_of(target.pid)["VmRSS"])
+                for _ in range(10):
+                    mixstack_dump.dump(target.pid)
+                growth.append(int(memory_of(target.pid)["VmRSS"]) - before)
+            self.assertLess(min(growth), 64, growth)
 
 
 class Stacks(Guest):

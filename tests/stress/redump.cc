@@ -49,7 +49,7 @@ class Printer {
       const Frame& f = t.trace.frames[i];
       body_ += kKinds[static_cast<std::size_t>(f.kind)];
       body_ += kTrusts[static_cast<std::size_t>(f.trust)];
-      if (f.is_funclet) body_ += '*';
+      if (f.is_funclet()) body_ += '*';
       if (f.is_interrupted) body_ += '^';
       if (f.witness_disagrees) body_ += '#';
       fmt::format_to(std::back_inserter(body_), "{} ", id_of(dump.symbols[t.symbols[i]]));

@@ -7,7 +7,15 @@ import re
 # Nobody writes these into a core.
 NOT_IN_A_CORE = {
     "thread.name": "the kernel's name of a thread is in no note, but for the main thread's (pr_fname)",
+    "thread.role": "of a thread without managed code its name alone tells it",
     "thread.ns_tid": "the thread's id in its own pid namespace is in no note",
+    "thread.cpu_ns": "times are the kernel's, of a running thread",
+    "thread.queued_ns": "the same",
+    "thread.off_cpu_ns": "the same",
+    "thread.wait_channel": "the kernel's, of a blocked thread",
+    "thread.syscall.arguments": "read of the blocked thread, after the stop",
+    "thread.syscall.fd": "the same",
+    "thread.syscall.object": "the same",
     "thread.kernel_state": "a core has one state letter for the process (pr_state), if any",
 }
 # Without debug files a static function has no name.

@@ -56,6 +56,31 @@ def old_runtime(version):
     return output / "OldRuntime"
 
 
+def starved():
+    """A web service whose pool is used up (needs the ASP.NET part of the SDK)."""
+    output = BUILD / "debuggees" / "Starved"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Starved", output)
+    return output / "Starved"
+
+
+def linker():
+    """What links a program that .NET compiled ahead of time."""
+    return "clang" if shutil.which("clang") else "gcc"
+
+
+def native_aot():
+    """A program compiled ahead of time; the first build needs the package registry, and clang or gcc to link."""
+    output = BUILD / "debuggees" / "NativeAot"
+    project = REPOSITORY / "tests" / "debuggees" / "NativeAot"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-r", "linux-x64", "-o", output, "-nodeReuse:false",
+              "-p:UseSharedCompilation=false", f"-p:CppCompilerAndLinker={linker()}"],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "NativeAot"
+
+
 def composite():
     """A program in one composite image with its framework; the first build needs the package registry."""
     output = BUILD / "debuggees" / "Composite"
@@ -67,6 +92,43 @@ def composite():
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
         stamp.touch()
     return output / "Composite"
+
+
+def scenarios_built(kind):
+    """The scenarios as "release", as "debug" (not optimised) or as "ready-to-run" (precompiled; the first build needs
+    the package registry)."""
+    if kind == "release":
+        return SCENARIOS
+    output = BUILD / "debuggees" / f"Scenarios-{kind}"
+    settings = {"debug": ("-p:Optimize=false", "-p:DebugType=embedded"),
+                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
+    project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
+              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "Scenarios"
+
+
+def scenarios_in_two_parts():
+    """The precompiled ones, whose methods have cold parts: made by crossgen2 itself from what "ready-to-run" is made of."""
+    whole = scenarios_built("ready-to-run").parent
+    output = BUILD / "debuggees" / "Scenarios-hot-cold"
+    stamp = output / "stamp"
+    if stamp.exists() and stamp.stat().st_mtime >= (whole / "stamp").stat().st_mtime:
+        return output / "Scenarios"
+    packages = pathlib.Path(os.environ.get("NUGET_PACKAGES", pathlib.Path.home() / ".nuget" / "packages"))
+    tools = packages.glob("microsoft.netcore.app.crossgen2.linux-x64/*/tools/crossgen2")
+    runtimes = subprocess.run(["dotnet", "--list-runtimes"], capture_output=True, text=True, check=True).stdout
+    name, version, folder = next(line.split(" ", 2) for line in runtimes.splitlines() if line.startswith("Microsoft.NETCore.App 10."))
+    [assembly] = whole.with_name(whole.name + "-work").glob("dotnet-obj/Scenarios/Release/net10.0/*/Scenarios.dll")
+    shutil.copytree(whole, output, dirs_exist_ok=True, ignore=shutil.ignore_patterns("stamp"))
+    _run([max(tools, key=lambda tool: tool.stat().st_mtime), assembly, "-o", output / "Scenarios.dll", "-O", "--hot-cold-splitting",
+          "--targetos", "linux", "--targetarch", "x64", "-r", pathlib.Path(folder.strip("[]")) / version / "*.dll"])
+    stamp.touch()
+    return output / "Scenarios"
 
 
 def single_file():

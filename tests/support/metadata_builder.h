@@ -111,6 +111,7 @@ class MetadataBuilder {
   std::uint8_t heap_flags = 0;
   std::uint64_t sorted = ~std::uint64_t{0};
   std::string tables_name = "#~";
+  std::vector<std::byte> pdb;  ///< the #Pdb stream; empty: none
 
   [[nodiscard]] std::vector<std::byte> build() const {
     ByteWriter tables;
@@ -126,10 +127,11 @@ class MetadataBuilder {
       std::string_view name;
       const std::vector<std::byte>* bytes;
     };
-    const std::vector<Stream> streams = {{tables_name, &tables.bytes},
-                                         {"#Strings", &strings_.bytes},
-                                         {"#Blob", &blobs_.bytes},
-                                         {"#GUID", &guids_.bytes}};
+    std::vector<Stream> streams = {{tables_name, &tables.bytes},
+                                   {"#Strings", &strings_.bytes},
+                                   {"#Blob", &blobs_.bytes},
+                                   {"#GUID", &guids_.bytes}};
+    if (!pdb.empty()) streams.push_back({"#Pdb", &pdb});
     ByteWriter out;
     out.u32(0x424a5342).u16(1).u16(1).u32(0).u32(12).text("v4.0.30319\0\0").align(4);
     while (out.bytes.size() < 28) out.u8(0);

@@ -31,10 +31,11 @@ def run(*arguments, timeout=60.0):
     return done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start
 
 
-def dump(pid, *options, timeout=60.0, stop_timeout=5000):
-    """The parsed JSON of `mixstack dump PID --json`. The stop may take long: a test machine may be overloaded, and a
-    running thread that is not scheduled for 20 ms (the command's default) says nothing about the command."""
-    return _parsed(run("dump", pid, "--json", "--stop-timeout", stop_timeout, *options, timeout=timeout))
+def dump(pid, *options, timeout=60.0, stop_timeout=5000, inlined=False):
+    """The parsed JSON of `mixstack dump PID --json`; with `inlined`, functions that were inlined into a frame stand before
+    it, each with `inlined_by` (None of frames). The stop may take long: a test machine may be overloaded, and a running
+    thread that is not scheduled for 20 ms (the command's default) says nothing about the command."""
+    return _parsed(run("dump", pid, "--json", "--stop-timeout", stop_timeout, *options, timeout=timeout), inlined)
 
 
 def dump_at_rest(pid, *options, tries=100):
@@ -58,11 +59,20 @@ def dump_core(core, *options, timeout=60.0):
     return _parsed(run("dump", "--core", core, "--json", *options, timeout=timeout))
 
 
-def _parsed(outcome):
+def _with_inlined(frame):
+    yield from ({**frame, **function} for function in frame["inlined"])
+    yield {**frame, "inlined_by": None}
+
+
+def _parsed(outcome, inlined=False):
     status, out, error, _ = outcome
     if status < 0 or not out:
         raise DumpError(f"mixstack ended with status {status}: {error[-2000:]}")
     try:
-        return json.loads(out)
+        parsed = json.loads(out)
+        if inlined:
+            for thread in parsed["threads"]:
+                thread["frames"] = [f for frame in thread["frames"] for f in _with_inlined(frame)]
+        return parsed
     except ValueError as bad:
         raise DumpError(f"mixstack printed no JSON ({bad}), status {status}: {error[-2000:]}") from bad

@@ -57,6 +57,7 @@ class Debuggee:
             line = self.read_line(ready_timeout)  # a scenario itself waits a minute for its threads
             if not line.startswith("READY "):
                 raise ProcessError(f"{self.command} said {line!r} instead of READY")
+            self.ready = line
         except BaseException:
             self.end()
             raise

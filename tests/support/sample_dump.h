@@ -59,7 +59,7 @@ inline ThreadDump sample_thread(ThreadId tid) {
   thread.kernel_state = 'S';
   thread.syscall = 202;
   thread.captured = true;
-  thread.managed = ManagedThreadFacts{7, "cart", false, 0x1020, {}, false, {}};
+  thread.managed = ManagedThreadFacts{7, "cart", false, 0x1020, {}, false, {}, false};
   auto& frames = thread.trace.frames;
   frames.push_back(frame_at(0x7f12ab10d19d, 0x7f0000001000, FrameKind::native, 0, 0x10d19d));
   frames.back().found_by = StepperId::initial;

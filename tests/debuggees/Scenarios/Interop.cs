@@ -173,6 +173,21 @@ internal static unsafe class Interop
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Suppressed() => Native.SpinWithoutTransition();
 
+    // A collection that cannot begin: one thread never leaves cooperative mode. It begins when READY has been said.
+    [Scenario("gc_held_up")]
+    private static void GcHeldUp()
+    {
+        Scene.Actor("holder", BlockedWithoutTransition);
+        Scene.Extra("collector", () =>
+        {
+            Thread.Sleep(1000);
+            GC.Collect();
+        });
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void BlockedWithoutTransition() => Native.BlockWithoutTransition();
+
     [Scenario("native_spin")]
     private static void NativeSpin() => Scene.Actor("native-spin", Native.Spin);
 

@@ -45,6 +45,7 @@ internal static unsafe class Native
     [DllImport(Library, EntryPoint = "scen_spin")] public static extern void Spin();
     [DllImport(Library, EntryPoint = "scen_spin_confined")] public static extern void SpinConfined(int strictly);
     [DllImport(Library, EntryPoint = "scen_spin"), SuppressGCTransition] public static extern void SpinWithoutTransition();
+    [DllImport(Library, EntryPoint = "scen_block"), SuppressGCTransition] public static extern void BlockWithoutTransition();
 
     [DllImport(Library, EntryPoint = "scen_call")] public static extern int Call(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument);
     [DllImport(Library, EntryPoint = "scen_call_deep")] public static extern int CallDeep(delegate* unmanaged[Cdecl]<nint, int> callback, nint argument, int depth);

@@ -58,6 +58,7 @@ internal static class Program
                 case "forked": Console.WriteLine($"FORKED {Forks.Progress}"); break;
                 case { } when line.StartsWith("gap "):
                 case { } when line.StartsWith("cost "): Console.WriteLine($"COST {SignalCosts.Measure(line)}"); break;
+                case "lines": Console.WriteLine(Lines.Kept); break;
                 case "quit": return;
             }
         }

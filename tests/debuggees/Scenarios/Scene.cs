@@ -36,6 +36,7 @@ internal static class Scene
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Park()
     {
+        Lines.Keep();
         InPlace();
         Thread.Sleep(Timeout.Infinite);
     }

@@ -1,0 +1,205 @@
+"""`mixstack doctor`: each right is really taken away, and what it says is compared with what a dump then does."""
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+NOBODY = 65534
+
+
+def run(*arguments, before=(), **options):
+    return subprocess.run([*before, mixstack_dump.binary(), *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, **options)
+
+
+def findings(done):
+    return {f["subject"]: f for f in json.loads(done.stdout)["findings"]}
+
+
+# Denies ptrace (EPERM), as the profiles of old containers do, then executes the rest of its arguments.
+WITH_A_FILTER = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 101, "aarch64": 117}[os.uname().machine]
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x7fff0000 if len(sys.argv[1]) == 0 else int(sys.argv[1], 16)),
+        (0x06, 0, 0, 0x7fff0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(program)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, filters) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+DENY, KILL = "50001", "80000000"  # SECCOMP_RET_ERRNO with EPERM, SECCOMP_RET_KILL_PROCESS
+
+
+def read_or_nothing(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+class Doctor(LiveCase):
+    def root(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can take rights away from itself like this")
+
+    def agree(self, pid, before=(), **options):
+        """What doctor says of a process is what a dump of it does."""
+        said, done = run("doctor", pid, "--json", before=before, **options), run("dump", pid, before=before, **options)
+        self.assertEqual(json.loads(said.stdout)["dump"], done.returncode in (0, 7), said.stdout + done.stderr)
+        self.assertEqual(said.returncode == 0, done.returncode in (0, 7))
+        if said.returncode != 0:
+            self.assertEqual(said.returncode, done.returncode, said.stdout + done.stderr)
+        return findings(said), done
+
+    def test_with_all_rights(self):
+        self.root()
+        with processes.native("guest", "deep_fiber") as target:
+            said, _ = self.agree(target.pid)
+            self.assertEqual(said["ptrace"]["verdict"], "ok")
+            self.assertEqual(said[f"process {target.pid}"]["verdict"], "ok")
+            text = run("doctor", target.pid).stdout
+            self.assertRegex(text, r"(?m)^ok +ptrace ")
+            self.assertIn("dump: works.", text)
+
+    def test_without_the_capability(self):
+        self.root()
+        with processes.native("guest", "deep_fiber") as target:
+            said, _ = self.agree(target.pid, user=NOBODY, group=NOBODY, extra_groups=[])
+            self.assertIn("without CAP_SYS_PTRACE", said["user"]["text"])
+            self.assertIn("setcap cap_sys_ptrace", said["user"]["remedy"])
+            self.assertIn("Operation not permitted", said[f"process {target.pid}"]["text"])
+
+    def test_root_without_the_capability_is_in_a_container(self):
+        self.root()
+        said = findings(run("doctor", "--json", before=("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")))
+        self.assertIn("root, without CAP_SYS_PTRACE", said["user"]["text"])
+        self.assertIn("--cap-add=SYS_PTRACE", said["user"]["remedy"])
+
+    def test_no_new_privileges(self):
+        self.root()
+        said = findings(run("doctor", "--json", before=("setpriv", "--no-new-privs"), user=NOBODY, group=NOBODY, extra_groups=[]))
+        self.assertIn("no_new_privs", said)
+
+    def test_a_filter_that_denies(self):
+        with processes.native("guest", "deep_fiber") as target:
+            before = (sys.executable, "-c", WITH_A_FILTER, DENY)
+            said, done = self.agree(target.pid, before=before)
+            self.assertEqual(said["ptrace"]["verdict"], "bad")
+            self.assertIn("seccomp", said["ptrace"]["text"])
+            self.assertIn("--cap-add=SYS_PTRACE", said["ptrace"]["remedy"])
+            self.assertIn("seccomp", done.stderr)
+            self.assertFalse(json.loads(run("doctor", "--json", before=before).stdout)["dump"])
+
+    def test_a_filter_that_kills(self):
+        """Only the child that tries it is killed."""
+        said = run("doctor", "--json", before=(sys.executable, "-c", WITH_A_FILTER, KILL))
+        self.assertEqual(said.returncode, 4, said.stderr)
+        self.assertIn("killed", findings(said)["ptrace"]["text"])
+        begin = bytes(mixstack_dump.binary()) + b"\0doctor"
+        deadline = time.monotonic() + 5  # they are killed with their parent, a moment later
+        while left := [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read_or_nothing(p).startswith(begin)]:
+            self.assertLess(time.monotonic(), deadline, left)
+            time.sleep(0.01)
+
+    def test_a_process_of_our_own_that_hides(self):
+        """Under the same filter as others it is told apart from them: not the filter is to blame."""
+        self.root()
+        hides = subprocess.Popen([sys.executable, "-c", "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); "
+                                  "print('READY', flush=True); time.sleep(100)"], stdout=subprocess.PIPE,
+                                 user=NOBODY, group=NOBODY, extra_groups=[])
+        try:
+            self.assertEqual(hides.stdout.readline(), b"READY\n")
+            for before in ((), (sys.executable, "-c", WITH_A_FILTER, DENY)):
+                said, done = self.agree(hides.pid, before=before, user=NOBODY, group=NOBODY, extra_groups=[])
+                self.assertIn("PR_SET_DUMPABLE", said[f"process {hides.pid}"]["remedy"])
+                self.assertIn("PR_SET_DUMPABLE", done.stderr)
+        finally:
+            hides.kill()
+            hides.wait()
+            hides.stdout.close()
+
+    def test_another_tracer(self):
+        with processes.native("guest", "deep_fiber") as target:
+            libc = ctypes.CDLL(None, use_errno=True)
+            libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+            self.assertEqual(libc.ptrace(0x4206, target.pid, None, None), 0)  # PTRACE_SEIZE
+            said, _ = self.agree(target.pid)
+            self.assertIn(f"already traced by pid {os.getpid()}", said[f"process {target.pid}"]["text"])
+
+    def test_another_user_namespace(self):
+        if subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no user namespace can be made here")
+        said = findings(run("doctor", "--json", before=("unshare", "--user", "--map-root-user")))
+        self.assertIn("user namespace", said)
+
+    def test_proc_of_another_pid_namespace(self):
+        """Its process 2 is not the one that a ptrace of 2 would stop: no stack is shown at all, whoever asks."""
+        probe = ["unshare", "--pid", "--fork", "--mount-proc", "true"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
+            self.skipTest("no pid namespace can be made here")
+        with processes.native("guest", "deep_fiber") as target:
+            before = ("unshare", "--pid", "--fork", "--kill-child", "--")
+            said, done = self.agree(target.pid, before=before)
+            self.assertEqual((said["/proc"]["verdict"], done.returncode, done.stdout), ("bad", 10, ""))
+            self.assertIn("nsenter", done.stderr)
+            for words in (["ps"], ["agent", "status", target.pid], ["pack", target.pid, "-o", "-"], ["symbols", "status", target.pid]):
+                told = run(*words, before=before)
+                self.assertEqual((told.returncode, told.stdout), (10, ""), words)
+                self.assertIn("another pid namespace", told.stderr)
+        # It has become sleep by then.
+        inner = "sleep 100 & pid=$!; sleep 0.5; exec {} dump $pid".format(mixstack_dump.binary())
+        for words, status in ((["--mount-proc"], 0), ([], 10)):
+            done = subprocess.run(["unshare", "--pid", "--fork", "--kill-child", *words, "sh", "-c", inner], timeout=60,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+
+    def test_yama(self):
+        self.root()
+        path = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+        if not path.exists():
+            self.skipTest("no Yama in this kernel")
+        before = path.read_text()
+        try:
+            path.write_text("1")
+            said = findings(run("doctor", "--json", user=NOBODY, group=NOBODY, extra_groups=[]))
+            self.assertEqual(said["yama"]["verdict"], "bad")
+        finally:
+            path.write_text(before)
+
+    def test_perf_events_are_tried(self):
+        self.root()
+        path = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
+        if not path.exists():
+            self.skipTest("no perf events in this kernel")
+        before = path.read_text()
+        try:
+            path.write_text("3")
+            said = run("doctor", "--json", user=NOBODY, group=NOBODY, extra_groups=[])
+            event = findings(said)["perf events"]
+            self.assertEqual(event["verdict"] == "ok", json.loads(said.stdout)["perf_events"])
+            self.assertIn("kernel.perf_event_paranoid is 3", event["text"])
+        finally:
+            path.write_text(before)
+
+    def test_processes_that_are_none(self):
+        child = subprocess.Popen(["true"])
+        child_state = pathlib.Path(f"/proc/{child.pid}/stat")
+        self.wait_until(lambda: child_state.read_text().rpartition(")")[2].split()[0] == "Z", "a zombie")
+        self.agree(child.pid)
+        child.wait()
+        self.agree(child.pid)
+        self.agree(2 if pathlib.Path("/proc/2/comm").exists() else child.pid)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+"""What a reader sees first: the text of a dump of a service that is stuck, in a pipe and on a terminal."""
+import collections
+import fcntl
+import os
+import pty
+import re
+import select
+import socket
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+import debuggee_build
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+REQUESTS, REPORTS = 40, 5
+
+
+def text_of(*arguments):
+    done = subprocess.run([mixstack_dump.binary(), "dump", *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60)
+    return done.stdout
+
+
+def on_a_terminal(columns, *arguments, rows=30, keys=b"", lasting=30.0):
+    """What a terminal of a size gets; `keys` are pressed when it has been quiet for a moment."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.read(0, 1)  # until the size is set
+        os.environ["TERM"] = "xterm"
+        os.execv(mixstack_dump.binary(), ["mixstack", "dump", *map(str, arguments)])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    os.write(terminal, b"\n")
+    said, end = b"", time.monotonic() + lasting
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 2.0)[0]:
+            try:
+                piece = os.read(terminal, 1 << 16)
+            except OSError:  # EIO: all who had it are gone
+                break
+            if not piece:
+                break
+            said += piece
+        elif keys and len(said) > 200:
+            os.write(terminal, keys)
+            keys = b""
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return said.decode(), os.waitstatus_to_exitcode(status)
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
+
+
+class StarvedService(LiveCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = cls.enterClassContext(processes.Debuggee([debuggee_build.starved(), REQUESTS, REPORTS]))
+        cls.pid = cls.service.pid
+        port = int(cls.service.ready.split()[1])
+        cls.clients = []
+        for i in range(REQUESTS + REPORTS):
+            client = cls.enterClassContext(socket.create_connection(("127.0.0.1", port)))
+            path = f"/price/{i}" if i < REQUESTS else f"/report/{i}"
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            cls.clients.append(client)
+
+    def settled(self):
+        """All requests have come to where they wait."""
+        def waiting():
+            dump = mixstack_dump.dump(self.pid)
+            names = [[f["name"] for f in t["frames"]] for t in dump["threads"]]
+            return (sum(any("Task.InternalWait(" in n for n in stack) and any("lambda_method" in n for n in stack) for stack in names),
+                    sum(any("Reports.Build" in n for n in stack) for stack in names))
+        self.wait_until(lambda: waiting() == (REQUESTS, REPORTS), "the requests", timeout=60)
+
+    def test_the_first_lines_tell_the_code_of_the_program(self):
+        self.settled()
+        lines = text_of(self.pid).splitlines()[:40]
+        told = collections.Counter()
+        for line in lines:
+            if found := re.fullmatch(r" *(\d+) threads? +(Starved\.\S+\(.*?\)).*", line):
+                told[found[2]] += int(found[1])
+        self.assertEqual(told["Starved.Reports.Build(string)"], REPORTS, lines)
+        self.assertEqual(told["Starved.Reports.HoldForEver(ManualResetEventSlim)"], 1, lines)
+        self.assertEqual(told["Starved.Program.Main(string[])"], 1, lines)
+
+    def test_merged_it_is_short_and_hides_nothing_in_silence(self):
+        self.settled()
+        merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
+        self.assertLess(len(merged.splitlines()), 140, merged)
+        threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
+        self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})
+        # Every thread is told in one way: by its stack, in a group, or among those that wait.
+        told = set(map(int, re.findall(r"^Thread (\d+)", merged, re.M)))
+        ids = r"(\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)"
+        for found in re.finditer(rf"^ +{ids}$|: {ids}$", merged, re.M):
+            for part in (found[1] or found[2]).split(", "):
+                first, _, last = part.partition("-")
+                told.update(range(int(first), int(last or first) + 1))
+        self.assertEqual(told, threads)
+        self.assertIn("--all", merged)
+        # The first request of all came another way.
+        self.assertRegex(merged, rf"(?m)^({REQUESTS}|{REQUESTS - 1}) threads with this stack: ")
+
+    def test_frames_without_names_and_async_calls_share_lines(self):
+        text = text_of(self.pid)
+        self.assertRegex(text, r"(?m)^#\d+-\d+ +[0-9a-f]{12} N libcoreclr\.so, \d+ frames without symbols$")
+        self.assertRegex(text_of(self.pid, "--no-fold"), r"(?m)^#\d+ +[0-9a-f]{12} N libcoreclr\.so\+0x[0-9a-f]+$")
+        for line in text.splitlines():
+            self.assertNotIn("AsyncMethodBuilderCore.Start<", line)
+
+    def test_a_terminal_is_not_too_narrow(self):
+        for columns in (80, 120):
+            for how in ((), ("--merge",), ("--tree",)):
+                said, status = on_a_terminal(columns, self.pid, "--no-pager", *how)
+                self.assertEqual(status, 0, said)
+                long = [line for line in plain(said).split("\n") if len(line) > columns]
+                self.assertEqual(long, [], how)
+        said, _ = on_a_terminal(80, self.pid, "--no-pager", "--wide")
+        self.assertTrue(any(len(line) > 80 for line in plain(said).split("\n")))
+
+    def test_a_pager_shows_the_beginning_and_ends_when_told(self):
+        if not os.path.exists("/usr/bin/less"):
+            self.skipTest("no less here")
+        said, status = on_a_terminal(80, self.pid, keys=b"q")
+        self.assertEqual(status, 0, said)
+        lines = [line for line in plain(said).split("\n") if line.strip()]
+        self.assertIn("Code of the program", plain(said))
+        self.assertLess(len(lines), 40)
+
+    def test_the_tree_counts_threads(self):
+        self.settled()
+        text = text_of(self.pid, "--tree")
+        for method, count in ((r"lambda_method\d+\(", REQUESTS + REPORTS), (r"Starved\.Reports\.Build\(string\)", REPORTS)):
+            self.assertEqual(sum(map(int, re.findall(rf"(?m)^ +(\d+) [│├└ ]*{method}", text))), count, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""mixstack record: what it saw against what the program did by construction, and how a recording ends."""
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+SPLIT = {"Scenarios.Split.Sixty()": 60, "Scenarios.Split.Thirty()": 30, "Scenarios.Split.Ten()": 10}
+
+
+def record(pid, *options, timeout=120):
+    """(exit status, [(functions, outermost first; count)], what it said)."""
+    command = [mixstack_dump.binary(), "record", "-p", str(pid), *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=timeout)
+    stacks = []
+    for line in done.stdout.splitlines():
+        names, count = line.rsplit(" ", 1)
+        stacks.append((names.split(";"), int(count)))
+    return done.returncode, stacks, done.stderr
+
+
+def shares(stacks):
+    """Of the three functions, in percent of what they have together."""
+    counts = collections.Counter()
+    for names, count in stacks:
+        for name in SPLIT.keys() & set(names):
+            counts[name] += count
+    return {name: 100 * counts[name] / max(1, sum(counts.values())) for name in SPLIT}, sum(counts.values())
+
+
+class Record(LiveCase):
+    def assert_split(self, stacks, least):
+        found, samples = shares(stacks)
+        self.assertGreater(samples, least)
+        # Four times the deviation that so many samples have by chance, and two points.
+        for name, share in SPLIT.items():
+            chance = 400 * (share / 100 * (1 - share / 100) / samples) ** 0.5
+            self.assertAlmostEqual(found[name], share, delta=2 + chance, msg=f"{found} of {samples} samples")
+        for names, _ in stacks:
+            if "Scenarios.Split.Burn(long)" in names and "Scenarios.Split.Moment()" not in names:
+                self.assertTrue(any("scen_call" in name for name in names), names)
+
+    def assert_whole(self, stacks, share):
+        """Nearly all stacks reach the thread's start."""
+        every = sum(count for _, count in stacks)
+        ends = sum(count for names, count in stacks if any(n.startswith(("clone3", "_start", "[dotnet]", "__libc_start", "[Scenarios]"))
+                                                           for n in names[:2]))
+        self.assertGreaterEqual(ends, share * every, [names[:3] for names, _ in stacks
+                                                      if not names[0].startswith(("clone3", "_start", "[dotnet]"))][:5])
+
+    def test_processor_time_of_a_known_split(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "4", "--mode", "cpu", "-f", "folded", "-o", "-")
+        self.assertEqual(status, 0, said)
+        self.assert_split(stacks, 300)
+        self.assert_whole(stacks, 0.999)
+
+    def test_wall_time_of_the_same(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "8", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-")
+        self.assertEqual(status, 0, said)
+        self.assert_split(stacks, 200)
+        waiting = sum(count for names, count in stacks if any("Scenarios.Scene.Park()" in name for name in names))
+        self.assertAlmostEqual(waiting, 800, delta=120, msg=said)
+
+    def test_code_that_comes_and_goes(self):
+        with processes.scenario("split_moving") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "5", "--mode", "cpu", "-f", "folded", "-o", "-")
+        self.assertEqual(status, 0, said)
+        self.assert_split(stacks, 150)
+        self.assert_whole(stacks, 0.99)
+        # What such a method calls is what it was made to call: an old name would stand over something else.
+        for names, count in stacks:
+            moving = [i for i, name in enumerate(names) if name.startswith("moving")]
+            for i in moving:
+                following = names[i + 1] if i + 1 < len(names) else "Scenarios.Split.Moment()"
+                self.assertTrue(following.startswith(("Scenarios.Split.Moment()", "[libcoreclr.so]")), names)
+
+    def test_a_process_that_ends_meanwhile(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            out = pathlib.Path(folder) / "x.folded"
+            recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(debuggee.pid), "-d", "40", "-o", out],
+                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(3)
+            os.kill(debuggee.pid, signal.SIGKILL)
+            said = recording.communicate(timeout=60)[1]
+            self.assertEqual(recording.returncode, 8, said)
+            self.assertIn("Split", out.read_text())
+            self.assertIn("ended while it was recorded", said)
+
+    def test_signals_end_a_recording_and_write_it(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                out = pathlib.Path(folder) / "x.html"
+                recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(debuggee.pid), "-o", out],
+                                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                time.sleep(2)
+                recording.send_signal(number)
+                said = recording.communicate(timeout=60)[1]
+                self.assertEqual(recording.returncode, 0, said)
+                self.assertIn("<html", out.read_text())
+                out.unlink()
+            self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{debuggee.pid}/status").read_text())
+
+    def test_a_program_that_is_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "x.folded"
+            program = "import time\nend = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
+            done = subprocess.run([mixstack_dump.binary(), "record", "-o", out, "--", sys.executable, "-c", program],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("_PyEval_EvalFrameDefault", out.read_text())
+
+    def test_processes_that_it_starts(self):
+        program = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', " \
+                  "'import time\\nend = time.process_time() + 2\\nwhile time.process_time() < end: pass'])"
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "x.folded"
+            done = subprocess.run([mixstack_dump.binary(), "record", "-s", "-o", out, "--", sys.executable, "-c", program],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            samples = sum(int(line.rsplit(" ", 1)[1]) for line in out.read_text().splitlines()
+                          if "_PyEval_EvalFrameDefault" in line)
+            self.assertGreater(samples, 60)
+
+    def test_files_in_a_row(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            status, _, said = record(debuggee.pid, "-d", "3", "--rotate", "1s", "-o", f"{folder}/x.folded")
+            self.assertEqual(status, 0, said)
+            self.assertEqual(sorted(os.listdir(folder)), ["x.1.folded", "x.2.folded", "x.3.folded"])
+
+    def test_what_cannot_be(self):
+        with processes.scenario("split") as debuggee:
+            pid = debuggee.pid
+            for options, status, words in (
+                    (("-p", "x"), 2, "not a pid"), (("-p", "4194000"), 3, "4194000"),
+                    (("-p", str(pid), "-o", "x.nothing"), 2, ".speedscope.json"),
+                    (("-p", str(pid), "-f", "nothing"), 2, "folded"),
+                    (("-p", str(pid), "-o", "/nowhere/x.html"), 2, "/nowhere"),
+                    (("-p", str(pid), "-r", "0"), 2, "nothing to sample"), (("-p", str(pid), "--max-pause", "x"), 2, "share"),
+                    (("-n", "no-such-program"), 3, "no-such-program"), ((), 2, "which process"),
+                    (("--", "/nowhere/program"), 3, "/nowhere/program"),
+                    (("-p", str(pid), "-d", "1", "-o", "/dev/full", "-f", "folded"), 9, "space left")):
+                done = subprocess.run([mixstack_dump.binary(), "record", *options], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                with self.subTest(options=options):
+                    self.assertEqual(done.returncode, status, done.stderr)
+                    self.assertIn(words, done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
+    def test_without_rights(self):
+        with processes.scenario("split") as debuggee:
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", mixstack_dump.binary(),
+                                   "record", "-p", str(debuggee.pid), "-d", "1", "-o", "-"], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 4, done.stderr)
+
+    def test_a_raw_recording_says_the_same_later(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            raw = pathlib.Path(folder) / "x.mxr"
+            status, _, said = record(debuggee.pid, "-d", "2", "--mode", "cpu", "-o", raw)
+            self.assertEqual(status, 0, said)
+            done = subprocess.run([mixstack_dump.binary(), "convert", raw, "-f", "folded", "-o", "-"], check=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
+            stacks = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1])) for line in done.stdout.splitlines()]
+            self.assert_split(stacks, 100)
+            scope = subprocess.run([mixstack_dump.binary(), "convert", raw, "-f", "speedscope", "-o", "-"], check=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
+            names = {frame["name"] for frame in json.loads(scope.stdout)["shared"]["frames"]}
+            self.assertIn("Scenarios.Split.Sixty()", names)
