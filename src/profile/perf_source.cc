@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 
 namespace mixstack::profile {
@@ -55,18 +54,6 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   return source;
 }
 
-std::span<const std::byte> PerfSource::keep(std::span<const std::byte> bytes) {
-  if (bytes.size() > room_ - used_ || batch_.capture.storage.empty()) {
-    room_ = std::max(kBytesOfBlock, bytes.size());
-    used_ = 0;
-    batch_.capture.storage.emplace_back(std::make_unique<std::byte[]>(room_));
-  }
-  std::byte* to = batch_.capture.storage.back().get() + used_;
-  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-  used_ += bytes.size();
-  return {to, bytes.size()};
-}
-
 void PerfSource::sample(const perf::PerfSample& sample) {
   if (sample.pid != pid_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
@@ -83,7 +70,7 @@ void PerfSource::sample(const perf::PerfSample& sample) {
   thread.kernel_state = 'R';
   thread.captured = true;
   thread.registers = sample.user;
-  thread.stack = {sample.stack_base, keep(sample.stack)};
+  thread.stack = {sample.stack_base, stacks_.keep(batch_.capture, sample.stack)};
   thread.stack_truncated = sample.stack_truncated;
   batch_.threads.push_back(std::move(thread));
   batch_.samples.push_back(
@@ -103,7 +90,7 @@ void PerfSource::notice(const perf::PerfNotice& notice) {
 
 Result<SampleBatch> PerfSource::drain() {
   batch_ = {};
-  used_ = room_ = 0;
+  stacks_.begin();
   batch_.capture.arch = arch_;
   batch_.capture.consistency = Consistency::not_stopped;
   (void)sampler_.drain(*this, kMostInBatch);

@@ -7,6 +7,7 @@
 
 #include "perf/perf_sampler.h"
 #include "profile/sample_source.h"
+#include "profile/stack_bytes.h"
 
 namespace mixstack::profile {
 
@@ -29,19 +30,17 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
 
  private:
   static constexpr std::size_t kMostInBatch = 512;
-  static constexpr std::size_t kBytesOfBlock = 1u << 20;
 
   PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler);
   void sample(const perf::PerfSample& sample) override;
   void notice(const perf::PerfNotice& notice) override;
-  [[nodiscard]] std::span<const std::byte> keep(std::span<const std::byte> bytes);
 
   std::uint32_t pid_;
   Arch arch_;
   PerfSourceOptions options_;
   perf::PerfSampler sampler_;
   SampleBatch batch_;
-  std::size_t used_ = 0, room_ = 0;  ///< of the last block of `batch_.capture.storage`
+  StackBytes stacks_;
   std::unordered_map<ThreadId, std::string> names_;
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
   bool has_executed_ = false;

@@ -10,6 +10,7 @@
 #include "mixstack/session.h"
 #include "model/recording.h"
 #include "profile/frame_names.h"
+#include "profile/known_stacks.h"
 #include "profile/sample_source.h"
 
 namespace mixstack::profile {
@@ -62,6 +63,13 @@ class StackRecorder {
     bool is_named = false;
     std::array<Run, 2> runs;  ///< by source
   };
+  /// What a walk comes to in the recording.
+  struct Walked {
+    KnownStack known;
+    StopReason stop = StopReason::end_of_stack;
+  };
+  static constexpr std::size_t kMostPlain = 512;                ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
   static constexpr std::uint64_t kWalkerLife = 100'000'000;    ///< ns: code may come and go meanwhile
   static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
 
@@ -71,7 +79,9 @@ class StackRecorder {
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
   void record(const ThreadCapture& capture, const SampledThread& sample);
-  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel);
+  [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel);
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
   void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
   void write(Run& run);
@@ -83,6 +93,9 @@ class StackRecorder {
   Options options_;
   TargetInfo target_;
   FrameNames names_;
+  KnownStacks known_stacks_;
+  std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
+  std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
   std::unordered_map<ThreadId, Thread> threads_;
   /// Of stacks that were not stopped, all walked over their own bytes, the next batches use the same one: a new one for
   /// each costs more than its walks.
