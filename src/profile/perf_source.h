@@ -8,6 +8,7 @@
 #include "perf/perf_sampler.h"
 #include "profile/sample_source.h"
 #include "profile/stack_bytes.h"
+#include "profile/stack_ends.h"
 
 namespace mixstack::profile {
 
@@ -25,6 +26,8 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;
+  /// Whether `SampleBatch::has_mapped` is told of all threads.
+  [[nodiscard]] bool tells_mappings() const { return sampler_.following() == perf::Following::by_events; }
   /// What has come since the last call, without waiting for more.
   [[nodiscard]] Result<SampleBatch> drain();
 
@@ -41,6 +44,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   perf::PerfSampler sampler_;
   SampleBatch batch_;
   StackBytes stacks_;
+  StackEnds ends_;
   std::unordered_map<ThreadId, std::string> names_;
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
   bool has_executed_ = false;

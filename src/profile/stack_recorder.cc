@@ -6,11 +6,12 @@
 namespace mixstack::profile {
 namespace {
 
-bool is_well_known(const Trace& trace) {
-  return trace.stop == StopReason::end_of_stack &&
-         std::all_of(trace.frames.begin(), trace.frames.end(), [](const Frame& frame) {
-           return frame.kind != FrameKind::undescribed && frame.trust <= Trust::checkpoint;
-         });
+/// Where a walk met code that nobody knew, or did not get further.
+std::optional<Address> unknown_place(const Trace& trace) {
+  for (const Frame& frame : trace.frames)
+    if (frame.kind == FrameKind::undescribed || frame.trust > Trust::checkpoint) return frame.pc.raw();
+  if (trace.stop == StopReason::end_of_stack) return std::nullopt;
+  return trace.frames.empty() ? 0 : trace.frames.back().pc.raw();
 }
 
 std::uint64_t random_number() {
@@ -31,6 +32,7 @@ StackRecorder::StackRecorder(SharedSession& session, SharedRecording& shared, co
 Result<void> StackRecorder::take(SampleBatch batch) {
   source_ = std::min<std::size_t>(batch.source, 1);
   batch_ns_ = monotonic_ns();
+  if (batch.has_mapped) mappings_ = nullptr;
   if (batch.samples.empty()) {
     const std::lock_guard lock(shared_.mutex);
     finish(batch);
@@ -49,10 +51,22 @@ Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   const bool is_shared = batch.capture.consistency == Consistency::not_stopped;
   if (is_shared) bytes_ = std::move(batch.capture.storage);
   if (is_shared && walker_is_shared_ && walker_ && monotonic_ns() - walker_made_ns_ < kWalkerLife) return {};
+  unknown_.clear();
   return make_walker(std::move(batch.capture));
 }
 
+/// Mappings of code are those of the last walker unless it was told otherwise.
+void StackRecorder::lend_mappings(Capture& capture) {
+  const std::uint64_t now = monotonic_ns();
+  const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
+  if (are_true && !capture.regions && capture.consistency == Consistency::not_stopped)
+    capture.regions = mappings_;
+  else
+    mappings_ns_ = now;
+}
+
 Result<void> StackRecorder::make_walker(Capture capture) {
+  lend_mappings(capture);
   const std::lock_guard lock(session_.mutex);
   walker_.reset();  // gives its caches back first
   walker_is_shared_ = capture.consistency == Consistency::not_stopped;
@@ -61,6 +75,7 @@ Result<void> StackRecorder::make_walker(Capture capture) {
   auto made = session_.session->walker(std::move(capture), options);
   if (!made) return fail(made.error());
   walker_.emplace(std::move(*made));
+  mappings_ = walker_->capture().regions;
   walker_made_ns_ = monotonic_ns();
   known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
   gc_pending_ = false;
@@ -72,7 +87,10 @@ Result<void> StackRecorder::make_walker(Capture capture) {
 /// A walker that was made before the samples were taken may not know code that has come since.
 Trace StackRecorder::walk(const ThreadCapture& thread) {
   Trace trace = walker_->walk(thread);
-  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || is_well_known(trace)) return trace;
+  const auto unknown = unknown_place(trace);
+  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || !unknown || unknown_.contains(*unknown)) return trace;
+  unknown_.insert(*unknown);
+  mappings_ = nullptr;
   Capture nothing;
   nothing.arch = target_.arch;
   nothing.consistency = Consistency::not_stopped;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "mixstack/session.h"
 #include "model/recording.h"
@@ -43,6 +44,8 @@ class StackRecorder {
     std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC at which the recording began
     std::uint32_t max_frames = 4096;
     KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
+    /// A source tells when code is mapped (`SampleBatch::has_mapped`): mappings need not be read for each walker.
+    bool mappings_are_told = false;
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
 
@@ -71,10 +74,12 @@ class StackRecorder {
   static constexpr std::size_t kMostPlain = 512;                ///< addresses; longer stacks are walked each time
   static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
   static constexpr std::uint64_t kWalkerLife = 100'000'000;    ///< ns: code may come and go meanwhile
+  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;  ///< ns: nobody tells what is unmapped
   static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
 
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
+  void lend_mappings(Capture& capture);
   [[nodiscard]] Trace walk(const ThreadCapture& thread);
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
@@ -103,6 +108,9 @@ class StackRecorder {
   std::uint64_t walker_made_ns_ = 0;
   std::uint64_t batch_ns_ = 0;  ///< no sample of the batch is younger
   bool walker_is_shared_ = false;
+  std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
+  std::uint64_t mappings_ns_ = 0;                        ///< when they were read
+  std::unordered_set<Address> unknown_;                  ///< places that this walker, made for them, did not know either
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
