@@ -35,6 +35,8 @@ IteratorSource::IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator
 Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz) {
   bpf::IteratorOptions options;
   options.stack_bytes = 64 << 10;
+  // Perf events have counted them as running: they wait for nothing but us.
+  options.leaves_displaced = true;
   auto iterator = bpf::TaskIterator::open(pid, options);
   if (!iterator) return fail(iterator.error());
   return std::unique_ptr<IteratorSource>(new IteratorSource(arch, hertz, std::move(*iterator)));
@@ -71,6 +73,8 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   const auto states = iterator_.read();
   if (!states) return fail(states.error());
   round_++;
+  batch.threads.reserve(states->size());
+  batch.samples.reserve(states->size());
   for (const bpf::ThreadState& state : *states) {
     if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
     if (state.look == bpf::Look::fresh) take(state, now, batch);
