@@ -27,7 +27,8 @@ struct IteratorOptions {
 enum class Look : std::uint8_t {
   fresh,      ///< registers and stack of one moment
   unchanged,  ///< has not run since it was `fresh` last, which is still right
-  on_cpu,     ///< was on a processor, or is taken for it (`leaves_displaced`): its registers are there, and nobody else sees them
+  on_cpu,     ///< was on a processor, or is taken for it (`leaves_displaced`): its registers are there, and nobody else
+              ///< sees them
   torn,       ///< went on a processor while it was looked at
   no_room,    ///< the round was full
   ending,

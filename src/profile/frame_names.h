@@ -21,8 +21,9 @@ class FrameNames {
   FrameNames(Recording& recording, const TargetInfo& target) : recording_(recording), target_(target) {}
 
   struct Named {
-    std::span<const std::uint32_t> numbers;  ///< in the recording, of the frame's functions, innermost first; empty: no room
-    bool lasts = false;                      ///< the next walkers would say the same, too, as long as `begin` says so
+    std::span<const std::uint32_t>
+        numbers;         ///< in the recording, of the frame's functions, innermost first; empty: no room
+    bool lasts = false;  ///< the next walkers would say the same, too, as long as `begin` says so
   };
 
   /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock). Answers whether names

@@ -12,8 +12,8 @@ namespace mixstack::profile {
 
 /// What was made of a stack.
 struct KnownStack {
-  std::uint32_t stack = 0;   ///< its number in the recording
-  bool is_managed = false;   ///< its innermost frame of user code is
+  std::uint32_t stack = 0;  ///< its number in the recording
+  bool is_managed = false;  ///< its innermost frame of user code is
   friend bool operator==(const KnownStack&, const KnownStack&) = default;
 };
 

@@ -15,7 +15,7 @@ using Sources = std::vector<std::unique_ptr<SampleSource>>;
 
 /// Samples of what runs; nothing: `notes` say why.
 std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
-                                        std::uint32_t hertz, std::vector<std::string>& notes) {
+                                      std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
   auto source = PerfSource::open(target.pid, target.arch, {hertz, options.kernel, clock});
   if (source) return std::move(*source);

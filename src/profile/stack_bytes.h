@@ -13,7 +13,8 @@
 namespace mixstack::profile {
 
 /// Copies stacks into large blocks that captures own. A block comes back when its capture goes, in whatever thread, and
-/// is not cleared: fresh memory for each batch would cost more than what is copied into it. One thread at a time copies.
+/// is not cleared: fresh memory for each batch would cost more than what is copied into it. One thread at a time
+/// copies.
 class StackBytes {
  public:
   static constexpr std::size_t kBlock = 1u << 20;

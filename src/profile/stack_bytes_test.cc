@@ -24,7 +24,8 @@ TEST(StackBytes, CopiesStayAsLongAsTheirCapture) {
   for (std::size_t i = 0; i < captures.size(); i++) {
     room.begin();
     for (int n = 0; n < 100; n++)
-      copies[i].push_back(room.keep(captures[i], bytes_of(20'000 + static_cast<std::size_t>(n), n + static_cast<int>(i))));
+      copies[i].push_back(
+          room.keep(captures[i], bytes_of(20'000 + static_cast<std::size_t>(n), n + static_cast<int>(i))));
     EXPECT_EQ(captures[i].storage.size(), 2u);  // of 1 MiB each
   }
   for (std::size_t i = 0; i < captures.size(); i++)

@@ -11,13 +11,13 @@
 
 namespace mixstack::profile {
 
-/// From an address to the end of the stack that it is in, by the text of /proc/PID/maps: the mapping around it and those
-/// that follow without a gap, as long as they may be written and are of no file. Empty: it is in none.
+/// From an address to the end of the stack that it is in, by the text of /proc/PID/maps: the mapping around it and
+/// those that follow without a gap, as long as they may be written and are of no file. Empty: it is in none.
 [[nodiscard]] AddressRange stack_around(std::string_view maps, Address address);
 
-/// The kernel copies as many bytes as it was asked for, whatever lies behind a stack. A thread's stack stays where it is
-/// while the thread lives; what is seen outside of it (a handler's own stack, a fiber) is looked up again, a few times.
-/// One thread at a time.
+/// The kernel copies as many bytes as it was asked for, whatever lies behind a stack. A thread's stack stays where it
+/// is while the thread lives; what is seen outside of it (a handler's own stack, a fiber) is looked up again, a few
+/// times. One thread at a time.
 class StackEnds {
  public:
   explicit StackEnds(std::uint32_t pid) : pid_(pid) {}

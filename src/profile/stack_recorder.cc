@@ -154,8 +154,8 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   context.gc_pending = gc_pending_;
   context.stop = stack->stop;
   context.system_call = static_cast<std::int32_t>(capture.syscall);
-  // What the runtime says may be of another time than the sample; that managed code runs in cooperative mode is so at any
-  // time.
+  // What the runtime says may be of another time than the sample; that managed code runs in cooperative mode is so at
+  // any time.
   if (stack->known.is_managed && walker_is_shared_)
     context.gc_mode = GcMode::cooperative;
   else if (const auto cooperative = walker_->is_cooperative(capture))

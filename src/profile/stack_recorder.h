@@ -71,11 +71,11 @@ class StackRecorder {
     KnownStack known;
     StopReason stop = StopReason::end_of_stack;
   };
-  static constexpr std::size_t kMostPlain = 512;                ///< addresses; longer stacks are walked each time
-  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
-  static constexpr std::uint64_t kWalkerLife = 100'000'000;    ///< ns: code may come and go meanwhile
+  static constexpr std::size_t kMostPlain = 512;                 ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;     ///< that are kept
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;      ///< ns: code may come and go meanwhile
   static constexpr std::uint64_t kMappingsLife = 1'000'000'000;  ///< ns: nobody tells what is unmapped
-  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;    ///< ns, for pictures over time
 
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
@@ -110,7 +110,7 @@ class StackRecorder {
   bool walker_is_shared_ = false;
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
   std::uint64_t mappings_ns_ = 0;                        ///< when they were read
-  std::unordered_set<Address> unknown_;                  ///< places that this walker, made for them, did not know either
+  std::unordered_set<Address> unknown_;  ///< places that this walker, made for them, did not know either
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;

@@ -49,8 +49,8 @@ class CaptureWalk {
   [[nodiscard]] std::optional<walk::PlainWalk> plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
   void stands_still(bool still) { stands_still_ = still; }
-  /// Nothing that the runtime told belongs to the stacks: no explicit Frames are read. (Roots of a capture belong to its
-  /// stacks, however it was taken.)
+  /// Nothing that the runtime told belongs to the stacks: no explicit Frames are read. (Roots of a capture belong to
+  /// its stacks, however it was taken.)
   [[nodiscard]] bool is_sampled() const {
     return capture_.consistency == Consistency::not_stopped && capture_.roots.empty();
   }

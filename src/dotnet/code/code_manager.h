@@ -75,10 +75,11 @@ class CodeManager final : public unwind::RuleSource {
   /// are forgotten.
   [[nodiscard]] const InliningTable* inlining(const CodeInfo& info);
 
-  /// Whether the code is never freed while its process lives and its image, if it is of one, is mapped: methods that are
-  /// precompiled, and those jitted into heaps that are not collectible. (Lightweight methods and those of assemblies that
-  /// can be unloaded are jitted into heaps of their own, whose RangeSection is marked: EECodeGenManager::NewCodeHeap in
-  /// src/coreclr/vm/codeman.cpp. Methods that are compiled anew get new code beside the old.)
+  /// Whether the code is never freed while its process lives and its image, if it is of one, is mapped: methods that
+  /// are precompiled, and those jitted into heaps that are not collectible. (Lightweight methods and those of
+  /// assemblies that can be unloaded are jitted into heaps of their own, whose RangeSection is marked:
+  /// EECodeGenManager::NewCodeHeap in src/coreclr/vm/codeman.cpp. Methods that are compiled anew get new code beside
+  /// the old.)
   [[nodiscard]] static bool is_kept(const CodeInfo& info);
 
   /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of methods that
