@@ -80,6 +80,11 @@ class Walker {
   /// samplers. Allocates nothing for the frames of a stack that unwind information and the runtime's own words tell
   /// whole, which is nearly every one; of others it keeps the addresses of a `walk`.
   [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
+  /// The code addresses of a sample (`Consistency::not_stopped`) whose stack unwind information tells whole and that
+  /// fits into `out`: how many. Every frame of its `walk` is `certain`, and which frames these are depends on the
+  /// addresses alone: who has walked and named the same ones with this walker need not do so again. Nothing: `walk` has
+  /// to decide something. Allocates nothing.
+  [[nodiscard]] std::optional<std::size_t> plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   [[nodiscard]] FrameRange frames(const ThreadCapture& thread);
   /// The innermost frame, and from a frame to its caller by the chain of steppers alone: without the second witness
   /// that `walk` and `frames` hear at every transition.
@@ -90,6 +95,10 @@ class Walker {
   [[nodiscard]] std::optional<ManagedThreadFacts> managed(const ThreadCapture& thread);
   /// Its GC mode alone; nothing for threads that no runtime knows.
   [[nodiscard]] std::optional<bool> is_cooperative(const ThreadCapture& thread);
+  /// Whether the code of a frame, and with it the frame's name, stays as it is as long as the process lives and the
+  /// `generation` is the same: code of images, and what a runtime never frees. False: it may be freed, and other code
+  /// be put in its place, or nobody can tell.
+  [[nodiscard]] bool keeps_name(const Frame& frame);
   /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
   [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.

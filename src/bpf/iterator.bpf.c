@@ -35,6 +35,7 @@ struct seen {
   unsigned long long switches;
   unsigned long long pc, sp;
   unsigned int tid, ns_tid;
+  int own_pid; /* of the kernel's own counting; another thread's after an exec: then it is named anew */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -167,10 +168,20 @@ static __always_inline void copy(struct task_struct* task, struct mixstack_recor
   out->size = sizeof *out + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));
 }
 
+/* Whether the thread would be on a processor, had we not been given it: it was put aside at the very moment we came on
+ * one (sched_info_switch in kernel/sched/stats.h takes one clock for both). */
+static __always_inline int made_room_for_us(struct task_struct* task) {
+  if (task->__state != 0 || !bpf_core_field_exists(task->sched_info)) return 0;
+  struct task_struct* self = (struct task_struct*)bpf_get_current_task();
+  const unsigned long long since = task->sched_info.last_queued;
+  return since != 0 && since == BPF_CORE_READ(self, sched_info.last_arrival);
+}
+
 /* Whatever happens to a thread that has no memory or is on a processor is told without a look. */
 static __always_inline unsigned int flags_without_a_look(struct task_struct* task) {
   if (task->mm == NULL || task->exit_state != 0) return MIXSTACK_ENDING;
-  return is_on_cpu(task) ? MIXSTACK_ON_CPU : 0;
+  if (is_on_cpu(task)) return MIXSTACK_ON_CPU;
+  return settings.leaves_displaced && made_room_for_us(task) ? MIXSTACK_ON_CPU : 0;
 }
 
 static __always_inline int look(struct task_struct* task, struct mixstack_record* out, int is_full) {
@@ -181,7 +192,7 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   const unsigned long long pc = PROGRAM_COUNTER(saved), sp = saved->sp;
   struct seen* seen = bpf_task_storage_get(&last_copies, task, NULL, 0);
   const int has_run = seen == NULL || seen->switches != switches || seen->pc != pc || seen->sp != sp;
-  if (!has_run) {
+  if (seen != NULL && seen->own_pid == task->pid) {
     out->tid = seen->tid;
     out->ns_tid = seen->ns_tid;
   } else if (!name_task(task, out)) {
@@ -211,6 +222,7 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   seen->sp = sp;
   seen->tid = out->tid;
   seen->ns_tid = out->ns_tid;
+  seen->own_pid = task->pid;
   return 1;
 }
 

@@ -29,14 +29,18 @@ struct vm_area_struct {
 struct sched_entity {
   unsigned long long sum_exec_runtime;
 } KERNELS;
+struct sched_info {
+  unsigned long long last_arrival, last_queued;
+} KERNELS;
 struct task_struct {
   unsigned int __state;
   int on_cpu; /* not there on machines with one processor */
   int exit_state;
-  int tgid;
+  int pid, tgid;
   char comm[MIXSTACK_COMM_BYTES];
   unsigned long nvcsw, nivcsw;
   struct sched_entity se;
+  struct sched_info sched_info; /* where the kernel keeps it (CONFIG_SCHED_INFO) */
   struct mm_struct* mm;
   struct pid* thread_pid;
   struct task_struct* group_leader;

@@ -40,11 +40,11 @@ struct mixstack_record {
 
 /* Constants of one load. */
 struct mixstack_settings {
-  unsigned long long room;  /* bytes for records with a copy */
-  unsigned int pid;         /* as we see it */
-  unsigned int stack_bytes; /* of a thread, at most */
-  unsigned int red_zone;    /* bytes below sp that are copied, too */
-  unsigned int unused;
+  unsigned long long room;       /* bytes for records with a copy */
+  unsigned int pid;              /* as we see it */
+  unsigned int stack_bytes;      /* of a thread, at most */
+  unsigned int red_zone;         /* bytes below sp that are copied, too */
+  unsigned int leaves_displaced; /* threads that made room for us count as on a processor */
 };
 
 /* Written by us before a round, by the program in it. */

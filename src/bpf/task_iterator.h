@@ -18,13 +18,17 @@ namespace mixstack::bpf {
 struct IteratorOptions {
   std::uint32_t stack_bytes = 16 << 10;  ///< of a thread, at most (1 MiB); 0: none
   std::size_t room = 8 << 20;            ///< for all copies of a round; threads beyond it are in the next one
+  /// Threads that would be on a processor if the round did not need it count as `on_cpu`: for those who sample threads
+  /// that run in another way. (Kernels without scheduler statistics cannot tell.)
+  bool leaves_displaced = false;
 };
 
 /// What a round found out about a thread.
 enum class Look : std::uint8_t {
   fresh,      ///< registers and stack of one moment
   unchanged,  ///< has not run since it was `fresh` last, which is still right
-  on_cpu,     ///< was on a processor: its registers are there, and nobody else sees them
+  on_cpu,     ///< was on a processor, or is taken for it (`leaves_displaced`): its registers are there, and nobody else
+              ///< sees them
   torn,       ///< went on a processor while it was looked at
   no_room,    ///< the round was full
   ending,

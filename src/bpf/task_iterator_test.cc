@@ -2,8 +2,11 @@
 #include "bpf/task_iterator.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -132,6 +135,37 @@ TEST_F(Iterator, WhatHasNotRunIsNotCopiedAgain) {
       EXPECT_EQ(t.stack.bytes.empty(), t.look == Look::unchanged);
     }
   }
+}
+
+/// One processor for a thread that computes and for us: as long as we look it cannot be on it, and often it is we who
+/// took its place. (Others on this machine do so, too.)
+TEST_F(Iterator, WhoMadeRoomForUsIsLeftOutWhenAskedFor) {
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (unsigned i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+    if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  const TestProcess process([](Shared& s) { run_threads(s, 1, 1); }, 3);
+  ASSERT_TRUE(process.is_ready());
+  constexpr std::size_t kEnough = 10, kRounds = 300;
+  std::array<std::size_t, 2> displaced{};
+  for (const bool leaves : {false, true}) {
+    auto iterator = open(process.id(), {.leaves_displaced = leaves});
+    for (std::size_t i = 0; (leaves || i < kRounds) && i < 100 * kRounds && displaced[leaves] < kEnough; i++) {
+      ::usleep(2000);
+      const auto round = iterator.read();
+      ASSERT_TRUE(round.has_value());
+      for (const ThreadState& t : *round)
+        if (t.look == Look::on_cpu) {
+          displaced[leaves]++;
+          EXPECT_EQ(t.kernel_state, 'R');
+        }
+    }
+  }
+  (void)::sched_setaffinity(0, sizeof all, &all);
+  EXPECT_EQ(displaced[0], 0u);
+  EXPECT_EQ(displaced[1], kEnough);
 }
 
 TEST_F(Iterator, NobodyRunsBecauseOfIt) {

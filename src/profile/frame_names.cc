@@ -20,41 +20,48 @@ CodeKind kind_of(const Frame& frame, const SymbolInfo& symbol) {
                                                                                         : CodeKind::native;
 }
 
+/// Whoever named native code said so; what could not be found out about a method may be the next time.
+bool may_last(const Frame& frame, const SymbolInfo& symbol) {
+  if (frame.kind == FrameKind::native) return symbol.seen_from.count() == 0;
+  return !symbol.name.empty() && symbol.note != "freed while named";
+}
+
 }  // namespace
 
-void FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
+bool FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
   walker_ = &walker;
   walker.symbolizer().begin(instant);
   of_capture_.clear();
-  if (auto generation = walker.generation(); generation != generation_ || lasting_.size() > kMostKnown) {
-    generation_ = std::move(generation);
-    lasting_.clear();
-    UserCode::Program program{.executable = target_.executable, .command_line = target_.command_line};
-    for (const dotnet::Runtime& runtime : walker.runtimes()) program.runtime = runtime.summary().module_path;
-    user_.emplace(program);
-  }
+  auto generation = walker.generation();
+  if (generation == generation_ && lasting_.size() <= kMostKnown) return true;
+  generation_ = std::move(generation);
+  lasting_.clear();
+  UserCode::Program program{.executable = target_.executable, .command_line = target_.command_line};
+  for (const dotnet::Runtime& runtime : walker.runtimes()) program.runtime = runtime.summary().module_path;
+  user_.emplace(program);
+  return false;
 }
 
-std::span<const std::uint32_t> FrameNames::numbers(const Frame& frame) {
-  const Key key{frame.pc.lookup(), frame.method,
+FrameNames::Named FrameNames::name(const Frame& frame) {
+  const Key key{frame.pc.lookup(), frame.method, frame.stub_target,
                 static_cast<std::uint32_t>(frame.kind) << 8 | static_cast<std::uint32_t>(frame.trust)};
-  if (const auto known = lasting_.find(key); known != lasting_.end()) return known->second;
-  if (const auto known = of_capture_.find(key); known != of_capture_.end()) return known->second;
+  if (const auto known = lasting_.find(key); known != lasting_.end()) return {known->second, true};
+  if (const auto known = of_capture_.find(key); known != of_capture_.end()) return {known->second, false};
   bool lasts = false;
-  std::vector<std::uint32_t> numbers = name(frame, lasts);
-  return (lasts ? lasting_ : of_capture_).emplace(key, std::move(numbers)).first->second;
+  std::vector<std::uint32_t> numbers = ask(frame, lasts);
+  return {(lasts ? lasting_ : of_capture_).emplace(key, std::move(numbers)).first->second, lasts};
 }
 
-std::vector<std::uint32_t> FrameNames::name(const Frame& frame, bool& lasts) {
+std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, bool& lasts) {
   const std::uint32_t innermost = walker_->symbolizer().name(frame);
   const auto& symbols = walker_->symbolizer().symbols();
   std::vector<std::uint32_t> numbers;
-  lasts = frame.kind == FrameKind::native;
+  lasts = walker_->keeps_name(frame);
   for (std::uint32_t at = innermost; numbers.size() < kMostLogicalFrames; at = symbols[at].inlined_into) {
     const auto number = record(frame, symbols[at]);
     if (!number) return {};
     numbers.push_back(*number);
-    lasts = lasts && symbols[at].seen_from.count() == 0;
+    lasts = lasts && may_last(frame, symbols[at]);
     if (symbols[at].inlined_into == 0) break;
   }
   return numbers;

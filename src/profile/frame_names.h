@@ -13,33 +13,41 @@
 
 namespace mixstack::profile {
 
-/// Code in images keeps its name as long as the mappings do; of other code the runtime is asked again in each capture,
-/// since methods are freed and their memory used again. One thread at a time; the recording is locked by the caller.
+/// Code that stays (`Walker::keeps_name`) keeps its name as long as the mappings do; of other code the runtime is asked
+/// again in each capture, since methods are freed and their memory used again. One thread at a time; the recording is
+/// locked by the caller.
 class FrameNames {
  public:
   FrameNames(Recording& recording, const TargetInfo& target) : recording_(recording), target_(target) {}
 
-  /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock).
-  void begin(Walker& walker, std::chrono::nanoseconds instant);
-  /// The numbers in the recording of a frame's functions, innermost first; empty: no room.
-  [[nodiscard]] std::span<const std::uint32_t> numbers(const Frame& frame);
+  struct Named {
+    std::span<const std::uint32_t>
+        numbers;         ///< in the recording, of the frame's functions, innermost first; empty: no room
+    bool lasts = false;  ///< the next walkers would say the same, too, as long as `begin` says so
+  };
+
+  /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock). Answers whether names
+  /// that last are the same ones still.
+  bool begin(Walker& walker, std::chrono::nanoseconds instant);
+  [[nodiscard]] Named name(const Frame& frame);
 
  private:
   struct Key {
     Address address;
     Address method;
+    Address stub_target;
     std::uint32_t kind_and_trust;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return std::hash<Address>{}(key.address ^ key.method << 20) ^ key.kind_and_trust;
+      return std::hash<Address>{}(key.address ^ key.method << 20 ^ key.stub_target << 40) ^ key.kind_and_trust;
     }
   };
   using Known = std::unordered_map<Key, std::vector<std::uint32_t>, Hash>;
   static constexpr std::size_t kMostKnown = 1u << 20;
 
-  [[nodiscard]] std::vector<std::uint32_t> name(const Frame& frame, bool& lasts);
+  [[nodiscard]] std::vector<std::uint32_t> ask(const Frame& frame, bool& lasts);
   [[nodiscard]] std::optional<std::uint32_t> record(const Frame& frame, const SymbolInfo& symbol);
 
   Recording& recording_;

@@ -1,7 +1,6 @@
 #include "profile/iterator_source.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "profile/stop_source.h"
 
@@ -36,6 +35,8 @@ IteratorSource::IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator
 Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz) {
   bpf::IteratorOptions options;
   options.stack_bytes = 64 << 10;
+  // Perf events have counted them as running: they wait for nothing but us.
+  options.leaves_displaced = true;
   auto iterator = bpf::TaskIterator::open(pid, options);
   if (!iterator) return fail(iterator.error());
   return std::unique_ptr<IteratorSource>(new IteratorSource(arch, hertz, std::move(*iterator)));
@@ -55,11 +56,8 @@ void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, Samp
   thread.syscall = set->syscall;
   thread.captured = true;
   thread.registers = set->registers;
-  auto bytes = std::make_unique<std::byte[]>(std::max<std::size_t>(state.stack.bytes.size(), 1));
-  if (!state.stack.bytes.empty()) std::memcpy(bytes.get(), state.stack.bytes.data(), state.stack.bytes.size());
-  thread.stack = {state.stack.base, {bytes.get(), state.stack.bytes.size()}};
+  thread.stack = {state.stack.base, stacks_.keep(batch.capture, state.stack.bytes)};
   thread.stack_truncated = true;  // where the mapping goes on
-  batch.capture.storage.emplace_back(std::move(bytes));
   batch.threads.push_back(std::move(thread));
   batch.samples.push_back({now, SampleClock::wall, activity_of(state.kernel_state)});
 }
@@ -71,9 +69,12 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   due_ns_ = clock_.next(now);
   batch.capture.arch = arch_;
   batch.capture.consistency = Consistency::not_stopped;
+  stacks_.begin();
   const auto states = iterator_.read();
   if (!states) return fail(states.error());
   round_++;
+  batch.threads.reserve(states->size());
+  batch.samples.reserve(states->size());
   for (const bpf::ThreadState& state : *states) {
     if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
     if (state.look == bpf::Look::fresh) take(state, now, batch);

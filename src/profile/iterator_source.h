@@ -7,6 +7,7 @@
 #include "bpf/task_iterator.h"
 #include "profile/round_clock.h"
 #include "profile/sample_source.h"
+#include "profile/stack_bytes.h"
 
 namespace mixstack::profile {
 
@@ -26,6 +27,7 @@ class IteratorSource final : public SampleSource {
   Arch arch_;
   bpf::TaskIterator iterator_;
   RoundClock clock_;
+  StackBytes stacks_;
   std::uint64_t due_ns_;
   std::uint32_t round_ = 0;
   std::unordered_map<ThreadId, std::uint32_t> seen_;  ///< in which round last

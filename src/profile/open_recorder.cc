@@ -14,8 +14,8 @@ namespace {
 using Sources = std::vector<std::unique_ptr<SampleSource>>;
 
 /// Samples of what runs; nothing: `notes` say why.
-std::unique_ptr<SampleSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
-                                        std::uint32_t hertz, std::vector<std::string>& notes) {
+std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
+                                      std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
   auto source = PerfSource::open(target.pid, target.arch, {hertz, options.kernel, clock});
   if (source) return std::move(*source);
@@ -50,6 +50,8 @@ Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, Sha
   std::uint32_t hertz = options.hertz != 0 ? options.hertz : is_cpu ? kUsualCpuHertz : kUsualWallHertz;
   auto running = open_perf(*session, options, is_cpu ? SampleClock::cpu : SampleClock::wall, hertz, opened.notes);
   const bool has_running = running != nullptr;
+  StackRecorder::Options stacks = options.stacks;
+  stacks.mappings_are_told = has_running && running->tells_mappings();
   if (running) sources.push_back(std::move(running));
   if (!has_running) hertz = std::min(hertz, kMostStopHertz);
   if (auto waiting =
@@ -57,7 +59,7 @@ Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, Sha
     sources.push_back(std::move(waiting));
   if (sources.empty()) return fail(ErrorCode::permission_denied);
   (is_cpu && has_running ? opened.cpu_hertz : opened.wall_hertz) = hertz;
-  opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, options.stacks);
+  opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
   return opened;
 }
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 
 namespace mixstack::profile {
@@ -40,7 +39,7 @@ bool has_ended(std::uint32_t pid) {
 }  // namespace
 
 PerfSource::PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler)
-    : pid_(pid), arch_(arch), options_(options), sampler_(std::move(sampler)) {}
+    : pid_(pid), arch_(arch), options_(options), sampler_(std::move(sampler)), ends_(pid) {}
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arch, const PerfSourceOptions& options) {
   perf::PerfOptions wanted;
@@ -55,18 +54,6 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   return source;
 }
 
-std::span<const std::byte> PerfSource::keep(std::span<const std::byte> bytes) {
-  if (bytes.size() > room_ - used_ || batch_.capture.storage.empty()) {
-    room_ = std::max(kBytesOfBlock, bytes.size());
-    used_ = 0;
-    batch_.capture.storage.emplace_back(std::make_unique<std::byte[]>(room_));
-  }
-  std::byte* to = batch_.capture.storage.back().get() + used_;
-  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-  used_ += bytes.size();
-  return {to, bytes.size()};
-}
-
 void PerfSource::sample(const perf::PerfSample& sample) {
   if (sample.pid != pid_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
@@ -77,13 +64,14 @@ void PerfSource::sample(const perf::PerfSample& sample) {
   }
   auto known = names_.find(sample.tid);
   if (known == names_.end()) known = names_.emplace(sample.tid, name_of(pid_, sample.tid)).first;
+  const auto stack = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
   ThreadCapture thread;
   thread.tid = thread.ns_tid = sample.tid;
   thread.comm = known->second;
   thread.kernel_state = 'R';
   thread.captured = true;
   thread.registers = sample.user;
-  thread.stack = {sample.stack_base, keep(sample.stack)};
+  thread.stack = {sample.stack_base, stacks_.keep(batch_.capture, stack)};
   thread.stack_truncated = sample.stack_truncated;
   batch_.threads.push_back(std::move(thread));
   batch_.samples.push_back(
@@ -96,18 +84,21 @@ void PerfSource::notice(const perf::PerfNotice& notice) {
   if (notice.kind == Kind::thread_ended) {
     batch_.ended.push_back(notice.tid);
     names_.erase(notice.tid);
+    ends_.forget(notice.tid);
   }
   if (notice.kind == Kind::renamed) names_[notice.tid] = notice.text.substr(0, 64);
   if (notice.kind == Kind::executed) has_executed_ = true;
+  if (notice.kind == Kind::mapped) batch_.has_mapped = true;
 }
 
 Result<SampleBatch> PerfSource::drain() {
   batch_ = {};
-  used_ = room_ = 0;
+  stacks_.begin();
   batch_.capture.arch = arch_;
   batch_.capture.consistency = Consistency::not_stopped;
   (void)sampler_.drain(*this, kMostInBatch);
   const std::uint64_t now = monotonic_ns();
+  ends_.look(now);
   if (now - looked_ns_ > kSecond / 5) {
     looked_ns_ = now;
     if (sampler_.following() == perf::Following::by_proc) (void)sampler_.follow_threads();
@@ -118,7 +109,7 @@ Result<SampleBatch> PerfSource::drain() {
 Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   if (has_executed_) return fail(ErrorCode::process_changed);
   // Rings tell when they are a good part full; slow samples are not left lying for longer than this.
-  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(50));
+  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(100));
   auto batch = drain();
   if (batch && batch->empty() && has_ended(pid_)) return fail(ErrorCode::no_such_process);
   return batch;

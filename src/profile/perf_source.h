@@ -7,6 +7,8 @@
 
 #include "perf/perf_sampler.h"
 #include "profile/sample_source.h"
+#include "profile/stack_bytes.h"
+#include "profile/stack_ends.h"
 
 namespace mixstack::profile {
 
@@ -24,24 +26,25 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;
+  /// Whether `SampleBatch::has_mapped` is told of all threads.
+  [[nodiscard]] bool tells_mappings() const { return sampler_.following() == perf::Following::by_events; }
   /// What has come since the last call, without waiting for more.
   [[nodiscard]] Result<SampleBatch> drain();
 
  private:
   static constexpr std::size_t kMostInBatch = 512;
-  static constexpr std::size_t kBytesOfBlock = 1u << 20;
 
   PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler);
   void sample(const perf::PerfSample& sample) override;
   void notice(const perf::PerfNotice& notice) override;
-  [[nodiscard]] std::span<const std::byte> keep(std::span<const std::byte> bytes);
 
   std::uint32_t pid_;
   Arch arch_;
   PerfSourceOptions options_;
   perf::PerfSampler sampler_;
   SampleBatch batch_;
-  std::size_t used_ = 0, room_ = 0;  ///< of the last block of `batch_.capture.storage`
+  StackBytes stacks_;
+  StackEnds ends_;
   std::unordered_map<ThreadId, std::string> names_;
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
   bool has_executed_ = false;

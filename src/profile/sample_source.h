@@ -38,7 +38,8 @@ struct SampleBatch {
   std::vector<Repeat> repeats;
   std::uint32_t source = 0;     ///< index of who took them: `repeats` are of samples of the same
   std::vector<ThreadId> ended;  ///< threads that are no more: their ids may be used again
-  [[nodiscard]] bool empty() const { return samples.empty() && repeats.empty() && ended.empty(); }
+  bool has_mapped = false;      ///< code was mapped since the last batch of this source
+  [[nodiscard]] bool empty() const { return samples.empty() && repeats.empty() && ended.empty() && !has_mapped; }
 };
 
 /// What a source did not deliver, since it began.

@@ -1,15 +1,22 @@
 #include "profile/stack_recorder.h"
 
 #include <algorithm>
+#include <random>
 
 namespace mixstack::profile {
 namespace {
 
-bool is_well_known(const Trace& trace) {
-  return trace.stop == StopReason::end_of_stack &&
-         std::all_of(trace.frames.begin(), trace.frames.end(), [](const Frame& frame) {
-           return frame.kind != FrameKind::undescribed && frame.trust <= Trust::checkpoint;
-         });
+/// Where a walk met code that nobody knew, or did not get further.
+std::optional<Address> unknown_place(const Trace& trace) {
+  for (const Frame& frame : trace.frames)
+    if (frame.kind == FrameKind::undescribed || frame.trust > Trust::checkpoint) return frame.pc.raw();
+  if (trace.stop == StopReason::end_of_stack) return std::nullopt;
+  return trace.frames.empty() ? 0 : trace.frames.back().pc.raw();
+}
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
 }
 
 }  // namespace
@@ -19,11 +26,13 @@ StackRecorder::StackRecorder(SharedSession& session, SharedRecording& shared, co
       shared_(shared),
       options_(options),
       target_(session.session->target().info()),
-      names_(shared.recording, target_) {}
+      names_(shared.recording, target_),
+      known_stacks_(random_number()) {}
 
 Result<void> StackRecorder::take(SampleBatch batch) {
   source_ = std::min<std::size_t>(batch.source, 1);
   batch_ns_ = monotonic_ns();
+  if (batch.has_mapped) mappings_ = nullptr;
   if (batch.samples.empty()) {
     const std::lock_guard lock(shared_.mutex);
     finish(batch);
@@ -42,10 +51,22 @@ Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   const bool is_shared = batch.capture.consistency == Consistency::not_stopped;
   if (is_shared) bytes_ = std::move(batch.capture.storage);
   if (is_shared && walker_is_shared_ && walker_ && monotonic_ns() - walker_made_ns_ < kWalkerLife) return {};
+  unknown_.clear();
   return make_walker(std::move(batch.capture));
 }
 
+/// Mappings of code are those of the last walker unless it was told otherwise.
+void StackRecorder::lend_mappings(Capture& capture) {
+  const std::uint64_t now = monotonic_ns();
+  const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
+  if (are_true && !capture.regions && capture.consistency == Consistency::not_stopped)
+    capture.regions = mappings_;
+  else
+    mappings_ns_ = now;
+}
+
 Result<void> StackRecorder::make_walker(Capture capture) {
+  lend_mappings(capture);
   const std::lock_guard lock(session_.mutex);
   walker_.reset();  // gives its caches back first
   walker_is_shared_ = capture.consistency == Consistency::not_stopped;
@@ -54,8 +75,9 @@ Result<void> StackRecorder::make_walker(Capture capture) {
   auto made = session_.session->walker(std::move(capture), options);
   if (!made) return fail(made.error());
   walker_.emplace(std::move(*made));
+  mappings_ = walker_->capture().regions;
   walker_made_ns_ = monotonic_ns();
-  names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_));
+  known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
   gc_pending_ = false;
   for (const dotnet::Runtime& runtime : walker_->runtimes())
     gc_pending_ = gc_pending_ || runtime.summary().suspension.has_value();
@@ -65,7 +87,10 @@ Result<void> StackRecorder::make_walker(Capture capture) {
 /// A walker that was made before the samples were taken may not know code that has come since.
 Trace StackRecorder::walk(const ThreadCapture& thread) {
   Trace trace = walker_->walk(thread);
-  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || is_well_known(trace)) return trace;
+  const auto unknown = unknown_place(trace);
+  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || !unknown || unknown_.contains(*unknown)) return trace;
+  unknown_.insert(*unknown);
+  mappings_ = nullptr;
   Capture nothing;
   nothing.arch = target_.arch;
   nothing.consistency = Consistency::not_stopped;
@@ -120,27 +145,51 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   }
   if (!thread->is_named && walker_) name_thread(*thread, capture);
   if (!walker_) return;
-  const Trace trace = walk(capture);
-  const auto stack = stack_of(trace, sample.kernel);
+  const auto stack = walked(capture, sample.kernel);
   if (!stack) {
     account.lost_in_tree++;
     return;
   }
   SampleContext context{.thread = thread->index, .clock = sample.clock, .activity = sample.activity};
   context.gc_pending = gc_pending_;
-  context.stop = trace.stop;
+  context.stop = stack->stop;
   context.system_call = static_cast<std::int32_t>(capture.syscall);
-  if (const auto cooperative = walker_->is_cooperative(capture))
+  // What the runtime says may be of another time than the sample; that managed code runs in cooperative mode is so at
+  // any time.
+  if (stack->known.is_managed && walker_is_shared_)
+    context.gc_mode = GcMode::cooperative;
+  else if (const auto cooperative = walker_->is_cooperative(capture))
     context.gc_mode = *cooperative ? GcMode::cooperative : GcMode::preemptive;
   account.walked++;
-  count(thread->runs[source_], *stack, context, time);
+  count(thread->runs[source_], stack->known.stack, context, time);
+}
+
+/// Most samples are of stacks that were seen before: then their addresses are all that is looked at.
+std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& capture,
+                                                           std::span<const Address> kernel) {
+  const auto plain = walker_->plain_addresses(capture, addresses_);
+  KnownStacks::Key key;
+  if (plain) {
+    key = known_stacks_.key(std::span(addresses_).first(*plain), kernel);
+    if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
+  }
+  const Trace trace = walk(capture);
+  bool lasts = true;
+  const auto stack = stack_of(trace, kernel, lasts);
+  if (!stack) return std::nullopt;
+  const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
+  const Walked made{{*stack, is_managed}, trace.stop};
+  if (plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain)
+    known_stacks_.remember(key, made.known, lasts);
+  return made;
 }
 
 /// Outermost first, so that stacks share what called them.
-std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::span<const Address> kernel) {
+std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts) {
   std::uint32_t node = 0;
   for (std::size_t i = trace.frames.size(); i-- > 0;) {
-    const auto numbers = names_.numbers(trace.frames[i]);
+    const auto [numbers, is_lasting] = names_.name(trace.frames[i]);
+    lasts = lasts && is_lasting;
     if (numbers.empty()) return std::nullopt;
     for (std::size_t n = numbers.size(); n-- > 0;) {
       const auto next = shared_.recording.node({node, numbers[n]});
@@ -149,15 +198,24 @@ std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::sp
     }
   }
   for (std::size_t i = kernel.size(); options_.kernel != nullptr && i-- > 0;) {
-    const auto module = shared_.recording.module({"[kernel]", "", ""});
-    const auto function = shared_.recording.function(
-        {.name = options_.kernel->name(kernel[i]), .module = module.value_or(kNoIndex), .kind = CodeKind::kernel});
-    const auto frame = function ? shared_.recording.frame({.function = *function, .address = kernel[i]}) : std::nullopt;
+    const auto frame = kernel_frame(kernel[i]);
     const auto next = frame ? shared_.recording.node({node, *frame}) : std::nullopt;
     if (!next) return std::nullopt;
     node = *next;
   }
   return node;
+}
+
+std::optional<std::uint32_t> StackRecorder::kernel_frame(Address address) {
+  if (const auto known = kernel_frames_.find(address); known != kernel_frames_.end()) return known->second;
+  Recording& recording = shared_.recording;
+  const auto module = recording.module({"[kernel]", "", ""});
+  const auto function = recording.function(
+      {.name = options_.kernel->name(address), .module = module.value_or(kNoIndex), .kind = CodeKind::kernel});
+  const auto frame = function ? recording.frame({.function = *function, .address = address}) : std::nullopt;
+  if (kernel_frames_.size() >= kMostKernelFrames) kernel_frames_.clear();
+  if (frame) kernel_frames_.emplace(address, *frame);
+  return frame;
 }
 
 void StackRecorder::repeat(const Repeat& repeat) {

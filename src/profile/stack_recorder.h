@@ -6,10 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "mixstack/session.h"
 #include "model/recording.h"
 #include "profile/frame_names.h"
+#include "profile/known_stacks.h"
 #include "profile/sample_source.h"
 
 namespace mixstack::profile {
@@ -42,6 +44,8 @@ class StackRecorder {
     std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC at which the recording began
     std::uint32_t max_frames = 4096;
     KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
+    /// A source tells when code is mapped (`SampleBatch::has_mapped`): mappings need not be read for each walker.
+    bool mappings_are_told = false;
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
 
@@ -62,16 +66,27 @@ class StackRecorder {
     bool is_named = false;
     std::array<Run, 2> runs;  ///< by source
   };
-  static constexpr std::uint64_t kWalkerLife = 100'000'000;    ///< ns: code may come and go meanwhile
-  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
+  /// What a walk comes to in the recording.
+  struct Walked {
+    KnownStack known;
+    StopReason stop = StopReason::end_of_stack;
+  };
+  static constexpr std::size_t kMostPlain = 512;                 ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;     ///< that are kept
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;      ///< ns: code may come and go meanwhile
+  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;  ///< ns: nobody tells what is unmapped
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;    ///< ns, for pictures over time
 
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
+  void lend_mappings(Capture& capture);
   [[nodiscard]] Trace walk(const ThreadCapture& thread);
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
   void record(const ThreadCapture& capture, const SampledThread& sample);
-  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel);
+  [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel);
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
   void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
   void write(Run& run);
@@ -83,6 +98,9 @@ class StackRecorder {
   Options options_;
   TargetInfo target_;
   FrameNames names_;
+  KnownStacks known_stacks_;
+  std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
+  std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
   std::unordered_map<ThreadId, Thread> threads_;
   /// Of stacks that were not stopped, all walked over their own bytes, the next batches use the same one: a new one for
   /// each costs more than its walks.
@@ -90,6 +108,9 @@ class StackRecorder {
   std::uint64_t walker_made_ns_ = 0;
   std::uint64_t batch_ns_ = 0;  ///< no sample of the batch is younger
   bool walker_is_shared_ = false;
+  std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
+  std::uint64_t mappings_ns_ = 0;                        ///< when they were read
+  std::unordered_set<Address> unknown_;  ///< places that this walker, made for them, did not know either
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;

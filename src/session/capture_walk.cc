@@ -6,7 +6,6 @@
 
 #include "arch/task_end.h"
 #include "symbolize/demangle.h"
-#include "walk/address_walk.h"
 #include "walk/chain_order.h"
 
 namespace mixstack::session {
@@ -237,6 +236,15 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
   return dump;
 }
 
+Trace CaptureWalk::trace(const ThreadCapture& thread) {
+  if (thread.captured) return trace_of(thread, UINT32_MAX, owner_of(thread), nullptr);
+  Trace trace;
+  trace.tid = thread.tid;
+  trace.stop = StopReason::not_captured;
+  trace.stop_error = thread.error;
+  return trace;
+}
+
 Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                             walk::Advisor* advisor) {
   if (is_sampled()) return walk_sampled(thread, most_frames, owner, advisor);
@@ -277,24 +285,29 @@ Trace CaptureWalk::walk_sampled(const ThreadCapture& thread, std::uint32_t most_
 
 AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
   if (!thread.captured) return {0, StopReason::not_captured, thread.error};
-  const Owner owner = owner_of(thread);
-  // The engine has the rules of one runtime, and steppers of the caller's may have another opinion of any frame.
-  if (users_.empty() && runtimes_.size() <= 1) {
-    const StackView stack = view_of(thread);
-    marks_.clear();
-    const bool are_known = owner.thread == nullptr || is_sampled() ||
-                           owner.runtime->marks(*owner.thread, stack, thread.registers.sp(), marks_);
-    const auto plain =
-        are_known ? walk::plain_addresses(native_.engine(), thread.registers, stack, marks_, out) : std::nullopt;
-    if (plain && !(is_sampled() && replaced_returns_.may_be_in(out.first(plain->count))))
-      return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
-  }
+  if (const auto plain = plain_addresses(thread, out))
+    return {plain->count, plain->is_cut ? StopReason::max_frames : StopReason::end_of_stack, {}};
   const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), UINT32_MAX));
-  const Trace whole = trace_of(thread, most, owner, nullptr);
+  const Trace whole = trace_of(thread, most, owner_of(thread), nullptr);
   AddressTrace found{0, whole.stop, whole.stop_error};
   for (const Frame& f : whole.frames)
     if (f.kind != FrameKind::runtime_frame && found.count < out.size()) out[found.count++] = f.pc;
   return found;
+}
+
+std::optional<walk::PlainWalk> CaptureWalk::plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
+  // The engine has the rules of one runtime, and steppers of the caller's may have another opinion of any frame.
+  if (!thread.captured || !users_.empty() || runtimes_.size() > 1) return std::nullopt;
+  const StackView stack = view_of(thread);
+  marks_.clear();
+  if (!is_sampled()) {
+    const Owner owner = owner_of(thread);
+    if (owner.thread != nullptr && !owner.runtime->marks(*owner.thread, stack, thread.registers.sp(), marks_))
+      return std::nullopt;
+  }
+  const auto plain = walk::plain_addresses(native_.engine(), thread.registers, stack, marks_, out);
+  if (plain && is_sampled() && replaced_returns_.may_be_in(out.first(plain->count))) return std::nullopt;
+  return plain;
 }
 
 /// In images that are built without unwind information, and stripped.

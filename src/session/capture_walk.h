@@ -13,6 +13,7 @@
 #include "session/replaced_returns.h"
 #include "session/worker.h"
 #include "symbolize/elf_symbols.h"
+#include "walk/address_walk.h"
 #include "walk/chain_walker.h"
 #include "walk/code_steppers.h"
 #include "walk/copied_code_stepper.h"
@@ -38,11 +39,21 @@ class CaptureWalk {
   /// With at most `most_frames` frames, if that is less than the options allow.
   [[nodiscard]] ThreadDump walk(const ThreadCapture& thread, std::uint32_t most_frames = 0xffffffffu,
                                 walk::Advisor* advisor = nullptr);
+  /// The frames of `walk` alone: nothing is asked about the thread itself, which costs more than its walk.
+  [[nodiscard]] Trace trace(const ThreadCapture& thread);
   /// The code addresses of `walk` alone, innermost first, at most `out.size()` of them; no facts, and where the stack
   /// is as usual no allocation for its frames.
   [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
+  /// The same of a stack that is told whole by unwind information and the runtime's own words: each frame is `certain`.
+  /// Nothing where a walk would have to decide anything.
+  [[nodiscard]] std::optional<walk::PlainWalk> plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
   void stands_still(bool still) { stands_still_ = still; }
+  /// Nothing that the runtime told belongs to the stacks: no explicit Frames are read. (Roots of a capture belong to
+  /// its stacks, however it was taken.)
+  [[nodiscard]] bool is_sampled() const {
+    return capture_.consistency == Consistency::not_stopped && capture_.roots.empty();
+  }
   /// From now on all walks together read at most so many explicit Frames, and as many more as are usual in any case.
   void bound_explicit_frames(std::size_t all) { explicit_left_ = all; }
   /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
@@ -75,10 +86,6 @@ class CaptureWalk {
                                walk::Advisor* advisor);
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
-  /// Roots of a capture belong to its stacks, however it was taken.
-  [[nodiscard]] bool is_sampled() const {
-    return capture_.consistency == Consistency::not_stopped && capture_.roots.empty();
-  }
   [[nodiscard]] Trace walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;

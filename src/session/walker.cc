@@ -91,10 +91,12 @@ void Walker::Implementation::take_diagnoses() {
 }
 
 Trace Walker::Implementation::trace_of(const ThreadCapture& thread) {
-  ThreadDump dump = walk_of(thread).walk(thread);
-  if (has_other_code(thread))
-    session::doubt_code_of_another_time(dump, session::image_mappings(regions),
-                                        session::image_mappings(*late_capture(thread)->regions));
+  session::CaptureWalk& walk = walk_of(thread);
+  if (!has_other_code(thread)) return walk.trace(thread);
+  ThreadDump dump;
+  dump.trace = walk.trace(thread);
+  session::doubt_code_of_another_time(dump, session::image_mappings(regions),
+                                      session::image_mappings(*late_capture(thread)->regions));
   return std::move(dump.trace);
 }
 
@@ -182,6 +184,13 @@ AddressTrace Walker::addresses(const ThreadCapture& thread, std::span<CodeAddres
   return implementation_->walk_of(thread).addresses(thread, out);
 }
 
+std::optional<std::size_t> Walker::plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
+  session::CaptureWalk& walk = implementation_->walk_of(thread);
+  if (!walk.is_sampled()) return std::nullopt;
+  const auto plain = walk.plain_addresses(thread, out);
+  return plain && !plain->is_cut ? std::optional(plain->count) : std::nullopt;
+}
+
 FrameRange Walker::frames(const ThreadCapture& thread) {
   session::CaptureWalk& walk = implementation_->walk_of(thread);
   if (implementation_->has_other_code(thread))
@@ -209,6 +218,12 @@ std::optional<bool> Walker::is_cooperative(const ThreadCapture& thread) {
   const auto owner = implementation_->walk_of(thread).owner_of(thread);
   if (owner.thread == nullptr) return std::nullopt;
   return owner.thread->cooperative;
+}
+
+bool Walker::keeps_name(const Frame& frame) {
+  if (frame.kind == FrameKind::native) return frame.module != kNoModule;
+  const auto runtimes = implementation_->parts.worker->runtimes();
+  return std::any_of(runtimes.begin(), runtimes.end(), [&](const auto& runtime) { return runtime->keeps_code(frame); });
 }
 
 std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }

@@ -87,6 +87,44 @@ TEST_P(DotnetWalker, AddressesAreThoseOfTheWholeWalk) {
   }
 }
 
+/// Of samples: the same frames without a decision, or no answer.
+TEST_P(DotnetWalker, PlainAddressesAreThoseOfTheWholeWalk) {
+  const test::DotnetProcess process(GetParam());
+  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  process.stop();
+  auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
+  ASSERT_TRUE(session);
+  auto stopped = walker_of(**session);
+  ASSERT_TRUE(stopped);
+  std::vector<CodeAddress> out(4096);
+  Capture nothing;
+  nothing.arch = stopped->capture().arch;
+  nothing.consistency = Consistency::not_stopped;
+  auto walker = (*session)->walker(std::move(nothing), {});
+  ASSERT_TRUE(walker);
+  std::size_t plain = 0, managed = 0;
+  for (const ThreadCapture& thread : stopped->capture().threads) {
+    EXPECT_FALSE(stopped->plain_addresses(thread, out)) << "no sample";
+    const auto count = walker->plain_addresses(thread, out);
+    if (!count) continue;
+    plain++;
+    const Trace trace = walker->walk(thread);
+    EXPECT_EQ(trace.stop, StopReason::end_of_stack);
+    ASSERT_EQ(*count, trace.frames.size()) << thread.tid;
+    for (std::size_t i = 0; i < *count; i++) {
+      const Frame& frame = trace.frames[i];
+      EXPECT_EQ(out[i], frame.pc) << thread.tid << " " << i;
+      EXPECT_EQ(frame.trust, Trust::certain);
+      // These programs free no code.
+      EXPECT_TRUE(walker->keeps_name(frame)) << thread.tid << " " << i;
+      managed += frame.kind == FrameKind::managed ? 1 : 0;
+    }
+    EXPECT_FALSE(walker->plain_addresses(thread, std::span(out).first(*count - 1)));
+  }
+  EXPECT_GT(plain, 3u);
+  EXPECT_GT(managed, 3u);
+}
+
 TEST_P(DotnetWalker, TheRuntimeAnswersForThreadsCodeFramesAndTheContract) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";

@@ -62,8 +62,8 @@ Result<TaskIterator> TaskIterator::open(std::uint32_t pid, const IteratorOptions
     return fail(ErrorCode::invalid_argument, pid);
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return fail(ErrorCode::no_such_process, pid);
   auto implementation = std::make_unique<Implementation>();
-  auto program =
-      KernelProgram::load({options.room, pid, options.stack_bytes, static_cast<unsigned>(target::kRedZone), 0});
+  auto program = KernelProgram::load({options.room, pid, options.stack_bytes, static_cast<unsigned>(target::kRedZone),
+                                      options.leaves_displaced ? 1u : 0u});
   if (!program) return fail(program.error());
   implementation->program = std::move(*program);
   return TaskIterator(std::move(implementation));

@@ -34,7 +34,7 @@ void CodeManager::clear() {
 }
 
 void CodeManager::forget_images() {
-  of_images_.clear();
+  kept_.clear();
   inlining_.clear();
   clear();
 }
@@ -45,17 +45,18 @@ void CodeManager::rebind(const RuntimeMemory& memory) {
   ranges_.rebind(memory);
 }
 
-/// Only code of assemblies that cannot be unloaded is precompiled, and where its method is known, that is all there is.
-bool CodeManager::stays(const CodeInfo& info) {
-  return info.kind == CodeKind::r2r && info.method_desc != 0 && !info.is_collectible;
+/// Where the method is known, that is all there is to know. (Which method precompiled code is of, the runtime may learn
+/// later.)
+bool CodeManager::is_kept(const CodeInfo& info) {
+  return info.is_managed() && info.method_desc != 0 && !info.is_collectible && info.error.code == ErrorCode::none;
 }
 
 const CodeInfo& CodeManager::find(CodeAddress pc) {
   const Address address = pc.lookup();
-  if (const CodeInfo* known = of_images_.found.find(address)) return *known;
+  if (const CodeInfo* known = kept_.found.find(address)) return *known;
   if (const CodeInfo* known = of_capture_.found.find(address)) return *known;
   const CodeInfo info = look_up(address);
-  return (stays(info) ? of_images_ : of_capture_).found.insert(address, info);
+  return (is_kept(info) ? kept_ : of_capture_).found.insert(address, info);
 }
 
 CodeInfo CodeManager::look_up(Address address) {
@@ -215,7 +216,7 @@ Result<unwind::UnwindRule> CodeManager::general(CodeAddress pc) {
 const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
   // Code addresses never use the top bit of a 64-bit address space's lower half.
   const Address key = pc.raw() << 1 | (pc.is_exact() ? 1u : 0u);
-  for (const Known* known : {&of_images_, &of_capture_})
+  for (const Known* known : {&kept_, &of_capture_})
     if (const unwind::CompactRule* const* rule = known->rules.find(key)) return **rule;
   const unwind::CompactRule* made = &unwind::kNoCompactRule;
   Known* keeper = &of_capture_;
@@ -223,7 +224,7 @@ const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
     // Unwind codes of a method that cannot be found may as well be another's: no small rule, which would be believed.
     const CodeInfo& info = find(pc);
     const auto small = info.method_desc != 0 ? unwind::compact(*rule, memory_.layouts().arch) : std::nullopt;
-    if (stays(info)) keeper = &of_images_;
+    if (is_kept(info)) keeper = &kept_;
     made = small ? keeper->intern(*small) : &unwind::kInterpretedRule;
   }
   return *keeper->rules.insert(key, made);

@@ -75,8 +75,15 @@ class CodeManager final : public unwind::RuleSource {
   /// are forgotten.
   [[nodiscard]] const InliningTable* inlining(const CodeInfo& info);
 
-  /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of precompiled
-  /// methods stays; it holds as long as their images are mapped.
+  /// Whether the code is never freed while its process lives and its image, if it is of one, is mapped: methods that
+  /// are precompiled, and those jitted into heaps that are not collectible. (Lightweight methods and those of
+  /// assemblies that can be unloaded are jitted into heaps of their own, whose RangeSection is marked:
+  /// EECodeGenManager::NewCodeHeap in src/coreclr/vm/codeman.cpp. Methods that are compiled anew get new code beside
+  /// the old.)
+  [[nodiscard]] static bool is_kept(const CodeInfo& info);
+
+  /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of methods that
+  /// are kept stays.
   void clear();
   /// Forgets that, too: images have come or gone.
   void forget_images();
@@ -98,7 +105,6 @@ class CodeManager final : public unwind::RuleSource {
     void clear();
     [[nodiscard]] const unwind::CompactRule* intern(const unwind::CompactRule& rule);
   };
-  [[nodiscard]] static bool stays(const CodeInfo& info);
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);
@@ -113,7 +119,7 @@ class CodeManager final : public unwind::RuleSource {
   PrecodeStubs precode_;
   std::unordered_map<Address, ReadyToRunImage> images_;                 // by RangeSection address
   std::unordered_map<Address, std::optional<InliningTable>> inlining_;  // by the base of the image
-  Known of_capture_, of_images_;
+  Known of_capture_, kept_;
 };
 
 }  // namespace mixstack::dotnet

@@ -95,6 +95,35 @@ TEST(CodeManager, RulesAreCompactAndOfOneGeneration) {
   EXPECT_EQ(engine.step(at, registers, stack).status, unwind::RuleStatus::no_code);
 }
 
+/// Heaps are marked, and what is in a heap that is not marked is never freed.
+TEST(CodeManager, WhatIsNeverFreedIsKnownOverCaptures) {
+  constexpr std::uint32_t kCollectibleHeap = 3;
+  for (const bool is_collectible : {false, true}) {
+    DotnetMemory t;
+    DotnetCode code(t);
+    const Address heap = code.add_heap(kHeap, kHeapEnd);
+    if (is_collectible) code.add_section(kHeap, kHeapEnd, kCollectibleHeap, heap, 0);  // lies before the other
+    code.add_method(kHeap + 0x100, 0x300, 0xabc0, {{0, 0x300, DotnetCode::push_rbp()}});
+    code.add_stub(kHeap + 0x800, 0x40, 1);
+    CodeManager manager(t.runtime(), t.contracts);
+    const auto at = CodeAddress::after_call(kHeap + 0x180), in_stub = CodeAddress::exact(kHeap + 0x810);
+    const CodeInfo before = manager.find(at);
+    ASSERT_EQ(before.method_desc, 0xabc0u);
+    EXPECT_EQ(before.is_collectible, is_collectible);
+    EXPECT_EQ(CodeManager::is_kept(before), !is_collectible);
+    EXPECT_FALSE(CodeManager::is_kept(manager.find(in_stub)));
+    ASSERT_EQ(manager.compact(at).kind, unwind::CompactKind::register_offset);
+
+    const DotnetMemory nothing;  // nothing can be read any more
+    manager.rebind(nothing.runtime());
+    EXPECT_EQ(manager.find(at).is_managed(), !is_collectible);
+    EXPECT_EQ(manager.compact(at).kind == unwind::CompactKind::register_offset, !is_collectible);
+    EXPECT_EQ(manager.find(in_stub).kind, CodeKind::none);
+    manager.forget_images();
+    EXPECT_FALSE(manager.find(at).is_managed());
+  }
+}
+
 TEST(CodeManager, PassesOverSectionsThatAreBeingDeleted) {
   DotnetMemory t;
   DotnetCode code(t);

@@ -70,6 +70,10 @@ class ManagedRuntime {
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
 
+  /// Whether the method of a frame of its code is never freed while the process lives. False: it may be, or that is not
+  /// told.
+  [[nodiscard]] virtual bool keeps_code(const Frame& /*frame*/) { return false; }
+
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
   /// null: it has called none. To be asked for when managed frames have names.
   [[nodiscard]] virtual std::vector<SymbolInfo> inlined_at(const Frame& /*frame*/, const Frame* /*callee*/) {

@@ -48,6 +48,9 @@ class RuntimeByContracts final : public ManagedRuntime {
                            std::vector<walk::Mark>& out) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
+  [[nodiscard]] bool keeps_code(const Frame& frame) override {
+    return frame.kind == FrameKind::managed && code_ && CodeManager::is_kept(code_->find(frame.pc));
+  }
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
   }
