@@ -35,6 +35,11 @@ class SymbolTables {
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
 
+/// What is said of a place in an image without asking its symbols: module and offset.
+[[nodiscard]] SymbolInfo unnamed_place(std::string_view path, std::string build_id, std::uint64_t offset);
+/// Names such a place by the symbol around it.
+void name_by(const object::Symbol& symbol, SymbolInfo& place);
+
 /// Describes native frames and signal trampolines. Where a frame lies in an image but in no symbol, it answers module
 /// and offset without a name; frames outside all images are not its own. Borrows the map; not thread-safe.
 class ElfSymbols final : public NameProvider {
