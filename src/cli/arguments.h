@@ -76,7 +76,7 @@ struct SymbolsArguments {
   Verb verb = Verb::status;
   DumpArguments of;       ///< of which process or core
   std::string recording;  ///< a raw recording in their place; empty: none
-  bool all = false;  ///< all modules, not only those that stacks run through
+  bool all = false;       ///< all modules, not only those that stacks run through
   bool json = false;
   std::chrono::milliseconds timeout{600'000};  ///< of `fetch`, for all files together
 };

@@ -55,11 +55,10 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   const auto [recording, has_failed] = with_names(std::move(*read), arguments.symbol_path, environment);
   if (arguments.format != Format::recording && arguments.format != Format::html)
     say_if_empty(recording, arguments.options, environment);
-  const ExitCode written = write_profile_file(
-      arguments.out, formats::is_text(arguments.format), environment,
-      [&, &shown = recording](report::Writer& out) {
-        formats::write_as(arguments.format, out, shown, arguments.options);
-      });
+  const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
+                                              [&, &shown = recording](report::Writer& out) {
+                                                formats::write_as(arguments.format, out, shown, arguments.options);
+                                              });
   return written == ExitCode::ok && (is_cut || has_failed) ? ExitCode::partial : written;
 }
 

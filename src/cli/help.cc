@@ -239,6 +239,8 @@ What is sampled:
                         seen then
       --max-pause SHARE of the time that threads may be held, like 1%: where
                         that does not suffice, samples are left out
+      --no-names        native code without names, which cost no time then:
+                        'mixstack convert FILE.mxr' finds them later
 
 What is written:
   -o, --out FILE        its end tells the format: .html, .svg, .folded,

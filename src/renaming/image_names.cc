@@ -23,6 +23,15 @@ SymbolOptions with_debug_folder(SymbolOptions options) {
   return options;
 }
 
+/// A path out of a recording. What the kernel makes up when it is read is no image, and reading some of it takes it
+/// away from others (/proc/kmsg).
+bool may_be_image(std::string_view path) {
+  const bool is_made_up = path.starts_with("/proc/") || path.starts_with("/sys/");
+  const bool is_plain = path.find("/../") == std::string_view::npos && path.find("//") == std::string_view::npos &&
+                        path.find("/./") == std::string_view::npos;
+  return path.starts_with('/') && is_plain && !is_made_up;
+}
+
 std::optional<std::uint8_t> digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<std::uint8_t>(c - 'a' + 10);
@@ -64,7 +73,7 @@ ImageFiles::Found ImageFiles::find(const RecordedModule& module) {
   Found found;
   found.build_id = build_id_of(module.build_id);
   if (found.build_id.empty()) return found;
-  if (module.path.starts_with('/')) {
+  if (may_be_image(module.path)) {
     const auto file = open(module.path);
     const std::string wrong = file ? symbol_files::prove_elf(*file, found.build_id, false) : "it cannot be opened";
     if (wrong.empty()) {

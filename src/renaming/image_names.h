@@ -21,13 +21,15 @@ namespace mixstack::renaming {
 class ImageFiles {
  public:
   explicit ImageFiles(const SymbolOptions& options);
+  ImageFiles(const ImageFiles&) = delete;
+  ImageFiles& operator=(const ImageFiles&) = delete;
 
   struct Found {
     std::shared_ptr<const object::ElfImage> image;  ///< it, or its debug file alone; null: neither is to be had
     object::BuildId build_id;
-    std::string where;       ///< of a debug file alone
-    std::string refused;     ///< what was there, and is of another build; empty: nothing
-    bool is_debug = false;   ///< the image itself is not there
+    std::string where;      ///< of a debug file alone
+    std::string refused;    ///< what was there, and is of another build; empty: nothing
+    bool is_debug = false;  ///< the image itself is not there
   };
   [[nodiscard]] Found find(const RecordedModule& module);
   [[nodiscard]] std::shared_ptr<const object::SymbolTable> symbols(const Found& found, const std::string& path);

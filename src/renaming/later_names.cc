@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "arch/cpu.h"
 #include "renaming/image_names.h"
 #include "renaming/renamed_recording.h"
 #include "session/symbol_origin.h"
@@ -54,7 +55,9 @@ ModuleSymbols describe(ImageFiles& files, const ImageFiles::Found& found, const 
 /// What can be told by paths alone: files of this machine say nothing of that where it was recorded.
 void find_origins(LaterNames& names) {
   ProcessDump dump;
-  dump.target.arch = names.recording.facts.arch == "aarch64" ? Arch::aarch64 : Arch::x86_64;
+  for (const Arch arch : kArchs)
+    if (names.recording.facts.arch == arch::cpu(arch).name) dump.target.arch = arch;
+  if (dump.target.arch == Arch::unknown) return;
   session::find_origins(names.modules, dump, [](const std::string&) -> Result<std::shared_ptr<const FileBytes>> {
     return fail(ErrorCode::not_found);
   });

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 struct OwnImage {
   OwnImage() {
     auto file = object::open_file_bytes(path);
-    auto opened = file ? object::ElfImage::from_file(*file) : Result<std::shared_ptr<const object::ElfImage>>(
-                                                                  fail(ErrorCode::not_found));
+    auto opened = file ? object::ElfImage::from_file(*file)
+                       : Result<std::shared_ptr<const object::ElfImage>>(fail(ErrorCode::not_found));
     if (!opened) return;
     image = *opened;
     const auto table = object::SymbolTable::build({.image = image, .debug = {}, .mini = {}});
@@ -75,7 +75,8 @@ TEST(LaterNames, AFileOfAnotherBuildNamesNothingAndIsSaid) {
   ASSERT_EQ(names.modules.size(), 1u);
   EXPECT_TRUE(names.modules[0].is_missing());
   EXPECT_EQ(names.modules[0].nameless, 1u);
-  EXPECT_EQ(names.modules[0].remark, own.path + " is another file here: it has build id " + own.image->build_id().hex());
+  EXPECT_EQ(names.modules[0].remark,
+            own.path + " is another file here: it has build id " + own.image->build_id().hex());
 }
 
 TEST(LaterNames, ByBuildIdInAFolderAndNeverAnother) {
@@ -133,8 +134,9 @@ TEST(LaterNames, WhatIsNoBuildIdIsAskedNowhere) {
   EXPECT_EQ(first_name(names.recording), "");
 }
 
-TEST(LaterNames, PathsThatAreNoRegularFileAreNotOpened) {
-  for (const char* path : {"/dev/zero", "/dev", "relative", "/proc/self/fd"}) {
+TEST(LaterNames, PathsThatAreNoRegularFileOrMadeUpByTheKernelAreNotOpened) {
+  for (const char* path : {"/dev/zero", "/dev", "relative", "/proc/self/exe", "/usr/../proc/self/exe",
+                           "//proc/self/exe", "/./proc/self/exe"}) {
     const auto names = name_later(recording_of(path, std::string(40, 'a'), 0x1000), {});
     EXPECT_EQ(first_name(names.recording), "") << path;
     ASSERT_EQ(names.modules.size(), 1u);

@@ -97,8 +97,8 @@ TEST(RenamedRecording, WhatHasALineOrInlinedFunctionsIsNotAsked) {
   const auto known = *from.recording.function({.name = "known", .module = from.module});
   const auto with_line = from.frame({.function = known, .line = 5, .address = 0x30});
   const auto with_inlined = from.frame({.function = known, .address = 0x40});
-  const auto inlined = from.frame(
-      {.function = known, .line = 6, .inlining = Inlining::debug_information, .address = 0x40});
+  const auto inlined =
+      from.frame({.function = known, .line = 6, .inlining = Inlining::debug_information, .address = 0x40});
   const auto elsewhere = from.frame({.function = *from.recording.function({.name = "jit"}), .address = 0x50});
   from.add({with_line, with_inlined, inlined, elsewhere}, 1);
   const std::vector<bool> unnamed = unnamed_frames(from.recording);

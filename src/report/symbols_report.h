@@ -13,10 +13,10 @@ namespace mixstack::report {
 
 /// Whose modules they are.
 struct SymbolsSubject {
-  std::uint32_t pid = 0;    ///< 0: of a recording of several processes
-  std::string core;         ///< its path; empty: none
-  std::string recording;    ///< its path; empty: none
-  std::string program;      ///< path of the program, or what the kernel calls it
+  std::uint32_t pid = 0;              ///< 0: of a recording of several processes
+  std::string core;                   ///< its path; empty: none
+  std::string recording;              ///< its path; empty: none
+  std::string program;                ///< path of the program, or what the kernel calls it
   std::vector<std::string> runtimes;  ///< versions of .NET
   std::vector<Diagnosis> diagnoses;
 };

@@ -56,7 +56,8 @@ TEST(SymbolsReport, OfACore) {
   dump.target.core_path = "/tmp/core";
   dump.target.pid = 3;
   dump.diagnoses.push_back({{ErrorCode::io_error, 0, 0}, "http://x", "it cannot be reached"});
-  EXPECT_EQ(symbols_text(symbols_subject(dump), {}), "core /tmp/core, of process 3 (): 0 modules, none without symbols\n");
+  EXPECT_EQ(symbols_text(symbols_subject(dump), {}),
+            "core /tmp/core, of process 3 (): 0 modules, none without symbols\n");
   const std::vector<ModuleSymbols> modules{missing()};
   const auto json = nlohmann::json::parse(symbols_json(symbols_subject(dump), modules));
   EXPECT_EQ(json["core"], "/tmp/core");

@@ -87,6 +87,7 @@ std::optional<Address> ElfSymbols::function_start(const Frame& frame) {
 
 std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address,
                                                SymbolTables::Effort effort) {
+  if (effort == SymbolTables::Effort::any && !shared_->has_names()) return std::nullopt;
   auto table = tables_[module];
   if (!table) {
     const auto image = modules_.image(module);

@@ -146,6 +146,19 @@ class LaterNames(LiveCase):
         self.assertTrue(any(name.startswith("shop::burn(") for stack in names[1] for name in stack), names[1])
         self.assertFalse(any("[shop]" in name for stack in names[1] for name in stack))
 
+    def test_a_recording_without_names_gets_all_of_them_later(self):
+        out = self.folder / "no_names.mxr"
+        with processes.Debuggee([self.folder / "whole" / "shop"]) as debuggee:
+            run("record", "-p", debuggee.pid, "-d", "2", "-r", "100", "--no-names", "-o", out)
+            text, _ = run("record", "-p", debuggee.pid, "-d", "1", "--no-names", "-i", "-f", "folded", "-o", "-")
+        names = {name for line in text.splitlines() for name in line.rsplit(" ", 1)[0].split(";")}
+        self.assertTrue(names and all(name.startswith("[") for name in names), names)
+        expected, _ = self.stacks(self.whole)
+        found, _ = self.stacks(out)
+        names = [{tuple(f[0] for f in stack) for stack in stacks} for stacks in (expected, found)]
+        self.assertEqual(names[0], names[1])
+        self.assertIn(next(stack for stack in self.of_shop(expected) if any("run" in f[0] for f in stack)), self.of_shop(found))
+
     def test_names_are_kept_in_a_raw_recording(self):
         named = self.folder / "named.mxr"
         run("convert", self.stripped, "--symbol-path", self.symbols, "-o", named)

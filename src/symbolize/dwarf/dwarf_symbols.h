@@ -35,7 +35,8 @@ class LineTables {
 };
 
 /// Puts what LineTable::at said of a place into its name: the line, and the function where no symbol names it. Answers
-/// the functions inlined there, innermost first. `address` is the place looked up, `beyond` how far the one to print lies behind it.
+/// the functions inlined there, innermost first. `address` is the place looked up, `beyond` how far the one to print
+/// lies behind it.
 [[nodiscard]] std::vector<SymbolInfo> add_source(const std::vector<SourcePlace>& places, std::uint64_t address,
                                                  std::uint64_t beyond, SymbolInfo& own);
 
