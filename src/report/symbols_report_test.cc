@@ -76,7 +76,7 @@ TEST(SymbolsReport, OfARecording) {
   subject.runtimes = {"10.0.1", ""};
   EXPECT_EQ(symbols_text(subject, {}),
             "recording /tmp/x\\x1b.mxr, of process 3 (app), .NET 10.0.1: 0 modules, none without symbols\n");
-  EXPECT_EQ(nlohmann::json::parse(symbols_json(subject, {}))["recording"], "/tmp/x\\x1b.mxr");
+  EXPECT_EQ(nlohmann::json::parse(symbols_json(subject, {}))["recording"], "/tmp/x\x1b.mxr");
 }
 
 }  // namespace
