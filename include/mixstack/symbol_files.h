@@ -36,6 +36,9 @@ struct SymbolOptions {
   std::string fetcher;  ///< path of mixstack-fetch; empty: beside our own program, or in ../libexec/mixstack
   std::vector<std::string> proxies;  ///< its environment: "https_proxy=http://..."
   NativeLines lines = NativeLines::at_hand;
+  /// Whether native frames are named at all; else they have module and offset alone, and no symbol table is read for
+  /// them.
+  bool native_names = true;
 };
 
 /// What is known of one image or assembly: whether its functions have names, or its methods lines.

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "cli/command_table.h"
 #include "cli/completions.h"
@@ -369,6 +370,14 @@ Invocation parse_completions(std::vector<std::string> arguments) {
   return result;
 }
 
+/// What ends as raw recordings do is none of a process's numbers.
+std::string read_recording_name(RawOptions& raw, SymbolsArguments& symbols) {
+  if (!raw.pid.ends_with(".mxr")) return {};
+  symbols.recording = std::exchange(raw.pid, "");
+  const bool has_other = !raw.pid_option.empty() || !symbols.of.core.path.empty();
+  return has_other ? "a recording, a pid and --core: one of them" : "";
+}
+
 Invocation parse_symbols(std::vector<std::string> arguments) {
   using Verb = SymbolsArguments::Verb;
   const std::string verb = arguments.empty() ? "" : arguments.front();
@@ -396,8 +405,10 @@ Invocation parse_symbols(std::vector<std::string> arguments) {
       },
       symbols_help());
   if (result.action != Action::symbols) return result;
+  if (std::string text = read_recording_name(raw, symbols); !text.empty()) return wrong(text);
   for (const std::string& text :
-       {read_core(raw, symbols.of), read_pid(raw, symbols.of), read_seconds("--timeout", timeout, symbols.timeout)})
+       {read_core(raw, symbols.of), symbols.recording.empty() ? read_pid(raw, symbols.of) : std::string(),
+        read_seconds("--timeout", timeout, symbols.timeout)})
     if (!text.empty()) return wrong(text);
   result.symbols = std::move(symbols);
   return result;

@@ -74,8 +74,9 @@ struct DoctorArguments {
 struct SymbolsArguments {
   enum class Verb : std::uint8_t { status, fetch };
   Verb verb = Verb::status;
-  DumpArguments of;  ///< of which process or core
-  bool all = false;  ///< all modules, not only those that stacks run through
+  DumpArguments of;       ///< of which process or core
+  std::string recording;  ///< a raw recording in their place; empty: none
+  bool all = false;       ///< all modules, not only those that stacks run through
   bool json = false;
   std::chrono::milliseconds timeout{600'000};  ///< of `fetch`, for all files together
 };

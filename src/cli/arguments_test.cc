@@ -158,6 +158,19 @@ TEST(Arguments, HelpAndVersionArePrinted) {
     EXPECT_EQ(parse(line).action, Action::print) << line;
 }
 
+TEST(Arguments, SymbolsAreOfAProcessACoreOrARecording) {
+  const auto recording = parse("symbols fetch day.mxr --symbol-path /x --timeout 5s");
+  ASSERT_EQ(recording.action, Action::symbols) << recording.text;
+  EXPECT_EQ(recording.symbols.recording, "day.mxr");
+  EXPECT_EQ(recording.symbols.of.pid, 0u);
+  EXPECT_EQ(recording.symbols.timeout, std::chrono::seconds(5));
+  const auto process = parse("symbols status 12");
+  EXPECT_EQ(process.symbols.of.pid, 12u);
+  EXPECT_EQ(process.symbols.recording, "");
+  for (const char* line : {"symbols status day.mxr --core x", "symbols status day.mxr -p 12", "symbols status day.txt"})
+    usage_error(line);
+}
+
 TEST(Arguments, APackIsOfAProcessOrACore) {
   const auto process = parse("pack 12 -o x --full --with-environment --with-command-line -f");
   ASSERT_EQ(process.action, Action::pack);

@@ -38,6 +38,7 @@ Invocation parse_convert(std::vector<std::string> arguments) {
         app.add_option("FILE", convert.in);
         app.add_option("-o,--out", convert.out);
         app.add_option("-f,--format", format);
+        app.add_option("--symbol-path", convert.symbol_path);
         declare_profile_options(app, raw, convert.options);
       },
       convert_help());

@@ -1,6 +1,7 @@
 // What `mixstack convert` and `mixstack diff` were asked to do.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct ConvertArguments {
   std::string out;  ///< "-": standard output
   formats::Format format = formats::Format::text;
   ProfileOptions options{};
+  std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
 };
 
 struct DiffArguments {

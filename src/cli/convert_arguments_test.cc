@@ -23,7 +23,10 @@ TEST(ConvertArguments, TheFormatComesFromTheNameOrTheWord) {
   EXPECT_TRUE(by_word.convert.options.gc_only);
   EXPECT_EQ(by_word.convert.options.activities, activity_bit(Activity::waiting));
   EXPECT_FALSE(by_word.convert.options.kernel);
-  EXPECT_EQ(parse_arguments({"convert", "a.mxr"}).convert.format, formats::Format::text);
+  const auto plain = parse_arguments({"convert", "a.mxr"});
+  EXPECT_EQ(plain.convert.format, formats::Format::text);
+  EXPECT_FALSE(plain.convert.symbol_path);
+  EXPECT_EQ(parse_arguments({"convert", "a.mxr", "--symbol-path", "/x;/y"}).convert.symbol_path, "/x;/y");
 }
 
 TEST(ConvertArguments, WhatIsWrongIsSaid) {

@@ -5,6 +5,7 @@
 #include "cli/fd_output.h"
 #include "cli/profile_file.h"
 #include "cli/recording_input.h"
+#include "cli/recording_names.h"
 #include "formats/difference.h"
 #include "report/escape.h"
 #include "report/flame_html.h"
@@ -48,15 +49,17 @@ std::string file_name(const std::string& path) { return path.substr(path.find_la
 }  // namespace
 
 ExitCode run_convert(const ConvertArguments& arguments, const Environment& environment) {
-  const auto recording = read_recording_file(arguments.in, environment);
-  if (!recording) return recording.error();
-  const bool is_cut = say_what_is_missing(*recording, arguments.in, environment);
+  auto read = read_recording_file(arguments.in, environment);
+  if (!read) return read.error();
+  const bool is_cut = say_what_is_missing(*read, arguments.in, environment);
+  const auto [recording, has_failed] = with_names(std::move(*read), arguments.symbol_path, environment);
   if (arguments.format != Format::recording && arguments.format != Format::html)
-    say_if_empty(*recording, arguments.options, environment);
-  const ExitCode written = write_profile_file(
-      arguments.out, formats::is_text(arguments.format), environment,
-      [&](report::Writer& out) { formats::write_as(arguments.format, out, *recording, arguments.options); });
-  return written == ExitCode::ok && is_cut ? ExitCode::partial : written;
+    say_if_empty(recording, arguments.options, environment);
+  const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
+                                              [&, &shown = recording](report::Writer& out) {
+                                                formats::write_as(arguments.format, out, shown, arguments.options);
+                                              });
+  return written == ExitCode::ok && (is_cut || has_failed) ? ExitCode::partial : written;
 }
 
 ExitCode run_diff(const DiffArguments& arguments, const Environment& environment) {

@@ -160,8 +160,8 @@ constexpr std::string_view kSymbolsHelp =
     R"(Which modules have symbols (names of native functions, source lines of managed
 code), what the others need, and where that usually is.
 
-Usage: mixstack symbols status PID|--core FILE [OPTIONS]
-       mixstack symbols fetch PID|--core FILE [OPTIONS]
+Usage: mixstack symbols status PID|FILE.mxr|--core FILE [OPTIONS]
+       mixstack symbols fetch PID|FILE.mxr|--core FILE [OPTIONS]
 
   status                   tell; nothing is fetched
   fetch                    ask servers for what is missing. It is kept in
@@ -181,7 +181,8 @@ Usage: mixstack symbols status PID|--core FILE [OPTIONS]
   -j, --json               one JSON document
       --timeout TIME       fetch: for all files together (600s)
 
-The process is stopped for about a millisecond, as by 'mixstack dump'.
+The process is stopped for about a millisecond, as by 'mixstack dump'. Of a raw
+recording (FILE.mxr, of 'mixstack record') all native modules are told.
 Exit codes: as of 'mixstack dump'; 7: fetch, and something is still missing, or
 a server failed.
 )";
@@ -238,6 +239,8 @@ What is sampled:
                         seen then
       --max-pause SHARE of the time that threads may be held, like 1%: where
                         that does not suffice, samples are left out
+      --no-names        native code without names, which cost no time then:
+                        'mixstack convert FILE.mxr' finds them later
 
 What is written:
   -o, --out FILE        its end tells the format: .html, .svg, .folded,
@@ -281,6 +284,13 @@ What is written:
   -f, --format FORMAT   html, svg, folded, speedscope, pprof, firefox, chrome,
                         text, raw: whatever the file is called
 
+Names that the recording lacks:
+      --symbol-path PATH
+                        folders and http(s) URLs with ; between them; else
+                        MIXSTACK_SYMBOL_PATH. Native code gets names, lines and
+                        inlined functions of the files with its build ids, also
+                        of those of this machine. With -o FILE.mxr they are kept
+
 What is shown (raw recordings are written whole):
   -t, --threads         stacks begin with their thread
   -i, --idle            threads that wait are counted, too
@@ -297,7 +307,8 @@ What is shown (raw recordings are written whole):
       --inverted        from the functions that ran to their callers
 
 Exit codes: 3 no such file, 4 it may not be read, 6 it is no recording; 7
-written, but the recording was cut; 9 could not be written.
+written, but the recording was cut, or symbols were refused; 9 could not be
+written.
 )";
 
 constexpr std::string_view kDiffHelp =

@@ -27,6 +27,7 @@ void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
   app.add_flag("-i,--idle", record.idle);
   app.add_flag("--managed-only", record.managed_only);
   app.add_flag("--kernel", record.kernel);
+  app.add_flag("--no-names", record.no_names);
   app.add_option("-I,--include", record.include)->allow_extra_args(false);
   app.add_option("-X,--exclude", record.exclude)->allow_extra_args(false);
   app.add_option("--rotate", raw.rotate);

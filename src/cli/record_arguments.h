@@ -32,6 +32,7 @@ struct RecordArguments {
   bool idle = false;
   bool managed_only = false;
   bool kernel = false;
+  bool no_names = false;  ///< of native code: it is named later
   bool serve = false;
   std::uint16_t port = 0;  ///< of the page; 0: a free one
   bool stats = false;

@@ -120,6 +120,11 @@ ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t paren
   const TargetInfo& target = session->target().info();
   const std::uint32_t pid = target.pid;
   known_.insert(pid);
+  if (arguments_.no_names) {
+    SymbolOptions symbols;
+    symbols.native_names = false;
+    session->set_symbol_options(symbols);
+  }
   profile::RecorderOptions options;
   options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
   options.hertz = arguments_.hertz;

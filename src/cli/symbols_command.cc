@@ -7,7 +7,9 @@
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
 #include "cli/fetch_summary.h"
+#include "cli/recording_input.h"
 #include "cli/symbol_options.h"
+#include "renaming/later_names.h"
 #include "report/escape.h"
 #include "report/symbols_report.h"
 #include "report/words.h"
@@ -45,10 +47,41 @@ std::string diagnoses_text(const std::vector<Diagnosis>& diagnoses) {
 
 std::string advice(const SymbolsArguments& arguments, bool is_missing) {
   if (!is_missing || arguments.verb == Verb::fetch) return {};
-  const std::string what = arguments.of.core.path.empty()
-                               ? std::to_string(arguments.of.pid)
-                               : "--core " + report::escape_for_terminal(arguments.of.core.path);
+  std::string what = std::to_string(arguments.of.pid);
+  if (!arguments.of.core.path.empty()) what = "--core " + report::escape_for_terminal(arguments.of.core.path);
+  if (!arguments.recording.empty()) what = report::escape_for_terminal(arguments.recording);
   return fmt::format("\nmixstack symbols fetch {} asks servers for what is missing.\n", what);
+}
+
+/// Of what was asked, and what its modules have.
+struct Answer {
+  report::SymbolsSubject subject;
+  std::vector<ModuleSymbols> modules;
+};
+
+tl::expected<Answer, ExitCode> ask(const SymbolsArguments& arguments, const SymbolOptions& options,
+                                   const Environment& environment) {
+  Answer answer;
+  if (arguments.recording.empty()) {
+    auto dumped = dump_target(arguments.of, options, environment);
+    if (!dumped) return tl::unexpected(dumped.error());
+    answer.modules = dumped->session->symbol_files(dumped->dump, arguments.all);
+    answer.subject = report::symbols_subject(dumped->dump);
+    return answer;
+  }
+  auto recording = read_recording_file(arguments.recording, environment);
+  if (!recording) return tl::unexpected(recording.error());
+  auto names = renaming::name_later(std::move(*recording), {options, true});
+  answer.modules = std::move(names.modules);
+  answer.subject.recording = arguments.recording;
+  answer.subject.diagnoses = std::move(names.diagnoses);
+  const auto& processes = names.recording.processes();
+  if (processes.size() == 1) {
+    answer.subject.pid = processes.front().pid;
+    answer.subject.program = processes.front().comm;
+    answer.subject.runtimes = {processes.front().runtime};
+  }
+  return answer;
 }
 
 }  // namespace
@@ -58,19 +91,19 @@ ExitCode run_symbols(const SymbolsArguments& arguments, const Environment& envir
   warn_of_missing_folders(options, environment);
   const bool fetches = arguments.verb == Verb::fetch;
   const CacheContent before = fetches ? cache_content(options.cache) : CacheContent{};
-  auto dumped = dump_target(arguments.of, options, environment);
-  if (!dumped) return dumped.error();
-  const auto modules = dumped->session->symbol_files(dumped->dump, arguments.all);
+  const auto answer = ask(arguments, options, environment);
+  if (!answer) return answer.error();
+  const std::vector<ModuleSymbols>& modules = answer->modules;
+  const std::vector<Diagnosis>& diagnoses = answer->subject.diagnoses;
   const bool is_missing = std::any_of(modules.begin(), modules.end(),
                                       [](const ModuleSymbols& m) { return m.is_missing() && m.nameless != 0; });
   FdOutput out(environment.out);
   if (arguments.json) {
-    out.write(report::symbols_json(dumped->dump, modules));
+    out.write(report::symbols_json(answer->subject, modules));
   } else {
-    out.write(report::symbols_text(dumped->dump, modules) + diagnoses_text(dumped->dump.diagnoses) +
+    out.write(report::symbols_text(answer->subject, modules) + diagnoses_text(diagnoses) +
               advice(arguments, is_missing));
-    if (fetches)
-      out.write(fetch_summary({options, before, cache_content(options.cache), modules, dumped->dump.diagnoses}));
+    if (fetches) out.write(fetch_summary({options, before, cache_content(options.cache), modules, diagnoses}));
   }
   if (out.error() != 0) return ExitCode::output;
   return fetches && is_missing ? ExitCode::partial : ExitCode::ok;

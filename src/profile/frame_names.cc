@@ -76,8 +76,9 @@ std::optional<std::uint32_t> FrameNames::record(const Frame& frame, const Symbol
     function.module = *module;
   }
   RecordedFrame place{.line = symbol.line, .inlining = symbol.inlining, .trust = frame.trust};
-  place.address =
-      frame.kind == FrameKind::native && frame.module != kNoModule ? frame.module_offset : frame.pc.lookup();
+  const bool is_in_image =
+      (frame.kind == FrameKind::native || frame.kind == FrameKind::signal_trampoline) && frame.module != kNoModule;
+  place.address = is_in_image ? frame.module_offset : frame.pc.lookup();
   if (!symbol.file.empty())
     if (const auto file = recording_.file(symbol.file)) place.file = *file;
   const auto number = recording_.function(function);

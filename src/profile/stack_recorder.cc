@@ -235,6 +235,7 @@ void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& co
   if (context.stop != StopReason::end_of_stack) account.cut++;
   const bool goes_on = run.sample.count != 0 && run.sample.stack == stack && run.context == context &&
                        time_ns - std::min(time_ns, run.sample.time_ns) < kLongestRun;
+  run.has_stack = true;
   if (goes_on) {
     run.sample.count++;
     return;
@@ -242,7 +243,6 @@ void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& co
   write(run);
   run.context = context;
   run.sample = {.time_ns = time_ns, .stack = stack, .count = 1};
-  run.has_stack = true;
 }
 
 void StackRecorder::write(Run& run) {

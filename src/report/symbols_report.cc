@@ -122,31 +122,45 @@ void write_module(Writer& out, const ModuleSymbols& m) {
 
 }  // namespace
 
-std::string symbols_text(const ProcessDump& dump, std::span<const ModuleSymbols> modules) {
+SymbolsSubject symbols_subject(const ProcessDump& dump) {
+  SymbolsSubject subject;
+  subject.pid = dump.target.pid;
+  subject.core = dump.target.core_path;
+  subject.program = dump.target.executable;
+  for (const RuntimeSummary& runtime : dump.runtimes) subject.runtimes.push_back(runtime.version);
+  subject.diagnoses = dump.diagnoses;
+  return subject;
+}
+
+std::string symbols_text(const SymbolsSubject& subject, std::span<const ModuleSymbols> modules) {
   const std::size_t missing = missing_of(modules);
-  const std::string& program = dump.target.executable;
-  std::string text = dump.target.core_path.empty() ? "process " : "core " + dump.target.core_path + ", of process ";
-  text = fmt::format("{}{} ({})", escape_for_terminal(text), dump.target.pid,
-                     escape_for_terminal(program.substr(program.rfind('/') + 1)));
-  for (const RuntimeSummary& runtime : dump.runtimes)
-    if (!runtime.version.empty()) text += ", .NET " + escape_for_terminal(runtime.version);
+  const std::string& program = subject.program;
+  std::string text;
+  if (!subject.core.empty()) text = "core " + escape_for_terminal(subject.core);
+  if (!subject.recording.empty()) text = "recording " + escape_for_terminal(subject.recording);
+  if (subject.pid != 0)
+    text += fmt::format("{}process {} ({})", text.empty() ? "" : ", of ", subject.pid,
+                        escape_for_terminal(program.substr(program.rfind('/') + 1)));
+  for (const std::string& version : subject.runtimes)
+    if (!version.empty()) text += ", .NET " + escape_for_terminal(version);
   text += fmt::format(": {} module{}, {} without symbols\n", modules.size(), modules.size() == 1 ? "" : "s",
                       missing == 0 ? "none" : std::to_string(missing));
   for (const ModuleSymbols& m : sorted(modules)) text += "\n" + module_text(m);
   return text;
 }
 
-std::string symbols_json(const ProcessDump& dump, std::span<const ModuleSymbols> modules) {
+std::string symbols_json(const SymbolsSubject& subject, std::span<const ModuleSymbols> modules) {
   return collect([&](Writer& out) {
     JsonObject document(out);
     document.word("format", "mixstack-symbols");
     document.number("format_version", std::uint64_t{1});
-    document.number("pid", std::uint64_t{dump.target.pid});
-    document.text_or_null("core", dump.target.core_path);
+    document.number("pid", std::uint64_t{subject.pid});
+    document.text_or_null("core", subject.core);
+    document.text_or_null("recording", subject.recording);
     document.key("modules");
     json_array(out, sorted(modules), "\n ", [&](const ModuleSymbols& m) { write_module(out, m); });
     document.key("diagnoses");
-    json_array(out, dump.diagnoses, "\n ", [&](const Diagnosis& d) {
+    json_array(out, subject.diagnoses, "\n ", [&](const Diagnosis& d) {
       JsonObject one(out);
       one.text("subject", d.subject);
       one.text("text", d.text);

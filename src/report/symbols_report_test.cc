@@ -38,7 +38,7 @@ TEST(SymbolsReport, WhatIsMissingComesFirst) {
   dump.target.pid = 12;
   dump.target.executable = "/app/run";
   const std::vector<ModuleSymbols> modules{found(), missing()};
-  EXPECT_EQ(symbols_text(dump, modules),
+  EXPECT_EQ(symbols_text(symbols_subject(dump), modules),
             "process 12 (run): 2 modules, 1 without symbols\n"
             "\n"
             "N libx\\x1b.so  (9 frames, 7 without a name)\n"
@@ -56,14 +56,27 @@ TEST(SymbolsReport, OfACore) {
   dump.target.core_path = "/tmp/core";
   dump.target.pid = 3;
   dump.diagnoses.push_back({{ErrorCode::io_error, 0, 0}, "http://x", "it cannot be reached"});
-  EXPECT_EQ(symbols_text(dump, {}), "core /tmp/core, of process 3 (): 0 modules, none without symbols\n");
+  EXPECT_EQ(symbols_text(symbols_subject(dump), {}),
+            "core /tmp/core, of process 3 (): 0 modules, none without symbols\n");
   const std::vector<ModuleSymbols> modules{missing()};
-  const auto json = nlohmann::json::parse(symbols_json(dump, modules));
+  const auto json = nlohmann::json::parse(symbols_json(symbols_subject(dump), modules));
   EXPECT_EQ(json["core"], "/tmp/core");
   EXPECT_EQ(json["modules"][0]["source"], "exports");
   EXPECT_EQ(json["modules"][0]["nameless_frames"], 7);
   EXPECT_EQ(json["modules"][0]["remark"], nullptr);
   EXPECT_EQ(json["diagnoses"][0]["error"]["code"], "io_error");
+}
+
+TEST(SymbolsReport, OfARecording) {
+  SymbolsSubject subject;
+  subject.recording = "/tmp/x\x1b.mxr";
+  EXPECT_EQ(symbols_text(subject, {}), "recording /tmp/x\\x1b.mxr: 0 modules, none without symbols\n");
+  subject.pid = 3;
+  subject.program = "app";
+  subject.runtimes = {"10.0.1", ""};
+  EXPECT_EQ(symbols_text(subject, {}),
+            "recording /tmp/x\\x1b.mxr, of process 3 (app), .NET 10.0.1: 0 modules, none without symbols\n");
+  EXPECT_EQ(nlohmann::json::parse(symbols_json(subject, {}))["recording"], "/tmp/x\x1b.mxr");
 }
 
 }  // namespace

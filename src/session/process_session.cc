@@ -230,13 +230,14 @@ void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
 }
 
 void ProcessSession::set_symbol_options(const SymbolOptions& options) {
-  line_tables_ = line_tables(options.lines);
+  line_tables_ = options.native_names ? line_tables(options.lines) : nullptr;
+  native_names_ = options.native_names;
   use(make_symbol_finder(options));
 }
 
 void ProcessSession::use(SharedFinder finder) {
   finder_ = std::move(finder);
-  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(debug_fetcher(finder_, file_budget_));
+  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(debug_fetcher(finder_, file_budget_), native_names_);
   workers_->empty();
 }
 

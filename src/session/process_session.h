@@ -66,6 +66,7 @@ class ProcessSession final : public Session {
   SharedFinder finder_;  ///< null: no symbols from elsewhere
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   std::shared_ptr<symbolize::LineTables> line_tables_;  ///< null: not wanted
+  bool native_names_ = true;
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
   std::shared_ptr<const ProcessFacts> facts_;            ///< the latest generation

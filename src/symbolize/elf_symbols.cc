@@ -12,6 +12,22 @@ std::string_view file_name(std::string_view path) {
 
 }  // namespace
 
+SymbolInfo unnamed_place(std::string_view path, std::string build_id, std::uint64_t offset) {
+  SymbolInfo place;
+  place.module = printable(file_name(path));
+  place.module_path = printable(path);
+  place.build_id = std::move(build_id);
+  place.offset = offset;
+  return place;
+}
+
+void name_by(const object::Symbol& symbol, SymbolInfo& place) {
+  const std::string_view suffix = symbol.is_plt ? "@plt" : "";
+  place.raw_name = printable(symbol.name).append(suffix);
+  place.name = printable(demangle(symbol.name)).append(suffix);
+  place.offset -= symbol.address;
+}
+
 std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_ptr<const object::ElfImage>& image,
                                                              const std::string& path, const object::PathOpener& open,
                                                              Effort effort) {
@@ -57,18 +73,8 @@ std::optional<SymbolInfo> ElfSymbols::describe(CodeAddress address) {
 }
 
 SymbolInfo ElfSymbols::describe_at(ModuleIndex index, std::uint64_t lookup, std::uint64_t beyond) {
-  const auto& module = modules_.modules()[index];
-  SymbolInfo info;
-  info.module = printable(file_name(module.path));
-  info.module_path = printable(module.path);
-  info.build_id = modules_.build_id(index).hex();
-  info.offset = lookup + beyond;
-  const auto symbol = find(index, lookup);
-  if (!symbol) return info;
-  const std::string_view suffix = symbol->is_plt ? "@plt" : "";
-  info.raw_name = printable(symbol->name).append(suffix);
-  info.name = printable(demangle(symbol->name)).append(suffix);
-  info.offset -= symbol->address;
+  SymbolInfo info = unnamed_place(modules_.modules()[index].path, modules_.build_id(index).hex(), lookup + beyond);
+  if (const auto symbol = find(index, lookup)) name_by(*symbol, info);
   return info;
 }
 
@@ -81,6 +87,7 @@ std::optional<Address> ElfSymbols::function_start(const Frame& frame) {
 
 std::optional<object::Symbol> ElfSymbols::find(ModuleIndex module, std::uint64_t link_address,
                                                SymbolTables::Effort effort) {
+  if (effort == SymbolTables::Effort::any && !shared_->has_names()) return std::nullopt;
   auto table = tables_[module];
   if (!table) {
     const auto image = modules_.image(module);

@@ -14,8 +14,11 @@ namespace mixstack::symbolize {
 /// Symbol tables by image, shared by the processes of a session as their images are. Thread-safe.
 class SymbolTables {
  public:
-  /// `fetch` gets debug files from elsewhere; null: what this machine has must do.
-  explicit SymbolTables(object::DebugFetcher fetch = nullptr) : fetch_(std::move(fetch)) {}
+  /// `fetch` gets debug files from elsewhere; null: what this machine has must do. Without `names` they are for walks
+  /// alone: places have no name.
+  explicit SymbolTables(object::DebugFetcher fetch = nullptr, bool names = true)
+      : fetch_(std::move(fetch)), has_names_(names) {}
+  [[nodiscard]] bool has_names() const { return has_names_; }
   /// Whether debug files may be fetched for it: not while walking.
   enum class Effort : std::uint8_t { of_this_machine, any };
   /// Never null; empty when the image has no symbols.
@@ -31,9 +34,15 @@ class SymbolTables {
   };
   static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
   object::DebugFetcher fetch_;
+  bool has_names_;
   std::mutex mutex_;
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
+
+/// What is said of a place in an image without asking its symbols: module and offset.
+[[nodiscard]] SymbolInfo unnamed_place(std::string_view path, std::string build_id, std::uint64_t offset);
+/// Names such a place by the symbol around it.
+void name_by(const object::Symbol& symbol, SymbolInfo& place);
 
 /// Describes native frames and signal trampolines. Where a frame lies in an image but in no symbol, it answers module
 /// and offset without a name; frames outside all images are not its own. Borrows the map; not thread-safe.

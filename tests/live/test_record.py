@@ -1,27 +1,32 @@
 """mixstack record: what it saw against what the program did by construction, and how a recording ends."""
 import collections
+import http.client
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
+import zlib
 
 import mixstack_dump
 import processes
+import refusals
 from harness import LiveCase
 
 SPLIT = {"Scenarios.Split.Sixty()": 60, "Scenarios.Split.Thirty()": 30, "Scenarios.Split.Ten()": 10}
 
 
-def record(pid, *options, timeout=120):
-    """(exit status, [(functions, outermost first; count)], what it said)."""
+def record(pid, *options, timeout=120, refused=()):
+    """(exit status, [(functions, outermost first; count)], what it said). `refused`: system calls it may not make."""
     command = [mixstack_dump.binary(), "record", "-p", str(pid), *options]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=timeout)
+                          timeout=timeout, preexec_fn=(lambda: refusals.refuse(*refused)) if refused else None)
     stacks = []
     for line in done.stdout.splitlines():
         names, count = line.rsplit(" ", 1)
@@ -72,6 +77,51 @@ class Record(LiveCase):
         self.assert_split(stacks, 200)
         waiting = sum(count for names, count in stacks if any("Scenarios.Scene.Park()" in name for name in names))
         self.assertAlmostEqual(waiting, 800, delta=120, msg=said)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_stops_alone(self):
+        """Where neither perf events nor BPF are allowed: it is said, the shares are right, and the budget is kept."""
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "12", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
+                                          refused=("perf_event_open", "bpf"))
+            self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{debuggee.pid}/status").read_text())
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"samples of \d+ threads in [\d.]+ s by stops by ptrace\n")
+        self.assertIn("no perf events: a seccomp filter denies perf_event_open", said)
+        self.assert_split(stacks, 100)
+        self.assert_whole(stacks, 0.999)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_stops_keep_their_budget(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "5", "-r", "100", "-i", "--stats", "--max-pause", "1%", "-f",
+                                          "folded", "-o", "-", refused=("perf_event_open", "bpf"))
+        self.assertEqual(status, 0, said)
+        self.assertGreater(shares(stacks)[1], 0, said)
+        held = re.search(r"threads were held (\d+) times, \d+ us each, (\d+) us at most; each ([\d.]+) % of the time", said)
+        self.assertIsNotNone(held, said)
+        # What it may begin with, and the round that spends the rest.
+        self.assertLessEqual(float(held[3]), 1 + 100 * (0.1 * 0.01 + int(held[2]) / 1e6) / 5 + 0.01, said)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_threads_that_wait_are_stopped_without_bpf(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "6", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
+                                          refused=("bpf",))
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r" by perf events.*, stops by ptrace\n")
+        self.assertIn("threads that wait are stopped for a moment when they have run: ", said)
+        self.assert_split(stacks, 150)
+        waiting = sum(count for names, count in stacks if any("Scenarios.Scene.Park()" in name for name in names))
+        # A busy machine has no time for all rounds, which is said.
+        left_out = re.search(r"(\d+) rounds left out", said)
+        self.assertAlmostEqual(waiting + (int(left_out[1]) if left_out else 0), 600, delta=120, msg=said)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_nothing_that_stops_no_thread_is_allowed(self):
+        with processes.scenario("split") as debuggee:
+            status, _, said = record(debuggee.pid, "-d", "1", "--no-stop", "-o", "-", refused=("perf_event_open", "bpf"))
+        self.assertEqual(status, 4, said)
 
     def test_code_that_comes_and_goes(self):
         with processes.scenario("split_moving") as debuggee:
@@ -178,3 +228,104 @@ class Record(LiveCase):
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
             names = {frame["name"] for frame in json.loads(scope.stdout)["shared"]["frames"]}
             self.assertIn("Scenarios.Split.Sixty()", names)
+
+
+class Served(LiveCase):
+    """`record --serve`: the page while it is recorded, for who has its address."""
+
+    def start(self, pid, *options):
+        recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(pid), "--serve", *options],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recording.stderr.close)
+        self.addCleanup(recording.wait)
+        self.addCleanup(recording.kill)
+        address = recording.stderr.readline().strip().removeprefix("mixstack: ")
+        self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/[0-9a-f]{32}/$")
+        return recording, urllib.parse.urlsplit(address)
+
+    @staticmethod
+    def fetch(address, path=None, host=None, method="GET"):
+        """(status, fields, body)"""
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
+        try:
+            connection.putrequest(method, address.path if path is None else path, skip_host=True)
+            connection.putheader("Host", address.netloc if host is None else host)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def newer(self, address, version):
+        """The first data that is younger than a version: its version, and what it holds."""
+        found = []
+
+        def has_come():
+            status, fields, body = self.fetch(address, f"{address.path}data?after={version}")
+            self.assertIn(status, (200, 204))
+            if status == 200:
+                found[:] = int(fields["X-Version"]), zlib.decompress(body), fields["X-Ended"]
+            return status == 200
+
+        self.wait_until(has_come, f"data after version {version}")
+        return found
+
+    def test_it_refreshes_and_a_signal_writes_it(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                out = pathlib.Path(folder) / "x.mxr"
+                recording, address = self.start(debuggee.pid, "-o", out)
+                status, fields, page = self.fetch(address)
+                self.assertEqual((status, fields["Content-Type"]), (200, "text/html; charset=utf-8"))
+                self.assertIn(b"<html", page)
+                self.assertIn("default-src 'none'", fields["Content-Security-Policy"])
+                version, data, ended = self.newer(address, 0)
+                while b"Scenarios.Split.Sixty()" not in data:  # the first ones may be of no sample
+                    version, data, ended = self.newer(address, version)
+                younger, _, ended = self.newer(address, version)
+                self.assertGreater(younger, version)
+                self.assertEqual(ended, "0")
+                recording.send_signal(number)
+                said = recording.communicate(timeout=60)[1]
+                self.assertEqual(recording.returncode, 0, said)
+                self.assertIn(f"wrote {out}", said)
+                with self.assertRaises(ConnectionRefusedError):
+                    self.fetch(address)
+                done = subprocess.run([mixstack_dump.binary(), "convert", out, "-f", "folded", "-o", "-"], check=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
+                self.assertIn("Scenarios.Split.Sixty()", done.stdout)
+                out.unlink()
+
+    def test_who_does_not_have_the_address_gets_nothing(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            _, address = self.start(debuggee.pid, "-o", pathlib.Path(folder) / "x.html")
+            other = address.path[1:-1]
+            other = other[:-1] + ("0" if other[-1] != "0" else "1")
+            for status, path, host, method in (
+                    (404, "/", None, "GET"), (404, f"/{other}/", None, "GET"), (404, f"/{other}/data", None, "GET"),
+                    (404, address.path[:-1], None, "GET"), (404, f"{address.path}../etc/passwd", None, "GET"),
+                    (403, None, f"example.com:{address.port}", "GET"), (403, None, "127.0.0.1:1", "GET"),
+                    (403, None, "", "GET"), (405, None, None, "POST"), (200, None, f"localhost:{address.port}", "GET")):
+                with self.subTest(path=path, host=host, method=method):
+                    found, _, body = self.fetch(address, path, host, method)
+                    self.assertEqual(found, status)
+                    self.assertTrue(status == 200 or b"<html" not in body, body)
+
+    def test_the_page_stays_after_the_time_is_up(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            out = pathlib.Path(folder) / "x.html"
+            recording, address = self.start(debuggee.pid, "-d", "2", "-o", out)
+            version, ended = 0, "0"
+            while ended == "0":
+                version, data, ended = self.newer(address, version)
+            self.assertIn(b"Scenarios.Split.Sixty()", data)
+            self.assertTrue(out.exists())
+            self.assertIsNone(recording.poll())
+            recording.send_signal(signal.SIGINT)
+            said = recording.communicate(timeout=60)[1]
+            self.assertEqual(recording.returncode, 0, said)
+            self.assertIn("the page is there until Ctrl-C", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,17 @@
 #include "symbolize/demangle.h"
 
 namespace mixstack::symbolize {
+namespace {
+
+/// Debug information names functions that symbol tables do not: where they were stripped.
+void take_own_name(const SourcePlace& place, std::uint64_t address, std::uint64_t beyond, SymbolInfo& own) {
+  if (!own.name.empty() || place.function.empty() || place.entry == 0 || place.entry > address) return;
+  own.raw_name = printable(place.function);
+  own.name = printable(demangle(place.function));
+  own.offset = address - place.entry + beyond;
+}
+
+}  // namespace
 
 std::vector<SourcePlace> LineTables::at(const std::shared_ptr<const object::ElfImage>& image, const std::string& path,
                                         const object::PathOpener& open, SymbolTables& symbols, std::uint64_t address) {
@@ -18,6 +29,29 @@ std::vector<SourcePlace> LineTables::at(const std::shared_ptr<const object::ElfI
   return known->second.table ? known->second.table->at(address) : std::vector<SourcePlace>{};
 }
 
+std::vector<SymbolInfo> add_source(const std::vector<SourcePlace>& places, std::uint64_t address, std::uint64_t beyond,
+                                   SymbolInfo& own) {
+  std::vector<SymbolInfo> inlined;
+  for (std::size_t i = 0; i + 1 < places.size(); i++) {
+    SymbolInfo place;
+    place.file = printable(places[i].file);
+    place.line = places[i].line;
+    place.raw_name = printable(places[i].function);
+    place.name = printable(demangle(places[i].function));
+    if (place.name.empty()) continue;
+    place.module = own.module;
+    place.module_path = own.module_path;
+    place.build_id = own.build_id;
+    place.inlining = Inlining::debug_information;
+    inlined.push_back(std::move(place));
+  }
+  if (places.empty()) return inlined;
+  own.file = printable(places.back().file);
+  own.line = places.back().line;
+  take_own_name(places.back(), address, beyond, own);
+  return inlined;
+}
+
 std::optional<SymbolInfo> DwarfSymbols::describe(const Frame& frame) {
   inlined_.clear();
   auto info = elf_.describe(frame);
@@ -25,34 +59,8 @@ std::optional<SymbolInfo> DwarfSymbols::describe(const Frame& frame) {
   const auto image = modules_.image(frame.module);
   if (!image) return info;
   const auto places = lines_->at(*image, modules_.modules()[frame.module].path, open_, *symbols_, frame.module_offset);
-  for (std::size_t i = 0; i < places.size(); i++) {
-    const bool is_own = i + 1 == places.size();
-    SymbolInfo inner;
-    SymbolInfo& place = is_own ? *info : inner;
-    place.file = printable(places[i].file);
-    place.line = places[i].line;
-    if (is_own) {
-      take_own_name(frame, places[i], place);
-      break;
-    }
-    place.raw_name = printable(places[i].function);
-    place.name = printable(demangle(places[i].function));
-    if (place.name.empty()) continue;
-    place.module = info->module;
-    place.module_path = info->module_path;
-    place.build_id = info->build_id;
-    place.inlining = Inlining::debug_information;
-    inlined_.push_back(std::move(inner));
-  }
+  inlined_ = add_source(places, frame.module_offset, frame.pc.raw() - frame.pc.lookup(), *info);
   return info;
-}
-
-/// Debug information names functions that symbol tables do not: where they were stripped.
-void DwarfSymbols::take_own_name(const Frame& frame, const SourcePlace& own, SymbolInfo& info) const {
-  if (!info.name.empty() || own.function.empty() || own.entry == 0 || own.entry > frame.module_offset) return;
-  info.raw_name = printable(own.function);
-  info.name = printable(demangle(own.function));
-  info.offset = frame.module_offset - own.entry + (frame.pc.raw() - frame.pc.lookup());
 }
 
 std::vector<SymbolInfo> DwarfSymbols::describe_inlined(const Frame&) { return std::move(inlined_); }

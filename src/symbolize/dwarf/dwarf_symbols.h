@@ -34,6 +34,12 @@ class LineTables {
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
 
+/// Puts what LineTable::at said of a place into its name: the line, and the function where no symbol names it. Answers
+/// the functions inlined there, innermost first. `address` is the place looked up, `beyond` how far the one to print
+/// lies behind it.
+[[nodiscard]] std::vector<SymbolInfo> add_source(const std::vector<SourcePlace>& places, std::uint64_t address,
+                                                 std::uint64_t beyond, SymbolInfo& own);
+
 /// Names frames as ElfSymbols does, and says where in the source they are. Borrows both; not thread-safe.
 class DwarfSymbols final : public NameProvider {
  public:
@@ -47,8 +53,6 @@ class DwarfSymbols final : public NameProvider {
   [[nodiscard]] std::vector<SymbolInfo> describe_inlined(const Frame& frame) override;
 
  private:
-  void take_own_name(const Frame& frame, const SourcePlace& own, SymbolInfo& info) const;
-
   ElfSymbols& elf_;
   const object::ModuleMap& modules_;
   object::PathOpener open_;
