@@ -426,8 +426,8 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  return {"dump", "record", "convert", "diff", "view",        "agent",
-          "ps",   "doctor", "symbols", "pack", "completions", "help"};
+  return {"dump", "record", "top",     "convert", "diff",        "view", "agent",
+          "ps",   "doctor", "symbols", "pack",    "completions", "help"};
 }
 
 Invocation parse_arguments(std::vector<std::string> arguments) {
@@ -438,6 +438,7 @@ Invocation parse_arguments(std::vector<std::string> arguments) {
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "dump") return parse_dump(rest);
   if (first == "record") return parse_record(rest);
+  if (first == "top") return parse_top(rest);
   if (first == "convert") return parse_convert(rest);
   if (first == "diff") return parse_diff(rest);
   if (first == "view") return parse_view(rest);

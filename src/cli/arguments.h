@@ -10,6 +10,7 @@
 #include "cli/convert_arguments.h"
 #include "cli/option_shape.h"
 #include "cli/record_arguments.h"
+#include "cli/top_arguments.h"
 #include "cli/view_arguments.h"
 #include "mixstack/session.h"
 
@@ -106,7 +107,8 @@ struct Invocation {
     record,
     convert,
     diff,
-    view
+    view,
+    top
   };
   Action action = Action::usage_error;
   DumpArguments dump;      ///< for `dump`
@@ -121,6 +123,7 @@ struct Invocation {
   ConvertArguments convert{};
   DiffArguments diff{};
   ViewArguments view{};
+  TopArguments top{};
 };
 
 /// The words that a command line may begin with.

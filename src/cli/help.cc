@@ -14,6 +14,8 @@ Commands:
   dump --core FILE  the same of a core file, of this machine or another CPU
   record -p PID     where its time goes: samples of all stacks over a time, as
                     a flame graph and other formats
+  top PID           the same while it runs: functions and threads by their share
+                    of the time, callers, states; in a pipe as text
   convert FILE      a recording in another format, or another part of it
   diff FILE FILE    what changed from one recording to another
   view FILE         a recording in the browser, served on this machine alone
@@ -268,6 +270,59 @@ stack; 8: written, but the process ended before the time was over; 9: could
 not be written. docs/record.md tells more.
 )";
 
+constexpr std::string_view kTopHelp =
+    R"(Show where a process spends its time while it runs, by functions or by threads:
+samples as of 'mixstack record', looked at every second. Nothing has to be
+prepared, and nothing in the process is changed.
+
+Usage: mixstack top PID [OPTIONS]
+       mixstack top -n NAME [OPTIONS]
+
+What is sampled:
+  -p, --pid PID         the process (the same as PID without the option)
+  -n, --name NAME       the .NET process that is called so
+  -m, --mode MODE       wall: all threads, also those that wait; cpu: threads
+                        that run, by their processor time; auto (as wall)
+  -r, -F, --rate N      samples a second of each thread (wall: 100, cpu: 999)
+  -d, --duration TIME   10, 10s, 5m, 1h; without it until q, Ctrl-C or the end
+                        of the process
+      --kernel          where in the kernel threads are, too
+      --no-stop         stop no thread, even if threads that wait cannot be
+                        seen then
+      --max-pause SHARE of the time that threads may be held, like 1%: where
+                        that does not suffice, samples are left out
+
+What is shown:
+      --interval TIME   how often it changes: 1, 500ms, 10s
+      --whole           shares of the whole run, not of the last interval
+  -t, --threads         threads, not functions
+  -i, --idle            threads that wait are counted, too
+      --managed-only    without native frames
+  -I, --include TEXT    only stacks with a function whose name holds it
+  -X, --exclude TEXT    no stacks with such a function
+
+Without a terminal a table each interval, as text:
+      --count N         so many tables
+      --rows N          rows of each (20)
+
+Keys:
+  up down PgUp PgDn     choose a row; Home and End the first and the last
+  Enter, c              callers of the function, callees of it; of a thread its
+                        functions
+  Esc, Backspace        back
+  t                     threads or functions
+  w                     the last interval or the whole run
+  s, i                  only threads that run, are ready, wait, or while a
+                        collection stops them; idle ones, too
+  < > o                 sort by another column
+  /                     only functions and modules with a text in their names
+  space, r              hold the picture; forget what was counted
+  h ? q                 help, quit
+
+Exit codes: as of 'mixstack record'; 8: the process ended before the time was
+over. docs/top.md tells what the numbers mean.
+)";
+
 constexpr std::string_view kConvertHelp =
     R"(Show a recording as a flame graph, a table, or in the format of another tool.
 
@@ -430,6 +485,7 @@ std::string_view completions_help() { return kCompletionsHelp; }
 std::string_view symbols_help() { return kSymbolsHelp; }
 std::string_view pack_help() { return kPackHelp; }
 std::string_view record_help() { return kRecordHelp; }
+std::string_view top_help() { return kTopHelp; }
 std::string_view convert_help() { return kConvertHelp; }
 std::string_view diff_help() { return kDiffHelp; }
 std::string_view view_help() { return kViewHelp; }

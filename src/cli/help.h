@@ -14,6 +14,7 @@ namespace mixstack::cli {
 [[nodiscard]] std::string_view symbols_help();
 [[nodiscard]] std::string_view pack_help();
 [[nodiscard]] std::string_view record_help();
+[[nodiscard]] std::string_view top_help();
 [[nodiscard]] std::string_view convert_help();
 [[nodiscard]] std::string_view diff_help();
 [[nodiscard]] std::string_view view_help();

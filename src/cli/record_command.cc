@@ -1,7 +1,6 @@
 #include "cli/record_command.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -12,19 +11,15 @@
 #include <optional>
 #include <set>
 
-#include "cli/dump_command.h"
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
-#include "cli/process_facts.h"
 #include "cli/record_output.h"
 #include "cli/record_progress.h"
+#include "cli/recorded_process.h"
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
-#include "report/errors.h"
-#include "report/escape.h"
 #include "report/words.h"
 #include "serve/page_server.h"
-#include "session/running_programs.h"
 
 namespace mixstack::cli {
 namespace {
@@ -48,35 +43,6 @@ std::vector<std::uint32_t> children_of(std::uint32_t pid) {
     for (std::uint32_t child = 0; file >> child;) children.push_back(child);
   }
   return children;
-}
-
-ExitCode complain(const Environment& environment, const Error& error, std::uint32_t pid) {
-  const report::ProcessFacts facts = read_process_facts(pid);
-  const report::Problem problem = report::problem_of(error, facts);
-  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
-  return exit_code_of(problem);
-}
-
-std::vector<std::uint32_t> pids_called(const std::string& name) {
-  std::vector<std::uint32_t> pids;
-  const auto all = session::running_programs(std::chrono::milliseconds(0));
-  for (const session::RunningProgram& program : all ? all->programs : std::vector<session::RunningProgram>())
-    if (program.is_called(name)) pids.push_back(program.pid);
-  return pids;
-}
-
-std::string command_of(const TargetInfo& target) {
-  std::string text;
-  for (const std::string& word : target.command_line)
-    text += (text.empty() ? "" : " ") + report::escape_for_terminal(word.substr(0, 1024));
-  return text.substr(0, 1024);
-}
-
-std::string name_of(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
-  return report::escape_for_terminal(name);
 }
 
 /// The recording of one process, begun.
@@ -142,7 +108,7 @@ ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t paren
   auto shared_session = std::make_unique<profile::SharedSession>();
   shared_session->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
-  if (!opened) return parent != 0 ? ExitCode::internal : complain(environment_, opened.error(), pid);
+  if (!opened) return parent != 0 ? ExitCode::internal : complain_of(environment_, opened.error(), pid);
   const std::lock_guard lock(shared_.mutex);
   for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
   all_.push_back({pid, std::move(*opened), false});
@@ -194,12 +160,7 @@ void Recordings::finish() {
     facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
   }
   describe(facts);
-  rusage usage{};
-  (void)::getrusage(RUSAGE_SELF, &usage);
-  const auto nanoseconds = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_usec) * 1000u;
-  };
-  facts.own_cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+  facts.own_cpu_ns = own_cpu_ns();
   shared_.recording.sort_samples();
 }
 
@@ -248,7 +209,7 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
   }
   for (const std::uint32_t pid : pids) {
     auto session = environment.open_process(pid);
-    if (!session) return complain(environment, session.error(), pid);
+    if (!session) return complain_of(environment, session.error(), pid);
     if (const ExitCode code = recordings.begin(std::move(*session)); code != ExitCode::ok) return code;
   }
   return ExitCode::ok;
@@ -350,7 +311,7 @@ ExitCode run_record(const RecordArguments& arguments, const Environment& environ
     if (end == End::process && child != 0) (void)::waitpid(static_cast<pid_t>(child), nullptr, WNOHANG);
     if (page) page->keep(*recordings, signals, environment, end == End::signal);
     if (written != ExitCode::ok) return written;
-    if (failure.code != ErrorCode::none) return complain(environment, failure, failed_pid);
+    if (failure.code != ErrorCode::none) return complain_of(environment, failure, failed_pid);
     if (end == End::process && child == 0) return ExitCode::process_changed;
     if (is_last || end != End::time) return ExitCode::ok;
     // The next part is of the same processes.

@@ -1,27 +1,18 @@
 #include "cli/record_progress.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "cli/fd_output.h"
+#include "cli/recorded_process.h"
 #include "cli/terminal.h"
 #include "report/escape.h"
 #include "report/fit.h"
 
 namespace mixstack::cli {
 namespace {
-
-std::uint64_t own_cpu_ns() {
-  rusage usage{};
-  (void)::getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1000u;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
 
 /// The function that most of the latest samples of running threads end in.
 std::string hottest(const Recording& recording) {

@@ -175,6 +175,12 @@ void Recording::make_coarser(std::uint64_t slice_ns) {
   samples_.resize(kept);
 }
 
+void Recording::forget_samples() {
+  samples_.clear();
+  slice_ns_ = 1;
+  room_ = kMostSamples;
+}
+
 std::vector<std::uint32_t> Recording::frames_of(std::uint32_t stack) const {
   std::vector<std::uint32_t> list;
   for (std::uint32_t at = stack; at != 0 && at < nodes_.size(); at = nodes_[at].parent)

@@ -206,6 +206,8 @@ class Recording {
   void sort_samples();
   /// Puts samples of equal stack and context together in slices of `slice_ns`.
   void make_coarser(std::uint64_t slice_ns);
+  /// For who has counted them elsewhere; all else stays, and times of what follows are exact again.
+  void forget_samples();
 
   /// The frames of a stack, innermost first. At most kMostBelow.
   [[nodiscard]] std::vector<std::uint32_t> frames_of(std::uint32_t stack) const;

@@ -21,7 +21,8 @@ ProcessRecorder::ProcessRecorder(std::unique_ptr<SharedSession> session,
     : session_(std::move(session)),
       sources_(std::move(sources)),
       recorder_(*session_, shared, options),
-      sampling_sources_(static_cast<std::uint32_t>(sources_.size())) {
+      sampling_sources_(static_cast<std::uint32_t>(sources_.size())),
+      accounts_(sources_.size()) {
   walking_ = std::jthread([this] { walk_samples(); });
   for (std::uint32_t i = 0; i < sources_.size(); i++)
     sampling_.emplace_back([this, i](const std::stop_token& stop) { take_samples(stop, i); });
@@ -33,6 +34,7 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
   std::uint32_t failures = 0;
   while (!stop.stop_requested() && !is_over_) {
     auto batch = sources_[source]->next(stop);
+    note_account(source);
     if (batch) {
       failures = 0;
       batch->source = source;
@@ -50,6 +52,13 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
   has_ended_.store(true, std::memory_order_release);
 }
 
+/// Sources belong to the thread that takes their samples.
+void ProcessRecorder::note_account(std::uint32_t source) {
+  SourceAccount now = sources_[source]->account();
+  const std::lock_guard lock(accounts_mutex_);
+  accounts_[source] = std::move(now);
+}
+
 void ProcessRecorder::walk_samples() {
   while (auto batch = queue_.pop()) (void)recorder_.take(std::move(*batch));
   recorder_.flush();
@@ -64,8 +73,8 @@ void ProcessRecorder::stop() {
 
 SourceAccount ProcessRecorder::account() const {
   SourceAccount all;
-  for (const auto& source : sources_) {
-    const SourceAccount one = source->account();
+  const std::lock_guard lock(accounts_mutex_);
+  for (const SourceAccount& one : accounts_) {
     all.lost_in_kernel += one.lost_in_kernel;
     all.lost_to_stops += one.lost_to_stops;
     all.skipped += one.skipped;

@@ -26,7 +26,10 @@ class ProcessRecorder {
   [[nodiscard]] const Error& end_error() const { return end_error_; }
   /// Ends sampling and waits until what was taken is in the recording. May be called again.
   void stop();
-  /// What the source and the queue lost; after `stop`.
+  /// Has what was walked until now in the recording: a stack that stays the same is else written once a second. For who
+  /// looks at it meanwhile; any thread.
+  void flush() { recorder_.flush(); }
+  /// What the sources have lost until now. Any thread.
   [[nodiscard]] SourceAccount account() const;
   [[nodiscard]] std::uint64_t lost_in_queue() const { return queue_.dropped(); }
   [[nodiscard]] std::string source_words() const;
@@ -34,6 +37,7 @@ class ProcessRecorder {
 
  private:
   void take_samples(const std::stop_token& stop, std::uint32_t source);
+  void note_account(std::uint32_t source);
   void walk_samples();
 
   std::unique_ptr<SharedSession> session_;
@@ -43,6 +47,8 @@ class ProcessRecorder {
   std::atomic<std::uint32_t> sampling_sources_;
   std::atomic<bool> is_over_ = false;  ///< a source found that the process has gone
   std::atomic<bool> has_ended_ = false;
+  mutable std::mutex accounts_mutex_;
+  std::vector<SourceAccount> accounts_;  ///< by source, after its last batch
   std::mutex end_mutex_;
   Error end_error_;
   std::jthread walking_;

@@ -51,7 +51,7 @@ class StackRecorder {
 
   /// An error ends the batch only: what could be walked is in the recording.
   [[nodiscard]] Result<void> take(SampleBatch batch);
-  /// Writes down what is counted and not yet in the recording.
+  /// Writes down what is counted and not yet in the recording. Any thread, at any time.
   void flush();
 
  private:

@@ -1,0 +1,55 @@
+#include "cli/recorded_process.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "cli/dump_command.h"
+#include "cli/fd_output.h"
+#include "cli/process_facts.h"
+#include "report/errors.h"
+#include "report/escape.h"
+#include "session/running_programs.h"
+
+namespace mixstack::cli {
+
+ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
+  const report::ProcessFacts facts = read_process_facts(pid);
+  const report::Problem problem = report::problem_of(error, facts);
+  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
+  return exit_code_of(problem);
+}
+
+std::vector<std::uint32_t> pids_called(const std::string& name) {
+  std::vector<std::uint32_t> pids;
+  const auto all = session::running_programs(std::chrono::milliseconds(0));
+  for (const session::RunningProgram& program : all ? all->programs : std::vector<session::RunningProgram>())
+    if (program.is_called(name)) pids.push_back(program.pid);
+  return pids;
+}
+
+std::string command_of(const TargetInfo& target) {
+  std::string text;
+  for (const std::string& word : target.command_line)
+    text += (text.empty() ? "" : " ") + report::escape_for_terminal(word.substr(0, 1024));
+  return text.substr(0, 1024);
+}
+
+std::string name_of(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return report::escape_for_terminal(name);
+}
+
+std::uint64_t own_cpu_ns() {
+  rusage usage{};
+  (void)::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1000u;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+}  // namespace mixstack::cli

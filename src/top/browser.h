@@ -1,0 +1,102 @@
+// Where the reader of `mixstack top` is: which list, of what, sorted how, and what a key does. Knows no terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "top/row_list.h"
+
+namespace mixstack::top {
+
+/// What keys ask for.
+enum class Command : std::uint8_t {
+  up,
+  down,
+  page_up,
+  page_down,
+  first,
+  last,
+  enter,    ///< callers of the function, functions of the thread
+  back,     ///< where `enter` or `callees` came from
+  callees,  ///< of the function
+  threads,  ///< functions or threads
+  states,   ///< the next StateFilter
+  idle,
+  sort_next,
+  sort_previous,
+  whole,  ///< the last interval or the whole run
+  pause,
+  reset,  ///< forgets what was counted
+};
+
+/// One thread. Lists are made when they are asked for and something has changed.
+class Browser {
+ public:
+  explicit Browser(const Selection& selection = {}) : selection_(selection) {}
+
+  /// What an interval showed. While paused it is counted, and not shown.
+  void add(const Recording& recording, const RecordingView& view);
+  void press(Command command);
+  /// Only rows with a function or module that matches; empty: all.
+  void set_filter(std::string pattern);
+  /// How many rows fit, and a page is.
+  void set_page(std::size_t rows);
+  void show_threads(bool threads) { shows_threads_ = threads, is_stale_ = true; }
+  void show_whole(bool whole) { shows_whole_ = whole, is_stale_ = true; }
+
+  /// Sorted and filtered.
+  [[nodiscard]] const RowList& list();
+  /// Of the first row that is shown, and of the one that is chosen.
+  [[nodiscard]] std::size_t top_row();
+  [[nodiscard]] std::size_t chosen_row();
+
+  /// "callers of Work < Main", "functions of worker [tid 12]"; empty: all functions, or all threads.
+  [[nodiscard]] std::string place() const;
+  [[nodiscard]] bool shows_threads() const { return shows_threads_ && levels_.empty(); }
+  [[nodiscard]] bool shows_whole() const { return shows_whole_; }
+  [[nodiscard]] bool is_paused() const { return paused_ != nullptr; }
+  [[nodiscard]] SortKey sort_key() const { return sort_key_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] const std::string& filter() const { return filter_; }
+
+ private:
+  struct Counts {
+    CallCounts last, whole;
+  };
+  /// What a list is of.
+  struct Level {
+    enum class Kind : std::uint8_t { thread, callers, callees };
+    Kind kind = Kind::callers;
+    std::uint32_t tid = 0;
+    std::string thread{};             ///< its name
+    std::vector<FunctionKey> path{};  ///< of callers and callees
+    std::string came_from{};          ///< key of the row that it was entered by: chosen again on the way back
+  };
+  static constexpr std::size_t kMostLevels = 256;
+
+  void open(Level::Kind kind);
+  void close();
+  void move(std::ptrdiff_t rows);
+  void make_list();
+  [[nodiscard]] const CallCounts& shown() const;
+
+  Counts counts_;
+  std::unique_ptr<const Counts> paused_;  ///< as they were then
+  Selection selection_;
+  SortKey sort_key_ = SortKey::self;
+  std::string filter_;
+  bool shows_threads_ = false, shows_whole_ = false;
+  std::vector<Level> levels_;
+  std::size_t page_ = 20;
+
+  bool is_stale_ = true;
+  RowList list_;
+  std::size_t top_ = 0, chosen_ = 0;
+  std::string chosen_key_;  ///< the row is followed where it goes; empty: the first one, whichever that is
+};
+
+}  // namespace mixstack::top
