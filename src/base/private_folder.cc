@@ -43,11 +43,10 @@ tl::expected<ScopedFd, Diagnosis> open_private_folder(const std::string& path, b
   if (!fd) return tl::unexpected(Diagnosis{{ErrorCode::io_error, errno, 0}, path, ""});
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0022) != 0 || !is_safe_place(path))
-    return tl::unexpected(
-        Diagnosis{{ErrorCode::permission_denied, 0, 0},
-                  path,
-                  "not used as a " + what +
-                      ": it, or a folder on the way, belongs to another user, or others can write to it"});
+    return tl::unexpected(Diagnosis{
+        {ErrorCode::permission_denied, 0, 0},
+        path,
+        "not used as a " + what + ": it, or a folder on the way, belongs to another user, or others can write to it"});
   return fd;
 }
 

@@ -131,9 +131,8 @@ Invocation parse_record(std::vector<std::string> arguments) {
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
       [&](CLI::App& app) { declare(app, raw, record); }, record_help());
   if (result.action != Invocation::Action::record) return result;
-  for (const std::string& text :
-       {read_pids(raw, record), read_mode(raw, record), read_pause(raw, record), read_serve(raw, record),
-        read_push(raw, record)})
+  for (const std::string& text : {read_pids(raw, record), read_mode(raw, record), read_pause(raw, record),
+                                  read_serve(raw, record), read_push(raw, record)})
     if (!text.empty()) return wrong(text);
   result.record = std::move(record);
   return result;

@@ -33,7 +33,7 @@ struct RecordArguments {
   bool managed_only = false;
   bool kernel = false;
   bool serve = false;
-  std::uint16_t port = 0;  ///< of the page; 0: a free one
+  std::uint16_t port = 0;                      ///< of the page; 0: a free one
   std::string push;                            ///< URL of a store; empty: nothing is sent
   std::chrono::milliseconds push_interval{0};  ///< 0: as usual
   std::string push_name;                       ///< empty: that of the command

@@ -323,7 +323,7 @@ struct Onlookers {
   void show(Recordings& recordings) {
     progress.show(recordings.shared(), recordings.elapsed_ns());
     if (page) page->show(recordings);
-    if (push) push->go_on([&recordings] { return recordings.take_piece(); });
+    if (push) push->go_on([&recordings] { return recordings.take_piece(); }, progress);
   }
 };
 

@@ -15,6 +15,7 @@
 #include "cli/fd_output.h"
 #include "cli/symbol_options.h"
 #include "cli/version.h"
+#include "fetch_link/fetch_process.h"
 #include "profile/sample_source.h"
 #include "report/escape.h"
 
@@ -51,8 +52,7 @@ tl::expected<std::vector<std::string>, std::string> read_headers(const std::stri
     const auto text = read_small_file(path);
     auto read = text ? push::parse_push_headers(*text) : tl::unexpected(text.error());
     if (!read)
-      return tl::unexpected(
-          fmt::format("--push-header-file {}: {}", report::escape_for_terminal(path), read.error()));
+      return tl::unexpected(fmt::format("--push-header-file {}: {}", report::escape_for_terminal(path), read.error()));
     headers = std::move(*read);
   }
   const char* token = ::secure_getenv(kTokenVariable);
@@ -61,8 +61,8 @@ tl::expected<std::vector<std::string>, std::string> read_headers(const std::stri
   (void)::unsetenv(kTokenVariable);
   if (!made || made->size() != 1) return tl::unexpected(fmt::format("{} is empty or has a line end", kTokenVariable));
   if (std::any_of(headers.begin(), headers.end(), is_authorization))
-    return tl::unexpected(fmt::format("an Authorization in {} and {}: one of them", report::escape_for_terminal(path),
-                                      kTokenVariable));
+    return tl::unexpected(
+        fmt::format("an Authorization in {} and {}: one of them", report::escape_for_terminal(path), kTokenVariable));
   headers.push_back(std::move(made->front()));
   return headers;
 }
@@ -110,8 +110,8 @@ tl::expected<RecordPush, std::string> RecordPush::make(const RecordArguments& ar
   if (!headers) return tl::unexpected(headers.error());
   push.headers_ = std::move(*headers);
   if (!arguments.push_spool.empty() && arguments.push_spool.front() != '/')
-    return tl::unexpected(fmt::format("--push-spool: '{}' does not begin with /",
-                                      report::escape_for_terminal(arguments.push_spool)));
+    return tl::unexpected(
+        fmt::format("--push-spool: '{}' does not begin with /", report::escape_for_terminal(arguments.push_spool)));
   push.spool_ = arguments.push_spool.empty() ? user_cache_folder("push") : arguments.push_spool;
   push.options_.idle = arguments.idle;
   push.options_.managed_only = arguments.managed_only;
@@ -130,7 +130,8 @@ ExitCode RecordPush::start(const Environment& environment) {
   if (const Diagnosis refusal = fetch_link::fetcher_refusal(fetcher); refusal.error.code != ErrorCode::none) {
     FdOutput(err_).write(fmt::format("mixstack: {}: {}. Nothing was recorded\n",
                                      report::escape_for_terminal(refusal.subject),
-                                     report::escape_for_terminal(refusal.text)));
+                                     refusal.text.empty() ? std::generic_category().message(refusal.error.os_error)
+                                                          : report::escape_for_terminal(refusal.text)));
     return ExitCode::output;
   }
   if (!headers_.empty() && push::is_open_to_others(target_))
@@ -144,8 +145,11 @@ ExitCode RecordPush::start(const Environment& environment) {
   return ExitCode::ok;
 }
 
-void RecordPush::go_on(const std::function<Recording()>& take) {
-  say_news();
+void RecordPush::go_on(const std::function<Recording()>& take, Progress& progress) {
+  if (const auto news = pusher_->take_news(); !news.empty()) {
+    progress.end();
+    say_all(news);
+  }
   if (profile::monotonic_ns() < next_ns_) return;
   send(take());
   // Not as often as it was late: pieces that nobody had time for are one.
@@ -166,13 +170,14 @@ void RecordPush::say(const std::string& text) const {
   FdOutput(err_).write(fmt::format("mixstack: push to {}: {}\n", target_.url, report::escape_for_terminal(text)));
 }
 
-void RecordPush::say_news() {
-  for (const std::string& text : pusher_->take_news()) say(text);
+void RecordPush::say_all(const std::vector<std::string>& news) const {
+  for (const std::string& text : news) say(text);
 }
 
 ExitCode RecordPush::finish() {
   const push::PushAccount account = pusher_->finish(kLastTries);
-  say_news();
+  say_all(pusher_->take_news());
+  if (pieces_ == 0 && account.sent + account.spooled + account.dropped() == 0) return ExitCode::ok;
   std::string text = counted(account.sent) + " sent";
   if (account.sent_from_spool != 0) text += fmt::format(" ({} out of the spool)", account.sent_from_spool);
   text += fmt::format(", {} spooled", account.spooled);

@@ -4,11 +4,12 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/program.h"
 #include "cli/record_arguments.h"
+#include "cli/record_progress.h"
 #include "model/recording.h"
 #include "push/pusher.h"
 
@@ -20,11 +21,12 @@ class RecordPush {
   /// An error is a sentence for the user: a URL, label or header file that is none. MIXSTACK_PUSH_TOKEN is taken out of
   /// the environment, so that no program that is started sees it.
   [[nodiscard]] static tl::expected<RecordPush, std::string> make(const RecordArguments& arguments);
-  /// Starts to send, what earlier runs have left first. Another answer than `ok`: it was said why not. After EndSignals.
+  /// Starts to send, what earlier runs have left first. Another answer than `ok`: it was said why not. After
+  /// EndSignals.
   [[nodiscard]] ExitCode start(const Environment& environment);
 
   /// Sends what `take` gives, if it is time for that, and says what has happened to what was sent.
-  void go_on(const std::function<Recording()>& take);
+  void go_on(const std::function<Recording()>& take, Progress& progress);
   /// Sends a piece now.
   void send(const Recording& piece);
   /// Sends what is left, spools what cannot be sent, and says what became of all. `output`: something was dropped.
@@ -32,7 +34,7 @@ class RecordPush {
 
  private:
   RecordPush() = default;
-  void say_news();
+  void say_all(const std::vector<std::string>& news) const;
   void say(const std::string& text) const;
 
   push::PushTarget target_;

@@ -146,8 +146,7 @@ tl::expected<FetchEnd, Diagnosis> FetchProcess::send(const std::string& url, con
   Question question{.url = url, .body = body.bytes, .kind = FetchKind::send};
   for (const std::string& header : body.headers) question.headers += header + "\n";
   if (body.bytes.size() > kMostBodyBytes) return FetchEnd{FetchOutcome::too_large, 0, body.bytes.size()};
-  if (question.headers.size() > kMostHeaderBytes)
-    return FetchEnd{FetchOutcome::too_large, 0, question.headers.size()};
+  if (question.headers.size() > kMostHeaderBytes) return FetchEnd{FetchOutcome::too_large, 0, question.headers.size()};
   return exchange(question, limits, [&answer](std::span<const std::byte> bytes) {
     answer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return true;

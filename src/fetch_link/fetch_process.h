@@ -29,10 +29,10 @@ struct FetchBody {
 
 /// Which fetcher is run, and how.
 struct FetcherOptions {
-  std::string program{};                           ///< path of mixstack-fetch; empty: looked for beside our own
-  std::vector<std::string> environment{};          ///< all that it sees of ours (proxies)
+  std::string program{};                            ///< path of mixstack-fetch; empty: looked for beside our own
+  std::vector<std::string> environment{};           ///< all that it sees of ours (proxies)
   std::string needed_for = "symbols from servers";  ///< for the words when there is none
-  unsigned most_starts = 4;                        ///< it is started again when it broke, so often in all
+  unsigned most_starts = 4;                         ///< it is started again when it broke, so often in all
 };
 
 /// Why there is no fetcher that may be run; code none: there is one.

@@ -17,8 +17,8 @@ enum class FetchKind : std::uint32_t {
   last = send,
 };
 
-/// Followed by `url_bytes` of a URL, `header_bytes` of lines "Name: value" with a line feed after each, and `body_bytes`;
-/// the last two are 0 for `get`. All limits are the fetcher's to keep and mixstack's to enforce.
+/// Followed by `url_bytes` of a URL, `header_bytes` of lines "Name: value" with a line feed after each, and
+/// `body_bytes`; the last two are 0 for `get`. All limits are the fetcher's to keep and mixstack's to enforce.
 struct FetchRequest {
   std::uint32_t version = kFetchVersion;
   FetchKind kind = FetchKind::get;

@@ -18,8 +18,8 @@ struct Posted {
 };
 
 /// Connections are kept from one request to the next. No cookie, .netrc or client certificate is ever sent, no user or
-/// password but in a header that mixstack gave; only http and https are spoken, redirects included, and never from https
-/// to http. Proxies are those of the environment (https_proxy, ...). Not thread-safe.
+/// password but in a header that mixstack gave; only http and https are spoken, redirects included, and never from
+/// https to http. Proxies are those of the environment (https_proxy, ...). Not thread-safe.
 class Transfers {
  public:
   /// False: nobody wants more.

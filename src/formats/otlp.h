@@ -16,14 +16,14 @@ namespace mixstack::formats {
 
 struct OtlpOptions {
   std::vector<std::pair<std::string, std::string>> resource{};  ///< attributes: "service.name", labels
-  std::string version{};                                         ///< of mixstack
+  std::string version{};                                        ///< of mixstack
   std::array<std::uint8_t, 16> id{};  ///< of the first profile; others have the next numbers in its last byte
 };
 
 /// ExportProfilesServiceRequest of opentelemetry-proto, profiles v1development as of version 1.11.0 (docs/push.md),
-/// compressed by gzip. A resource for each process, in it a profile for each clock: `samples` in `count` with the period
-/// of processor time, `wall` in nanoseconds. Attributes of samples: thread.name, thread.id, mixstack.state; of locations
-/// profile.frame.type; of mappings the build id. Which samples and frames, as in `write_pprof`.
+/// compressed by gzip. A resource for each process, in it a profile for each clock: `samples` in `count` with the
+/// period of processor time, `wall` in nanoseconds. Attributes of samples: thread.name, thread.id, mixstack.state; of
+/// locations profile.frame.type; of mappings the build id. Which samples and frames, as in `write_pprof`.
 void write_otlp(report::Writer& out, const Recording& recording, const ProfileOptions& options,
                 const OtlpOptions& otlp);
 

@@ -52,7 +52,9 @@ void add_indices(Message& message, std::uint32_t field, const std::vector<std::i
 OtlpDictionary::OtlpDictionary(const Recording& recording, const RecordingView& view)
     : recording_(recording), view_(view) {}
 
-std::int32_t OtlpDictionary::string(std::string_view text) { return strings_.number(report::escape_for_terminal(text)); }
+std::int32_t OtlpDictionary::string(std::string_view text) {
+  return strings_.number(report::escape_for_terminal(text));
+}
 
 std::int32_t OtlpDictionary::attribute(std::string_view key, std::string_view text) {
   std::string value, message;
@@ -167,7 +169,8 @@ std::string OtlpDictionary::take() {
   std::map<std::int32_t, std::uint32_t> by_index;
   for (const auto& [module, mapping] : mappings_) by_index.emplace(mapping.index, module);
   writer.add_message(kMappings, "");
-  for (const auto& [index, module] : by_index) writer.add_message(kMappings, encoded_mapping(module, mappings_[module]));
+  for (const auto& [index, module] : by_index)
+    writer.add_message(kMappings, encoded_mapping(module, mappings_[module]));
   const auto add = [&writer](std::uint32_t field, const Table& table) {
     for (const std::string& message : table.messages()) writer.add_message(field, message);
   };

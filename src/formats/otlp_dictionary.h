@@ -55,8 +55,8 @@ class OtlpDictionary {
   const Recording& recording_;
   const RecordingView& view_;
   Table strings_, attributes_, functions_, locations_, stacks_;
-  std::map<std::uint32_t, Mapping> mappings_;                   ///< by module
-  std::unordered_map<std::uint32_t, std::int32_t> by_node_;     ///< stacks
+  std::map<std::uint32_t, Mapping> mappings_;                      ///< by module
+  std::unordered_map<std::uint32_t, std::int32_t> by_node_;        ///< stacks
   std::map<std::vector<std::uint32_t>, std::int32_t> by_entries_;  ///< locations
 };
 

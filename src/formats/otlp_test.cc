@@ -73,13 +73,16 @@ class OtlpTest : public testing::Test {
  protected:
   explicit OtlpTest()
       : request_(unzipped(report::collect([](report::Writer& out) {
-          OtlpOptions otlp{.resource = {{"env", "prod"}, {"service.name", "shop"}, {"host.name", "mine"}}, .version = "1"};
+          OtlpOptions otlp{.resource = {{"env", "prod"}, {"service.name", "shop"}, {"host.name", "mine"}},
+                           .version = "1"};
           otlp.id.fill(7);
           write_otlp(out, mixstack::testing::sample_recording(), {.idle = true}, otlp);
         }))),
         dictionary_(request_.only(2)) {}
 
-  [[nodiscard]] std::string text(std::int64_t index) const { return dictionary_.all(5).at(static_cast<std::size_t>(index)); }
+  [[nodiscard]] std::string text(std::int64_t index) const {
+    return dictionary_.all(5).at(static_cast<std::size_t>(index));
+  }
   /// "innermost;...;outermost"
   [[nodiscard]] std::string stack(std::int64_t index) const {
     std::string names;
@@ -117,8 +120,10 @@ TEST_F(OtlpTest, AResourceIsAProcess) {
   std::map<std::string, std::string> found;
   for (const std::string& attribute : resource.all(1)) {
     const Fields value = Fields(attribute).only(2);
-    EXPECT_TRUE(found.emplace(Fields(attribute).all(1)[0],
-                              value.all(1).empty() ? std::to_string(value.number(3)) : value.all(1)[0]).second);
+    EXPECT_TRUE(found
+                    .emplace(Fields(attribute).all(1)[0],
+                             value.all(1).empty() ? std::to_string(value.number(3)) : value.all(1)[0])
+                    .second);
   }
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"env", "prod"},
                                                        {"service.name", "shop"},
@@ -139,8 +144,8 @@ TEST_F(OtlpTest, AProfileIsAClock) {
   for (const std::string& bytes : profiles) {
     const Fields profile(bytes);
     const Fields type = profile.only(1), period = profile.only(5);
-    const std::string name = text(type.number(1)) + "/" + text(type.number(2)) + " per " + text(period.number(1)) + "/" +
-                             text(period.number(2)) + " " + std::to_string(profile.number(6));
+    const std::string name = text(type.number(1)) + "/" + text(type.number(2)) + " per " + text(period.number(1)) +
+                             "/" + text(period.number(2)) + " " + std::to_string(profile.number(6));
     for (const std::string& sample : profile.all(2)) {
       const auto values = Fields(sample).packed(4);
       ASSERT_EQ(values.size(), 1u);
@@ -153,8 +158,9 @@ TEST_F(OtlpTest, AProfileIsAClock) {
     ids.insert(profile.all(7)[0]);
   }
   EXPECT_EQ(ids.size(), 2u);
-  EXPECT_EQ(sums, (std::map<std::string, std::int64_t>{{"samples/count per cpu/nanoseconds 1000000", 7},
-                                                       {"wall/nanoseconds per wall/nanoseconds 10000000", 2'050'000'000}}));
+  EXPECT_EQ(sums,
+            (std::map<std::string, std::int64_t>{{"samples/count per cpu/nanoseconds 1000000", 7},
+                                                 {"wall/nanoseconds per wall/nanoseconds 10000000", 2'050'000'000}}));
   EXPECT_EQ(stacks.at("App.Helper();App.Work();App.Main(string[]);start"), 300'000'000);
   EXPECT_EQ(stacks.at("App.Work();App.Main(string[]);start"), 600'000'007);
 }

@@ -15,8 +15,8 @@ std::map<std::string, std::uint64_t> counts(const Recording& recording) {
   for (const Sample& sample : recording.samples()) {
     const SampleContext& context = recording.contexts()[sample.context];
     const RecordedThread& thread = recording.threads()[context.thread];
-    std::string key = std::to_string(recording.processes()[thread.process].pid) + " " + std::to_string(thread.tid) + " " +
-                      std::string(word_of(context.clock)) + " " + std::string(word_of(context.activity));
+    std::string key = std::to_string(recording.processes()[thread.process].pid) + " " + std::to_string(thread.tid) +
+                      " " + std::string(word_of(context.clock)) + " " + std::string(word_of(context.activity));
     for (const std::uint32_t frame : recording.frames_of(sample.stack))
       key += ";" + shown_name(recording, recording.frames()[frame].function);
     counts[key] += sample.count;

@@ -36,7 +36,8 @@ TEST(PushRequestTest, OtlpHasAllInItsBody) {
   EXPECT_EQ(made.query, "");
   EXPECT_EQ(url_of(*parse_push_target("otlp+http://h:4318"), made), "http://h:4318/v1development/profiles");
   EXPECT_EQ(headers_of(PushProtocol::otlp).size(), 2u);
-  EXPECT_EQ(url_of(*parse_push_target("http://h"), request("http://h", {.name = "a"})).find("http://h/ingest?name=a%7B"), 0u);
+  EXPECT_EQ(
+      url_of(*parse_push_target("http://h"), request("http://h", {.name = "a"})).find("http://h/ingest?name=a%7B"), 0u);
 }
 
 TEST(PushRequestTest, NothingIsSentOfNothing) {

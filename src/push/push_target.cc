@@ -62,8 +62,8 @@ std::string whole_path(PushProtocol protocol, std::string_view path) {
 }
 
 /// What is sent with every request anyway, or decides how the body is read.
-constexpr std::array<std::string_view, 8> kOurHeaders = {"content-type", "content-length",    "content-encoding", "host",
-                                                         "connection",   "transfer-encoding", "expect",           "te"};
+constexpr std::array<std::string_view, 8> kOurHeaders = {
+    "content-type", "content-length", "content-encoding", "host", "connection", "transfer-encoding", "expect", "te"};
 
 std::string fault_of_header(std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -100,7 +100,8 @@ tl::expected<PushTarget, std::string> parse_push_target(std::string_view text) {
   std::string_view rest = url.substr(scheme);
   if (rest.find('@') != std::string_view::npos)
     return wrong("a user or password in a URL is not used: --push-header-file or MIXSTACK_PUSH_TOKEN");
-  if (rest.find_first_of("?#") != std::string_view::npos) return wrong("a query is not used: the protocol makes its own");
+  if (rest.find_first_of("?#") != std::string_view::npos)
+    return wrong("a query is not used: the protocol makes its own");
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   if (!is_authority(rest.substr(0, slash))) return wrong("has no host, or one with characters that no host has");
   if (!all_of(rest.substr(slash), "/._~-%+")) return wrong("has characters in its path that no URL has");
@@ -127,7 +128,8 @@ tl::expected<PushLabel, std::string> parse_push_label(std::string_view text) {
   const std::string_view value = text.substr(equals + 1);
   if (value.empty() || value.size() > kMostLabelValue || value.find_first_of(",{}") != std::string_view::npos ||
       std::any_of(value.begin(), value.end(), is_control))
-    return tl::unexpected("'" + shown + "': a label's value has 1 to 256 bytes, none of them , { } or a control character");
+    return tl::unexpected("'" + shown +
+                          "': a label's value has 1 to 256 bytes, none of them , { } or a control character");
   return PushLabel{std::string(name), std::string(value)};
 }
 

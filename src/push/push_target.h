@@ -23,9 +23,10 @@ struct PushTarget {
   friend bool operator==(const PushTarget&, const PushTarget&) = default;
 };
 
-/// `http://HOST:PORT` and `pyroscope+http://...` for Pyroscope, `otlp+http://...` for OTLP, all with https, too. A path is
-/// a prefix of the protocol's own, /ingest or /v1development/profiles; one that ends like it (with /profiles, of OTLP) is
-/// taken as it is. The error is a sentence: a URL with a user or password, a query, or characters that are none of a URL.
+/// `http://HOST:PORT` and `pyroscope+http://...` for Pyroscope, `otlp+http://...` for OTLP, all with https, too. A path
+/// is a prefix of the protocol's own, /ingest or /v1development/profiles; one that ends like it (with /profiles, of
+/// OTLP) is taken as it is. The error is a sentence: a URL with a user or password, a query, or characters that are
+/// none of a URL.
 [[nodiscard]] tl::expected<PushTarget, std::string> parse_push_target(std::string_view text);
 /// "http://host:4040/ingest"? Whether what is sent can be read on the way, on another machine's network.
 [[nodiscard]] bool is_open_to_others(const PushTarget& target);

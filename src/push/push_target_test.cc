@@ -29,8 +29,9 @@ TEST(PushTarget, APathIsAPrefixOrTheWholeOfIt) {
 TEST(PushTarget, Hosts) {
   EXPECT_EQ(url("http://[::1]:4040"), "pyroscope http://[::1]:4040/ingest");
   EXPECT_EQ(url("http://10.0.0.1"), "pyroscope http://10.0.0.1/ingest");
-  for (const char* wrong : {"http://", "http://:80", "http://h:", "http://h:x", "http://h:123456", "http://[::1", "http://[]",
-                            "http://[::1]x4040", "http://a b", "http://h\n", "http://h/\r\nX: y", "http://h\x01", "http://h/\""})
+  for (const char* wrong :
+       {"http://", "http://:80", "http://h:", "http://h:x", "http://h:123456", "http://[::1", "http://[]",
+        "http://[::1]x4040", "http://a b", "http://h\n", "http://h/\r\nX: y", "http://h\x01", "http://h/\""})
     EXPECT_EQ(url(wrong), "(none)") << wrong;
 }
 
@@ -53,7 +54,8 @@ TEST(PushTarget, WhatGoesOverANetworkInTheOpen) {
 TEST(PushLabel, NamesAndValues) {
   EXPECT_EQ(*parse_push_label("env=prod"), (PushLabel{"env", "prod"}));
   EXPECT_EQ(*parse_push_label("service.version=1=2 b"), (PushLabel{"service.version", "1=2 b"}));
-  for (const char* wrong : {"", "env", "=prod", "env=", "a b=c", "a-b=c", "__name__=x", "a=b,c", "a=b}", "a={b", "a=b\nc"})
+  for (const char* wrong :
+       {"", "env", "=prod", "env=", "a b=c", "a-b=c", "__name__=x", "a=b,c", "a=b}", "a={b", "a=b\nc"})
     EXPECT_FALSE(parse_push_label(wrong)) << wrong;
   EXPECT_FALSE(parse_push_label(std::string(65, 'a') + "=b"));
   EXPECT_FALSE(parse_push_label("a=" + std::string(257, 'b')));
@@ -76,8 +78,8 @@ TEST(PushHeaders, LinesOfAFile) {
 }
 
 TEST(PushHeaders, WhatIsNoneIsSaidWithoutShowingIt) {
-  for (const char* wrong : {"secret", ": secret", "a b: secret", "X: secret\x01", "X: secret\rY: z", "X:", "Content-Type: secret",
-                            "host: secret", "Transfer-Encoding: secret", "Content-Length: 1"}) {
+  for (const char* wrong : {"secret", ": secret", "a b: secret", "X: secret\x01", "X: secret\rY: z", "X:",
+                            "Content-Type: secret", "host: secret", "Transfer-Encoding: secret", "Content-Length: 1"}) {
     const auto headers = parse_push_headers("A: b\n" + std::string(wrong));
     ASSERT_FALSE(headers) << wrong;
     EXPECT_EQ(headers.error().find("line 2"), 0u) << headers.error();

@@ -159,8 +159,7 @@ void Pusher::accept(const Item& item, const std::string& answer) {
   if (std::exchange(is_failing_, false)) say("it takes profiles again");
   back_off_.reset();
   if (item.spooled) spool_.remove(*item.spooled);
-  const auto said =
-      options_.target.protocol == PushProtocol::otlp ? formats::read_otlp_answer(answer) : std::nullopt;
+  const auto said = options_.target.protocol == PushProtocol::otlp ? formats::read_otlp_answer(answer) : std::nullopt;
   if (said && (said->rejected > 0 || !said->words.empty()))
     say_once(said->rejected > 0 ? "it does not take a profile: " + first_line(said->words) : first_line(said->words));
   if (said && said->rejected > 0) {

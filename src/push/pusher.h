@@ -27,8 +27,8 @@ using Send = std::function<tl::expected<fetch_link::FetchEnd, Diagnosis>(
 
 struct PusherOptions {
   PushTarget target;
-  std::vector<std::string> headers;    ///< of the user, beside those of the protocol
-  std::string spool;                   ///< folder; empty: what cannot be sent stays in memory, and is lost at the end
+  std::vector<std::string> headers;  ///< of the user, beside those of the protocol
+  std::string spool;                 ///< folder; empty: what cannot be sent stays in memory, and is lost at the end
   std::uint64_t spool_bytes = 256u << 20;
   std::uint64_t most_held = 64u << 20;  ///< bytes that wait in memory; more, and the oldest are dropped
   /// Made by the thread that sends: a fetcher ends with the thread that started it.

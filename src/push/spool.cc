@@ -37,9 +37,7 @@ bool is_kept_name(std::string_view name) {
          name.substr(0, name.size() - kEnding.size()).find_first_not_of("0123456789abcdef-") == std::string_view::npos;
 }
 
-bool is_of(std::string_view name, std::string_view hash) {
-  return name.substr(kTimeDigits + 1, kHashDigits) == hash;
-}
+bool is_of(std::string_view name, std::string_view hash) { return name.substr(kTimeDigits + 1, kHashDigits) == hash; }
 
 std::uint64_t now_ns() {
   timespec now{};

@@ -19,8 +19,8 @@ struct SpooledRequest {
   base::ScopedFd claim;  ///< holds the file's lock
 };
 
-/// Files of mode 0600 in one flat folder that belongs to our user and that nobody else can write to; requests of several
-/// programs and to several servers may lie in it. A file appears whole or not at all. When there are more than
+/// Files of mode 0600 in one flat folder that belongs to our user and that nobody else can write to; requests of
+/// several programs and to several servers may lie in it. A file appears whole or not at all. When there are more than
 /// `most_bytes`, the oldest go, whoever's they are. What is read back is believed only as far as `decode_spool_entry`
 /// does, and leads to no other server than the one that is asked for. Not thread-safe.
 class Spool {

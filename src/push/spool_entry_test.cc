@@ -32,12 +32,16 @@ TEST(SpoolEntryTest, WhatThisProgramDoesNotWrite) {
     return decode_spool_entry(copy.replace(copy.find(from), from.size(), to));
   };
   EXPECT_TRUE(with("h:4040", "other:1"));  // another server's: for the caller to see
-  for (const char* url : {"http://h:4040", "http://u@h/ingest", "http://h/ingest?x=y", "file:///etc/passwd", "http:///ingest",
-                          "http://h/ingest\r"})
+  for (const char* url : {"http://h:4040", "http://u@h/ingest", "http://h/ingest?x=y", "file:///etc/passwd",
+                          "http:///ingest", "http://h/ingest\r"})
     EXPECT_FALSE(with("http://h:4040/ingest", url)) << url;
   EXPECT_FALSE(with("pyroscope", "telnet"));
   EXPECT_FALSE(with("pyroscope", "otlp"));  // its path would be another one
-  for (const char* query : {"a b", "a#b", "a\tb", "a\xff" "b", "a\r"}) EXPECT_FALSE(with("from=1", query)) << query;
+  for (const char* query : {"a b", "a#b", "a\tb",
+                            "a\xff"
+                            "b",
+                            "a\r"})
+    EXPECT_FALSE(with("from=1", query)) << query;
   EXPECT_FALSE(with("body 5", "body 4"));
   EXPECT_FALSE(with("body 5", "body 99999999999999999999"));
   EXPECT_FALSE(with("body 5", "body -5"));

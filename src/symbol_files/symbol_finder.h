@@ -23,7 +23,7 @@ struct SymbolFinderOptions {
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;
   std::string fetcher;                             ///< path of mixstack-fetch; empty: beside our program
   std::vector<std::string> fetcher_environment;    ///< "https_proxy=..."
-  fetch_link::FetchLimits limits;                              ///< of one file; `total` is cut to what is left of
+  fetch_link::FetchLimits limits;                  ///< of one file; `total` is cut to what is left of
   std::chrono::milliseconds time_for_all{30'000};  ///< 0: no server is asked
 };
 
