@@ -39,7 +39,7 @@ tl::expected<std::string, std::string> read_small_file(const std::string& path) 
     if (n == 0) break;
     have += static_cast<std::size_t>(n);
   }
-  if (have > kMostHeaderFile) return tl::unexpected("it is larger than 64 KiB");
+  if (have > kMostHeaderFile) return tl::unexpected(std::string("it is larger than 64 KiB"));
   text.resize(have);
   return text;
 }
@@ -57,13 +57,15 @@ tl::expected<std::vector<std::string>, std::string> read_headers(const std::stri
   }
   const char* token = ::secure_getenv(kTokenVariable);
   if (token == nullptr) return headers;
-  auto made = push::parse_push_headers(fmt::format("Authorization: Bearer {}", token));
+  const std::string header = fmt::format("Authorization: Bearer {}", token);
   (void)::unsetenv(kTokenVariable);
-  if (!made || made->size() != 1) return tl::unexpected(fmt::format("{} is empty or has a line end", kTokenVariable));
+  const auto made = push::parse_push_headers(header);
+  if (!made || made->size() != 1 || made->front() != header || header.ends_with("Bearer "))
+    return tl::unexpected(fmt::format("{} is empty or has a line end", kTokenVariable));
   if (std::any_of(headers.begin(), headers.end(), is_authorization))
     return tl::unexpected(
         fmt::format("an Authorization in {} and {}: one of them", report::escape_for_terminal(path), kTokenVariable));
-  headers.push_back(std::move(made->front()));
+  headers.push_back(header);
   return headers;
 }
 
@@ -105,7 +107,7 @@ tl::expected<RecordPush, std::string> RecordPush::make(const RecordArguments& ar
   if (!names) return tl::unexpected(names.error());
   push.names_ = std::move(*names);
   if (push::is_too_long(push.target_, push.names_))
-    return tl::unexpected("--push-label: all of them together make a URL that is too long");
+    return tl::unexpected(std::string("--push-label: all of them together make a URL that is too long"));
   auto headers = read_headers(arguments.push_header_file);
   if (!headers) return tl::unexpected(headers.error());
   push.headers_ = std::move(*headers);

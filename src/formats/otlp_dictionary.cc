@@ -168,7 +168,7 @@ std::string OtlpDictionary::take() {
   Message writer(dictionary);
   std::map<std::int32_t, std::uint32_t> by_index;
   for (const auto& [module, mapping] : mappings_) by_index.emplace(mapping.index, module);
-  writer.add_message(kMappings, "");
+  writer.add_message(kMappings, std::string());
   for (const auto& [index, module] : by_index)
     writer.add_message(kMappings, encoded_mapping(module, mappings_[module]));
   const auto add = [&writer](std::uint32_t field, const Table& table) {

@@ -69,7 +69,7 @@ struct Fields {
   std::map<std::uint32_t, std::vector<std::string>> messages{};
 };
 
-class OtlpTest : public testing::Test {
+class OtlpTest : public ::testing::Test {
  protected:
   explicit OtlpTest()
       : request_(unzipped(report::collect([](report::Writer& out) {

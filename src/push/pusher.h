@@ -26,13 +26,13 @@ using Send = std::function<tl::expected<fetch_link::FetchEnd, Diagnosis>(
     std::string& answer)>;
 
 struct PusherOptions {
-  PushTarget target;
+  PushTarget target{};
   std::vector<std::string> headers;  ///< of the user, beside those of the protocol
   std::string spool;                 ///< folder; empty: what cannot be sent stays in memory, and is lost at the end
   std::uint64_t spool_bytes = 256u << 20;
   std::uint64_t most_held = 64u << 20;  ///< bytes that wait in memory; more, and the oldest are dropped
   /// Made by the thread that sends: a fetcher ends with the thread that started it.
-  std::function<Send()> make_send;
+  std::function<Send()> make_send{};
 };
 
 /// Profiles, each counted once. What is in the spool may be of earlier runs.

@@ -19,8 +19,9 @@ constexpr std::chrono::milliseconds kLong = std::chrono::seconds(60);  // never 
 /// A server that answers by number of request, and remembers bodies.
 class Server {
  public:
-  std::vector<FetchEnd> answers{};  ///< the last one for all that follow
-  std::string words{};
+  /// The last of them for all that follow.
+  explicit Server(std::vector<FetchEnd> given, std::string said = {})
+      : answers_(std::move(given)), words_(std::move(said)) {}
 
   PusherOptions options(const std::string& spool) {
     PusherOptions options{.target = kTarget, .headers = {"X: y"}, .spool = spool};
@@ -31,8 +32,8 @@ class Server {
         urls.push_back(url);
         headers = body.headers;
         bodies.emplace_back(body.bytes);
-        answer = words;
-        return answers[std::min(bodies.size(), answers.size()) - 1];
+        answer = words_;
+        return answers_[std::min(bodies.size(), answers_.size()) - 1];
       };
     };
     return options;
@@ -41,13 +42,15 @@ class Server {
   std::vector<std::string> urls{}, bodies{}, headers{};
 
  private:
+  std::vector<FetchEnd> answers_;
+  std::string words_;
   std::mutex mutex_;
 };
 
 const FetchEnd kDone{FetchOutcome::done, 0, 0};
 FetchEnd status(std::uint64_t code) { return {FetchOutcome::refused, 0, code}; }
 
-class PusherTest : public testing::Test {
+class PusherTest : public ::testing::Test {
  protected:
   void SetUp() override {
     char name[] = "/tmp/mixstack-pusher-XXXXXX";
@@ -61,7 +64,7 @@ class PusherTest : public testing::Test {
 };
 
 TEST_F(PusherTest, SendsWhatItIsGivenInOrder) {
-  Server server{.answers = {kDone}};
+  Server server({kDone});
   Pusher pusher(server.options(spool_));
   for (const char* body : {"1", "2", "3"}) pusher.add({"q=1", body});
   const PushAccount account = pusher.finish(kLong);
@@ -75,7 +78,7 @@ TEST_F(PusherTest, SendsWhatItIsGivenInOrder) {
 }
 
 TEST_F(PusherTest, AFailureIsTriedAgainOutOfTheSpool) {
-  Server server{.answers = {status(503), kDone}};
+  Server server({status(503), kDone});
   Pusher pusher(server.options(spool_));
   pusher.add({"", "1"});
   const PushAccount account = pusher.finish(kLong);
@@ -91,7 +94,7 @@ TEST_F(PusherTest, AFailureIsTriedAgainOutOfTheSpool) {
 
 TEST_F(PusherTest, WhatCannotBeSentIsThereForTheNextRun) {
   {
-    Server server{.answers = {{FetchOutcome::no_connection, 0, 111}}};
+    Server server({{FetchOutcome::no_connection, 0, 111}});
     Pusher pusher(server.options(spool_));
     pusher.add({"", "1"});
     pusher.add({"", "2"});
@@ -100,7 +103,7 @@ TEST_F(PusherTest, WhatCannotBeSentIsThereForTheNextRun) {
     EXPECT_EQ(account.spooled, 2u);
     EXPECT_EQ(account.dropped(), 0u);
   }
-  Server server{.answers = {kDone}};
+  Server server({kDone});
   Pusher pusher(server.options(spool_));
   const PushAccount account = pusher.finish(kLong);
   EXPECT_EQ(server.bodies, (std::vector<std::string>{"1", "2"}));
@@ -109,7 +112,7 @@ TEST_F(PusherTest, WhatCannotBeSentIsThereForTheNextRun) {
 }
 
 TEST_F(PusherTest, WhatIsRefusedIsSaidOnceAndDropped) {
-  Server server{.answers = {status(400)}, .words = "bad name\nmore"};
+  Server server({status(400)}, "bad name\nmore");
   Pusher pusher(server.options(spool_));
   pusher.add({"", "1"});
   pusher.add({"", "2"});
@@ -122,7 +125,7 @@ TEST_F(PusherTest, WhatIsRefusedIsSaidOnceAndDropped) {
 }
 
 TEST_F(PusherTest, MemoryIsBoundedWithoutASpool) {
-  Server server{.answers = {status(500)}};
+  Server server({status(500)});
   PusherOptions options = server.options("");
   options.most_held = 1000;
   Pusher pusher(std::move(options));

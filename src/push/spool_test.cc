@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 const PushTarget kTarget = *parse_push_target("http://h:4040");
 const PushTarget kOther = *parse_push_target("http://h:4041");
 
-class SpoolTest : public testing::Test {
+class SpoolTest : public ::testing::Test {
  protected:
   void SetUp() override {
     char name[] = "/tmp/mixstack-spool-XXXXXX";
