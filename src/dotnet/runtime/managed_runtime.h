@@ -10,6 +10,7 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
+#include "dotnet/objects/thread_waits.h"
 #include "dotnet/runtime/freed_code.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"
@@ -69,6 +70,9 @@ class ManagedRuntime {
   /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
+
+  /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
+  [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
 
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
   /// null: it has called none. To be asked for when managed frames have names.
