@@ -415,8 +415,8 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  return {"dump", "record", "convert", "diff", "view",        "agent",
-          "ps",   "doctor", "symbols", "pack", "completions", "help"};
+  return {"dump", "why",    "record",  "convert", "diff",        "view", "agent",
+          "ps",   "doctor", "symbols", "pack",    "completions", "help"};
 }
 
 Invocation parse_arguments(std::vector<std::string> arguments) {
@@ -426,6 +426,7 @@ Invocation parse_arguments(std::vector<std::string> arguments) {
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "dump") return parse_dump(rest);
+  if (first == "why") return parse_why(rest);
   if (first == "record") return parse_record(rest);
   if (first == "convert") return parse_convert(rest);
   if (first == "diff") return parse_diff(rest);

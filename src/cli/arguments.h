@@ -11,6 +11,7 @@
 #include "cli/option_shape.h"
 #include "cli/record_arguments.h"
 #include "cli/view_arguments.h"
+#include "cli/why_arguments.h"
 #include "mixstack/session.h"
 
 namespace mixstack::cli {
@@ -105,7 +106,8 @@ struct Invocation {
     record,
     convert,
     diff,
-    view
+    view,
+    why
   };
   Action action = Action::usage_error;
   DumpArguments dump;      ///< for `dump`
@@ -120,6 +122,7 @@ struct Invocation {
   ConvertArguments convert{};
   DiffArguments diff{};
   ViewArguments view{};
+  WhyArguments why{};
 };
 
 /// The words that a command line may begin with.

@@ -14,6 +14,7 @@
 #include "cli/record_command.h"
 #include "cli/symbols_command.h"
 #include "cli/view_command.h"
+#include "cli/why_command.h"
 
 namespace mixstack::cli {
 
@@ -47,6 +48,8 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
       return static_cast<int>(run_diff(invocation.diff, environment));
     case Invocation::Action::view:
       return static_cast<int>(run_view(invocation.view, environment));
+    case Invocation::Action::why:
+      return static_cast<int>(run_why(invocation.why, environment));
     case Invocation::Action::print: {
       FdOutput out(environment.out);
       out.write(invocation.text);
