@@ -25,19 +25,30 @@ constexpr std::uint32_t kMostSyncBlocks = 1 << 20;
 
 }  // namespace
 
-std::optional<Address> BlockingRecords::first_record(Address thread) {
+std::optional<Address> BlockingRecords::first_slot(Address thread) {
   const RuntimeMemory& memory = objects_.memory();
   const Address type = objects_.types().find(kCoreLib, kInfoType);
   if (type != 0)
-    if (const auto at = objects_.thread_static_place(thread, type, "t_first")) return objects_.read<std::uint64_t>(*at);
+    if (const auto at = objects_.thread_static_place(thread, type, "t_first")) return at;
   const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
   if (!data || *data == 0) return std::nullopt;
-  return objects_.read<std::uint64_t>(*data + kFirstRecordSlot);
+  return *data + kFirstRecordSlot;
+}
+
+bool BlockingRecords::is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now) {
+  const auto slot = first_slot(thread);
+  if (!slot) return false;
+  const auto first = now.read<std::uint64_t>(*slot);
+  const auto word = now.read<std::uint64_t>(newest.at);
+  const auto kind = now.read<std::uint32_t>(newest.at + kKindOffset);
+  return first && *first == newest.at && word && *word == newest.word && kind &&
+         *kind == static_cast<std::uint32_t>(newest.kind);
 }
 
 std::vector<BlockingRecord> BlockingRecords::of(Address thread, AddressRange stack) {
   std::vector<BlockingRecord> records;
-  auto at = first_record(thread);
+  const auto slot = first_slot(thread);
+  auto at = slot ? objects_.read<std::uint64_t>(*slot) : std::nullopt;
   for (Address above = 0; at && *at != 0 && records.size() < kMost;) {
     // Records lie on the stack, each outside the one that was made after it.
     if (!stack.contains(*at) || *at <= above || *at % 8 != 0) break;
@@ -46,7 +57,7 @@ std::vector<BlockingRecord> BlockingRecords::of(Address thread, AddressRange sta
     const auto kind = objects_.read<std::uint32_t>(*at + kKindOffset);
     const auto timeout = objects_.read<std::int32_t>(*at + kTimeoutOffset);
     if (!pointer || !kind || !timeout || *kind > static_cast<std::uint32_t>(BlockingKind::condition)) break;
-    BlockingRecord record{static_cast<BlockingKind>(*kind), *pointer, *timeout};
+    BlockingRecord record{static_cast<BlockingKind>(*kind), *pointer, *timeout, *at, *pointer};
     if (record.kind == BlockingKind::lock || record.kind == BlockingKind::condition)
       record.pointer = objects_.read<std::uint64_t>(*pointer).value_or(0);  // a stack slot holds the reference
     records.push_back(record);

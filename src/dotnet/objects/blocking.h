@@ -17,6 +17,8 @@ struct BlockingRecord {
   BlockingKind kind = BlockingKind::monitor_enter;
   Address pointer = 0;  ///< AwareLock of a monitor; of the others the object
   std::int32_t timeout_ms = -1;  ///< -1: for ever
+  Address at = 0;                ///< where the record lies
+  Address word = 0;              ///< its first word as it was read
 };
 
 /// Who holds a lock.
@@ -35,6 +37,9 @@ class BlockingRecords {
 
   /// Newest first; none where the runtime does not keep them (before .NET 9). `stack` bounds where records may lie.
   [[nodiscard]] std::vector<BlockingRecord> of(Address thread, AddressRange stack);
+  /// Whether the newest record of a thread is still this one, as `now` reads: the thread has not gone on since it was
+  /// captured, or has come back to the same place.
+  [[nodiscard]] bool is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now);
   /// The state of a monitor that has a sync block, proved by the table of these pointing back at it.
   [[nodiscard]] std::optional<LockState> monitor(Address aware_lock);
   /// The state of a System.Threading.Lock.
@@ -43,7 +48,8 @@ class BlockingRecords {
   [[nodiscard]] std::vector<LockState> held_monitors(std::size_t most);
 
  private:
-  [[nodiscard]] std::optional<Address> first_record(Address thread);
+  /// The word that points at a thread's newest record.
+  [[nodiscard]] std::optional<Address> first_slot(Address thread);
   [[nodiscard]] LockState state_of(Address aware_lock, Address object) const;
 
   ManagedObjects& objects_;

@@ -32,6 +32,16 @@ ThreadWait ThreadWaits::of(const WaitingThread& at) {
   AddressRange stack = at.thread->stack;
   if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};
   const auto records = records_.of(at.thread->address, stack);
+  ThreadWait wait = recorded_wait(at, records);
+  if (wait.kind != WaitKind::none && now_ != nullptr && !records_.is_still(at.thread->address, records.front(), *now_))
+    wait.proof = Proof::likely;
+  if (wait.kind != WaitKind::none) return wait;
+  if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
+  if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
+  return class_constructor(*at.thread);
+}
+
+ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records) {
   // The outermost is what the program asked for; what came after it is how that waits inside.
   for (const BlockingRecord& record : records) {
     ThreadWait wait;
@@ -60,9 +70,7 @@ ThreadWait ThreadWaits::of(const WaitingThread& at) {
       }
     }
   }
-  if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
-  if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
-  return class_constructor(*at.thread);
+  return {};
 }
 
 /// A word is taken for a reference where it is aligned and neither on the stack nor small.

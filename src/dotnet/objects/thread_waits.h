@@ -38,8 +38,10 @@ class ThreadWaits {
   static constexpr std::size_t kMostObjects = 512;    ///< found on them
   static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
 
-  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads)
-      : objects_(objects), records_(objects), threads_(threads) {}
+  /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was captured,
+  /// what it waited for is only likely.
+  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, const MemoryReader* now)
+      : objects_(objects), records_(objects), threads_(threads), now_(now) {}
 
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
@@ -54,6 +56,7 @@ class ThreadWaits {
   [[nodiscard]] Candidates candidates(const WaitingThread& at);
   [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
 
+  [[nodiscard]] ThreadWait recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records);
   [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
   [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait);
@@ -70,6 +73,7 @@ class ThreadWaits {
   ManagedObjects& objects_;
   BlockingRecords records_;
   std::span<const ManagedThread> threads_;
+  const MemoryReader* now_;
   std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
   bool has_running_tasks_ = false;
 };

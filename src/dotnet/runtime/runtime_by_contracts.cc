@@ -87,6 +87,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
                                        unwind::RuleStepper& engine) {
   thread_names_.reset();
   captured_.clear();
+  is_frozen_ = capture.frozen != nullptr;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   waits_.reset();
@@ -163,7 +164,7 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   if (!waits_) {
     types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
-    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads());
+    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), is_frozen_ ? nullptr : &target_.memory());
   }
   return waits_->of(at);
 }

@@ -101,6 +101,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<names::InlinedMethods> inlined_;
   std::unique_ptr<names::ManagedSymbols> symbols_;
   ThreadIndex threads_;
+  bool is_frozen_ = false;  ///< the capture is of a core
   // Of the capture; made when first asked.
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
