@@ -177,6 +177,14 @@ std::vector<Address> LoadedTypes::arguments(Address method_table) {
   return arguments;
 }
 
+/// The Module of an Assembly, which points back at it; 0: it is none.
+Address LoadedTypes::module_of(Address assembly) const {
+  const Layouts& l = memory_.layouts();
+  if (assembly == 0) return 0;
+  const auto module = memory_.pointer(assembly, l.assembly.module);
+  return module && memory_.pointer(*module, l.module.assembly).value_or(0) == assembly ? *module : 0;
+}
+
 // AppDomain's list of assemblies is an ArrayListBase: blocks of pointers, the first inside the list
 // (src/coreclr/vm/appdomain.hpp, src/coreclr/inc/arraylist.h).
 void LoadedTypes::read_modules() {
@@ -194,11 +202,12 @@ void LoadedTypes::read_modules() {
     std::vector<Address> items(std::min<std::uint64_t>(*size, left));
     const Address start = block + l.array_list_block.array_start.offset;
     if (!memory_.reader().read_exact(start, std::as_writable_bytes(std::span(items)))) return;
-    for (const Address assembly : items) {
-      const auto module = memory_.pointer(assembly, l.assembly.module);
-      if (!module || memory_.pointer(*module, l.module.assembly).value_or(0) != assembly) continue;
-      modules_.push_back(*module);
-      module_by_name_.try_emplace(names_.module(*module).assembly, *module);
+    for (const Address item : items) {
+      // A DomainAssembly, whose first word is its Assembly (src/coreclr/vm/domainassembly.h).
+      const Address module = module_of(memory_.pointer_at(item).value_or(0));
+      if (module == 0) continue;
+      modules_.push_back(module);
+      module_by_name_.try_emplace(names_.module(module).assembly, module);
     }
     left -= items.size();
     block = memory_.pointer(block, l.array_list_block.next).value_or(0);

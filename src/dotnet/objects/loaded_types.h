@@ -82,6 +82,7 @@ class LoadedTypes {
   [[nodiscard]] std::string full_name(const names::ModuleFacts& module, std::uint32_t type_def) const;
   [[nodiscard]] Address look_up(Address map, std::uint32_t index) const;
   [[nodiscard]] const std::unordered_map<std::string, std::uint32_t>& types_of(Address module);
+  [[nodiscard]] Address module_of(Address assembly) const;
   void read_modules();
 
   RuntimeMemory memory_;

@@ -155,8 +155,9 @@ bool ThreadWaits::continues_with(Address task, Address object) {
 /// Who set the event waits for: a task, several, a countdown, a barrier.
 bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
   LoadedTypes& types = objects_.types();
+  const bool counts_tasks = has(wait.object.type, "SetOnCountdownMres");  // Task.WaitAll's
   for (const Candidate& c : found) {
-    if (types.is_a(c.type, "System.Threading.Tasks.Task") && continues_with(c.address, event)) {
+    if (!counts_tasks && types.is_a(c.type, "System.Threading.Tasks.Task") && continues_with(c.address, event)) {
       wait.kind = WaitKind::task;
       if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
       describe_task(c.address, wait);
@@ -173,6 +174,7 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
                                                            objects_.reference(c.address, "_evenEvent") == event)) {
       wait.kind = WaitKind::barrier;
       wait.object = object(c.address);
+      wait.timeout.reset();  // it waits in pieces, again and again
       return true;
     }
   }

@@ -154,7 +154,7 @@ internal static partial class Waits
         Scene.Actor("reader", () => { readers.EnterReadLock(); Park(); });
         Thread.Sleep(100);
         Waiter("monitor", "monitor", "Scenarios.Waits.Account", "owner", () => InMonitor(account, () => { }));
-        Waiter("pulse", "monitor_wait", "object", "-", () => { object own = new(); lock (own) { Monitor.Wait(own); } });
+        Waiter("pulse", "monitor_wait", "System.Object", "-", () => { object own = new(); lock (own) { Monitor.Wait(own); } });
         Waiter("semaphore", "semaphore_slim", "System.Threading.SemaphoreSlim", "-", semaphore.Wait);
         Waiter("slim", "reset_event_slim", "System.Threading.ManualResetEventSlim", "-", slim.Wait);
         Waiter("handle", "wait_handle", "System.Threading.ManualResetEvent", "-", () => handle.WaitOne());
