@@ -14,6 +14,7 @@
 #include "mixstack/frame.h"
 #include "mixstack/symbol.h"
 #include "mixstack/target.h"
+#include "mixstack/waits.h"
 
 namespace mixstack {
 
@@ -80,6 +81,7 @@ struct ThreadDump {
   std::optional<Registers> fault_registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them
   std::optional<ManagedThreadFacts> managed;
+  std::optional<ThreadWait> wait;  ///< with `DumpOptions::waits`; none: nothing is known that it waits for
   Trace trace;
   std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols
 };

@@ -426,7 +426,7 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  return {"dump", "record", "top",     "convert", "diff",        "view", "agent",
+  return {"dump", "why",    "record",  "top",  "convert",     "diff", "view", "agent",
           "ps",   "doctor", "symbols", "pack",    "completions", "help"};
 }
 
@@ -437,6 +437,7 @@ Invocation parse_arguments(std::vector<std::string> arguments) {
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "dump") return parse_dump(rest);
+  if (first == "why") return parse_why(rest);
   if (first == "record") return parse_record(rest);
   if (first == "top") return parse_top(rest);
   if (first == "convert") return parse_convert(rest);

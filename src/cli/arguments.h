@@ -12,6 +12,7 @@
 #include "cli/record_arguments.h"
 #include "cli/top_arguments.h"
 #include "cli/view_arguments.h"
+#include "cli/why_arguments.h"
 #include "mixstack/session.h"
 
 namespace mixstack::cli {
@@ -108,7 +109,8 @@ struct Invocation {
     convert,
     diff,
     view,
-    top
+    top,
+    why
   };
   Action action = Action::usage_error;
   DumpArguments dump;      ///< for `dump`
@@ -124,6 +126,7 @@ struct Invocation {
   DiffArguments diff{};
   ViewArguments view{};
   TopArguments top{};
+  WhyArguments why{};
 };
 
 /// The words that a command line may begin with.

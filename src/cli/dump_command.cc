@@ -27,7 +27,6 @@
 #include "target/live/ptrace_refusal.h"
 
 namespace mixstack::cli {
-namespace {
 
 /// The conventions of terminals: https://no-color.org, TERM=dumb.
 bool wants_color(ColorMode mode, int fd) {
@@ -37,6 +36,8 @@ bool wants_color(ColorMode mode, int fd) {
   const char* terminal = std::getenv("TERM");
   return isatty(fd) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
+
+namespace {
 
 ExitCode complain(const Environment& environment, report::Problem problem, const Error& error,
                   const report::ProcessFacts& facts) {

@@ -22,6 +22,9 @@ struct Dumped {
 [[nodiscard]] tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
                                                          const Environment& environment);
 
+/// Whether what goes to `fd` is to have colours.
+[[nodiscard]] bool wants_color(ColorMode mode, int fd);
+
 /// The exit code that a problem has.
 [[nodiscard]] ExitCode exit_code_of(report::Problem problem);
 [[nodiscard]] ExitCode exit_code_of_core(const Error& error);

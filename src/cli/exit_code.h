@@ -15,6 +15,7 @@ enum class ExitCode : int {
   process_changed = 8,  ///< it exited or became another program while it was being read
   output = 9,           ///< the report could not be written
   resources = 10,       ///< too little memory, too few file descriptors or threads, or no /proc of ours
+  stuck = 11,           ///< `why` found something that is stuck
 };
 
 }  // namespace mixstack::cli

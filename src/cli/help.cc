@@ -12,6 +12,7 @@ Commands:
   dump PID          print the stack of every thread of a process; 'mixstack PID'
                     and 'mixstack -n NAME' mean the same
   dump --core FILE  the same of a core file, of this machine or another CPU
+  why PID|CORE      what a stuck or slow process waits for
   record -p PID     where its time goes: samples of all stacks over a time, as
                     a flame graph and other formats
   top PID           the same while it runs: functions and threads by their share
@@ -215,6 +216,29 @@ with the files: tar -I zstd -xf FILE. docs/pack.md tells what can be in it that
 is not meant for others.
 Exit codes: as of 'mixstack dump'; 7: written, but it does not tell the same as
 the process now; 9: could not be written.
+)";
+
+constexpr std::string_view kWhyHelp =
+    R"(Say what a stuck or slow process waits for: deadlocks, locks that hold many
+threads up, threads that keep a garbage collection from beginning; then what
+each thread waits for and who holds it. Read from outside, from the runtime's
+own records and from objects that prove each other; the process is stopped as
+long as for a dump.
+
+Usage: mixstack why PID [OPTIONS]
+       mixstack why CORE [OPTIONS]
+
+  -n, --name NAME      the .NET process called so
+  -c, --core FILE      a core or pack (the same as CORE)
+      --sysroot DIR    where a core's files are, as in 'mixstack dump'
+      --exe FILE       the program it is of, the same
+      --only-sysroot   not the files of this machine
+  -j, --json           all of it as JSON: docs/formats/why.schema.json
+      --dot            the graph of threads and objects, for Graphviz:
+                       mixstack why 4711 --dot | dot -Tsvg > why.svg
+      --watch TIME     the answer again, each 10 (seconds), 10s, 5m
+
+Exit codes: 0 nothing is stuck; 11 something is; else as of 'mixstack dump'.
 )";
 
 constexpr std::string_view kRecordHelp =
@@ -503,5 +527,6 @@ std::string_view top_help() { return kTopHelp; }
 std::string_view convert_help() { return kConvertHelp; }
 std::string_view diff_help() { return kDiffHelp; }
 std::string_view view_help() { return kViewHelp; }
+std::string_view why_help() { return kWhyHelp; }
 
 }  // namespace mixstack::cli

@@ -18,5 +18,6 @@ namespace mixstack::cli {
 [[nodiscard]] std::string_view convert_help();
 [[nodiscard]] std::string_view diff_help();
 [[nodiscard]] std::string_view view_help();
+[[nodiscard]] std::string_view why_help();
 
 }  // namespace mixstack::cli

@@ -15,6 +15,7 @@
 #include "cli/symbols_command.h"
 #include "cli/top_command.h"
 #include "cli/view_command.h"
+#include "cli/why_command.h"
 
 namespace mixstack::cli {
 
@@ -50,6 +51,8 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
       return static_cast<int>(run_view(invocation.view, environment));
     case Invocation::Action::top:
       return static_cast<int>(run_top(invocation.top, environment));
+    case Invocation::Action::why:
+      return static_cast<int>(run_why(invocation.why, environment));
     case Invocation::Action::print: {
       FdOutput out(environment.out);
       out.write(invocation.text);

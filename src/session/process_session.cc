@@ -19,6 +19,7 @@
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
+#include "session/waits.h"
 #include "session/walker_implementation.h"
 #include "symbolize/symbolizer.h"
 #include "target/live/live_target.h"
@@ -388,6 +389,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
+  if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;

@@ -53,8 +53,12 @@ class Debuggee:
                                          stderr=subprocess.DEVNULL, cwd=cwd)
         self._buffer = b""
         self.pid = self._process.pid
+        self.lines = []  # what it says of itself before it is ready
         try:
             line = self.read_line(ready_timeout)  # a scenario itself waits a minute for its threads
+            while line.startswith("TRUTH "):
+                self.lines.append(line)
+                line = self.read_line(ready_timeout)
             if not line.startswith("READY "):
                 raise ProcessError(f"{self.command} said {line!r} instead of READY")
             self.ready = line

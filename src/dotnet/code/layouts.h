@@ -27,12 +27,14 @@ struct Layouts {
   unsigned pointer_size = 8;
 
   ThreadLayout thread;
+  ThreadLocalDataLayout thread_local_data;
   ThreadStoreLayout thread_store;
   ExceptionInfoLayout exception_info;
   ExceptionLayout exception;
   ObjectLayout object;
   StringLayout string;
   ArrayLayout array;
+  SyncTableEntryLayout sync_table_entry;
   ModuleLayout module;
   ModuleLookupMapLayout module_lookup_map;
   AssemblyLayout assembly;
@@ -41,9 +43,13 @@ struct Layouts {
   PEImageLayoutLayout pe_image_layout;
   DynamicMetadataLayout dynamic_metadata;
   AppDomainLayout app_domain;
+  ArrayListBaseLayout array_list_base;
+  ArrayListBlockLayout array_list_block;
   MethodTableLayout method_table;
   EEClassLayout ee_class;
   ArrayClassLayout array_class;
+  DynamicStaticsInfoLayout dynamic_statics_info;
+  ThreadStaticsInfoLayout thread_statics_info;
   GenericsDictInfoLayout generics_dict_info;
   TypeDescLayout type_desc;
   ParamTypeDescLayout param_type_desc;
@@ -96,12 +102,14 @@ struct Layouts {
   template <class Names>
   void describe(Names& names) {
     thread.describe(names);
+    thread_local_data.describe(names);
     thread_store.describe(names);
     exception_info.describe(names);
     exception.describe(names);
     object.describe(names);
     string.describe(names);
     array.describe(names);
+    sync_table_entry.describe(names);
     module.describe(names);
     module_lookup_map.describe(names);
     assembly.describe(names);
@@ -110,9 +118,13 @@ struct Layouts {
     pe_image_layout.describe(names);
     dynamic_metadata.describe(names);
     app_domain.describe(names);
+    array_list_base.describe(names);
+    array_list_block.describe(names);
     method_table.describe(names);
     ee_class.describe(names);
     array_class.describe(names);
+    dynamic_statics_info.describe(names);
+    thread_statics_info.describe(names);
     generics_dict_info.describe(names);
     type_desc.describe(names);
     param_type_desc.describe(names);

@@ -10,6 +10,7 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
+#include "dotnet/objects/thread_waits.h"
 #include "dotnet/runtime/freed_code.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"
@@ -73,6 +74,9 @@ class ManagedRuntime {
   /// Whether the method of a frame of its code is never freed while the process lives. False: it may be, or that is not
   /// told.
   [[nodiscard]] virtual bool keeps_code(const Frame& /*frame*/) { return false; }
+
+  /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
+  [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
 
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
   /// null: it has called none. To be asked for when managed frames have names.

@@ -87,8 +87,12 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
                                        unwind::RuleStepper& engine) {
   thread_names_.reset();
   captured_.clear();
+  is_frozen_ = capture.frozen != nullptr;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
+  waits_.reset();
+  objects_.reset();
+  types_.reset();
   if (names_) names_->new_capture();
   if (inlined_) inlined_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
@@ -153,6 +157,16 @@ std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
   if (const auto known = thread_names_->find(thread.address); known != thread_names_->end()) return known->second;
   const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
   return name ? symbolize::printable(*name) : std::string();
+}
+
+ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
+  if (!code_ || !roots_) return {};
+  if (!waits_) {
+    types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
+    objects_ = std::make_unique<objects::ManagedObjects>(*types_);
+    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), is_frozen_ ? nullptr : &target_.memory());
+  }
+  return waits_->of(at);
 }
 
 void RuntimeByContracts::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) {

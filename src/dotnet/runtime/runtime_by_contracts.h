@@ -54,6 +54,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
   }
+  [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;
@@ -103,6 +104,11 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<names::InlinedMethods> inlined_;
   std::unique_ptr<names::ManagedSymbols> symbols_;
   ThreadIndex threads_;
+  bool is_frozen_ = false;  ///< the capture is of a core
+  // Of the capture; made when first asked.
+  std::unique_ptr<objects::LoadedTypes> types_;
+  std::unique_ptr<objects::ManagedObjects> objects_;
+  std::unique_ptr<objects::ThreadWaits> waits_;
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
   /// Of these, by Thread; read when first asked.

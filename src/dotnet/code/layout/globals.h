@@ -22,7 +22,8 @@ struct GlobalValues {
   Global method_desc_size_table;     ///< bytes, indexed by classification and flags
   // Numbers.
   Global method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask, stub_code_block_last,
-      hash_map_slots_per_bucket, hash_map_value_mask, object_header_size, gc_info_version, feature_com_interop;
+      hash_map_slots_per_bucket, hash_map_value_mask, object_header_size, gc_info_version, feature_com_interop,
+      statics_pointer_mask;
 
   template <class Names>
   void describe(Names& names) {
@@ -48,6 +49,7 @@ struct GlobalValues {
     names.global(object_header_size, "ObjectHeaderSize");
     names.global(gc_info_version, "GCInfoVersion");
     names.global(feature_com_interop, "FeatureCOMInterop");
+    names.global(statics_pointer_mask, "StaticsPointerMask");
   }
 };
 

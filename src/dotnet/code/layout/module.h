@@ -8,7 +8,7 @@ namespace mixstack::dotnet {
 struct ModuleLayout {
   Field assembly, pe_assembly, base, flags, loader_allocator, dynamic_metadata, path, file_name, ready_to_run_info,
       field_def_to_desc_map, method_def_to_desc_map, type_def_to_method_table_map, type_ref_to_method_table_map,
-      member_ref_to_desc_map, manifest_module_references_map;
+      member_ref_to_desc_map, manifest_module_references_map, available_type_params;
 
   template <class Names>
   void describe(Names& names) {
@@ -28,6 +28,7 @@ struct ModuleLayout {
     names.field(type_ref_to_method_table_map, "TypeRefToMethodTableMap");
     names.field(member_ref_to_desc_map, "MemberRefToDescMap");
     names.field(manifest_module_references_map, "ManifestModuleReferencesMap");
+    names.field(available_type_params, "AvailableTypeParams");
   }
 };
 
@@ -97,6 +98,29 @@ struct DynamicMetadataLayout {
     names.type("DynamicMetadata");
     names.field(size, "Size");
     names.field(data, "Data");
+  }
+};
+
+struct ArrayListBaseLayout {
+  Field count, first_block;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ArrayListBase");
+    names.field(count, "Count");
+    names.field(first_block, "FirstBlock");
+  }
+};
+
+struct ArrayListBlockLayout {
+  Field next, size, array_start;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ArrayListBlock");
+    names.field(next, "Next");
+    names.field(size, "Size");
+    names.field(array_start, "ArrayStart");
   }
 };
 

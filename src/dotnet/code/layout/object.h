@@ -37,6 +37,18 @@ struct ArrayLayout {
   }
 };
 
+/// An entry of the table of sync blocks (src/coreclr/vm/syncblk.h); the object follows the SyncBlock.
+struct SyncTableEntryLayout {
+  std::uint32_t size = 0;
+  Field sync_block;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("SyncTableEntry", size);
+    names.field(sync_block, "SyncBlock");
+  }
+};
+
 struct ExceptionLayout {
   Field message, inner_exception, stack_trace, hresult;
 

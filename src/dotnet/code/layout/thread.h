@@ -7,7 +7,7 @@ namespace mixstack::dotnet {
 
 struct ThreadLayout {
   Field id, os_id, state, preemptive_gc_disabled, frame, exception_tracker, gc_handle, last_thrown_object, link_next,
-      runtime_thread_locals;
+      runtime_thread_locals, thread_local_data;
   Field cached_stack_base, cached_stack_limit;  ///< highest and lowest address of the stack
   // In no descriptor yet, by supplement only: the return address a suspension replaced, and the stack slot it is for.
   Field hijacked_return_address, hijacked_return_address_slot;
@@ -27,8 +27,21 @@ struct ThreadLayout {
     names.field(last_thrown_object, "LastThrownObject");
     names.field(link_next, "LinkNext", Contract::thread);
     names.field(runtime_thread_locals, "RuntimeThreadLocals");
+    names.field(thread_local_data, "ThreadLocalDataPtr");
     names.field(cached_stack_base, "CachedStackBase");
     names.field(cached_stack_limit, "CachedStackLimit");
+  }
+};
+
+/// Thread statics of one thread (src/coreclr/vm/threadstatics.h).
+struct ThreadLocalDataLayout {
+  Field non_collectible_count, non_collectible_array;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ThreadLocalData");
+    names.field(non_collectible_count, "NonCollectibleTlsDataCount");
+    names.field(non_collectible_array, "NonCollectibleTlsArrayData");
   }
 };
 

@@ -27,7 +27,8 @@ struct MethodTableLayout {
 };
 
 struct EEClassLayout {
-  Field method_table, method_desc_chunk, num_methods, field_desc_list, cor_type_attr, internal_cor_element_type;
+  Field method_table, method_desc_chunk, num_methods, field_desc_list, cor_type_attr, internal_cor_element_type,
+      num_instance_fields, num_static_fields;
 
   template <class Names>
   void describe(Names& names) {
@@ -38,6 +39,34 @@ struct EEClassLayout {
     names.field(field_desc_list, "FieldDescList");
     names.field(cor_type_attr, "CorTypeAttr");
     names.field(internal_cor_element_type, "InternalCorElementType");
+    names.field(num_instance_fields, "NumInstanceFields");
+    names.field(num_static_fields, "NumStaticFields");
+  }
+};
+
+/// Where statics of a type lie; stands right before its MethodTableAuxiliaryData.
+struct DynamicStaticsInfoLayout {
+  std::uint32_t size = 0;
+  Field gc_statics, non_gc_statics;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("DynamicStaticsInfo", size);
+    names.field(gc_statics, "GCStatics");
+    names.field(non_gc_statics, "NonGCStatics");
+  }
+};
+
+/// Where thread statics of a type lie; stands before its MethodTableAuxiliaryData, too, and holds the one above.
+struct ThreadStaticsInfoLayout {
+  std::uint32_t size = 0;
+  Field gc_tls_index, non_gc_tls_index;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ThreadStaticsInfo", size);
+    names.field(gc_tls_index, "GCTlsIndex");
+    names.field(non_gc_tls_index, "NonGCTlsIndex");
   }
 };
 

@@ -1,0 +1,50 @@
+#include "cli/why_arguments.h"
+
+#include <fmt/core.h>
+
+#include "cli/help.h"
+#include "cli/parsing.h"
+
+namespace mixstack::cli {
+
+Invocation parse_why(std::vector<std::string> arguments) {
+  WhyArguments why;
+  std::string what, watch;
+  bool only_sysroot = false;
+  Invocation result = parse_small(
+      std::move(arguments), {Invocation::Action::why, {}, {}}, "mixstack why",
+      [&](CLI::App& app) {
+        app.add_option("PID", what);
+        app.add_option("-n,--name", why.name);
+        app.add_option("-c,--core", why.core.path);
+        app.add_option("--sysroot", why.core.sysroots)->allow_extra_args(false);
+        app.add_option("--exe", why.core.executable);
+        app.add_flag("--only-sysroot", only_sysroot);
+        app.add_flag("-j,--json", why.json);
+        app.add_flag("--dot", why.dot);
+        app.add_option("--watch", watch);
+      },
+      why_help());
+  if (result.action != Invocation::Action::why) return result;
+  const int given = static_cast<int>(!what.empty()) + static_cast<int>(!why.core.path.empty()) +
+                    static_cast<int>(!why.name.empty());
+  if (given != 1) return wrong("why: say of what, and one thing: a pid, a name, or a core's path");
+  if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
+    why.pid = static_cast<std::uint32_t>(*pid);
+  } else if (!what.empty()) {
+    why.core.path = what;
+  }
+  const bool is_core = !why.core.path.empty();
+  if (!is_core && (!why.core.sysroots.empty() || !why.core.executable.empty() || only_sysroot))
+    return wrong("--sysroot, --exe and --only-sysroot are for cores");
+  if (why.json && why.dot) return wrong("--json and --dot: one of them");
+  if (!watch.empty()) {
+    if (is_core) return wrong("--watch: a core does not change");
+    if (std::string text = read_seconds("--watch", watch, why.watch); !text.empty()) return wrong(text);
+  }
+  why.core.use_own_files = !only_sysroot;
+  result.why = std::move(why);
+  return result;
+}
+
+}  // namespace mixstack::cli

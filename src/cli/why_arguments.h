@@ -1,0 +1,24 @@
+// What `mixstack why` was asked to do.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mixstack/session.h"
+
+namespace mixstack::cli {
+
+struct WhyArguments {
+  std::uint32_t pid = 0;  ///< 0: a core, or a process by name
+  std::string name;
+  CoreOptions core;  ///< path empty: a process
+  bool json = false, dot = false;
+  std::chrono::milliseconds watch{0};  ///< time between answers; 0: one answer
+};
+
+struct Invocation;
+[[nodiscard]] Invocation parse_why(std::vector<std::string> arguments);
+
+}  // namespace mixstack::cli

@@ -1,0 +1,128 @@
+#include "dotnet/objects/blocking.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr std::string_view kCoreLib = "System.Private.CoreLib";
+constexpr std::string_view kInfoType = "System.Threading.ThreadBlockingInfo";
+
+// While no managed code has used ThreadBlockingInfo, its thread static has no index; the runtime's native side writes
+// it all the same, at this place of ThreadLocalData (its direct statics; seen in 10.0).
+constexpr std::uint32_t kFirstRecordSlot = 0x18 + 16;
+
+// The fields of a ThreadBlockingInfo where its type has not been loaded.
+constexpr std::uint32_t kPointerOffset = 0, kKindOffset = 8, kTimeoutOffset = 12, kNextOffset = 16;
+
+// AwareLock, the beginning of a SyncBlock (src/coreclr/vm/syncblk.h), which no descriptor tells: believed where the
+// table of sync blocks points back at it.
+constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kOwnerOffset = 16, kIndexOffset = 28;
+constexpr std::uint32_t kIndexMask = 0x03ffffff;
+constexpr unsigned kWaiterShift = 6;  // AwareLock::LockState::WaiterCountIncrement
+constexpr std::uint32_t kLockedBit = 1;
+constexpr std::uint32_t kMostSyncBlocks = 1 << 20;
+
+}  // namespace
+
+std::optional<Address> BlockingRecords::first_slot(Address thread) {
+  const RuntimeMemory& memory = objects_.memory();
+  const Address type = objects_.types().find(kCoreLib, kInfoType);
+  if (type != 0)
+    if (const auto at = objects_.thread_static_place(thread, type, "t_first")) return at;
+  const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
+  if (!data || *data == 0) return std::nullopt;
+  return *data + kFirstRecordSlot;
+}
+
+bool BlockingRecords::is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now) {
+  const auto slot = first_slot(thread);
+  if (!slot) return false;
+  const auto first = now.read<std::uint64_t>(*slot);
+  const auto word = now.read<std::uint64_t>(newest.at);
+  const auto kind = now.read<std::uint32_t>(newest.at + kKindOffset);
+  return first && *first == newest.at && word && *word == newest.word && kind &&
+         *kind == static_cast<std::uint32_t>(newest.kind);
+}
+
+std::vector<BlockingRecord> BlockingRecords::of(Address thread, AddressRange stack) {
+  std::vector<BlockingRecord> records;
+  const auto slot = first_slot(thread);
+  auto at = slot ? objects_.read<std::uint64_t>(*slot) : std::nullopt;
+  for (Address above = 0; at && *at != 0 && records.size() < kMost;) {
+    // Records lie on the stack, each outside the one that was made after it.
+    if (!stack.contains(*at) || *at <= above || *at % 8 != 0) break;
+    above = *at;
+    const auto pointer = objects_.read<std::uint64_t>(*at + kPointerOffset);
+    const auto kind = objects_.read<std::uint32_t>(*at + kKindOffset);
+    const auto timeout = objects_.read<std::int32_t>(*at + kTimeoutOffset);
+    if (!pointer || !kind || !timeout || *kind > static_cast<std::uint32_t>(BlockingKind::condition)) break;
+    BlockingRecord record{static_cast<BlockingKind>(*kind), *pointer, *timeout, *at, *pointer};
+    if (record.kind == BlockingKind::lock || record.kind == BlockingKind::condition)
+      record.pointer = objects_.read<std::uint64_t>(*pointer).value_or(0);  // a stack slot holds the reference
+    records.push_back(record);
+    at = objects_.read<std::uint64_t>(*at + kNextOffset);
+  }
+  return records;
+}
+
+LockState BlockingRecords::state_of(Address aware_lock, Address object) const {
+  LockState state{object};
+  const std::uint32_t bits = objects_.read<std::uint32_t>(aware_lock + kStateOffset).value_or(0);
+  state.waiters = bits >> kWaiterShift;
+  if ((bits & kLockedBit) == 0) return state;
+  state.owner = objects_.read<std::uint64_t>(aware_lock + kOwnerOffset).value_or(0);
+  state.recursion = objects_.read<std::uint32_t>(aware_lock + kRecursionOffset).value_or(0);
+  return state;
+}
+
+std::optional<LockState> BlockingRecords::monitor(Address aware_lock) {
+  const Layouts& l = objects_.memory().layouts();
+  const auto index = objects_.read<std::uint32_t>(aware_lock + kIndexOffset);
+  const auto table = objects_.memory().through(l.globals.sync_table_entries);
+  if (!index || !table || l.sync_table_entry.size < 16) return std::nullopt;
+  const Address entry = *table + std::uint64_t{*index & kIndexMask} * l.sync_table_entry.size;
+  const auto block = objects_.memory().pointer(entry, l.sync_table_entry.sync_block);
+  const auto object = objects_.read<std::uint64_t>(entry + l.sync_table_entry.sync_block.offset + 8);
+  if (!block || *block != aware_lock || !object || objects_.type_of(*object) == 0) return std::nullopt;
+  return state_of(aware_lock, *object);
+}
+
+std::optional<LockState> BlockingRecords::lock(Address object) {
+  if (!objects_.is_a(object, "System.Threading.Lock")) return std::nullopt;
+  LockState state{object};
+  state.recursion = objects_.value<std::uint32_t>(object, "_recursionCount").value_or(0);
+  const auto place = objects_.types().field(objects_.type_of(object), "_owningThreadId");
+  if (!place) return std::nullopt;
+  const bool is_wide = place->element == names::ElementType::i8 || place->element == names::ElementType::u8;
+  state.owner = is_wide ? objects_.value<std::uint64_t>(object, "_owningThreadId").value_or(0)
+                        : objects_.value<std::uint32_t>(object, "_owningThreadId").value_or(0);
+  return state;
+}
+
+std::vector<LockState> BlockingRecords::held_monitors(std::size_t most) {
+  const Layouts& l = objects_.memory().layouts();
+  const auto table = objects_.memory().through(l.globals.sync_table_entries);
+  std::vector<LockState> held;
+  if (!table || l.sync_table_entry.size != 16) return held;
+  struct Entry {
+    std::uint64_t block, object;
+  };
+  constexpr std::size_t kPiece = 256;
+  std::vector<Entry> entries(kPiece);
+  // Entry 0 holds no block. The table's end is where entries are zero.
+  for (std::uint32_t index = 1; index < kMostSyncBlocks && held.size() < most;) {
+    const auto n = objects_.memory().reader().read_some(*table + std::uint64_t{index} * sizeof(Entry),
+                                                        std::as_writable_bytes(std::span(entries)));
+    if (!n || *n < sizeof(Entry)) return held;
+    for (std::size_t i = 0; i < *n / sizeof(Entry) && held.size() < most; i++, index++) {
+      if (entries[i].block == 0 && entries[i].object == 0) return held;
+      if (entries[i].block == 0 || (entries[i].object & 1) != 0) continue;  // free
+      const auto state = monitor(entries[i].block);
+      if (state && state->owner != 0) held.push_back(*state);
+    }
+  }
+  return held;
+}
+
+}  // namespace mixstack::dotnet::objects

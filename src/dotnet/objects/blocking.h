@@ -1,0 +1,58 @@
+// What threads of the runtime say that they block on, and who holds it: records that the runtime keeps for debuggers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dotnet/objects/managed_objects.h"
+
+namespace mixstack::dotnet::objects {
+
+/// ThreadBlockingInfo.ObjectKind (System.Private.CoreLib, src/System/Threading/ThreadBlockingInfo.cs).
+enum class BlockingKind : std::uint32_t { monitor_enter = 0, monitor_wait = 1, lock = 2, condition = 3 };
+
+/// One thing a thread blocks on. A thread has several when a wait waits inside (an event's own lock).
+struct BlockingRecord {
+  BlockingKind kind = BlockingKind::monitor_enter;
+  Address pointer = 0;  ///< AwareLock of a monitor; of the others the object
+  std::int32_t timeout_ms = -1;  ///< -1: for ever
+  Address at = 0;                ///< where the record lies
+  Address word = 0;              ///< its first word as it was read
+};
+
+/// Who holds a lock.
+struct LockState {
+  Address object = 0;
+  std::uint64_t owner = 0;  ///< OS thread id in the target's pid namespace; 0: nobody
+  std::uint32_t recursion = 0, waiters = 0;
+};
+
+/// Reads the records of threads of one capture: they lie on the threads' stacks. Borrows the objects.
+class BlockingRecords {
+ public:
+  static constexpr std::size_t kMost = 16;  ///< of one thread
+
+  explicit BlockingRecords(ManagedObjects& objects) : objects_(objects) {}
+
+  /// Newest first; none where the runtime does not keep them (before .NET 9). `stack` bounds where records may lie.
+  [[nodiscard]] std::vector<BlockingRecord> of(Address thread, AddressRange stack);
+  /// Whether the newest record of a thread is still this one, as `now` reads: the thread has not gone on since it was
+  /// captured, or has come back to the same place.
+  [[nodiscard]] bool is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now);
+  /// The state of a monitor that has a sync block, proved by the table of these pointing back at it.
+  [[nodiscard]] std::optional<LockState> monitor(Address aware_lock);
+  /// The state of a System.Threading.Lock.
+  [[nodiscard]] std::optional<LockState> lock(Address object);
+  /// Monitors that somebody holds and has waited for, of all objects: at most `most`.
+  [[nodiscard]] std::vector<LockState> held_monitors(std::size_t most);
+
+ private:
+  /// The word that points at a thread's newest record.
+  [[nodiscard]] std::optional<Address> first_slot(Address thread);
+  [[nodiscard]] LockState state_of(Address aware_lock, Address object) const;
+
+  ManagedObjects& objects_;
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,267 @@
+#include "dotnet/objects/loaded_types.h"
+
+#include <algorithm>
+
+#include "dotnet/names/raw_format.h"
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+using names::ElementType;
+using names::TableId;
+
+// MethodTable flags (src/coreclr/vm/methodtable.h: enum_flag_Category_Mask and its values, enum_flag_HasComponentSize).
+constexpr std::uint32_t kCategoryMask = 0x000f0000, kArrayMask = 0x000c0000, kArray = 0x00080000;
+constexpr std::uint32_t kValueMask = 0x000c0000, kValue = 0x00040000, kHasComponentSize = 0x80000000u;
+constexpr std::uint32_t kGenericsMask = 0x30;
+
+// FieldDesc (src/coreclr/vm/field.h), which no descriptor tells: the enclosing MethodTable, then two words of bits.
+// Each entry proves itself by its MethodTable and by the range of rows that the type has in the metadata.
+constexpr std::uint32_t kFieldDescSize = 16;
+struct FieldDesc {
+  std::uint64_t method_table;
+  std::uint32_t first, second;
+  [[nodiscard]] std::uint32_t row() const { return first & 0x00ffffff; }
+  [[nodiscard]] bool is_static() const { return (first & 0x01000000) != 0; }
+  [[nodiscard]] bool is_thread_static() const { return (first & 0x02000000) != 0; }
+  [[nodiscard]] bool is_rva() const { return (first & 0x04000000) != 0; }
+  [[nodiscard]] std::uint32_t offset() const { return second & 0x07ffffff; }
+  [[nodiscard]] ElementType element() const { return static_cast<ElementType>(second >> 27); }
+};
+static_assert(sizeof(FieldDesc) == kFieldDescSize);
+
+constexpr unsigned kFieldNameColumn = 1;  // ECMA-335 II.22.15: Flags, Name, Signature
+
+}  // namespace
+
+const TypeFacts* LoadedTypes::at(Address method_table) {
+  if (const auto it = types_.find(method_table); it != types_.end()) return it->second ? &*it->second : nullptr;
+  if (types_.size() >= kMaxTypes) {
+    types_.clear();
+    fields_.clear();
+  }
+  auto& kept = types_[method_table];
+  kept = read(method_table);
+  return kept ? &*kept : nullptr;
+}
+
+std::optional<TypeFacts> LoadedTypes::read(Address method_table) {
+  const Layouts& l = memory_.layouts();
+  if (method_table == 0 || method_table % memory_.pointer_size() != 0) return std::nullopt;
+  const auto flags = memory_.value<std::uint32_t>(method_table, l.method_table.flags);
+  const auto flags2 = memory_.value<std::uint32_t>(method_table, l.method_table.flags2);
+  const auto own = memory_.pointer(method_table, l.method_table.ee_class_or_canon);
+  if (!flags || !flags2 || !own || *own == 0) return std::nullopt;
+  TypeFacts t;
+  t.method_table = t.canonical = method_table;
+  t.ee_class = *own;
+  if ((*own & 1) != 0) {  // the low bit marks a pointer to the canonical MethodTable
+    t.canonical = *own & ~Address{1};
+    const auto real = memory_.pointer(t.canonical, l.method_table.ee_class_or_canon);
+    if (!real) return std::nullopt;
+    t.ee_class = *real;
+  }
+  const auto back = memory_.pointer(t.ee_class, l.ee_class.method_table);
+  if (!back || *back != t.canonical) return std::nullopt;
+  t.parent = memory_.pointer(method_table, l.method_table.parent).value_or(0);
+  t.module = memory_.pointer(method_table, l.method_table.module).value_or(0);
+  t.auxiliary = memory_.pointer(method_table, l.method_table.auxiliary_data).value_or(0);
+  t.base_size = memory_.value<std::uint32_t>(method_table, l.method_table.base_size).value_or(0);
+  t.type_def = *flags2 >> 8;
+  t.is_array = (*flags & kArrayMask) == kArray;
+  t.is_value = (*flags & kValueMask) == kValue;
+  const bool has_components = (*flags & kHasComponentSize) != 0;
+  if (has_components) t.component_size = static_cast<std::uint16_t>(*flags & 0xffff);
+  if (t.is_array || (!has_components && (*flags & kGenericsMask) != 0))
+    t.instantiation = memory_.pointer(method_table, l.method_table.per_inst_info).value_or(0);
+  const names::ModuleFacts& module = names_.module(t.module);
+  t.assembly = module.assembly;
+  if (!t.is_array) t.name = full_name(module, t.type_def);
+  return t;
+}
+
+std::string LoadedTypes::full_name(const names::ModuleFacts& module, std::uint32_t type_def) const {
+  if (module.metadata == nullptr) return {};
+  const auto chain = names::nesting_chain(module.metadata.get(), names::Token(TableId::type_def, type_def));
+  std::string text;
+  for (unsigned i = 0; i < chain.count; i++) {
+    if (i != 0) text += '+';
+    if (i == 0 && !chain.types[i].name_space.empty()) text.append(chain.types[i].name_space) += '.';
+    text += chain.types[i].name;
+  }
+  return text;
+}
+
+const std::vector<LoadedTypes::NamedField>& LoadedTypes::own_fields(Address method_table) {
+  const TypeFacts* type = at(method_table);
+  if (type == nullptr) return no_fields_;
+  const auto [it, is_new] = fields_.try_emplace(type->canonical);
+  if (is_new) it->second = read_fields(*type);
+  return it->second;
+}
+
+std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(const TypeFacts& type) {
+  const EEClassLayout& l = memory_.layouts().ee_class;
+  if (memory_.pointer_size() != 8 || type.is_array) return {};
+  const auto list = memory_.pointer(type.ee_class, l.field_desc_list);
+  const auto instance = memory_.value<std::uint16_t>(type.ee_class, l.num_instance_fields);
+  const auto statics = memory_.value<std::uint16_t>(type.ee_class, l.num_static_fields);
+  if (!list || !instance || !statics || *list == 0) return {};
+  std::uint32_t inherited = 0;
+  const Address parent_table = type.parent;
+  if (const TypeFacts* parent = at(parent_table); parent != nullptr)
+    inherited = memory_.value<std::uint16_t>(parent->ee_class, l.num_instance_fields).value_or(0);
+  if (*instance < inherited) return {};
+  const std::uint32_t count = *instance - inherited + *statics;
+  const names::ModuleFacts& module = names_.module(type.module);
+  if (count == 0 || count > kMaxFields || module.metadata == nullptr) return {};
+  std::vector<FieldDesc> entries(count);
+  if (!memory_.reader().read_exact(*list, std::as_writable_bytes(std::span(entries)))) return {};
+  const auto row = module.metadata->type_def(type.type_def);
+  const auto next = module.metadata->type_def(type.type_def + 1);
+  if (!row) return {};
+  const names::RowRange rows{row->field_list,
+                             next ? next->field_list : module.metadata->row_count(TableId::field) + 1};
+  std::vector<NamedField> fields;
+  for (const FieldDesc& e : entries) {
+    if (e.method_table != type.canonical || !rows.contains(e.row())) return {};  // not what we take it for
+    if (e.is_rva()) continue;
+    fields.push_back({std::string(module.metadata->string_cell(TableId::field, e.row(), kFieldNameColumn)),
+                      {e.offset(), e.element(), e.is_static(), e.is_thread_static(), type.canonical}});
+  }
+  return fields;
+}
+
+std::optional<FieldPlace> LoadedTypes::field(Address method_table, std::string_view name) {
+  Address table = method_table;
+  for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
+    for (const NamedField& f : own_fields(table))
+      if (f.name == name) return f.place;
+    const TypeFacts* type = at(table);
+    if (type == nullptr) return std::nullopt;
+    table = type->parent;
+  }
+  return std::nullopt;
+}
+
+bool LoadedTypes::is_a(Address method_table, std::string_view name) {
+  Address table = method_table;
+  for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
+    const TypeFacts* type = at(table);
+    if (type == nullptr) return false;
+    if (type->name == name) return true;
+    table = type->parent;
+  }
+  return false;
+}
+
+std::string LoadedTypes::csharp_name(Address method_table) {
+  return names_.type_name(method_table).value_or(std::string());
+}
+
+std::vector<Address> LoadedTypes::arguments(Address method_table) {
+  constexpr std::uint16_t kMaxArguments = 64;
+  const TypeFacts* type = at(method_table);
+  if (type == nullptr || type->instantiation == 0) return {};
+  if (type->is_array) return {type->instantiation};
+  // GenericsDictInfo lies before the table of dictionaries; the last dictionary is the type's own.
+  const GenericsDictInfoLayout& l = memory_.layouts().generics_dict_info;
+  const Address info = type->instantiation - memory_.pointer_size();
+  const auto dictionaries = memory_.value<std::uint16_t>(info, l.num_dicts);
+  const auto count = memory_.value<std::uint16_t>(info, l.num_type_args);
+  if (!dictionaries || !count || *dictionaries == 0 || *count > kMaxArguments) return {};
+  const auto own = memory_.pointer_at(type->instantiation + memory_.pointer_size() * (*dictionaries - 1u));
+  if (!own) return {};
+  std::vector<Address> arguments(*count);
+  if (!memory_.reader().read_exact(*own, std::as_writable_bytes(std::span(arguments)))) return {};
+  return arguments;
+}
+
+/// The Module of an Assembly, which points back at it; 0: it is none.
+Address LoadedTypes::module_of(Address assembly) const {
+  const Layouts& l = memory_.layouts();
+  if (assembly == 0) return 0;
+  const auto module = memory_.pointer(assembly, l.assembly.module);
+  return module && memory_.pointer(*module, l.module.assembly).value_or(0) == assembly ? *module : 0;
+}
+
+// AppDomain's list of assemblies is an ArrayListBase: blocks of pointers, the first inside the list
+// (src/coreclr/vm/appdomain.hpp, src/coreclr/inc/arraylist.h).
+void LoadedTypes::read_modules() {
+  has_modules_ = true;
+  const Layouts& l = memory_.layouts();
+  const auto domain = memory_.through(l.globals.app_domain);
+  if (!domain || !l.app_domain.domain_assembly_list || !l.array_list_base.first_block) return;
+  const Address list = *domain + l.app_domain.domain_assembly_list.offset;
+  std::uint64_t left =
+      std::min<std::uint64_t>(memory_.value<std::uint32_t>(list, l.array_list_base.count).value_or(0), kMaxAssemblies);
+  Address block = list + l.array_list_base.first_block.offset;
+  for (std::size_t blocks = 0; block != 0 && left > 0 && blocks < kMaxAssemblies; blocks++) {
+    const auto size = memory_.value<std::uint32_t>(block, l.array_list_block.size);
+    if (!size || !l.array_list_block.array_start) return;
+    std::vector<Address> items(std::min<std::uint64_t>(*size, left));
+    const Address start = block + l.array_list_block.array_start.offset;
+    if (!memory_.reader().read_exact(start, std::as_writable_bytes(std::span(items)))) return;
+    for (const Address item : items) {
+      // A DomainAssembly, whose first word is its Assembly (src/coreclr/vm/domainassembly.h).
+      const Address module = module_of(memory_.pointer_at(item).value_or(0));
+      if (module == 0) continue;
+      modules_.push_back(module);
+      module_by_name_.try_emplace(names_.module(module).assembly, module);
+    }
+    left -= items.size();
+    block = memory_.pointer(block, l.array_list_block.next).value_or(0);
+  }
+}
+
+const std::vector<Address>& LoadedTypes::modules() {
+  if (!has_modules_) read_modules();
+  return modules_;
+}
+
+const std::unordered_map<std::string, std::uint32_t>& LoadedTypes::types_of(Address module) {
+  const auto [it, is_new] = names_of_modules_.try_emplace(module);
+  const names::ModuleFacts& facts = names_.module(module);
+  if (!is_new || facts.metadata == nullptr) return it->second;
+  const std::uint32_t rows = std::min<std::uint32_t>(facts.metadata->row_count(TableId::type_def), 1u << 17);
+  for (std::uint32_t rid = 1; rid <= rows; rid++) it->second.try_emplace(full_name(facts, rid), rid);
+  return it->second;
+}
+
+// ModuleLookupMap (src/coreclr/vm/ceeload.h): blocks of pointers, linked; the low bits of an entry are flags.
+Address LoadedTypes::look_up(Address map, std::uint32_t index) const {
+  const ModuleLookupMapLayout& l = memory_.layouts().module_lookup_map;
+  const Address mask = memory_.pointer(map, l.supported_flags_mask).value_or(0);
+  for (unsigned blocks = 0; map != 0 && blocks < 256; blocks++) {
+    const auto count = memory_.value<std::uint32_t>(map, l.count);
+    const auto table = memory_.pointer(map, l.table_data);
+    if (!count || !table) return 0;
+    if (index < *count)
+      return memory_.pointer_at(*table + std::uint64_t{index} * memory_.pointer_size()).value_or(0) & ~mask;
+    index -= *count;
+    map = memory_.pointer(map, l.next).value_or(0);
+  }
+  return 0;
+}
+
+Address LoadedTypes::find(std::string_view assembly, std::string_view name) {
+  std::string key;
+  key.append(assembly).append("!").append(name);
+  if (const auto it = found_.find(key); it != found_.end()) return it->second;
+  Address found = 0;
+  if (!has_modules_) read_modules();
+  const auto module = module_by_name_.find(std::string(assembly));
+  if (module != module_by_name_.end() && memory_.layouts().module.type_def_to_method_table_map) {
+    const auto& types = types_of(module->second);
+    if (const auto rid = types.find(std::string(name)); rid != types.end()) {
+      const Address table =
+          look_up(module->second + memory_.layouts().module.type_def_to_method_table_map.offset, rid->second);
+      const TypeFacts* facts = at(table);
+      if (facts != nullptr && facts->type_def == rid->second && facts->module == module->second) found = table;
+    }
+  }
+  if (found != 0) found_.emplace(std::move(key), found);  // a type that is not loaded may come
+  return found;
+}
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,353 @@
+#include "dotnet/objects/thread_waits.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr std::string_view kCoreLib = "System.Private.CoreLib";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::optional<std::chrono::milliseconds> timeout_of(std::int32_t ms) {
+  if (ms < 0) return std::nullopt;
+  return std::chrono::milliseconds(ms);
+}
+
+/// Whether one of the innermost managed frames is of this method.
+bool is_inside(const WaitingThread& at, std::string_view method) {
+  unsigned managed = 0;
+  for (const WaitFrame& f : at.frames) {
+    if (!f.is_managed) continue;
+    if (has(f.method, method)) return true;
+    if (++managed == ThreadWaits::kManagedFrames) break;
+  }
+  return false;
+}
+
+}  // namespace
+
+ThreadWait ThreadWaits::of(const WaitingThread& at) {
+  if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
+  AddressRange stack = at.thread->stack;
+  if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};
+  const auto records = records_.of(at.thread->address, stack);
+  ThreadWait wait = recorded_wait(at, records);
+  if (wait.kind != WaitKind::none && now_ != nullptr && !records_.is_still(at.thread->address, records.front(), *now_))
+    wait.proof = Proof::likely;
+  if (wait.kind != WaitKind::none) return wait;
+  if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
+  if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
+  return class_constructor(*at.thread);
+}
+
+ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records) {
+  // The outermost is what the program asked for; what came after it is how that waits inside.
+  for (const BlockingRecord& record : records) {
+    ThreadWait wait;
+    wait.proof = Proof::recorded;
+    wait.timeout = timeout_of(record.timeout_ms);
+    switch (record.kind) {
+      case BlockingKind::monitor_enter:
+      case BlockingKind::monitor_wait: {
+        const auto lock = records_.monitor(record.pointer);
+        if (!lock) continue;
+        if (record.kind == BlockingKind::monitor_wait) return monitor_wait(*lock, record, candidates(at));
+        wait.kind = WaitKind::monitor;
+        wait.object = object(lock->object);
+        wait.waiters = lock->waiters;
+        if (lock->owner != 0) wait.owners.push_back(static_cast<std::uint32_t>(lock->owner));
+        return wait;
+      }
+      case BlockingKind::lock:
+      case BlockingKind::condition: {
+        const auto lock = records_.lock(record.pointer);
+        wait.object = object(record.pointer);
+        wait.kind = record.kind == BlockingKind::lock ? WaitKind::lock : WaitKind::condition;
+        if (lock && lock->owner != 0 && record.kind == BlockingKind::lock)
+          wait.owners.push_back(static_cast<std::uint32_t>(lock->owner));
+        return wait;
+      }
+    }
+  }
+  return {};
+}
+
+/// A word is taken for a reference where it is aligned and neither on the stack nor small.
+bool ThreadWaits::may_be_object(Address word, const WaitingThread& at) const {
+  constexpr Address kLowest = 1 << 16, kHighest = Address{1} << 47;
+  return word % 8 == 0 && word >= kLowest && word < kHighest && !at.thread->stack.contains(word);
+}
+
+ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
+  Address end = at.frames.front().sp;
+  unsigned managed = 0;
+  for (const WaitFrame& f : at.frames) {
+    if (f.cfa > end) end = f.cfa;
+    if (f.is_managed && ++managed == kManagedFrames) break;
+  }
+  const Address begin = at.frames.front().sp & ~Address{7};
+  std::vector<Address> words(std::min<std::size_t>((end - begin) / 8, kMostWords));
+  const auto n = objects_.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  // Native frames keep callee-saved registers of their managed callers among these words, the innermost frame its own.
+  if (at.registers != nullptr)
+    for (unsigned r = 0; r < Registers::kMax; r++)
+      if (const auto v = at.registers->get(r)) words.push_back(*v);
+  Candidates found;
+  std::unordered_set<Address> seen;
+  for (const Address word : words) {
+    if (!may_be_object(word, at) || !seen.insert(word).second) continue;
+    const Address type = objects_.type_of(word);
+    if (type == 0) continue;
+    found.push_back({word, type});
+    if (found.size() == kMostObjects) break;
+  }
+  return found;
+}
+
+WaitedObject ThreadWaits::object(Address address) {
+  WaitedObject o{address, objects_.type_name(address), {}};
+  if (o.type != "System.RuntimeType") return o;
+  // A lock on a type: which one.
+  if (const auto handle = objects_.value<std::uint64_t>(address, "m_handle"))
+    if (std::string name = objects_.types().csharp_name(*handle); !name.empty()) o.type = "typeof(" + name + ")";
+  return o;
+}
+
+ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found) {
+  ThreadWait wait{WaitKind::monitor_wait, Proof::recorded, object(lock.object), {}, {}, false, 0,
+                  timeout_of(record.timeout_ms)};
+  LoadedTypes& types = objects_.types();
+  for (const Candidate& c : found) {
+    if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {
+      if (objects_.reference(c.address, "m_lock") != lock.object) continue;
+      wait.proof = Proof::proved;
+      wait.kind = WaitKind::reset_event_slim;
+      wait.object = object(c.address);
+      (void)by_event(c.address, found, wait);
+      return wait;
+    }
+    if (types.is_a(c.type, "System.Threading.SemaphoreSlim")) {
+      if (objects_.reference(c.address, "m_lockObjAndDisposed") != lock.object) continue;
+      wait.proof = Proof::proved;
+      wait.kind = WaitKind::semaphore_slim;
+      wait.object = object(c.address);
+      const auto count = objects_.value<std::int32_t>(c.address, "m_currentCount");
+      const auto waiting = objects_.value<std::int32_t>(c.address, "m_waitCount");
+      if (waiting && *waiting > 0) wait.waiters = static_cast<std::uint32_t>(*waiting);
+      if (count) wait.object.detail = "count " + std::to_string(*count);
+      (void)by_semaphore(c.address, found, wait);
+      return wait;
+    }
+  }
+  return wait;
+}
+
+bool ThreadWaits::continues_with(Address task, Address object) {
+  const auto continuation = objects_.reference(task, "m_continuationObject");
+  if (!continuation || *continuation == 0) return false;
+  if (*continuation == object) return true;
+  const auto items = objects_.items_of_list(*continuation, kMostMembers);
+  return std::find(items.begin(), items.end(), object) != items.end();
+}
+
+/// Who set the event waits for: a task, several, a countdown, a barrier.
+bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
+  LoadedTypes& types = objects_.types();
+  const bool counts_tasks = has(wait.object.type, "SetOnCountdownMres");  // Task.WaitAll's
+  for (const Candidate& c : found) {
+    if (!counts_tasks && types.is_a(c.type, "System.Threading.Tasks.Task") && continues_with(c.address, event)) {
+      wait.kind = WaitKind::task;
+      if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
+      describe_task(c.address, wait);
+      return true;
+    }
+    if (types.is_a(c.type, "System.Threading.CountdownEvent") && objects_.reference(c.address, "_event") == event) {
+      wait.kind = WaitKind::countdown;
+      wait.object = object(c.address);
+      if (const auto n = objects_.value<std::int32_t>(c.address, "_currentCount"))
+        wait.object.detail = "count " + std::to_string(*n);
+      return true;
+    }
+    if (types.is_a(c.type, "System.Threading.Barrier") && (objects_.reference(c.address, "_oddEvent") == event ||
+                                                           objects_.reference(c.address, "_evenEvent") == event)) {
+      wait.kind = WaitKind::barrier;
+      wait.object = object(c.address);
+      wait.timeout.reset();  // it waits in pieces, again and again
+      return true;
+    }
+  }
+  for (const Candidate& c : found) {
+    const TypeFacts* type = types.at(c.type);
+    if (type == nullptr) continue;
+    const bool is_list = type->name == "System.Collections.Generic.List`1";
+    if (!is_list && !type->is_array) continue;
+    const auto members =
+        is_list ? objects_.items_of_list(c.address, kMostMembers) : objects_.references_in(c.address, kMostMembers);
+    std::vector<WaitedObject> open;
+    for (const Address m : members)
+      if (objects_.is_a(m, "System.Threading.Tasks.Task") && continues_with(m, event)) open.push_back(object(m));
+    if (open.empty()) continue;
+    wait.kind = WaitKind::all_tasks;
+    wait.object = open.front();
+    for (const WaitedObject& o : open)
+      if (const std::uint64_t runs = thread_that_runs(o.address); runs != 0)
+        wait.owners.push_back(static_cast<std::uint32_t>(runs));
+    wait.others = std::move(open);
+    return true;
+  }
+  return false;
+}
+
+bool ThreadWaits::by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    const TypeFacts* type = objects_.types().at(c.type);
+    if (type == nullptr || type->name != "System.Collections.Concurrent.BlockingCollection`1") continue;
+    const bool takes = objects_.reference(c.address, "_occupiedNodes") == semaphore;
+    if (!takes && objects_.reference(c.address, "_freeNodes") != semaphore) continue;
+    wait.kind = WaitKind::blocking_collection;
+    wait.object = object(c.address);
+    wait.object.detail = takes ? "empty" : "full";
+    return true;
+  }
+  return false;
+}
+
+void ThreadWaits::describe_task(Address task, ThreadWait& wait) {
+  wait.object = object(task);
+  if (const std::uint64_t runs = thread_that_runs(task); runs != 0)
+    wait.owners.push_back(static_cast<std::uint32_t>(runs));
+}
+
+std::uint64_t ThreadWaits::thread_that_runs(Address task) {
+  if (!has_running_tasks_) {
+    has_running_tasks_ = true;
+    const Address type = objects_.types().find(kCoreLib, "System.Threading.Tasks.Task");
+    for (const ManagedThread& t : threads_) {
+      if (type == 0 || t.os_id == 0 || t.is_dead()) continue;
+      const auto current = objects_.thread_static_reference(t.address, type, "t_currentTask");
+      if (current && *current != 0) running_tasks_.emplace(*current, t.os_id);
+    }
+  }
+  const auto it = running_tasks_.find(task);
+  return it == running_tasks_.end() ? 0 : it->second;
+}
+
+std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
+  for (const ManagedThread& t : threads_)
+    if (id > 0 && t.id == static_cast<std::uint32_t>(id) && !t.is_dead()) return t.os_id;
+  return 0;
+}
+
+void ThreadWaits::describe_reader_writer_lock(Address lock, ThreadWait& wait) {
+  wait.kind = WaitKind::reader_writer_lock;
+  wait.object = object(lock);
+  for (const std::string_view field : {"_writeLockOwnerId", "_upgradeLockOwnerId"}) {
+    const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
+    if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
+  }
+  // Readers: each thread keeps a list of the locks that it reads under.
+  const auto lock_id = objects_.value<std::int64_t>(lock, "_lockID");
+  const Address type = objects_.type_of(lock);
+  std::size_t readers = 0;
+  for (const ManagedThread& t : threads_) {
+    if (!lock_id || t.os_id == 0 || t.is_dead()) continue;
+    Address count = objects_.thread_static_reference(t.address, type, "t_rwc").value_or(0);
+    for (std::size_t i = 0; count != 0 && i < kMostMembers; i++) {
+      const auto id = objects_.value<std::int64_t>(count, "lockID");
+      const auto reads = objects_.value<std::int32_t>(count, "readercount");
+      if (id == lock_id && reads && *reads > 0) {
+        readers++;
+        wait.owners.push_back(static_cast<std::uint32_t>(t.os_id));
+        break;
+      }
+      count = objects_.reference(count, "next").value_or(0);
+    }
+  }
+  if (readers != 0) wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
+}
+
+ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
+  LoadedTypes& types = objects_.types();
+  ThreadWait wait;
+  std::unordered_set<Address> handles;
+  for (const Candidate& c : found)
+    if (types.is_a(c.type, "Microsoft.Win32.SafeHandles.SafeWaitHandle")) handles.insert(c.address);
+  if (is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
+      is_inside(at, "WaitHandle.WaitAll")) {
+    for (const Candidate& c : found) {
+      const TypeFacts* type = types.at(c.type);
+      if (type == nullptr || !type->is_array) continue;
+      std::vector<WaitedObject> members;
+      for (const Address m : objects_.references_in(c.address, kMostMembers))
+        if (objects_.is_a(m, "System.Threading.WaitHandle")) members.push_back(object(m));
+      if (members.empty()) continue;
+      wait.kind = WaitKind::wait_handles;
+      wait.proof = Proof::likely;
+      wait.object = members.front();
+      wait.others = std::move(members);
+      return wait;
+    }
+  }
+  for (const Candidate& c : found) {
+    if (types.is_a(c.type, "System.Threading.ReaderWriterLockSlim")) {
+      for (const std::string_view field : {"_writeEvent", "_readEvent", "_upgradeEvent", "_waitUpgradeEvent"}) {
+        const Address event = objects_.reference(c.address, field).value_or(0);
+        if (event == 0 || !handles.contains(objects_.reference(event, "_waitHandle").value_or(0))) continue;
+        wait.proof = Proof::proved;
+        wait.is_reading = field == "_readEvent";
+        describe_reader_writer_lock(c.address, wait);
+        return wait;
+      }
+    }
+  }
+  for (const Candidate& c : found) {
+    if (!types.is_a(c.type, "System.Threading.WaitHandle")) continue;
+    if (!handles.contains(objects_.reference(c.address, "_waitHandle").value_or(0))) continue;
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = Proof::proved;
+    wait.object = object(c.address);
+    if (has(wait.object.type, "ProcessWaitHandle")) wait.kind = WaitKind::child_process;
+    return wait;
+  }
+  return wait;
+}
+
+ThreadWait ThreadWaits::join(const ManagedThread& self, const Candidates& found) {
+  ThreadWait wait;
+  for (const Candidate& c : found) {
+    if (!objects_.types().is_a(c.type, "System.Threading.Thread")) continue;
+    const Address native = objects_.value<std::uint64_t>(c.address, "_DONT_USE_InternalThread").value_or(0);
+    const auto is_it = [native](const ManagedThread& t) { return t.address == native; };
+    const auto other = std::find_if(threads_.begin(), threads_.end(), is_it);
+    if (other == threads_.end() || other->address == self.address) continue;
+    wait.kind = WaitKind::thread_join;
+    wait.proof = Proof::likely;
+    wait.object = object(c.address);
+    if (other->os_id != 0 && !other->is_dead()) wait.owners = {static_cast<std::uint32_t>(other->os_id)};
+    return wait;
+  }
+  return wait;
+}
+
+// Thread::m_pBlockingLock (src/coreclr/vm/threads.h) leads to the entry of a class constructor that runs: its holder,
+// and the class (ListLockEntry in src/coreclr/vm/listlock.h). Offsets of 10.0, proved by both being what they must be.
+ThreadWait ThreadWaits::class_constructor(const ManagedThread& thread) {
+  constexpr std::uint32_t kBlockingLock = 24, kHolder = 0, kClass = 16;
+  ThreadWait wait;
+  const Address entry = objects_.read<std::uint64_t>(thread.address + kBlockingLock).value_or(0);
+  if (entry == 0 || entry % 8 != 0) return wait;
+  const Address holder = objects_.read<std::uint64_t>(entry + kHolder).value_or(0);
+  const Address type = objects_.read<std::uint64_t>(entry + kClass).value_or(0);
+  const auto is_holder = [holder](const ManagedThread& t) { return t.address == holder; };
+  const auto owner = std::find_if(threads_.begin(), threads_.end(), is_holder);
+  if (owner == threads_.end() || objects_.types().at(type) == nullptr) return wait;
+  wait.kind = WaitKind::class_constructor;
+  wait.proof = Proof::recorded;
+  wait.object = {type, objects_.types().csharp_name(type), {}};
+  if (owner->os_id != 0) wait.owners = {static_cast<std::uint32_t>(owner->os_id)};
+  return wait;
+}
+
+}  // namespace mixstack::dotnet::objects

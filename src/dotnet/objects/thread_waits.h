@@ -1,0 +1,81 @@
+// What each thread of the runtime waits for, and who holds it.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "dotnet/code/threads.h"
+#include "dotnet/objects/blocking.h"
+#include "mixstack/registers.h"
+#include "mixstack/waits.h"
+
+namespace mixstack::dotnet::objects {
+
+/// One frame of a thread that may wait, innermost first.
+struct WaitFrame {
+  Address sp = 0, cfa = 0;
+  bool is_managed = false;
+  std::string_view method;  ///< with its type, "System.Threading.WaitHandle.WaitOneNoCheck(int)"; may be empty
+};
+
+/// A thread as one capture shows it.
+struct WaitingThread {
+  const ManagedThread* thread = nullptr;
+  const Registers* registers = nullptr;
+  std::span<const WaitFrame> frames;
+};
+
+/// Tells waits of the threads of one capture. Objects are found on the words of a thread's stack and believed where they
+/// point back at the lock that the runtime recorded, or at what was believed before: words of earlier waits do not.
+/// Not thread-safe. Borrows everything.
+class ThreadWaits {
+ public:
+  static constexpr unsigned kManagedFrames = 16;      ///< whose words are looked at
+  static constexpr std::size_t kMostWords = 1 << 13;  ///< of one thread
+  static constexpr std::size_t kMostObjects = 512;    ///< found on them
+  static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
+
+  /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was captured,
+  /// what it waited for is only likely.
+  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, const MemoryReader* now)
+      : objects_(objects), records_(objects), threads_(threads), now_(now) {}
+
+  /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
+  /// the target's pid namespace.
+  [[nodiscard]] ThreadWait of(const WaitingThread& at);
+
+ private:
+  /// An object that a word of the stack points at.
+  struct Candidate {
+    Address address = 0, type = 0;
+  };
+  using Candidates = std::vector<Candidate>;
+  [[nodiscard]] Candidates candidates(const WaitingThread& at);
+  [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
+
+  [[nodiscard]] ThreadWait recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records);
+  [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
+  [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
+  [[nodiscard]] bool by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait);
+  [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
+  [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
+  [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
+  [[nodiscard]] bool continues_with(Address task, Address object);
+  void describe_task(Address task, ThreadWait& wait);
+  void describe_reader_writer_lock(Address lock, ThreadWait& wait);
+  [[nodiscard]] WaitedObject object(Address address);
+  [[nodiscard]] std::uint64_t thread_that_runs(Address task);
+  [[nodiscard]] std::uint64_t os_id_of_managed(std::int32_t id) const;
+
+  ManagedObjects& objects_;
+  BlockingRecords records_;
+  std::span<const ManagedThread> threads_;
+  const MemoryReader* now_;
+  std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
+  bool has_running_tasks_ = false;
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,33 @@
+// Why a process is stuck or slow, as data: what `mixstack why` concludes from a dump with waits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mixstack/target.h"
+
+namespace mixstack {
+
+enum class VerdictKind : std::uint8_t {
+  deadlock,          ///< threads that wait for each other in a circle
+  stuck_suspension,  ///< the runtime cannot stop its threads: one of them does not let it
+  blocked_finalizer, ///< the thread that runs finalizers waits
+  chain,             ///< threads wait, one behind the other, for one that waits for something else or runs
+};
+
+/// One thread of a verdict. What it waits for is in its dump.
+struct VerdictStep {
+  ThreadId thread = 0;
+  ThreadId waits_for = 0;  ///< the thread that holds what it waits for; 0: nobody, or nobody can know
+};
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::chain;
+  /// Every step is recorded by the runtime or the kernel, or proved. Otherwise it is possible, no more.
+  bool is_certain = false;
+  /// Of a circle each waits for the next, the last for the first. Of a chain the last is the one that all wait for.
+  std::vector<VerdictStep> steps;
+  std::uint32_t threads = 0;  ///< how many threads it holds up, those of `steps` and others
+};
+
+}  // namespace mixstack

@@ -1,0 +1,129 @@
+#include "report/wait_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/escape.h"
+#include "report/thread_role.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostOwners = 4, kMostOthers = 4;
+
+/// "the monitor of", before the type of an object.
+std::string_view kind_words(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::none:
+      break;
+    case WaitKind::monitor:
+      return "the monitor of";
+    case WaitKind::monitor_wait:
+      return "a pulse of";
+    case WaitKind::lock:
+      return "the lock";
+    case WaitKind::condition:
+      return "a condition of the lock";
+    case WaitKind::semaphore_slim:
+      return "the semaphore";
+    case WaitKind::reset_event_slim:
+      return "the event";
+    case WaitKind::task:
+      return "the task";
+    case WaitKind::all_tasks:
+      return "all of several tasks, one of them";
+    case WaitKind::any_task:
+      return "any of several tasks,";
+    case WaitKind::countdown:
+      return "the countdown";
+    case WaitKind::barrier:
+      return "the others at the barrier";
+    case WaitKind::blocking_collection:
+      return "the collection";
+    case WaitKind::reader_writer_lock:
+      return "the reader-writer lock";
+    case WaitKind::wait_handle:
+      return "the handle";
+    case WaitKind::wait_handles:
+      return "several handles, one of them";
+    case WaitKind::thread_join:
+      return "the end of a thread,";
+    case WaitKind::child_process:
+      return "the end of a process,";
+    case WaitKind::class_constructor:
+      return "the static constructor of";
+    case WaitKind::native_mutex:
+      return "a native mutex";
+    case WaitKind::native_condition:
+      return "a native condition";
+    case WaitKind::file:
+      return "a file,";
+    case WaitKind::socket:
+      return "a socket,";
+    case WaitKind::pipe:
+      return "a pipe,";
+    case WaitKind::poll:
+      return "any of several files,";
+    case WaitKind::sleep:
+      return "time to pass";
+  }
+  return "";
+}
+
+std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
+  if (wait.owners.empty()) return {};
+  const bool runs = wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks ||
+                    wait.kind == WaitKind::class_constructor;
+  std::string text = wait.kind == WaitKind::thread_join ? ", thread " : runs ? ", run by " : ", held by ";
+  for (std::size_t i = 0; i < std::min(wait.owners.size(), kMostOwners); i++)
+    text += (i == 0 ? "" : ", ") + thread_words(dump, wait.owners[i]);
+  if (wait.owners.size() > kMostOwners) text += fmt::format(" and {} more", wait.owners.size() - kMostOwners);
+  return text;
+}
+
+}  // namespace
+
+const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
+  const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
+  const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+  return at == dump.threads.end() ? nullptr : &*at;
+}
+
+std::string thread_words(const ProcessDump& dump, ThreadId tid) {
+  const ThreadDump* thread = find_thread(dump, tid);
+  if (thread == nullptr) return std::to_string(tid);
+  const std::string& name =
+      thread->managed && !thread->managed->name.empty() ? thread->managed->name : thread->comm;
+  return name.empty() ? std::to_string(tid) : fmt::format("{} \"{}\"", tid, escape_for_terminal(name));
+}
+
+std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
+  if (!thread.wait || thread.wait->kind == WaitKind::none) return {};
+  const ThreadWait& wait = *thread.wait;
+  std::string text = fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
+  if (!wait.object.type.empty()) text += " " + escape_for_terminal(wait.object.type);
+  if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor)
+    text += fmt::format(" {:#x}", wait.object.address);
+  if (!wait.object.detail.empty()) text += " (" + escape_for_terminal(wait.object.detail) + ")";
+  if (wait.is_reading) text += " to read";
+  text += owner_words(dump, wait);
+  if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size());
+  if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
+  return text;
+}
+
+std::string place_words(const ProcessDump& dump, const ThreadDump& thread) {
+  const UserCode user = user_code_of(dump);
+  std::size_t at = innermost_user_frame(user, dump, thread);
+  for (std::size_t i = 0; at >= thread.trace.frames.size() && i < thread.trace.frames.size(); i++)
+    if (thread.trace.frames[i].kind == FrameKind::managed) at = i;
+  if (at >= thread.symbols.size() || thread.symbols[at] >= dump.symbols.size()) return {};
+  const SymbolInfo& symbol = dump.symbols[thread.symbols[at]];
+  if (symbol.name.empty()) return {};
+  std::string text = escape_for_terminal(symbol.name);
+  if (!symbol.file.empty()) text += fmt::format(" in {}:{}", escape_for_terminal(symbol.file), symbol.line);
+  return text;
+}
+
+}  // namespace mixstack::report

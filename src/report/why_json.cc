@@ -1,0 +1,70 @@
+#include "report/json_fields.h"
+#include "report/wait_words.h"
+#include "report/why.h"
+
+namespace mixstack::report {
+namespace {
+
+void write_object(JsonObject& in, const WaitedObject& object) {
+  in.hex_or_null("address", object.address);
+  in.text_or_null("type", object.type);
+  in.text_or_null("detail", object.detail);
+}
+
+void write_wait(Writer& out, const ThreadWait& wait) {
+  JsonObject json(out);
+  json.word("kind", to_string(wait.kind));
+  json.word("proof", to_string(wait.proof));
+  write_object(json, wait.object);
+  json_array(json.key("owners"), wait.owners, "", [&](ThreadId id) { out.decimal(std::uint64_t{id}); });
+  json_array(json.key("others"), wait.others, "", [&](const WaitedObject& o) {
+    JsonObject other(out);
+    write_object(other, o);
+    other.close();
+  });
+  json.boolean("is_reading", wait.is_reading);
+  json.number("waiters", std::uint64_t{wait.waiters});
+  if (wait.timeout) {
+    json.number("timeout_ms", std::int64_t{wait.timeout->count()});
+  } else {
+    json.null("timeout_ms");
+  }
+  json.close();
+}
+
+}  // namespace
+
+void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
+  JsonObject json(out);
+  json.number("pid", std::uint64_t{dump.target.pid});
+  json_array(json.key("verdicts"), verdicts, "\n", [&](const Verdict& v) {
+    JsonObject verdict(out);
+    verdict.word("kind", verdict_name(v.kind));
+    verdict.boolean("is_certain", v.is_certain);
+    verdict.number("threads", std::uint64_t{v.threads});
+    json_array(verdict.key("steps"), v.steps, "", [&](const VerdictStep& s) {
+      JsonObject step(out);
+      step.number("thread", std::uint64_t{s.thread});
+      step.number("waits_for", std::uint64_t{s.waits_for});
+      step.close();
+    });
+    verdict.close();
+  });
+  json_array(json.key("threads"), dump.threads, "\n", [&](const ThreadDump& t) {
+    JsonObject thread(out);
+    thread.number("tid", std::uint64_t{t.tid});
+    thread.text_or_null("comm", t.comm);
+    thread.text_or_null("name", t.managed ? t.managed->name : std::string());
+    thread.text_or_null("place", place_words(dump, t));
+    if (t.wait) {
+      write_wait(thread.key("wait"), *t.wait);
+    } else {
+      thread.null("wait");
+    }
+    thread.close();
+  });
+  json.close();
+  out << '\n';
+}
+
+}  // namespace mixstack::report

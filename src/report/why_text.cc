@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "report/escape.h"
+#include "report/style.h"
+#include "report/wait_words.h"
+#include "report/why.h"
+#include "report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostSteps = 12;  // of one verdict that are shown
+constexpr std::size_t kMostGroups = 24;
+
+std::string headline(const ProcessDump& dump, const Verdict& v) {
+  switch (v.kind) {
+    case VerdictKind::deadlock: {
+      std::string text = v.is_certain ? "DEADLOCK: " : "POSSIBLE DEADLOCK: ";
+      text += v.steps.size() == 1 ? fmt::format("thread {} waits for itself", thread_words(dump, v.steps[0].thread))
+                                  : fmt::format("{} threads wait for each other in a circle", v.steps.size());
+      const std::size_t behind = v.threads > v.steps.size() ? v.threads - v.steps.size() : 0;
+      if (behind != 0) text += fmt::format(", {} more behind them", behind);
+      return text;
+    }
+    case VerdictKind::stuck_suspension:
+      return fmt::format("SUSPENSION: thread {} stops the runtime's threads (for a garbage collection, mostly), and {} {} "
+                         "not let it begin",
+                         thread_words(dump, v.steps.front().thread),
+                         v.steps.size() == 2 ? "thread " + thread_words(dump, v.steps[1].thread)
+                                             : fmt::format("{} threads", v.steps.size() - 1),
+                         v.steps.size() == 2 ? "does" : "do");
+    case VerdictKind::blocked_finalizer:
+      return fmt::format("FINALIZER: the thread that runs finalizers, {}, waits",
+                         thread_words(dump, v.steps.front().thread));
+    case VerdictKind::chain:
+      break;
+  }
+  return fmt::format("HELD UP: {} threads wait for thread {}", v.threads, thread_words(dump, v.steps.back().thread));
+}
+
+std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
+  std::string words = wait_words(dump, thread);
+  if (!words.empty()) return words;
+  if (thread.kernel_state == 'R') return "runs";
+  return thread.facts.object.empty() ? "waits in the kernel"
+                                     : "waits in the kernel: " + escape_for_terminal(thread.facts.object);
+}
+
+void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
+  out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
+  if (thread.facts.off_cpu) out.plain() << ", for " << duration_words(*thread.facts.off_cpu);
+  out.plain() << '\n';
+  if (const std::string place = place_words(dump, thread); !place.empty()) {
+    out.plain() << "      at ";
+    out.paint(Ink::user, place);
+    out.plain() << '\n';
+  }
+}
+
+void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict) {
+  out.paint(verdict.is_certain ? Ink::header : Ink::warning, headline(dump, verdict));
+  out.plain() << '\n';
+  std::size_t shown = 0;
+  for (const VerdictStep& step : verdict.steps) {
+    if (shown++ == kMostSteps) {
+      out.plain() << fmt::format("  ... and {} more threads (--json has all)\n", verdict.steps.size() - kMostSteps);
+      break;
+    }
+    if (const ThreadDump* thread = find_thread(dump, step.thread)) write_step(out, dump, *thread);
+  }
+  out.plain() << '\n';
+}
+
+/// Waits with the same words, the most frequent first.
+void write_waits(Painter& out, const ProcessDump& dump) {
+  struct Group {
+    std::size_t count = 0;
+    const ThreadDump* first = nullptr;
+  };
+  std::map<std::string, Group> groups;
+  std::size_t waiting = 0;
+  for (const ThreadDump& t : dump.threads) {
+    std::string words = wait_words(dump, t);
+    if (words.empty()) continue;
+    waiting++;
+    Group& g = groups[words + "\n" + place_words(dump, t)];
+    g.count++;
+    if (g.first == nullptr) g.first = &t;
+  }
+  std::vector<const Group*> sorted;
+  for (const auto& [key, group] : groups) sorted.push_back(&group);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
+  if (sorted.empty()) return;
+  out.paint(Ink::header, fmt::format("{} of {} threads wait for something that is known:", waiting, dump.threads.size()));
+  out.plain() << '\n';
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
+    const ThreadDump& t = *sorted[i]->first;
+    if (sorted[i]->count == 1) {
+      write_step(out, dump, t);
+      continue;
+    }
+    out.plain() << fmt::format("  {} threads, {} one of them: {}\n", sorted[i]->count, t.tid, wait_words(dump, t));
+    if (const std::string place = place_words(dump, t); !place.empty()) {
+      out.plain() << "      at ";
+      out.paint(Ink::user, place);
+      out.plain() << '\n';
+    }
+  }
+  if (sorted.size() > kMostGroups)
+    out.plain() << fmt::format("  ... and {} more (--json has all)\n", sorted.size() - kMostGroups);
+}
+
+}  // namespace
+
+std::string_view verdict_name(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::deadlock:
+      return "deadlock";
+    case VerdictKind::stuck_suspension:
+      return "stuck_suspension";
+    case VerdictKind::blocked_finalizer:
+      return "blocked_finalizer";
+    case VerdictKind::chain:
+      break;
+  }
+  return "chain";
+}
+
+void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Verdict> verdicts,
+                    const ReportOptions& options) {
+  Painter out(writer, options.color);
+  if (verdicts.empty()) {
+    out.paint(Ink::header, "Nothing is stuck as far as can be seen: no thread waits for another in a circle, and none "
+                           "holds several up.");
+    out.plain() << "\n\n";
+  }
+  for (const Verdict& v : verdicts) write_verdict(out, dump, v);
+  write_waits(out, dump);
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    for (const Diagnosis& d : runtime.missing)
+      out.plain() << fmt::format("Not known: {}: {}\n", escape_for_terminal(d.subject), escape_for_terminal(d.text));
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,46 @@
+#include "session/waits.h"
+
+#include <unordered_map>
+
+namespace mixstack::session {
+namespace {
+
+std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
+  std::vector<dotnet::objects::WaitFrame> frames;
+  frames.reserve(thread.trace.frames.size());
+  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
+    const Frame& f = thread.trace.frames[i];
+    dotnet::objects::WaitFrame frame{f.sp, f.cfa, f.kind == FrameKind::managed, {}};
+    const std::uint32_t symbol = i < thread.symbols.size() ? thread.symbols[i] : 0;
+    if (symbol < symbols.size()) frame.method = symbols[symbol].name;
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+}  // namespace
+
+void read_waits(ProcessDump& dump, const Capture& capture,
+                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
+                const std::deque<SymbolInfo>& symbols) {
+  std::unordered_map<ThreadId, ThreadId> ours;  // by the id inside the target's pid namespace
+  for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
+  std::unordered_map<ThreadId, const ThreadCapture*> captured;
+  for (const ThreadCapture& t : capture.threads)
+    if (t.captured && t.instant == 0) captured.emplace(t.tid, &t);
+  for (ThreadDump& t : dump.threads) {
+    if (!captured.contains(t.tid)) continue;
+    for (const auto& runtime : runtimes) {
+      const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
+      if (managed == nullptr) continue;
+      const auto frames = frames_of(t, symbols);
+      ThreadWait wait = runtime->wait_of({managed, &t.registers, frames});
+      if (wait.kind == WaitKind::none) continue;
+      for (std::uint32_t& owner : wait.owners)
+        if (const auto it = ours.find(owner); it != ours.end()) owner = it->second;
+      t.wait = std::move(wait);
+    }
+  }
+}
+
+}  // namespace mixstack::session

@@ -1,0 +1,104 @@
+#include "why/judge.h"
+
+#include <algorithm>
+
+#include "why/wait_graph.h"
+
+namespace mixstack::why {
+namespace {
+
+/// The edge of a node to another one.
+const WaitGraph::Edge* edge_to(const WaitGraph& graph, std::uint32_t from, std::uint32_t to) {
+  for (const WaitGraph::Edge& e : graph.edges(from))
+    if (e.to == to) return &e;
+  return nullptr;
+}
+
+/// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for a
+/// task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
+Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle,
+                 const std::vector<std::uint32_t>& held_up) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::deadlock;
+  verdict.is_certain = true;
+  for (std::size_t i = 0; i < circle.size(); i++) {
+    const std::uint32_t next = circle[(i + 1) % circle.size()];
+    const WaitGraph::Edge* edge = edge_to(graph, circle[i], next);
+    if (edge == nullptr || !edge->is_sure) verdict.is_certain = false;
+    if (graph.thread(circle[i]).wait->timeout) verdict.is_certain = false;  // it gives up some time
+    verdict.steps.push_back({graph.thread(circle[i]).tid, graph.thread(next).tid});
+  }
+  // Each of the circle holds up itself, all others of it, and whoever waits behind them.
+  verdict.threads = held_up[circle.front()];
+  return verdict;
+}
+
+/// The longest way from those who wait to `end`, innermost waiter first.
+std::vector<VerdictStep> way_to(const WaitGraph& graph, std::uint32_t end) {
+  std::vector<VerdictStep> steps;
+  std::vector<bool> seen(graph.size());
+  seen[end] = true;
+  std::uint32_t at = end;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (std::uint32_t i = 0; i < graph.size(); i++) {
+      if (seen[i] || edge_to(graph, i, at) == nullptr) continue;
+      steps.insert(steps.begin(), {graph.thread(i).tid, graph.thread(at).tid});
+      seen[i] = true;
+      at = i;
+      goes_on = true;
+      break;
+    }
+  }
+  steps.push_back({graph.thread(end).tid, 0});
+  return steps;
+}
+
+void add_suspensions(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.suspension || runtime.suspension->waits_for.empty()) continue;
+    Verdict verdict;
+    verdict.kind = VerdictKind::stuck_suspension;
+    verdict.steps.push_back({runtime.suspension->by, runtime.suspension->waits_for.front()});
+    for (const ThreadId tid : runtime.suspension->waits_for) verdict.steps.push_back({tid, 0});
+    // One look cannot tell a suspension that takes a moment from one that never ends.
+    verdict.is_certain = false;
+    verdict.threads = static_cast<std::uint32_t>(dump.threads.size());
+    verdicts.push_back(std::move(verdict));
+  }
+}
+
+}  // namespace
+
+std::vector<Verdict> judge(const ProcessDump& dump) {
+  const WaitGraph graph(dump);
+  const auto held_up = graph.held_up();
+  std::vector<Verdict> verdicts;
+  std::vector<bool> is_in_circle(graph.size());
+  for (const auto& circle : graph.circles()) {
+    verdicts.push_back(deadlock(graph, circle, held_up));
+    for (const std::uint32_t n : circle) is_in_circle[n] = true;
+  }
+  add_suspensions(dump, verdicts);
+  for (std::uint32_t i = 0; i < graph.size(); i++) {
+    if (held_up[i] < kManyWaiters || !graph.edges(i).empty() || is_in_circle[i]) continue;
+    Verdict verdict;
+    verdict.kind = VerdictKind::chain;
+    verdict.steps = way_to(graph, i);
+    verdict.threads = held_up[i];
+    verdict.is_certain = true;
+    for (std::size_t s = 0; s + 1 < verdict.steps.size(); s++) {
+      const auto is_it = [&](const ThreadDump& t) { return t.tid == verdict.steps[s].thread; };
+      const auto thread = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+      if (thread->wait->proof == Proof::likely) verdict.is_certain = false;
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  const auto rank = [](const Verdict& v) { return std::pair(!v.is_certain, static_cast<int>(v.kind)); };
+  std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.threads > b.threads;
+  });
+  return verdicts;
+}
+
+}  // namespace mixstack::why

@@ -1,0 +1,17 @@
+// What is wrong in a process, most certain first.
+#pragma once
+
+#include <vector>
+
+#include "mixstack/dump.h"
+#include "model/verdict.h"
+
+namespace mixstack::why {
+
+/// Threads that one thread must hold up before that is worth a verdict of its own.
+inline constexpr std::uint32_t kManyWaiters = 3;
+
+/// From the waits of a dump (`DumpOptions::waits`). Empty: nothing is stuck, as far as waits tell.
+[[nodiscard]] std::vector<Verdict> judge(const ProcessDump& dump);
+
+}  // namespace mixstack::why

@@ -1,0 +1,91 @@
+"""`mixstack why`: what planted waits are, and who holds what, against the program's own word (lines TRUTH)."""
+import json
+import unittest
+
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+STUCK, FINE = 11, 0
+
+
+class Why(LiveCase):
+    def why(self, pid, *options):
+        status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
+        self.assertIn(status, (STUCK, FINE), error)
+        return status, json.loads(out)
+
+    def truth(self, debuggee):
+        """Waiter's name to (wait, type, owner's name or None)."""
+        told = [line.split()[1:] for line in debuggee.lines if line.startswith("TRUTH ")]
+        return {waiter: (wait, kind, None if owner == "-" else owner) for waiter, wait, kind, owner in told}
+
+    def compare(self, answer, truth):
+        """Every planted wait is named, with the right object and owner. Answers the threads by name."""
+        threads = {t["name"]: t for t in answer["threads"] if t["name"]}
+        names = {t["tid"]: t["name"] for t in answer["threads"]}
+        wrong = []
+        for waiter, (kind, of, owner) in truth.items():
+            wait = threads[waiter]["wait"]
+            if wait is None:
+                wrong.append(f"{waiter}: no wait, expected {kind} {of}")
+                continue
+            owners = [names.get(tid, tid) for tid in wait["owners"]]
+            if (wait["kind"], wait["type"].replace("+", "."), owners) != (kind, of.replace("+", "."), [owner] if owner else []):
+                wrong.append(f"{waiter}: {wait['kind']} {wait['type']} {owners}, expected {kind} {of} {owner}")
+        self.assertEqual(wrong, [])
+        return threads
+
+    def test_two_monitors(self):
+        with processes.scenario("deadlock") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.compare(answer, self.truth(debuggee))
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["is_certain"], len(verdict["steps"])), ("deadlock", True, 2))
+            self.assertEqual(status, STUCK)
+            text = mixstack_dump.run("why", debuggee.pid)[1]
+            self.assertTrue(text.startswith("DEADLOCK: 2 threads"), text)
+
+    def test_a_ring_of_five_hundred(self):
+        with processes.scenario("deadlock_ring") as debuggee:
+            _, answer = self.why(debuggee.pid)
+            self.compare(answer, self.truth(debuggee))
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["is_certain"], len(verdict["steps"])), ("deadlock", True, 500))
+
+    def test_a_lock_and_a_task(self):
+        for scenario in ("deadlock_lock", "deadlock_task"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.why(debuggee.pid)
+                self.compare(answer, self.truth(debuggee))
+                self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("deadlock", True)])
+
+    def test_a_join_is_possible_only(self):
+        with processes.scenario("deadlock_join") as debuggee:
+            _, answer = self.why(debuggee.pid)
+            self.compare(answer, self.truth(debuggee))
+            self.assertEqual([v["kind"] for v in answer["verdicts"]], ["deadlock"])
+
+    def test_a_convoy(self):
+        with processes.scenario("convoy") as debuggee:
+            _, answer = self.why(debuggee.pid)
+            threads = self.compare(answer, self.truth(debuggee))
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["threads"]), ("chain", 12))
+            self.assertEqual(verdict["steps"][-1]["thread"], threads["owner"]["tid"])
+
+    def test_every_kind_of_wait(self):
+        with processes.scenario("waits") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.compare(answer, self.truth(debuggee))
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+    def test_healthy_programs(self):
+        for scenario in ("sleep", "pool", "split"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+
+if __name__ == "__main__":
+    unittest.main()
