@@ -79,6 +79,23 @@ TEST(Recording, AsManyStacksAsSamplesEndAtALimit) {
   EXPECT_GT(taken, 0u);
 }
 
+TEST(Recording, ForgottenSamplesMakeRoomForExactOnes) {
+  Recording recording;
+  (void)recording.process({.pid = 1});
+  (void)recording.add_thread({.tid = 1});
+  const auto node = recording.node({0, *recording.frame({.function = *recording.function({.name = "f"})})});
+  const auto context = recording.context({});
+  ASSERT_TRUE(recording.add({.time_ns = 1001, .stack = *node, .context = *context, .count = 2}));
+  recording.make_coarser(1000);
+  EXPECT_EQ(recording.samples()[0].time_ns, 1000u);
+  recording.forget_samples();
+  EXPECT_TRUE(recording.samples().empty());
+  EXPECT_EQ(recording.slice_ns(), 1u);
+  ASSERT_TRUE(recording.add({.time_ns = 2003, .stack = *node, .context = *context, .count = 1}));
+  EXPECT_EQ(recording.samples()[0].time_ns, 2003u);
+  EXPECT_EQ(recording.nodes().size(), 2u) << "stacks stay";
+}
+
 TEST(Recording, UnnamedCodeOfAModuleIsOneFunction) {
   Recording recording;
   const auto module = recording.module({.name = "libcoreclr.so"});
