@@ -26,19 +26,18 @@ std::string fault(std::vector<std::string> more) {
 
 TEST(RecordPushTest, OptionsAreRead) {
   const RecordArguments all =
-      record({"--push", "otlp+http://h", "--push-interval", "2m", "--push-name", "shop", "--push-label", "a=1", "--push-label",
-              "b=2", "--push-header-file", "/x", "--push-spool", "/y"});
+      record({"--push", "otlp+http://h", "--push-interval", "2m", "--push-name", "shop", "--push-label", "a=1",
+              "--push-label", "b=2", "--push-header-file", "/x", "--push-spool", "/y"});
   EXPECT_EQ(all.push, "otlp+http://h");
   EXPECT_EQ(all.push_interval, std::chrono::minutes(2));
   EXPECT_EQ(all.push_name, "shop");
   EXPECT_EQ(all.push_labels, (std::vector<std::string>{"a=1", "b=2"}));
   EXPECT_EQ(all.push_header_file, "/x");
   EXPECT_EQ(all.push_spool, "/y");
-  for (const std::vector<std::string>& wrong :
-       {std::vector<std::string>{"record", "7", "--push-name", "shop"},
-        {"record", "7", "--push", "http://h", "--push-interval", "999ms"},
-        {"record", "7", "--push", "http://h", "--push-interval", "2h"},
-        {"record", "7", "--push", "http://h", "--push-interval", "x"}})
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"record", "7", "--push-name", "shop"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "999ms"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "2h"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "x"}})
     EXPECT_EQ(parse_arguments(wrong).action, Invocation::Action::usage_error) << wrong.back();
 }
 

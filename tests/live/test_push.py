@@ -168,7 +168,7 @@ class Pyroscope(PushCase):
         (self.spool / files[0].name.replace(files[0].name[:20], "0" * 20)).write_bytes(
             files[0].read_bytes().replace(str(port).encode(), b"1"))
         with Store(port=port) as store:
-            again, later = self.run_it("-d", "1", "--push", url, "--", sys.executable, "-c", "import time; time.sleep(30)",
+            again, later = self.run_it("-d", "1", "--push", url, "--", sys.executable, "-c", "import time; time.sleep(4)",
                                        status=9)
             sent = self.pprof_sums([request.body for request in store.taken
                                     if not request.query["name"].startswith("python")])
