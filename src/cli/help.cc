@@ -260,9 +260,23 @@ What is written:
       --stats           how long threads were held, and what recording cost
   -q, --quiet           no progress, no summary
 
+Where it is sent, while it goes on (docs/push.md; a file only with -o, too):
+      --push URL        http://HOST:4040: Pyroscope; otlp+http://HOST:4318:
+                        OpenTelemetry's profiles; with https, too
+      --push-interval TIME
+                        how often: 10s, or 1s to 1h
+      --push-name NAME  of the application; else the command's name
+      --push-label NAME=VALUE
+                        something to find it by; again for more
+      --push-header-file FILE
+                        lines like 'X-Scope-OrgID: team'; a token also by the
+                        environment variable MIXSTACK_PUSH_TOKEN
+      --push-spool DIR  where profiles wait while the server is not there; else
+                        ~/.cache/mixstack/push
+
 Exit codes: as of 'mixstack dump'; 4: nothing is allowed that could show a
 stack; 8: written, but the process ended before the time was over; 9: could
-not be written. docs/record.md tells more.
+not be written, or was dropped by --push. docs/record.md tells more.
 )";
 
 constexpr std::string_view kConvertHelp =

@@ -9,7 +9,7 @@ namespace mixstack::cli {
 namespace {
 
 struct RawRecord {
-  std::string mode, rate, duration, max_pause, rotate, port;
+  std::string mode, rate, duration, max_pause, rotate, port, push_interval;
   std::vector<std::string> pids, more;
 };
 
@@ -34,6 +34,12 @@ void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
   app.add_option("--max-pause", raw.max_pause);
   app.add_flag("--serve", record.serve);
   app.add_option("--port", raw.port);
+  app.add_option("--push", record.push);
+  app.add_option("--push-interval", raw.push_interval);
+  app.add_option("--push-name", record.push_name);
+  app.add_option("--push-label", record.push_labels)->allow_extra_args(false);
+  app.add_option("--push-header-file", record.push_header_file);
+  app.add_option("--push-spool", record.push_spool);
   app.add_flag("--stats", record.stats);
   app.add_flag("-q,--quiet", record.quiet);
 }
@@ -99,6 +105,18 @@ std::string read_serve(const RawRecord& raw, RecordArguments& record) {
   return {};
 }
 
+/// What the words say is looked at by who sends.
+std::string read_push(const RawRecord& raw, RecordArguments& record) {
+  const bool has_more = !raw.push_interval.empty() || !record.push_name.empty() || !record.push_labels.empty() ||
+                        !record.push_header_file.empty() || !record.push_spool.empty();
+  if (has_more && record.push.empty()) return "--push-...: where to? --push URL";
+  if (auto text = read_seconds("--push-interval", raw.push_interval, record.push_interval); !text.empty()) return text;
+  constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1), kMost = std::chrono::hours(1);
+  if (!raw.push_interval.empty() && (record.push_interval < kLeast || record.push_interval > kMost))
+    return "--push-interval: from a second to an hour";
+  return {};
+}
+
 }  // namespace
 
 Invocation parse_record(std::vector<std::string> arguments) {
@@ -113,8 +131,8 @@ Invocation parse_record(std::vector<std::string> arguments) {
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
       [&](CLI::App& app) { declare(app, raw, record); }, record_help());
   if (result.action != Invocation::Action::record) return result;
-  for (const std::string& text :
-       {read_pids(raw, record), read_mode(raw, record), read_pause(raw, record), read_serve(raw, record)})
+  for (const std::string& text : {read_pids(raw, record), read_mode(raw, record), read_pause(raw, record),
+                                  read_serve(raw, record), read_push(raw, record)})
     if (!text.empty()) return wrong(text);
   result.record = std::move(record);
   return result;

@@ -33,7 +33,12 @@ struct RecordArguments {
   bool managed_only = false;
   bool kernel = false;
   bool serve = false;
-  std::uint16_t port = 0;  ///< of the page; 0: a free one
+  std::uint16_t port = 0;                      ///< of the page; 0: a free one
+  std::string push;                            ///< URL of a store; empty: nothing is sent
+  std::chrono::milliseconds push_interval{0};  ///< 0: as usual
+  std::string push_name;                       ///< empty: that of the command
+  std::string push_header_file, push_spool;    ///< empty: none; as usual
+  std::vector<std::string> push_labels;        ///< NAME=VALUE
   bool stats = false;
   bool quiet = false;
   std::vector<std::string> include, exclude;

@@ -18,6 +18,8 @@
 #include "cli/process_facts.h"
 #include "cli/record_output.h"
 #include "cli/record_progress.h"
+#include "cli/record_push.h"
+#include "model/recording_part.h"
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
 #include "report/errors.h"
@@ -79,12 +81,20 @@ std::string name_of(std::uint32_t pid) {
   return report::escape_for_terminal(name);
 }
 
+std::uint64_t unix_ns() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 /// The recording of one process, begun.
 class Recordings {
  public:
   Recordings(const RecordArguments& arguments, const Environment& environment)
       : arguments_(arguments), environment_(environment), start_ns_(profile::monotonic_ns()) {
     shared_.recording.facts.started_unix_ns = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000'000u;
+    if (!arguments.push.empty()) shared_.recording.keep_fresh();
+    piece_began_ns_ = unix_ns();
   }
 
   /// Any other answer than `ok`: it is said why.
@@ -99,6 +109,8 @@ class Recordings {
   [[nodiscard]] std::uint64_t elapsed_ns() const { return profile::monotonic_ns() - start_ns_; }
   /// As it is now, for those who look at it meanwhile.
   [[nodiscard]] std::shared_ptr<const Recording> snapshot();
+  /// What was recorded since the last call, of each sample once.
+  [[nodiscard]] Recording take_piece();
   /// Ends all of them and puts their accounts together. Answers the errors they ended with.
   void finish();
   /// Why samples could not be taken any more, of the first process that is there still; code none: nothing is wrong.
@@ -110,6 +122,7 @@ class Recordings {
   const RecordArguments& arguments_;
   const Environment& environment_;
   std::uint64_t start_ns_;
+  std::uint64_t piece_began_ns_ = 0;  ///< of the day
   SharedRecording shared_;
   profile::KernelSymbols kernel_;
   std::vector<Recorded> all_;
@@ -222,6 +235,20 @@ std::shared_ptr<const Recording> Recordings::snapshot() {
   return copy;
 }
 
+Recording Recordings::take_piece() {
+  Recording piece;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    piece = part_of(shared_.recording, shared_.recording.take_fresh());
+  }
+  describe(piece.facts);
+  const std::uint64_t now = unix_ns();
+  piece.facts.started_unix_ns = piece_began_ns_;
+  piece.facts.duration_ns = now - std::min(now, piece_began_ns_);
+  piece_began_ns_ = now;
+  return piece;
+}
+
 ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                   std::uint32_t& child) {
   if (!arguments.command.empty()) {
@@ -287,9 +314,22 @@ class LivePage {
 
 enum class End : std::uint8_t { time, signal, process };
 
+/// Those who look at a recording while it is made.
+struct Onlookers {
+  Progress progress;
+  std::optional<LivePage> page;
+  std::optional<RecordPush> push;
+
+  void show(Recordings& recordings) {
+    progress.show(recordings.shared(), recordings.elapsed_ns());
+    if (page) page->show(recordings);
+    if (push) push->go_on([&recordings] { return recordings.take_piece(); }, progress);
+  }
+};
+
 /// What came first.
 End wait_for_end(const RecordArguments& arguments, const EndSignals& signals, Recordings& recordings,
-                 Progress& progress, LivePage* page) {
+                 Onlookers& onlookers) {
   constexpr int kMilliseconds = 100;
   const auto time = static_cast<std::uint64_t>(arguments.duration.count()) * 1'000'000u;
   for (;;) {
@@ -301,31 +341,36 @@ End wait_for_end(const RecordArguments& arguments, const EndSignals& signals, Re
     if (signals.wait(left) != 0) return End::signal;
     if (arguments.subprocesses || recordings.all_have_ended()) recordings.follow();
     if (recordings.all_have_ended()) return End::process;
-    progress.show(recordings.shared(), recordings.elapsed_ns());
-    if (page != nullptr) page->show(recordings);
+    onlookers.show(recordings);
   }
 }
 
-ExitCode write_one(const RecordArguments& arguments, const RecordOutput& output, const Recording& recording,
-                   unsigned part, const Environment& environment) {
-  const ExitCode written = arguments.rotate.count() == 0 ? output.write(recording, environment)
-                                                         : output.write_part(recording, part, environment);
+/// Nothing: what is sent is not written, too, unless it is asked for.
+tl::expected<std::optional<RecordOutput>, std::string> output_for(const RecordArguments& arguments) {
+  if (!arguments.push.empty() && arguments.out.empty() && arguments.format.empty()) return std::nullopt;
+  auto output = RecordOutput::make(arguments);
+  if (!output) return tl::unexpected(output.error());
+  return std::move(*output);
+}
+
+ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordOutput>& output,
+                   const Recording& recording, unsigned part, const Environment& environment) {
+  ExitCode written = ExitCode::ok;
+  if (output)
+    written = arguments.rotate.count() == 0 ? output->write(recording, environment)
+                                            : output->write_part(recording, part, environment);
   if (!arguments.quiet) FdOutput(environment.err).write(summary_text(recording, arguments.stats));
   return written;
 }
 
-}  // namespace
+ExitCode complain_of_words(const std::string& words, const Environment& environment) {
+  FdOutput(environment.err).write(fmt::format("mixstack: {}\n", words));
+  return ExitCode::usage;
+}
 
-ExitCode run_record(const RecordArguments& arguments, const Environment& environment) {
-  const auto output = RecordOutput::make(arguments);
-  if (!output) {
-    FdOutput(environment.err).write(fmt::format("mixstack: {}\n", output.error()));
-    return ExitCode::usage;
-  }
-  const EndSignals signals;
-  Progress progress(environment.err, arguments.quiet);
-  std::optional<LivePage> page;
-  if (arguments.serve && !page.emplace().start(arguments, environment)) return ExitCode::output;
+/// Part for part, until one of them is the last.
+ExitCode record_parts(const RecordArguments& arguments, const std::optional<RecordOutput>& output,
+                      const EndSignals& signals, Onlookers& onlookers, const Environment& environment) {
   RecordArguments now = arguments;
   std::uint32_t child = 0;
   for (unsigned part = 1;; part++) {
@@ -335,15 +380,16 @@ ExitCode run_record(const RecordArguments& arguments, const Environment& environ
     if (!is_last) left = arguments.rotate;
     const auto recordings = std::make_unique<Recordings>(now, environment);
     if (const ExitCode code = open_all(now, environment, *recordings, child); code != ExitCode::ok) return code;
-    const End end = wait_for_end(now, signals, *recordings, progress, page ? &*page : nullptr);
+    const End end = wait_for_end(now, signals, *recordings, onlookers);
     recordings->finish();
-    progress.end();
+    onlookers.progress.end();
     const auto [failure, failed_pid] = recordings->failure();
     if (end == End::process && child == 0 && failure.code == ErrorCode::none)
       recordings->shared().recording.facts.notes.emplace_back("the process ended while it was recorded");
-    const ExitCode written = write_one(arguments, *output, recordings->shared().recording, part, environment);
+    if (onlookers.push) onlookers.push->send(recordings->take_piece());
+    const ExitCode written = write_one(arguments, output, recordings->shared().recording, part, environment);
     if (end == End::process && child != 0) (void)::waitpid(static_cast<pid_t>(child), nullptr, WNOHANG);
-    if (page) page->keep(*recordings, signals, environment, end == End::signal);
+    if (onlookers.page) onlookers.page->keep(*recordings, signals, environment, end == End::signal);
     if (written != ExitCode::ok) return written;
     if (failure.code != ErrorCode::none) return complain(environment, failure, failed_pid);
     if (end == End::process && child == 0) return ExitCode::process_changed;
@@ -353,6 +399,25 @@ ExitCode run_record(const RecordArguments& arguments, const Environment& environ
     now.command.clear();
     left = whole.count() == 0 ? whole : whole - arguments.rotate;
   }
+}
+
+}  // namespace
+
+ExitCode run_record(const RecordArguments& arguments, const Environment& environment) {
+  const auto output = output_for(arguments);
+  if (!output) return complain_of_words(output.error(), environment);
+  const EndSignals signals;
+  Onlookers onlookers{.progress = Progress(environment.err, arguments.quiet), .page = {}, .push = {}};
+  if (!arguments.push.empty()) {
+    auto push = RecordPush::make(arguments);
+    if (!push) return complain_of_words(push.error(), environment);
+    onlookers.push = std::move(*push);
+    if (const ExitCode code = onlookers.push->start(environment); code != ExitCode::ok) return code;
+  }
+  if (arguments.serve && !onlookers.page.emplace().start(arguments, environment)) return ExitCode::output;
+  const ExitCode recorded = record_parts(arguments, *output, signals, onlookers, environment);
+  const ExitCode pushed = onlookers.push ? onlookers.push->finish() : ExitCode::ok;
+  return recorded != ExitCode::ok ? recorded : pushed;
 }
 
 }  // namespace mixstack::cli

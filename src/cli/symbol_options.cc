@@ -20,28 +20,34 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// XDG Base Directory Specification: a relative path counts for nothing.
-std::string cache_folder() {
+}  // namespace
+
+// XDG Base Directory Specification: a relative path counts for nothing.
+std::string user_cache_folder(const std::string& name) {
   std::string base = variable("XDG_CACHE_HOME");
   if (base.empty() || base.front() != '/') {
     const std::string home = variable("HOME");
     if (home.empty() || home.front() != '/') return {};
     base = home + "/.cache";
   }
-  return base + "/mixstack/symbols";
+  return base + "/mixstack/" + name;
 }
 
-}  // namespace
+std::vector<std::string> proxies_of_environment() {
+  std::vector<std::string> proxies;
+  for (const char* name :
+       {"http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "ALL_PROXY"})
+    if (const std::string value = variable(name); !value.empty()) proxies.push_back(name + ("=" + value));
+  return proxies;
+}
 
 SymbolOptions symbol_options(const DumpArguments& arguments) {
   SymbolOptions options;
   options.lines = arguments.native_lines;
   options.path = arguments.symbol_path ? *arguments.symbol_path : variable("MIXSTACK_SYMBOL_PATH");
   options.debuginfod_urls = variable("DEBUGINFOD_URLS");
-  options.cache = cache_folder();
-  for (const char* name :
-       {"http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "ALL_PROXY"})
-    if (const std::string value = variable(name); !value.empty()) options.proxies.push_back(name + ("=" + value));
+  options.cache = user_cache_folder("symbols");
+  options.proxies = proxies_of_environment();
   return options;
 }
 

@@ -6,15 +6,16 @@
 #include <cerrno>
 #include <string>
 
+#include "fetch_link/protocol.h"
 #include "fetcher/transfer.h"
-#include "symbol_files/fetch_protocol.h"
 
 namespace mixstack::fetcher {
 namespace {
 
-using symbol_files::FetchEnd;
-using symbol_files::FetchPiece;
-using symbol_files::FetchRequest;
+using fetch_link::FetchEnd;
+using fetch_link::FetchKind;
+using fetch_link::FetchPiece;
+using fetch_link::FetchRequest;
 
 bool send_all(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -41,7 +42,7 @@ bool receive_all(int socket, std::span<std::byte> bytes) {
 
 bool send_pieces(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const std::size_t size = std::min<std::size_t>(bytes.size(), symbol_files::kMostPieceBytes);
+    const std::size_t size = std::min<std::size_t>(bytes.size(), fetch_link::kMostPieceBytes);
     if (!send_value(socket, FetchPiece{0, static_cast<std::uint32_t>(size)}) || !send_all(socket, bytes.first(size)))
       return false;
     bytes = bytes.subspan(size);
@@ -49,18 +50,32 @@ bool send_pieces(int socket, std::span<const std::byte> bytes) {
   return true;
 }
 
+bool is_sane(const FetchRequest& request) {
+  const bool has_body = request.header_bytes != 0 || request.body_bytes != 0;
+  return request.version == fetch_link::kFetchVersion && request.kind <= FetchKind::last &&
+         request.url_bytes <= fetch_link::kMostUrlBytes && request.header_bytes <= fetch_link::kMostHeaderBytes &&
+         request.body_bytes <= fetch_link::kMostBodyBytes && (request.kind == FetchKind::send || !has_body);
+}
+
+bool receive_text(int socket, std::string& text, std::uint64_t bytes) {
+  text.resize(bytes);
+  return receive_all(socket, std::as_writable_bytes(std::span(text)));
+}
+
 }  // namespace
 
 void serve(int socket) {
   Transfers transfers;
+  const auto sink = [socket](std::span<const std::byte> bytes) { return send_pieces(socket, bytes); };
   while (true) {
     FetchRequest request;
-    if (!receive_all(socket, std::as_writable_bytes(std::span(&request, 1)))) return;
-    if (request.version != symbol_files::kFetchVersion || request.url_bytes > symbol_files::kMostUrlBytes) return;
-    std::string url(request.url_bytes, '\0');
-    if (!receive_all(socket, std::as_writable_bytes(std::span(url)))) return;
-    const FetchEnd end =
-        transfers.get(url, request, [socket](std::span<const std::byte> bytes) { return send_pieces(socket, bytes); });
+    if (!receive_all(socket, std::as_writable_bytes(std::span(&request, 1))) || !is_sane(request)) return;
+    std::string url, headers, body;
+    if (!receive_text(socket, url, request.url_bytes) || !receive_text(socket, headers, request.header_bytes) ||
+        !receive_text(socket, body, request.body_bytes))
+      return;
+    const FetchEnd end = request.kind == FetchKind::get ? transfers.get(url, request, sink)
+                                                        : transfers.send(url, {headers, body}, request, sink);
     if (!send_value(socket, FetchPiece{1, 0}) || !send_value(socket, end)) return;
   }
 }

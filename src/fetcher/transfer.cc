@@ -7,10 +7,14 @@
 namespace mixstack::fetcher {
 namespace {
 
-using symbol_files::FetchEnd;
-using symbol_files::FetchOutcome;
-using symbol_files::FetchRequest;
+using fetch_link::FetchEnd;
+using fetch_link::FetchOutcome;
+using fetch_link::FetchRequest;
 
+struct ListDeleter {
+  void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
+};
+using List = std::unique_ptr<curl_slist, ListDeleter>;
 struct CurlDeleter {
   void operator()(CURL* curl) const { ::curl_easy_cleanup(curl); }
 };
@@ -46,6 +50,17 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
   return body.is_unwanted ? 0 : bytes;
 }
 
+/// Of the answer to what was sent only the beginning is wanted.
+std::size_t take_beginning(char* data, std::size_t size, std::size_t count, void* user) {
+  auto& body = *static_cast<Body*>(user);
+  const std::size_t bytes = size * count;
+  const std::size_t wanted = std::min<std::uint64_t>(bytes, body.most - std::min(body.most, body.received));
+  body.received += bytes;
+  body.is_too_large = body.received > body.most;
+  if (wanted != 0 && !body.sink(std::as_bytes(std::span(data, wanted)))) body.is_unwanted = true;
+  return body.is_too_large || body.is_unwanted ? 0 : bytes;
+}
+
 /// A server that says beforehand that it sends too much need not begin.
 int look(void* user, curl_off_t expected, curl_off_t, curl_off_t, curl_off_t) {
   auto& body = *static_cast<Body*>(user);
@@ -78,6 +93,42 @@ void configure(CURL* curl, const std::string& url, const FetchRequest& limits, B
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &look);
   set(CURLOPT_XFERINFODATA, &body);
+}
+
+/// Headers of libcurl's own that are of no use here are taken away: a server that does not know "Expect" is waited for.
+List headers_of(const std::string& lines) {
+  List list;
+  const auto add = [&list](const std::string& line) {
+    curl_slist* longer = ::curl_slist_append(list.get(), line.c_str());
+    if (longer == nullptr) return false;
+    (void)list.release();
+    list.reset(longer);
+    return true;
+  };
+  bool is_whole = add("Expect:");
+  for (std::size_t at = 0; at < lines.size() && is_whole;) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    is_whole = add(lines.substr(at, end - at));
+    at = end + 1;
+  }
+  return is_whole ? std::move(list) : List();
+}
+
+void configure_post(CURL* curl, const Posted& posted, curl_slist* headers) {
+  const auto set = [curl](CURLoption option, auto value) { (void)::curl_easy_setopt(curl, option, value); };
+  set(CURLOPT_POST, 1L);
+  set(CURLOPT_POSTFIELDS, posted.body.data());
+  set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(posted.body.size()));
+  set(CURLOPT_HTTPHEADER, headers);
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_WRITEFUNCTION, &take_beginning);
+  set(CURLOPT_NOPROGRESS, 1L);
+}
+
+std::uint32_t retry_after(CURL* curl) {
+  curl_off_t seconds = 0;
+  (void)::curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds);
+  return static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, 1 << 30));
 }
 
 FetchEnd end_of_failure(CURL* curl, CURLcode code) {
@@ -150,6 +201,24 @@ FetchEnd Transfers::get(const std::string& url, const FetchRequest& limits, cons
   const CURLcode code = ::curl_easy_perform(curl);
   if (body.is_too_large) return {FetchOutcome::too_large, 0, body.received};
   return code == CURLE_OK ? end_of_status(status_of(curl)) : end_of_failure(curl, code);
+}
+
+FetchEnd Transfers::send(const std::string& url, const Posted& posted, const FetchRequest& limits, const Sink& sink) {
+  CURL* curl = implementation_->curl();
+  const List headers = headers_of(posted.headers);
+  if (curl == nullptr || !headers) return {FetchOutcome::failed, 0, CURLE_FAILED_INIT};
+  Body body{curl, sink, limits.most_bytes};
+  configure(curl, url, limits, body);
+  configure_post(curl, posted, headers.get());
+  const CURLcode code = ::curl_easy_perform(curl);
+  const std::uint32_t later = retry_after(curl);
+  const long status = status_of(curl);
+  const FetchEnd failure = end_of_failure(curl, code);
+  ::curl_easy_reset(curl);  // it must not keep what ends with this
+  if (body.is_unwanted) return {FetchOutcome::failed, 0, 0};
+  if (code != CURLE_OK && !body.is_too_large) return failure;
+  if (status >= 200 && status < 300) return {FetchOutcome::done, later, 0};
+  return {FetchOutcome::refused, later, static_cast<std::uint64_t>(std::max(status, 0L))};
 }
 
 }  // namespace mixstack::fetcher

@@ -5,14 +5,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "symbol_files/fetch_protocol.h"
+#include "fetch_link/protocol.h"
 
 namespace mixstack::fetcher {
 
-/// Connections are kept from one request to the next. No user, password, cookie, .netrc or client certificate is ever
-/// sent; only http and https are spoken, redirects included, and never from https to http. Proxies are those of the
-/// environment (https_proxy, ...). Not thread-safe.
+/// What is sent by POST.
+struct Posted {
+  const std::string& headers;  ///< lines "Name: value", each ended by a line feed
+  std::string_view body;
+};
+
+/// Connections are kept from one request to the next. No cookie, .netrc or client certificate is ever sent, no user or
+/// password but in a header that mixstack gave; only http and https are spoken, redirects included, and never from
+/// https to http. Proxies are those of the environment (https_proxy, ...). Not thread-safe.
 class Transfers {
  public:
   /// False: nobody wants more.
@@ -24,8 +31,12 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   /// Only the body of an answer with status 200 goes to `sink`.
-  [[nodiscard]] symbol_files::FetchEnd get(const std::string& url, const symbol_files::FetchRequest& limits,
-                                           const Sink& sink);
+  [[nodiscard]] fetch_link::FetchEnd get(const std::string& url, const fetch_link::FetchRequest& limits,
+                                         const Sink& sink);
+  /// POST. Goes where it is told and nowhere else: a redirect is a status like others. The beginning of the body of any
+  /// answer goes to `sink`, and its Retry-After into the end.
+  [[nodiscard]] fetch_link::FetchEnd send(const std::string& url, const Posted& posted,
+                                          const fetch_link::FetchRequest& limits, const Sink& sink);
 
  private:
   class Implementation;

@@ -138,8 +138,26 @@ bool Recording::add(const Sample& sample) {
   if (samples_.size() >= 4 * kMostSamples) return false;
   samples_.push_back(sample);
   samples_.back().time_ns -= sample.time_ns % slice_ns_;
+  if (keeps_fresh_) fresh_.push_back(sample);
   if (samples_.size() >= room_) make_room();
+  if (fresh_.size() >= fresh_room_) make_room_for_fresh();
   return true;
+}
+
+/// When they were is of no use to who takes them: a piece is of one time.
+void Recording::make_room_for_fresh() {
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  std::size_t kept = 0;
+  for (const Sample& next : std::vector<Sample>(std::exchange(fresh_, {}))) {
+    const auto [place, is_new] = places.try_emplace(std::uint64_t{next.context} << 32 | next.stack, kept);
+    if (!is_new && fresh_[place->second].count <= 0xffffffffu - next.count) {
+      fresh_[place->second].count += next.count;
+      continue;
+    }
+    place->second = kept++;
+    fresh_.push_back(next);
+  }
+  fresh_room_ = std::max(kMostSamples, 2 * fresh_.size());
 }
 
 void Recording::make_room() {

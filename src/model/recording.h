@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "mixstack/frame.h"
@@ -202,6 +203,11 @@ class Recording {
 
   /// False: an index is none of this recording's, the sample counts nothing, or there is no room.
   [[nodiscard]] bool add(const Sample& sample);
+  /// Keeps what is added from now on a second time, until `take_fresh`: for what sends a recording piece by piece.
+  void keep_fresh() { keeps_fresh_ = true; }
+  /// What was added since `keep_fresh` or the last call. Every period is in one answer, and in one only. Where there
+  /// were very many, samples of equal stack and context are one, at the time of the first of them.
+  [[nodiscard]] std::vector<Sample> take_fresh() { return std::exchange(fresh_, {}); }
   /// By time, then context and stack.
   void sort_samples();
   /// Puts samples of equal stack and context together in slices of `slice_ns`.
@@ -212,6 +218,7 @@ class Recording {
 
  private:
   void make_room();
+  void make_room_for_fresh();
   template <class Key>
   struct Hash {
     std::size_t operator()(const Key& key) const;
@@ -229,6 +236,9 @@ class Recording {
   std::vector<std::uint32_t> depths_;  ///< of nodes
   std::vector<SampleContext> contexts_;
   std::vector<Sample> samples_;
+  std::vector<Sample> fresh_;  ///< added since they were taken, if they are kept
+  bool keeps_fresh_ = false;
+  std::size_t fresh_room_ = kMostSamples;
   std::uint64_t slice_ns_ = 1;
   std::size_t room_ = kMostSamples;  ///< so many samples, and time is made coarser
 

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <vector>
 
+#include "base/private_folder.h"
 #include "object/file_bytes.h"
 
 namespace mixstack::symbol_files {
@@ -20,30 +20,6 @@ namespace {
 constexpr char kStagedPrefix[] = ".part-";
 constexpr std::time_t kStaleAfter = 24 * 3600;  // what a program that was killed has left
 constexpr std::size_t kMostFiles = 100'000;
-
-/// The folders above it, too; those belong to whoever they belong to.
-void make_folders(const std::string& path) {
-  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
-    (void)::mkdir(path.substr(0, at).c_str(), 0700);
-  (void)::mkdir(path.c_str(), 0700);
-}
-
-/// Whether nobody but root and our user can exchange a part of the way: a link of another user may lead into a folder
-/// that is ours and no cache.
-bool is_way_ours(const std::string& path) {
-  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
-    struct stat st {};
-    if (::lstat(path.substr(0, at).c_str(), &st) != 0) return false;
-    const bool others_write = !S_ISLNK(st.st_mode) && (st.st_mode & 0022) != 0 && (st.st_mode & S_ISVTX) == 0;
-    if ((st.st_uid != 0 && st.st_uid != ::geteuid()) || others_write) return false;
-    if (at == std::string::npos) return true;
-  }
-}
-
-bool is_safe_place(const std::string& folder) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(folder.c_str(), nullptr), &std::free);
-  return real != nullptr && is_way_ours(folder) && is_way_ours(real.get());
-}
 
 /// As SymbolKey::cache_name makes them: nothing else in the folder is ours to remove.
 bool is_kept_name(std::string_view name) {
@@ -102,21 +78,13 @@ Result<std::shared_ptr<const FileBytes>> StagedFile::bytes() const {
 bool SymbolCache::open(bool makes) {
   if (fd_) return true;
   if (folder_.empty() || folder_.front() != '/' || refused_.error.code != ErrorCode::none) return false;
-  if (makes) make_folders(folder_);
-  base::ScopedFd fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) {
-    if (makes || errno != ENOENT) refused_ = {{ErrorCode::io_error, errno, 0}, folder_, ""};
-    return false;
+  auto opened = base::open_private_folder(folder_, makes, "cache");
+  if (opened) {
+    fd_ = std::move(*opened);
+  } else if (makes || opened.error().error.os_error != ENOENT) {
+    refused_ = std::move(opened.error());
   }
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0022) != 0 || !is_safe_place(folder_)) {
-    refused_ = {{ErrorCode::permission_denied, 0, 0},
-                folder_,
-                "not used as a cache: it, or a folder on the way, belongs to another user, or others can write to it"};
-    return false;
-  }
-  fd_ = std::move(fd);
-  return true;
+  return static_cast<bool>(fd_);
 }
 
 Result<std::shared_ptr<const FileBytes>> SymbolCache::find(const std::string& name) {

@@ -8,6 +8,9 @@
 namespace mixstack::symbol_files {
 namespace {
 
+using fetch_link::FetchEnd;
+using fetch_link::FetchLimits;
+using fetch_link::FetchOutcome;
 using Kind = SymbolPlace::Kind;
 
 constexpr std::size_t kMostQuestions = 1024, kMostSaid = 64;
@@ -35,7 +38,7 @@ std::vector<std::string> paths_on(const SymbolPlace& place, const SymbolKey& key
 SymbolFinder::SymbolFinder(SymbolFinderOptions options)
     : options_(std::move(options)),
       cache_(options_.cache, options_.cache_bytes),
-      fetcher_(options_.fetcher, options_.fetcher_environment),
+      fetcher_({.program = options_.fetcher, .environment = options_.fetcher_environment}),
       left_(std::clamp<std::chrono::milliseconds>(options_.time_for_all, {}, kMostTime)) {
   said_ = options_.path.refused;
   const bool asks = options_.time_for_all.count() > 0;

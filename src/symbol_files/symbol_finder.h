@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "symbol_files/fetch_process.h"
+#include "fetch_link/fetch_process.h"
 #include "symbol_files/symbol_cache.h"
 #include "symbol_files/symbol_key.h"
 #include "symbol_files/symbol_path.h"
@@ -23,7 +23,7 @@ struct SymbolFinderOptions {
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;
   std::string fetcher;                             ///< path of mixstack-fetch; empty: beside our program
   std::vector<std::string> fetcher_environment;    ///< "https_proxy=..."
-  FetchLimits limits;                              ///< of one file; `total` is cut to what is left of
+  fetch_link::FetchLimits limits;                  ///< of one file; `total` is cut to what is left of
   std::chrono::milliseconds time_for_all{30'000};  ///< 0: no server is asked
 };
 
@@ -66,7 +66,7 @@ class SymbolFinder {
                                          const Proof& proof);
   [[nodiscard]] Result<SymbolFile> accept(const StagedFile& staged, const std::string& url, const SymbolKey& key,
                                           const Proof& proof);
-  void note(Server& server, const FetchEnd& end);
+  void note(Server& server, const fetch_link::FetchEnd& end);
   void say(Diagnosis diagnosis);
 
   SymbolFinderOptions options_;
@@ -74,7 +74,7 @@ class SymbolFinder {
   std::vector<Server> servers_;
   mutable std::mutex mutex_;
   SymbolCache cache_;
-  FetchProcess fetcher_;
+  fetch_link::FetchProcess fetcher_;
   bool has_no_fetcher_ = false;
   Clock::duration left_;
   unsigned given_up_ = 0;                      ///< questions that there was no time for

@@ -9,38 +9,23 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import jsonschema
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from npm_packages import node_modules  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 MIXSTACK, MAKE_RECORDING = os.environ["MIXSTACK"], os.environ["MAKE_RECORDING"]
-CONSUMERS = pathlib.Path(os.environ.get("BUILD", HERE.parents[1] / "build/dev")) / "format-consumers"
 
 MAIN, WORK, HELPER = "App.Main(string[])", "App.Work()", "App.Helper()"
 STACKS = {("start", MAIN, WORK): 60, ("start", MAIN, WORK, HELPER): 30, ("start", MAIN, "memcpy"): 10,
           ("start", "futex;wait"): 50, ("start", MAIN, WORK, "sys_read"): 5,
           ("[cut: no_unwind_info]", "memcpy"): 50}
 SECOND = 1_000_000_000
-
-
-def node_modules():
-    """npm's packages of the lock file, fetched once; nothing: they cannot be had, and why."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        return None, "no node or no npm"
-    lock = (HERE / "package-lock.json").read_text()
-    stamp = CONSUMERS / "package-lock.json"
-    if not (CONSUMERS / "node_modules").is_dir() or stamp.read_text() != lock:
-        CONSUMERS.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, CONSUMERS / name)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=CONSUMERS,
-                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            shutil.rmtree(CONSUMERS, ignore_errors=True)
-            return None, "npm ci failed: " + done.stderr.strip().splitlines()[-1:][0] if done.stderr.strip() else "npm ci"
-    return CONSUMERS / "node_modules", ""
 
 
 class Consumers(unittest.TestCase):

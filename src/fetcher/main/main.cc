@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   using namespace mixstack;
   const auto parent = fetcher::parse_orders(argc, argv);
   if (!parent) {
-    std::fputs("mixstack-fetch is started by mixstack; see docs/symbols.md\n", stderr);
+    std::fputs("mixstack-fetch is started by mixstack; see docs/symbols.md and docs/push.md\n", stderr);
     return 2;
   }
   if (!fetcher::seal(*parent)) return 3;

@@ -1,4 +1,4 @@
-#include "symbol_files/fetch_process.h"
+#include "fetch_link/fetch_process.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,13 +8,21 @@
 #include <cerrno>
 #include <cstring>
 
-namespace mixstack::symbol_files {
+namespace mixstack::fetch_link {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kMostStarts = 4;
 constexpr std::chrono::milliseconds kGrace{1000};  // for the fetcher to say that the time is over
+
+/// Waits until the socket is ready; false: the time is over.
+bool wait_for(int fd, short what, Clock::time_point end) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+  if (left <= 0) return false;
+  pollfd entry{.fd = fd, .events = what, .revents = 0};
+  (void)::poll(&entry, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+  return true;
+}
 
 /// All of `bytes` before `end`; a peer that is late or gone is false.
 bool receive_all(int fd, std::span<std::byte> bytes, Clock::time_point end) {
@@ -25,10 +33,20 @@ bool receive_all(int fd, std::span<std::byte> bytes, Clock::time_point end) {
       continue;
     }
     if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return false;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return false;
-    pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
-    (void)::poll(&entry, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+    if (!wait_for(fd, POLLIN, end)) return false;
+  }
+  return true;
+}
+
+bool send_all(int fd, std::string_view bytes, Clock::time_point end) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return false;
+    if (!wait_for(fd, POLLOUT, end)) return false;
   }
   return true;
 }
@@ -44,20 +62,28 @@ std::uint32_t milliseconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
+Diagnosis fetcher_refusal(const FetcherOptions& options) {
+  auto program = base::find_service("mixstack-fetch", options.needed_for, options.program);
+  return program ? Diagnosis{} : std::move(program.error());
+}
+
 tl::expected<void, Diagnosis> FetchProcess::start() {
-  auto program = base::find_service("mixstack-fetch", "symbols from servers", program_);
+  auto program = base::find_service("mixstack-fetch", options_.needed_for, options_.program);
   if (!program) return tl::unexpected(std::move(program.error()));
-  if (starts_++ >= kMostStarts)
+  if (starts_++ >= options_.most_starts)
     return tl::unexpected(Diagnosis{{ErrorCode::limit_exceeded, 0, starts_}, program->path, "it broke too often"});
-  auto process = base::ServiceProcess::start(*program, {}, environment_);
+  auto process = base::ServiceProcess::start(*program, {}, options_.environment);
   if (!process) return tl::unexpected(std::move(process.error()));
   process_ = std::move(*process);
   return {};
 }
 
-bool FetchProcess::ask(const std::string& url, const FetchLimits& limits) {
+bool FetchProcess::ask(const Question& question, const FetchLimits& limits) {
   FetchRequest request;
-  request.url_bytes = static_cast<std::uint32_t>(url.size());
+  request.kind = question.kind;
+  request.url_bytes = static_cast<std::uint32_t>(question.url.size());
+  request.header_bytes = static_cast<std::uint32_t>(question.headers.size());
+  request.body_bytes = question.body.size();
   request.connect_ms = milliseconds(limits.connect);
   request.stall_ms = milliseconds(limits.stall);
   request.total_ms = milliseconds(limits.total);
@@ -65,10 +91,11 @@ bool FetchProcess::ask(const std::string& url, const FetchLimits& limits) {
   request.most_bytes = limits.bytes;
   std::string message(sizeof request, '\0');
   std::memcpy(message.data(), &request, sizeof request);
-  message += url;
-  // Far less than a socket holds: never waited for.
-  return ::send(process_.socket(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(message.size());
+  message += question.url;
+  message += question.headers;
+  // A fetcher that is there takes it at once; a body can be more than a socket holds.
+  const Clock::time_point end = Clock::now() + kGrace + kGrace;
+  return send_all(process_.socket(), message, end) && send_all(process_.socket(), question.body, end);
 }
 
 FetchEnd FetchProcess::receive(const FetchLimits& limits, const Sink& sink) {
@@ -93,24 +120,37 @@ FetchEnd FetchProcess::receive(const FetchLimits& limits, const Sink& sink) {
   }
 }
 
-tl::expected<FetchEnd, Diagnosis> FetchProcess::get(const std::string& url, const FetchLimits& limits,
-                                                    const Sink& sink) {
-  if (url.size() > kMostUrlBytes) return FetchEnd{FetchOutcome::failed, 0, url.size()};
+tl::expected<FetchEnd, Diagnosis> FetchProcess::exchange(const Question& question, const FetchLimits& limits,
+                                                         const Sink& sink) {
+  if (question.url.size() > kMostUrlBytes) return FetchEnd{FetchOutcome::failed, 0, question.url.size()};
   if (!process_.is_running())
     if (auto started = start(); !started) return tl::unexpected(std::move(started.error()));
-  std::uint64_t taken = 0;
-  const auto counted = [&](std::span<const std::byte> bytes) {
-    taken += bytes.size();
-    return sink(bytes);
-  };
   FetchEnd end{FetchOutcome::fetcher_broken, 0, 0};
-  bool in_step = ask(url, limits);
-  if (in_step) end = receive(limits, counted);
+  bool in_step = ask(question, limits);
+  if (in_step) end = receive(limits, sink);
   // Where the answer was not read to its end, the rest of it would be taken for the next one.
   in_step = in_step && end.outcome != FetchOutcome::fetcher_broken && end.outcome != FetchOutcome::too_large &&
             !(end.outcome == FetchOutcome::failed && end.value == 0);
   if (!in_step) (void)process_.end();
   return end;
+}
+
+tl::expected<FetchEnd, Diagnosis> FetchProcess::get(const std::string& url, const FetchLimits& limits,
+                                                    const Sink& sink) {
+  return exchange({url}, limits, sink);
+}
+
+tl::expected<FetchEnd, Diagnosis> FetchProcess::send(const std::string& url, const FetchBody& body,
+                                                     const FetchLimits& limits, std::string& answer) {
+  answer.clear();
+  Question question{.url = url, .body = body.bytes, .kind = FetchKind::send};
+  for (const std::string& header : body.headers) question.headers += header + "\n";
+  if (body.bytes.size() > kMostBodyBytes) return FetchEnd{FetchOutcome::too_large, 0, body.bytes.size()};
+  if (question.headers.size() > kMostHeaderBytes) return FetchEnd{FetchOutcome::too_large, 0, question.headers.size()};
+  return exchange(question, limits, [&answer](std::span<const std::byte> bytes) {
+    answer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return true;
+  });
 }
 
 std::string outcome_words(const FetchEnd& end) {
@@ -151,4 +191,4 @@ bool is_hopeless(FetchOutcome outcome) {
          outcome == FetchOutcome::redirects || outcome == FetchOutcome::fetcher_broken;
 }
 
-}  // namespace mixstack::symbol_files
+}  // namespace mixstack::fetch_link

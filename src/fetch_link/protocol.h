@@ -3,27 +3,39 @@
 
 #include <cstdint>
 
-namespace mixstack::symbol_files {
+namespace mixstack::fetch_link {
 
-inline constexpr std::uint32_t kFetchVersion = 1;
+inline constexpr std::uint32_t kFetchVersion = 2;
 inline constexpr std::uint32_t kMostUrlBytes = 4096;
+inline constexpr std::uint32_t kMostHeaderBytes = 1 << 16;
+inline constexpr std::uint64_t kMostBodyBytes = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t kMostPieceBytes = 1 << 16;
 
-/// Followed by `url_bytes` of a URL. All limits are the fetcher's to keep and mixstack's to enforce.
+enum class FetchKind : std::uint32_t {
+  get,   ///< a file: its bytes are the answer
+  send,  ///< POST of a body; what the server says to it is the answer, of any status
+  last = send,
+};
+
+/// Followed by `url_bytes` of a URL, `header_bytes` of lines "Name: value" with a line feed after each, and
+/// `body_bytes`; the last two are 0 for `get`. All limits are the fetcher's to keep and mixstack's to enforce.
 struct FetchRequest {
   std::uint32_t version = kFetchVersion;
+  FetchKind kind = FetchKind::get;
   std::uint32_t url_bytes = 0;
+  std::uint32_t header_bytes = 0;
+  std::uint64_t body_bytes = 0;
   std::uint32_t connect_ms = 0;
   std::uint32_t stall_ms = 0;  ///< so long without anything arriving
   std::uint32_t total_ms = 0;
-  std::uint32_t redirects = 0;
-  std::uint64_t most_bytes = 0;
+  std::uint32_t redirects = 0;   ///< of `get`; a body goes nowhere but where it was sent
+  std::uint64_t most_bytes = 0;  ///< of the answer. `get`: more is an error; `send`: the rest is left out
 };
-static_assert(sizeof(FetchRequest) == 32);
+static_assert(sizeof(FetchRequest) == 48);
 
 enum class FetchOutcome : std::uint32_t {
-  done,
-  not_found,      ///< HTTP 404 or 410
+  done,           ///< of `send`: any status from 200 to 299
+  not_found,      ///< of `get`: HTTP 404 or 410
   refused,        ///< another HTTP status, which `value` is
   no_connection,  ///< `value` is an errno, or 0
   no_such_host,
@@ -47,9 +59,9 @@ static_assert(sizeof(FetchPiece) == 8);
 
 struct FetchEnd {
   FetchOutcome outcome = FetchOutcome::failed;
-  std::uint32_t reserved = 0;
+  std::uint32_t retry_after_s = 0;  ///< of `send`: Retry-After of the answer, 0: none
   std::uint64_t value = 0;
 };
 static_assert(sizeof(FetchEnd) == 16);
 
-}  // namespace mixstack::symbol_files
+}  // namespace mixstack::fetch_link

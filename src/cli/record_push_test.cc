@@ -1,0 +1,73 @@
+#include "cli/record_push.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "cli/arguments.h"
+
+namespace mixstack::cli {
+namespace {
+
+RecordArguments record(std::vector<std::string> more) {
+  more.insert(more.begin(), {"record", "7"});
+  const Invocation invocation = parse_arguments(more);
+  EXPECT_EQ(invocation.action, Invocation::Action::record) << invocation.text;
+  return invocation.record;
+}
+
+std::string fault(std::vector<std::string> more) {
+  more.insert(more.begin(), {"--push", "http://h:4040"});
+  const auto push = RecordPush::make(record(more));
+  return push ? "" : push.error();
+}
+
+TEST(RecordPushTest, OptionsAreRead) {
+  const RecordArguments all =
+      record({"--push", "otlp+http://h", "--push-interval", "2m", "--push-name", "shop", "--push-label", "a=1",
+              "--push-label", "b=2", "--push-header-file", "/x", "--push-spool", "/y"});
+  EXPECT_EQ(all.push, "otlp+http://h");
+  EXPECT_EQ(all.push_interval, std::chrono::minutes(2));
+  EXPECT_EQ(all.push_name, "shop");
+  EXPECT_EQ(all.push_labels, (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_EQ(all.push_header_file, "/x");
+  EXPECT_EQ(all.push_spool, "/y");
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"record", "7", "--push-name", "shop"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "999ms"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "2h"},
+                                                {"record", "7", "--push", "http://h", "--push-interval", "x"}})
+    EXPECT_EQ(parse_arguments(wrong).action, Invocation::Action::usage_error) << wrong.back();
+}
+
+TEST(RecordPushTest, WhatIsWrongIsSaidBefore) {
+  EXPECT_EQ(fault({}), "");
+  EXPECT_NE(fault({"--push-name", "a b"}).find("--push-name"), std::string::npos);
+  EXPECT_NE(fault({"--push-label", "a"}).find("--push-label"), std::string::npos);
+  EXPECT_NE(fault({"--push-label", "a=1", "--push-label", "a=2"}).find("twice"), std::string::npos);
+  EXPECT_NE(fault({"--push-spool", "here"}).find("begin with /"), std::string::npos);
+  EXPECT_NE(fault({"--push-header-file", "/no/such/file"}).find("/no/such/file"), std::string::npos);
+  EXPECT_FALSE(RecordPush::make(record({"--push", "h:4040"})));
+}
+
+TEST(RecordPushTest, ATokenIsTakenOutOfTheEnvironment) {
+  ASSERT_EQ(::setenv("MIXSTACK_PUSH_TOKEN", "abc", 1), 0);
+  EXPECT_EQ(fault({}), "");
+  EXPECT_EQ(::getenv("MIXSTACK_PUSH_TOKEN"), nullptr);
+  ASSERT_EQ(::setenv("MIXSTACK_PUSH_TOKEN", "a\nb: c", 1), 0);
+  EXPECT_NE(fault({}).find("MIXSTACK_PUSH_TOKEN"), std::string::npos);
+
+  char name[] = "/tmp/mixstack-headers-XXXXXX";
+  const int fd = ::mkstemp(name);
+  ASSERT_GE(fd, 0);
+  ::close(fd);
+  std::ofstream(name) << "authorization: Basic x\n";
+  ASSERT_EQ(::setenv("MIXSTACK_PUSH_TOKEN", "abc", 1), 0);
+  EXPECT_NE(fault({"--push-header-file", name}).find("one of them"), std::string::npos);
+  EXPECT_EQ(fault({"--push-header-file", name}), "");
+  ::unlink(name);
+}
+
+}  // namespace
+}  // namespace mixstack::cli

@@ -1,0 +1,27 @@
+// A file of the spool: a request that could not be sent yet.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "push/push_request.h"
+
+namespace mixstack::push {
+
+struct SpoolEntry {
+  PushTarget target;
+  PushRequest request;
+  friend bool operator==(const SpoolEntry&, const SpoolEntry&) = default;
+};
+
+/// No file of the spool is larger: the largest body that is sent, and what stands before it.
+[[nodiscard]] std::size_t most_spooled_bytes();
+/// A few lines of text (what it is, protocol, URL, query, how many bytes follow), then the body.
+[[nodiscard]] std::string encode_spool_entry(const PushTarget& target, const PushRequest& request);
+/// Nothing: it is none, was cut, or says what this program would not have written. Whether the target is one to send to
+/// is for the caller to decide.
+[[nodiscard]] std::optional<SpoolEntry> decode_spool_entry(std::string_view bytes);
+
+}  // namespace mixstack::push
