@@ -23,30 +23,30 @@ enum class Proof : std::uint8_t {
 /// What a thread is blocked on.
 enum class WaitKind : std::uint8_t {
   none,
-  monitor,             ///< entering a monitor (`lock`, Monitor.Enter, a synchronized method)
-  monitor_wait,        ///< Monitor.Wait: for a pulse
-  lock,                ///< entering a System.Threading.Lock
-  condition,           ///< a condition of a System.Threading.Lock
+  monitor,       ///< entering a monitor (`lock`, Monitor.Enter, a synchronized method)
+  monitor_wait,  ///< Monitor.Wait: for a pulse
+  lock,          ///< entering a System.Threading.Lock
+  condition,     ///< a condition of a System.Threading.Lock
   semaphore_slim,
-  reset_event_slim,    ///< ManualResetEventSlim
-  task,                ///< a task's result, or Task.Wait
-  all_tasks,           ///< Task.WaitAll
-  any_task,            ///< Task.WaitAny
-  countdown,           ///< CountdownEvent
+  reset_event_slim,  ///< ManualResetEventSlim
+  task,              ///< a task's result, or Task.Wait
+  all_tasks,         ///< Task.WaitAll
+  any_task,          ///< Task.WaitAny
+  countdown,         ///< CountdownEvent
   barrier,
   blocking_collection,
   reader_writer_lock,  ///< ReaderWriterLockSlim
   wait_handle,         ///< an event, mutex or semaphore of the operating system's kind
   wait_handles,        ///< several of them
   thread_join,
-  child_process,       ///< Process.WaitForExit
-  class_constructor,   ///< another thread runs the constructor of a class that is needed
-  native_mutex,        ///< a pthread mutex (the runtime's own locks, too)
+  child_process,      ///< Process.WaitForExit
+  class_constructor,  ///< another thread runs the constructor of a class that is needed
+  native_mutex,       ///< a pthread mutex (the runtime's own locks, too)
   native_condition,
-  file,                ///< a system call on a file, terminal or device
+  file,  ///< a system call on a file, terminal or device
   socket,
   pipe,
-  poll,                ///< epoll, poll or select: for any of several descriptors
+  poll,  ///< epoll, poll or select: for any of several descriptors
   sleep,
 };
 [[nodiscard]] std::string_view to_string(WaitKind kind);
@@ -64,10 +64,10 @@ struct ThreadWait {
   WaitKind kind = WaitKind::none;
   Proof proof = Proof::likely;
   WaitedObject object;
-  std::vector<WaitedObject> others;       ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
-  std::vector<std::uint32_t> owners;      ///< threads that hold it, or run it; empty: nobody, or nobody can know
-  bool is_reading = false;                ///< of a reader-writer lock: wants to read
-  std::uint32_t waiters = 0;              ///< threads that wait for it, as it counts itself; 0: it does not say
+  std::vector<WaitedObject> others;   ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
+  std::vector<std::uint32_t> owners;  ///< threads that hold it, or run it; empty: nobody, or nobody can know
+  bool is_reading = false;            ///< of a reader-writer lock: wants to read
+  std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
   std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
   friend bool operator==(const ThreadWait&, const ThreadWait&) = default;
 };

@@ -426,8 +426,8 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  return {"dump", "why",    "record",  "top",  "convert",     "diff", "view", "agent",
-          "ps",   "doctor", "symbols", "pack",    "completions", "help"};
+  return {"dump",  "why", "record", "top",     "convert", "diff",        "view",
+          "agent", "ps",  "doctor", "symbols", "pack",    "completions", "help"};
 }
 
 Invocation parse_arguments(std::vector<std::string> arguments) {

@@ -26,8 +26,8 @@ Invocation parse_why(std::vector<std::string> arguments) {
       },
       why_help());
   if (result.action != Invocation::Action::why) return result;
-  const int given = static_cast<int>(!what.empty()) + static_cast<int>(!why.core.path.empty()) +
-                    static_cast<int>(!why.name.empty());
+  const int given =
+      static_cast<int>(!what.empty()) + static_cast<int>(!why.core.path.empty()) + static_cast<int>(!why.name.empty());
   if (given != 1) return wrong("why: say of what, and one thing: a pid, a name, or a core's path");
   if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
     why.pid = static_cast<std::uint32_t>(*pid);

@@ -4,21 +4,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "mixstack/target.h"
-
 namespace mixstack {
 
 enum class VerdictKind : std::uint8_t {
-  deadlock,          ///< threads that wait for each other in a circle
-  stuck_suspension,  ///< the runtime cannot stop its threads: one of them does not let it
-  blocked_finalizer, ///< the thread that runs finalizers waits
-  chain,             ///< threads wait, one behind the other, for one that waits for something else or runs
+  deadlock,           ///< threads that wait for each other in a circle
+  stuck_suspension,   ///< the runtime cannot stop its threads: one of them does not let it
+  blocked_finalizer,  ///< the thread that runs finalizers waits
+  chain,              ///< threads wait, one behind the other, for one that waits for something else or runs
 };
 
 /// One thread of a verdict. What it waits for is in its dump.
 struct VerdictStep {
-  ThreadId thread = 0;
-  ThreadId waits_for = 0;  ///< the thread that holds what it waits for; 0: nobody, or nobody can know
+  std::uint32_t thread = 0;
+  std::uint32_t waits_for = 0;  ///< the thread that holds what it waits for; 0: nobody, or nobody can know
 };
 
 struct Verdict {

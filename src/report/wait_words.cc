@@ -73,8 +73,8 @@ std::string_view kind_words(WaitKind kind) {
 
 std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
   if (wait.owners.empty()) return {};
-  const bool runs = wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks ||
-                    wait.kind == WaitKind::class_constructor;
+  const bool runs =
+      wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks || wait.kind == WaitKind::class_constructor;
   std::string text = wait.kind == WaitKind::thread_join ? ", thread " : runs ? ", run by " : ", held by ";
   for (std::size_t i = 0; i < std::min(wait.owners.size(), kMostOwners); i++)
     text += (i == 0 ? "" : ", ") + thread_words(dump, wait.owners[i]);
@@ -93,15 +93,15 @@ const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
 std::string thread_words(const ProcessDump& dump, ThreadId tid) {
   const ThreadDump* thread = find_thread(dump, tid);
   if (thread == nullptr) return std::to_string(tid);
-  const std::string& name =
-      thread->managed && !thread->managed->name.empty() ? thread->managed->name : thread->comm;
+  const std::string& name = thread->managed && !thread->managed->name.empty() ? thread->managed->name : thread->comm;
   return name.empty() ? std::to_string(tid) : fmt::format("{} \"{}\"", tid, escape_for_terminal(name));
 }
 
 std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!thread.wait || thread.wait->kind == WaitKind::none) return {};
   const ThreadWait& wait = *thread.wait;
-  std::string text = fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
+  std::string text =
+      fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
   if (!wait.object.type.empty()) text += " " + escape_for_terminal(wait.object.type);
   if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor)
     text += fmt::format(" {:#x}", wait.object.address);

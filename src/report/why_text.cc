@@ -27,12 +27,13 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
       return text;
     }
     case VerdictKind::stuck_suspension:
-      return fmt::format("SUSPENSION: thread {} stops the runtime's threads (for a garbage collection, mostly), and {} {} "
-                         "not let it begin",
-                         thread_words(dump, v.steps.front().thread),
-                         v.steps.size() == 2 ? "thread " + thread_words(dump, v.steps[1].thread)
-                                             : fmt::format("{} threads", v.steps.size() - 1),
-                         v.steps.size() == 2 ? "does" : "do");
+      return fmt::format(
+          "SUSPENSION: thread {} stops the runtime's threads (for a garbage collection, mostly), and {} {} "
+          "not let it begin",
+          thread_words(dump, v.steps.front().thread),
+          v.steps.size() == 2 ? "thread " + thread_words(dump, v.steps[1].thread)
+                              : fmt::format("{} threads", v.steps.size() - 1),
+          v.steps.size() == 2 ? "does" : "do");
     case VerdictKind::blocked_finalizer:
       return fmt::format("FINALIZER: the thread that runs finalizers, {}, waits",
                          thread_words(dump, v.steps.front().thread));
@@ -95,7 +96,8 @@ void write_waits(Painter& out, const ProcessDump& dump) {
   for (const auto& [key, group] : groups) sorted.push_back(&group);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
   if (sorted.empty()) return;
-  out.paint(Ink::header, fmt::format("{} of {} threads wait for something that is known:", waiting, dump.threads.size()));
+  out.paint(Ink::header,
+            fmt::format("{} of {} threads wait for something that is known:", waiting, dump.threads.size()));
   out.plain() << '\n';
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
     const ThreadDump& t = *sorted[i]->first;
@@ -134,8 +136,9 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
                     const ReportOptions& options) {
   Painter out(writer, options.color);
   if (verdicts.empty()) {
-    out.paint(Ink::header, "Nothing is stuck as far as can be seen: no thread waits for another in a circle, and none "
-                           "holds several up.");
+    out.paint(Ink::header,
+              "Nothing is stuck as far as can be seen: no thread waits for another in a circle, and none "
+              "holds several up.");
     out.plain() << "\n\n";
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);

@@ -96,7 +96,7 @@ TEST_P(DotnetWalker, PlainAddressesAreThoseOfTheWholeWalk) {
   ASSERT_TRUE(session);
   auto stopped = walker_of(**session);
   ASSERT_TRUE(stopped);
-  std::vector<CodeAddress> out(4096);
+  std::vector<CodeAddress> out(1 << 17);  // one of the scenarios is deep
   Capture nothing;
   nothing.arch = stopped->capture().arch;
   nothing.consistency = Consistency::not_stopped;

@@ -14,8 +14,8 @@ const WaitGraph::Edge* edge_to(const WaitGraph& graph, std::uint32_t from, std::
   return nullptr;
 }
 
-/// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for a
-/// task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
+/// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for
+/// a task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
 Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle,
                  const std::vector<std::uint32_t>& held_up) {
   Verdict verdict;

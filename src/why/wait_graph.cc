@@ -70,9 +70,8 @@ std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {
         std::vector<std::uint32_t> circle;
         for (auto it = begin; it != path.end(); ++it) circle.push_back(it->node);
         const auto is_known = [&](std::uint32_t n) {
-          return std::any_of(found.begin(), found.end(), [n](const auto& c) {
-            return std::find(c.begin(), c.end(), n) != c.end();
-          });
+          return std::any_of(found.begin(), found.end(),
+                             [n](const auto& c) { return std::find(c.begin(), c.end(), n) != c.end(); });
         };
         if (std::none_of(circle.begin(), circle.end(), is_known)) found.push_back(std::move(circle));
       }

@@ -27,7 +27,8 @@ class WaitGraph {
   [[nodiscard]] const ThreadDump& thread(std::uint32_t node) const { return dump_.threads[node]; }
   /// How many threads wait for this one, directly or behind others.
   [[nodiscard]] std::vector<std::uint32_t> held_up() const;
-  /// Circles: each a list of nodes in which every one waits for the next and the last for the first. No two share a node.
+  /// Circles: each a list of nodes in which every one waits for the next and the last for the first. No two share a
+  /// node.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> circles() const;
 
  private:

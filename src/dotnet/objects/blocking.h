@@ -15,7 +15,7 @@ enum class BlockingKind : std::uint32_t { monitor_enter = 0, monitor_wait = 1, l
 /// One thing a thread blocks on. A thread has several when a wait waits inside (an event's own lock).
 struct BlockingRecord {
   BlockingKind kind = BlockingKind::monitor_enter;
-  Address pointer = 0;  ///< AwareLock of a monitor; of the others the object
+  Address pointer = 0;           ///< AwareLock of a monitor; of the others the object
   std::int32_t timeout_ms = -1;  ///< -1: for ever
   Address at = 0;                ///< where the record lies
   Address word = 0;              ///< its first word as it was read

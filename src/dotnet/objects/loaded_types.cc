@@ -120,8 +120,7 @@ std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(const TypeFacts& t
   const auto row = module.metadata->type_def(type.type_def);
   const auto next = module.metadata->type_def(type.type_def + 1);
   if (!row) return {};
-  const names::RowRange rows{row->field_list,
-                             next ? next->field_list : module.metadata->row_count(TableId::field) + 1};
+  const names::RowRange rows{row->field_list, next ? next->field_list : module.metadata->row_count(TableId::field) + 1};
   std::vector<NamedField> fields;
   for (const FieldDesc& e : entries) {
     if (e.method_table != type.canonical || !rows.contains(e.row())) return {};  // not what we take it for

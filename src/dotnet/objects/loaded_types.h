@@ -17,8 +17,8 @@ namespace mixstack::dotnet::objects {
 
 /// Where a field lies.
 struct FieldPlace {
-  /// Of an instance: bytes after the object's MethodTable word, or from the beginning of a struct that lies in something
-  /// else. Of a static: bytes from where the statics of its kind begin.
+  /// Of an instance: bytes after the object's MethodTable word, or from the beginning of a struct that lies in
+  /// something else. Of a static: bytes from where the statics of its kind begin.
   std::uint32_t offset = 0;
   names::ElementType element = names::ElementType::end;  ///< class_ for every reference
   bool is_static = false, is_thread_static = false;
@@ -43,8 +43,8 @@ struct TypeFacts {
 /// types and by the metadata. Not thread-safe. Borrows the names and what is behind the memory.
 class LoadedTypes {
  public:
-  static constexpr std::size_t kMaxTypes = 1 << 16;   ///< kept; beyond it the cache starts anew
-  static constexpr std::uint32_t kMaxFields = 4096;   ///< of one type
+  static constexpr std::size_t kMaxTypes = 1 << 16;  ///< kept; beyond it the cache starts anew
+  static constexpr std::uint32_t kMaxFields = 4096;  ///< of one type
   static constexpr unsigned kMaxParents = 64;
   static constexpr std::size_t kMaxAssemblies = 4096;
 

@@ -17,8 +17,9 @@ struct StructPlace {
   Address method_table = 0;  ///< of the struct's type
 };
 
-/// Reads objects. An address is an object only if its first word is a MethodTable whose EEClass points back; every value is
-/// foreign all the same. What an object lacks, or memory does not hold, is nothing. Not thread-safe. Borrows the types.
+/// Reads objects. An address is an object only if its first word is a MethodTable whose EEClass points back; every
+/// value is foreign all the same. What an object lacks, or memory does not hold, is nothing. Not thread-safe. Borrows
+/// the types.
 class ManagedObjects {
  public:
   static constexpr std::size_t kMaxElements = 1 << 16;  ///< of one array that is read

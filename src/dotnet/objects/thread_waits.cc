@@ -116,7 +116,7 @@ WaitedObject ThreadWaits::object(Address address) {
 }
 
 ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found) {
-  ThreadWait wait{WaitKind::monitor_wait, Proof::recorded, object(lock.object), {}, {}, false, 0,
+  ThreadWait wait{WaitKind::monitor_wait,       Proof::recorded, object(lock.object), {}, {}, false, 0,
                   timeout_of(record.timeout_ms)};
   LoadedTypes& types = objects_.types();
   for (const Candidate& c : found) {
@@ -170,8 +170,8 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
         wait.object.detail = "count " + std::to_string(*n);
       return true;
     }
-    if (types.is_a(c.type, "System.Threading.Barrier") && (objects_.reference(c.address, "_oddEvent") == event ||
-                                                           objects_.reference(c.address, "_evenEvent") == event)) {
+    if (types.is_a(c.type, "System.Threading.Barrier") &&
+        (objects_.reference(c.address, "_oddEvent") == event || objects_.reference(c.address, "_evenEvent") == event)) {
       wait.kind = WaitKind::barrier;
       wait.object = object(c.address);
       wait.timeout.reset();  // it waits in pieces, again and again

@@ -28,9 +28,9 @@ struct WaitingThread {
   std::span<const WaitFrame> frames;
 };
 
-/// Tells waits of the threads of one capture. Objects are found on the words of a thread's stack and believed where they
-/// point back at the lock that the runtime recorded, or at what was believed before: words of earlier waits do not.
-/// Not thread-safe. Borrows everything.
+/// Tells waits of the threads of one capture. Objects are found on the words of a thread's stack and believed where
+/// they point back at the lock that the runtime recorded, or at what was believed before: words of earlier waits do
+/// not. Not thread-safe. Borrows everything.
 class ThreadWaits {
  public:
   static constexpr unsigned kManagedFrames = 16;      ///< whose words are looked at
@@ -38,8 +38,8 @@ class ThreadWaits {
   static constexpr std::size_t kMostObjects = 512;    ///< found on them
   static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
 
-  /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was captured,
-  /// what it waited for is only likely.
+  /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was
+  /// captured, what it waited for is only likely.
   ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, const MemoryReader* now)
       : objects_(objects), records_(objects), threads_(threads), now_(now) {}
 

@@ -1,0 +1,78 @@
+#include "report/why.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/wait_words.h"
+
+namespace mixstack::report {
+namespace {
+
+ProcessDump deadlock() {
+  ProcessDump dump;
+  dump.target.pid = 4711;
+  for (const ThreadId tid : {1u, 2u}) {
+    ThreadDump t;
+    t.tid = tid;
+    t.comm = tid == 1 ? "one" : "t\x1bwo";
+    t.wait.emplace();
+    t.wait->kind = WaitKind::monitor;
+    t.wait->proof = Proof::recorded;
+    t.wait->object = {0x1000u * tid, "Bank.Account\"", {}};
+    t.wait->owners = {3 - tid};
+    dump.threads.push_back(t);
+  }
+  return dump;
+}
+
+const std::vector<Verdict> kVerdicts{{VerdictKind::deadlock, true, {{1, 2}, {2, 1}}, 2}};
+
+TEST(Why, TheFirstLineIsTheAnswer) {
+  const ProcessDump dump = deadlock();
+  const std::string text = collect([&](Writer& out) { write_why_text(out, dump, kVerdicts, {}); });
+  EXPECT_TRUE(text.starts_with("DEADLOCK: 2 threads wait for each other in a circle\n")) << text;
+  EXPECT_NE(text.find("thread 1 \"one\" waits for the monitor of Bank.Account\" 0x1000, held by 2 \"t\\x1bwo\""),
+            std::string::npos)
+      << text;
+}
+
+TEST(Why, NothingIsSaidToBeStuckWhereNothingIs) {
+  const std::string text = collect([](Writer& out) { write_why_text(out, ProcessDump{}, {}, {}); });
+  EXPECT_TRUE(text.starts_with("Nothing is stuck")) << text;
+}
+
+TEST(Why, JsonHoldsTheGraph) {
+  const ProcessDump dump = deadlock();
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_why_json(out, dump, kVerdicts); }));
+  EXPECT_EQ(json["pid"], 4711);
+  EXPECT_EQ(json["verdicts"][0]["kind"], "deadlock");
+  EXPECT_EQ(json["verdicts"][0]["steps"][1]["waits_for"], 1);
+  const auto& wait = json["threads"][0]["wait"];
+  EXPECT_EQ(wait["kind"], "monitor");
+  EXPECT_EQ(wait["type"], "Bank.Account\"");
+  EXPECT_EQ(wait["owners"], nlohmann::json::array({2}));
+  EXPECT_TRUE(wait["timeout_ms"].is_null());
+}
+
+TEST(Why, DotHasEachThreadAndObjectOnce) {
+  const ProcessDump dump = deadlock();
+  const std::string dot = collect([&](Writer& out) { write_why_dot(out, dump, kVerdicts); });
+  EXPECT_NE(dot.find("t1 [shape=box, label=\"1 \\\"one\\\"\", color=red"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("o1000 [shape=ellipse, label=\"Bank.Account\\\"\"]"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("o1000 -> t2"), std::string::npos) << dot;
+}
+
+TEST(WaitWords, WhatIsOnlyLikelySaysSo) {
+  ProcessDump dump = deadlock();
+  dump.threads[0].wait->proof = Proof::likely;
+  dump.threads[0].wait->timeout = std::chrono::milliseconds(250);
+  const std::string words = wait_words(dump, dump.threads[0]);
+  EXPECT_TRUE(words.starts_with("waits (likely) for")) << words;
+  EXPECT_TRUE(words.ends_with("at most 250 ms")) << words;
+  dump.threads[0].wait.reset();
+  EXPECT_EQ(wait_words(dump, dump.threads[0]), "");
+}
+
+}  // namespace
+}  // namespace mixstack::report

@@ -1,0 +1,115 @@
+#include "why/judge.h"
+
+#include <gtest/gtest.h>
+
+#include "why/wait_graph.h"
+
+namespace mixstack::why {
+namespace {
+
+ThreadDump thread(ThreadId tid) {
+  ThreadDump t;
+  t.tid = t.ns_tid = tid;
+  return t;
+}
+
+ThreadDump waiting(ThreadId tid, std::vector<std::uint32_t> owners, Proof proof = Proof::recorded,
+                   WaitKind kind = WaitKind::monitor) {
+  ThreadDump t = thread(tid);
+  t.wait.emplace();
+  t.wait->kind = kind;
+  t.wait->proof = proof;
+  t.wait->owners = std::move(owners);
+  return t;
+}
+
+ProcessDump dump_of(std::vector<ThreadDump> threads) {
+  ProcessDump dump;
+  dump.threads = std::move(threads);
+  return dump;
+}
+
+TEST(Judge, TwoThatWaitForEachOther) {
+  const auto verdicts = judge(dump_of({waiting(1, {2}), waiting(2, {1}), waiting(3, {1}), thread(4)}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  ASSERT_EQ(verdicts[0].steps.size(), 2u);
+  EXPECT_EQ(verdicts[0].steps[0].thread, verdicts[0].steps[1].waits_for);
+  EXPECT_EQ(verdicts[0].steps[1].thread, verdicts[0].steps[0].waits_for);
+  EXPECT_EQ(verdicts[0].threads, 3u) << "the two and the one behind them";
+}
+
+TEST(Judge, AStepThatIsOnlyLikelyMakesItPossible) {
+  const auto verdicts = judge(dump_of({waiting(1, {2}), waiting(2, {1}, Proof::likely)}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
+  EXPECT_FALSE(verdicts[0].is_certain);
+}
+
+TEST(Judge, AWaitThatGivesUpMakesItPossible) {
+  ThreadDump second = waiting(2, {1});
+  second.wait->timeout = std::chrono::milliseconds(500);
+  const auto verdicts = judge(dump_of({waiting(1, {2}), second}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdicts[0].is_certain);
+}
+
+TEST(Judge, AnyOfSeveralIsNoCircle) {
+  EXPECT_TRUE(judge(dump_of({waiting(1, {2}, Proof::proved, WaitKind::any_task), waiting(2, {1})})).empty());
+}
+
+TEST(Judge, ManyBehindOne) {
+  const auto verdicts = judge(dump_of({waiting(1, {9}), waiting(2, {9}), waiting(3, {2}), thread(9)}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::chain);
+  EXPECT_EQ(verdicts[0].threads, 3u);
+  EXPECT_EQ(verdicts[0].steps.back().thread, 9u);
+  EXPECT_EQ(verdicts[0].steps.back().waits_for, 0u);
+}
+
+TEST(Judge, TwoBehindOneAreNoVerdict) { EXPECT_TRUE(judge(dump_of({waiting(1, {9}), waiting(2, {9}), thread(9)})).empty()); }
+
+TEST(Judge, AReaderWhoWantsToWrite) {
+  const auto verdicts = judge(dump_of({waiting(1, {1}, Proof::proved, WaitKind::reader_writer_lock)}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].steps.size(), 1u);
+}
+
+TEST(Judge, WhoLetsNoCollectionBegin) {
+  ProcessDump dump = dump_of({thread(1), thread(2)});
+  dump.runtimes.emplace_back().suspension = Suspension{1, {2}};
+  const auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::stuck_suspension);
+  EXPECT_FALSE(verdicts[0].is_certain) << "one look cannot tell how long";
+  dump.runtimes.front().suspension->waits_for.clear();
+  EXPECT_TRUE(judge(dump).empty()) << "a collection that runs";
+}
+
+TEST(Judge, CertainOnesFirst) {
+  const auto verdicts =
+      judge(dump_of({waiting(1, {2}), waiting(2, {1}, Proof::likely), waiting(3, {4}), waiting(4, {3})}));
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  EXPECT_FALSE(verdicts[1].is_certain);
+}
+
+TEST(WaitGraph, ARingOfManyIsOneCircle) {
+  std::vector<ThreadDump> threads;
+  constexpr ThreadId kMany = 2000;
+  for (ThreadId i = 0; i < kMany; i++) threads.push_back(waiting(i + 1, {(i + 1) % kMany + 1}));
+  const ProcessDump dump = dump_of(std::move(threads));
+  const auto circles = WaitGraph(dump).circles();
+  ASSERT_EQ(circles.size(), 1u);
+  EXPECT_EQ(circles[0].size(), kMany);
+}
+
+TEST(WaitGraph, OwnersThatAreNotThereAreNoEdges) {
+  const ProcessDump dump = dump_of({waiting(1, {77})});
+  const WaitGraph graph(dump);
+  EXPECT_TRUE(graph.edges(0).empty());
+}
+
+}  // namespace
+}  // namespace mixstack::why
