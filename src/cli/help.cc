@@ -124,6 +124,7 @@ Exit codes:
   3  no such process or file       8  the process exited or changed meanwhile
   4  not permitted                 9  the report could not be written
                                   10  no memory, no files left, foreign /proc
+                                  11  why: something is stuck
 
 You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or
 as the same user where kernel.yama.ptrace_scope is 0.

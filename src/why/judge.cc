@@ -29,7 +29,7 @@ Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circl
     verdict.steps.push_back({graph.thread(circle[i]).tid, graph.thread(next).tid});
   }
   // Each of the circle holds up itself, all others of it, and whoever waits behind them.
-  verdict.threads = held_up[circle.front()];
+  verdict.threads = held_up[circle.front()] + 1;
   return verdict;
 }
 
