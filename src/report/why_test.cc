@@ -40,6 +40,20 @@ TEST(Why, TheFirstLineIsTheAnswer) {
 TEST(Why, NothingIsSaidToBeStuckWhereNothingIs) {
   const std::string text = collect([](Writer& out) { write_why_text(out, ProcessDump{}, {}, {}); });
   EXPECT_TRUE(text.starts_with("Nothing is stuck")) << text;
+  EXPECT_NE(text.find("Not known: there is no .NET runtime"), std::string::npos) << text;
+}
+
+TEST(Why, ARuntimeThatDoesNotTellIsNamed) {
+  ProcessDump dump;
+  RuntimeSummary& runtime = dump.runtimes.emplace_back();
+  runtime.walkable = true;
+  const auto text = [&](const char* version) {
+    runtime.version = version;
+    return collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
+  };
+  EXPECT_NE(text("9.0.18").find("Not known: what threads of CoreCLR 9.0.18 wait for"), std::string::npos);
+  EXPECT_EQ(text("10.0.12").find("Not known"), std::string::npos);
+  EXPECT_NE(text("").find("Not known"), std::string::npos);
 }
 
 TEST(Why, JsonHoldsTheGraph) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <string>
 
@@ -53,7 +54,7 @@ std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
 
 void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
   out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
-  if (thread.facts.off_cpu) out.plain() << ", for " << duration_words(*thread.facts.off_cpu);
+  if (thread.facts.off_cpu) out.plain() << ", last ran " << duration_words(*thread.facts.off_cpu) << " ago";
   out.plain() << '\n';
   if (const std::string place = place_words(dump, thread); !place.empty()) {
     out.plain() << "      at ";
@@ -74,6 +75,15 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
     if (const ThreadDump* thread = find_thread(dump, step.thread)) write_step(out, dump, *thread);
   }
   out.plain() << '\n';
+}
+
+/// Whether it keeps the records, and describes what it takes to read objects.
+bool tells_waits(const RuntimeSummary& runtime) {
+  constexpr int kFirst = 10;
+  int major = 0;
+  const char* end = runtime.version.data() + runtime.version.size();
+  return runtime.kind == "CoreCLR" && runtime.walkable && !runtime.by_dac &&
+         std::from_chars(runtime.version.data(), end, major).ec == std::errc() && major >= kFirst;
 }
 
 /// Waits with the same words, the most frequent first.
@@ -143,6 +153,11 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   write_waits(out, dump);
+  if (dump.runtimes.empty()) out.plain() << "Not known: there is no .NET runtime, and native locks are not read.\n";
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    if (!tells_waits(runtime))
+      out.plain() << fmt::format("Not known: what threads of {} {} wait for: it is told from .NET 10 on.\n",
+                                 escape_for_terminal(runtime.kind), escape_for_terminal(runtime.version));
   for (const RuntimeSummary& runtime : dump.runtimes)
     for (const Diagnosis& d : runtime.missing)
       out.plain() << fmt::format("Not known: {}: {}\n", escape_for_terminal(d.subject), escape_for_terminal(d.text));

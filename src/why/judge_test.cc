@@ -68,7 +68,9 @@ TEST(Judge, ManyBehindOne) {
   EXPECT_EQ(verdicts[0].steps.back().waits_for, 0u);
 }
 
-TEST(Judge, TwoBehindOneAreNoVerdict) { EXPECT_TRUE(judge(dump_of({waiting(1, {9}), waiting(2, {9}), thread(9)})).empty()); }
+TEST(Judge, TwoBehindOneAreNoVerdict) {
+  EXPECT_TRUE(judge(dump_of({waiting(1, {9}), waiting(2, {9}), thread(9)})).empty());
+}
 
 TEST(Judge, AReaderWhoWantsToWrite) {
   const auto verdicts = judge(dump_of({waiting(1, {1}, Proof::proved, WaitKind::reader_writer_lock)}));
