@@ -59,6 +59,9 @@ struct WaitedObject {
   friend bool operator==(const WaitedObject&, const WaitedObject&) = default;
 };
 
+/// Subject of a diagnosis of a dump: why waits of a runtime's threads are not told.
+inline constexpr std::string_view kWaitsSubject = "waits";
+
 /// What one thread waits for. Ids of threads as in the dump.
 struct ThreadWait {
   WaitKind kind = WaitKind::none;

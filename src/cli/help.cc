@@ -239,7 +239,8 @@ Usage: mixstack why PID [OPTIONS]
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m
 
-Exit codes: 0 nothing is stuck; 11 something is; else as of 'mixstack dump'.
+Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
+10, no .NET, a core without its heap); else as of 'mixstack dump'.
 )";
 
 constexpr std::string_view kRecordHelp =

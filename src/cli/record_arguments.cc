@@ -46,6 +46,7 @@ std::string read_pids(const RawRecord& raw, RecordArguments& record) {
 
 std::string read_rotate(const RawRecord& raw, RecordArguments& record) {
   if (auto text = read_seconds("--rotate", raw.rotate, record.rotate); !text.empty()) return text;
+  if (record.rotate.count() != 0 && record.out == "-") return "--rotate: files in a row need a name: -o FILE";
   const bool is_short = record.rotate.count() != 0 && record.rotate < std::chrono::seconds(1);
   return is_short ? "--rotate: a second at least" : "";
 }

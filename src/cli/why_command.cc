@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
 #include "cli/dump_command.h"
@@ -15,6 +17,7 @@
 #include "report/wait_words.h"
 #include "report/why.h"
 #include "why/judge.h"
+#include "why/lasting.h"
 
 namespace mixstack::cli {
 namespace {
@@ -43,25 +46,35 @@ bool has_run(const ProcessDump& dump, const Verdict& verdict) {
   return false;
 }
 
-/// Dumps and judges, again where a circle moved meanwhile.
 struct Judged {
   Dumped dumped;
   std::vector<Verdict> verdicts;
 };
-tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
-  constexpr int kTries = 3;
+
+tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment) {
   const DumpArguments what = dump_arguments(arguments);
-  for (int attempt = 1;; attempt++) {
-    auto dumped = dump_target(what, symbol_options(what), environment);
-    if (!dumped) return tl::unexpected(dumped.error());
-    std::vector<Verdict> verdicts = why::judge(dumped->dump);
-    bool moved = false;
-    for (Verdict& v : verdicts) {
-      if (arguments.pid == 0 || v.kind != VerdictKind::deadlock || !v.is_certain) continue;
-      if (has_run(dumped->dump, v)) moved = true, v.is_certain = false;
-    }
-    if (!moved || attempt == kTries) return Judged{std::move(*dumped), std::move(verdicts)};
-  }
+  auto dumped = dump_target(what, symbol_options(what), environment);
+  if (!dumped) return tl::unexpected(dumped.error());
+  std::vector<Verdict> verdicts = why::judge(dumped->dump);
+  for (Verdict& v : verdicts)
+    if (arguments.pid != 0 && v.kind == VerdictKind::deadlock && v.is_certain && has_run(dumped->dump, v))
+      v.is_certain = false;
+  return Judged{std::move(*dumped), std::move(verdicts)};
+}
+
+/// Only a circle that is certain stands after one look at a running process: a healthy one has locks that are held and
+/// waited for, and stops its threads now and then.
+tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
+  constexpr std::chrono::milliseconds kBetween{200};
+  auto first = look(arguments, environment);
+  if (!first || arguments.pid == 0) return first;
+  const auto is_certain = [](const Verdict& v) { return v.kind == VerdictKind::deadlock && v.is_certain; };
+  if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
+  std::this_thread::sleep_for(kBetween);
+  auto second = look(arguments, environment);
+  if (second)
+    second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts);
+  return second;
 }
 
 ExitCode answer(const WhyArguments& arguments, const Environment& environment) {
@@ -80,8 +93,14 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment) {
     report::write_why_text(writer, dumped.dump, verdicts, options);
   }
   writer.flush();
-  if (out.error() != 0) return ExitCode::output;
-  return verdicts.empty() ? ExitCode::ok : ExitCode::stuck;
+  if (out.error() != 0) {
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: the answer could not be written: {}\n",
+                           std::generic_category().message(out.error())));
+    return ExitCode::output;
+  }
+  if (!verdicts.empty()) return ExitCode::stuck;
+  return report::knows_waits(dumped.dump) ? ExitCode::ok : ExitCode::partial;
 }
 
 }  // namespace
@@ -100,7 +119,7 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
     of.pid = pids->front();
   }
   ExitCode code = answer(of, environment);
-  while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck)) {
+  while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck || code == ExitCode::partial)) {
     std::this_thread::sleep_for(of.watch);
     FdOutput(environment.out).write("\n");
     code = answer(of, environment);

@@ -52,6 +52,7 @@ TEST(FoldedReader, NanosecondsBecomeSmallerUnits) {
 TEST(FoldedReader, WhatIsNoneIsRefused) {
   EXPECT_EQ(read_folded("").error().code, ErrorCode::malformed);
   EXPECT_EQ(read_folded("{\"json\": true}\n").error().code, ErrorCode::malformed);
+  EXPECT_EQ(read_folded("<html>\n<script>\n// number + 1\n</script>\n").error().code, ErrorCode::malformed);
   std::string deep;
   for (std::size_t i = 0; i <= Recording::kMostBelow + 1; i++) deep += "f;";
   EXPECT_EQ(read_folded(deep + " 1\n").error().code, ErrorCode::limit_exceeded);

@@ -17,6 +17,8 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
 /// Threads that wait or are waited for, and what lies between them.
 void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
 
+/// Whether waits of the process's threads are told: without, no verdict says nothing.
+[[nodiscard]] bool knows_waits(const ProcessDump& dump);
 /// "deadlock": stable, for programs.
 [[nodiscard]] std::string_view verdict_name(VerdictKind kind);
 

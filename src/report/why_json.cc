@@ -37,6 +37,7 @@ void write_wait(Writer& out, const ThreadWait& wait) {
 void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
   JsonObject json(out);
   json.number("pid", std::uint64_t{dump.target.pid});
+  json.boolean("is_known", knows_waits(dump));
   json_array(json.key("verdicts"), verdicts, "\n", [&](const Verdict& v) {
     JsonObject verdict(out);
     verdict.word("kind", verdict_name(v.kind));

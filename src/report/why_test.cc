@@ -37,23 +37,22 @@ TEST(Why, TheFirstLineIsTheAnswer) {
       << text;
 }
 
-TEST(Why, NothingIsSaidToBeStuckWhereNothingIs) {
+TEST(Why, WithoutARuntimeNothingIsKnown) {
   const std::string text = collect([](Writer& out) { write_why_text(out, ProcessDump{}, {}, {}); });
-  EXPECT_TRUE(text.starts_with("Nothing is stuck")) << text;
+  EXPECT_TRUE(text.starts_with("Nothing can be told")) << text;
   EXPECT_NE(text.find("Not known: there is no .NET runtime"), std::string::npos) << text;
 }
 
-TEST(Why, ARuntimeThatDoesNotTellIsNamed) {
+TEST(Why, ARuntimeThatDoesNotTellIsNoHealthyOne) {
   ProcessDump dump;
-  RuntimeSummary& runtime = dump.runtimes.emplace_back();
-  runtime.walkable = true;
-  const auto text = [&](const char* version) {
-    runtime.version = version;
-    return collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
-  };
-  EXPECT_NE(text("9.0.18").find("Not known: what threads of CoreCLR 9.0.18 wait for"), std::string::npos);
-  EXPECT_EQ(text("10.0.12").find("Not known"), std::string::npos);
-  EXPECT_NE(text("").find("Not known"), std::string::npos);
+  dump.runtimes.emplace_back();
+  const auto text = [&] { return collect([&](Writer& out) { write_why_text(out, dump, {}, {}); }); };
+  EXPECT_TRUE(text().starts_with("Nothing is stuck")) << text();
+  EXPECT_TRUE(knows_waits(dump));
+  dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0}, std::string(kWaitsSubject), "no heap"});
+  EXPECT_TRUE(text().starts_with("Nothing can be told")) << text();
+  EXPECT_NE(text().find("Not known: no heap"), std::string::npos);
+  EXPECT_FALSE(knows_waits(dump));
 }
 
 TEST(Why, JsonHoldsTheGraph) {

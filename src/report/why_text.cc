@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string>
 
@@ -54,7 +53,6 @@ std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
 
 void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
   out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
-  if (thread.facts.off_cpu) out.plain() << ", last ran " << duration_words(*thread.facts.off_cpu) << " ago";
   out.plain() << '\n';
   if (const std::string place = place_words(dump, thread); !place.empty()) {
     out.plain() << "      at ";
@@ -75,15 +73,6 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
     if (const ThreadDump* thread = find_thread(dump, step.thread)) write_step(out, dump, *thread);
   }
   out.plain() << '\n';
-}
-
-/// Whether it keeps the records, and describes what it takes to read objects.
-bool tells_waits(const RuntimeSummary& runtime) {
-  constexpr int kFirst = 10;
-  int major = 0;
-  const char* end = runtime.version.data() + runtime.version.size();
-  return runtime.kind == "CoreCLR" && runtime.walkable && !runtime.by_dac &&
-         std::from_chars(runtime.version.data(), end, major).ec == std::errc() && major >= kFirst;
 }
 
 /// Waits with the same words, the most frequent first.
@@ -128,6 +117,11 @@ void write_waits(Painter& out, const ProcessDump& dump) {
 
 }  // namespace
 
+bool knows_waits(const ProcessDump& dump) {
+  const auto refuses = [](const Diagnosis& d) { return d.subject == kWaitsSubject; };
+  return !dump.runtimes.empty() && std::none_of(dump.diagnoses.begin(), dump.diagnoses.end(), refuses);
+}
+
 std::string_view verdict_name(VerdictKind kind) {
   switch (kind) {
     case VerdictKind::deadlock:
@@ -146,21 +140,17 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
                     const ReportOptions& options) {
   Painter out(writer, options.color);
   if (verdicts.empty()) {
-    out.paint(Ink::header,
-              "Nothing is stuck as far as can be seen: no thread waits for another in a circle, and none "
-              "holds several up.");
+    out.paint(Ink::header, knows_waits(dump)
+                               ? "Nothing is stuck as far as can be seen: no thread waits for another in a "
+                                 "circle, and none holds several up."
+                               : "Nothing can be told of what its threads wait for.");
     out.plain() << "\n\n";
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   write_waits(out, dump);
   if (dump.runtimes.empty()) out.plain() << "Not known: there is no .NET runtime, and native locks are not read.\n";
-  for (const RuntimeSummary& runtime : dump.runtimes)
-    if (!tells_waits(runtime))
-      out.plain() << fmt::format("Not known: what threads of {} {} wait for: it is told from .NET 10 on.\n",
-                                 escape_for_terminal(runtime.kind), escape_for_terminal(runtime.version));
-  for (const RuntimeSummary& runtime : dump.runtimes)
-    for (const Diagnosis& d : runtime.missing)
-      out.plain() << fmt::format("Not known: {}: {}\n", escape_for_terminal(d.subject), escape_for_terminal(d.text));
+  for (const Diagnosis& d : dump.diagnoses)
+    if (d.subject == kWaitsSubject) out.plain() << "Not known: " << escape_for_terminal(d.text) << '\n';
 }
 
 }  // namespace mixstack::report

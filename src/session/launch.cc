@@ -1,6 +1,7 @@
 #include "session/launch.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -29,6 +30,30 @@ void wait_for_program(pid_t pid) {
   }
 }
 
+/// Whoever launches may hold up the signals that end it, to end in good order itself; its program is not to inherit
+/// that.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    is_made_ = ::posix_spawnattr_init(&attributes_) == 0;
+    sigset_t mask;
+    if (!is_made_ || ::pthread_sigmask(SIG_SETMASK, nullptr, &mask) != 0) return;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)sigdelset(&mask, signal);
+    (void)::posix_spawnattr_setsigmask(&attributes_, &mask);
+    (void)::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  ~SpawnAttributes() {
+    if (is_made_) (void)::posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  [[nodiscard]] const posix_spawnattr_t* get() const { return is_made_ ? &attributes_ : nullptr; }
+
+ private:
+  posix_spawnattr_t attributes_;
+  bool is_made_ = false;
+};
+
 }  // namespace
 
 Result<std::uint32_t> launch(const LaunchOptions& options) {
@@ -36,7 +61,8 @@ Result<std::uint32_t> launch(const LaunchOptions& options) {
   const auto arguments = pointers(options.arguments);
   const auto environment = pointers(options.environment);
   pid_t pid = -1;
-  const int error = ::posix_spawnp(&pid, arguments.front(), nullptr, nullptr, arguments.data(),
+  const SpawnAttributes attributes;
+  const int error = ::posix_spawnp(&pid, arguments.front(), nullptr, attributes.get(), arguments.data(),
                                    options.environment.empty() ? environ : environment.data());
   if (error != 0) return fail(ErrorCode::io_error, 0, error);
   wait_for_program(pid);

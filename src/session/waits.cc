@@ -23,6 +23,12 @@ std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, cons
 void read_waits(ProcessDump& dump, const Capture& capture,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
                 const std::deque<SymbolInfo>& symbols) {
+  for (const auto& runtime : runtimes)
+    if (const std::string why = runtime->why_no_waits(); !why.empty())
+      dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0},
+                                std::string(kWaitsSubject),
+                                "what threads of " + runtime->summary().kind + " " + runtime->summary().version +
+                                    " wait for is not known: " + why});
   std::unordered_map<ThreadId, ThreadId> ours;  // by the id inside the target's pid namespace
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
   std::unordered_map<ThreadId, const ThreadCapture*> captured;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace mixstack::why {
+namespace {
+
+/// Of the others it is not known whether they wait for ever.
+bool tells_its_timeout(WaitKind kind) { return kind != WaitKind::reader_writer_lock; }
+
+}  // namespace
 
 WaitGraph::WaitGraph(const ProcessDump& dump) : dump_(dump), edges_(dump.threads.size()) {
   std::unordered_map<ThreadId, std::uint32_t> by_tid;
@@ -14,7 +20,7 @@ WaitGraph::WaitGraph(const ProcessDump& dump) : dump_(dump), edges_(dump.threads
     if (wait->kind == WaitKind::any_task || wait->kind == WaitKind::wait_handles) continue;
     for (const ThreadId owner : wait->owners)
       if (const auto it = by_tid.find(owner); it != by_tid.end())
-        edges_[i].push_back({it->second, wait->proof != Proof::likely});
+        edges_[i].push_back({it->second, wait->proof != Proof::likely && tells_its_timeout(wait->kind)});
   }
 }
 

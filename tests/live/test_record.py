@@ -162,6 +162,15 @@ class Record(LiveCase):
                 out.unlink()
             self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{debuggee.pid}/status").read_text())
 
+    def test_a_program_that_is_started_can_be_ended(self):
+        """We hold signals up for ourselves; what we start does not inherit that."""
+        with tempfile.TemporaryDirectory() as folder:
+            told = pathlib.Path(folder) / "status"
+            subprocess.run([mixstack_dump.binary(), "record", "-d", "2", "-o", pathlib.Path(folder) / "x.folded", "--",
+                            "/bin/sh", "-c", f"grep SigBlk /proc/self/status > {told}; sleep 1"],
+                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
+            self.assertEqual(told.read_text().split(), ["SigBlk:", "0000000000000000"])
+
     def test_a_program_that_is_started(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "x.folded"

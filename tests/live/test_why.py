@@ -1,12 +1,14 @@
 """`mixstack why`: what planted waits are, and who holds what, against the program's own word (lines TRUTH)."""
 import json
+import pathlib
+import tempfile
 import unittest
 
 import mixstack_dump
 import processes
 from harness import LiveCase
 
-STUCK, FINE = 11, 0
+STUCK, FINE, NOT_KNOWN = 11, 0, 7
 
 
 class Why(LiveCase):
@@ -85,6 +87,18 @@ class Why(LiveCase):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:
                 status, answer = self.why(debuggee.pid)
                 self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+    def test_what_cannot_be_told_is_not_healthy(self):
+        with processes.scenario("deadlock") as debuggee, tempfile.TemporaryDirectory() as folder:
+            for options, expected in ((["--full"], STUCK), ([], NOT_KNOWN)):
+                pack = pathlib.Path(folder) / f"{len(options)}.pack"
+                self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack, *options)[0], 0)
+                status, out, error, _ = mixstack_dump.run("why", pack)
+                self.assertEqual(status, expected, out + error)
+                self.assertTrue(out.startswith("DEADLOCK" if expected == STUCK else "Nothing can be told"), out)
+        with processes.native("plain") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, NOT_KNOWN, out + error)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,16 @@ bool is_inside(const WaitingThread& at, std::string_view method) {
 
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
   if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
+  ThreadWait wait = any_wait(at);
+  // Nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
+  const auto self = std::find(wait.owners.begin(), wait.owners.end(), static_cast<std::uint32_t>(at.thread->os_id));
+  if (self == wait.owners.end()) return wait;
+  if (wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock) return {};
+  wait.owners.erase(self);
+  return wait;
+}
+
+ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   AddressRange stack = at.thread->stack;
   if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};
   const auto records = records_.of(at.thread->address, stack);
@@ -240,13 +250,18 @@ std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
   return 0;
 }
 
-void ThreadWaits::describe_reader_writer_lock(Address lock, ThreadWait& wait) {
+/// Who waits for `event`, one of the four of the lock: readers are held up by a writer alone, an upgradeable one by
+/// another such and a writer, writers by everybody.
+void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait) {
   wait.kind = WaitKind::reader_writer_lock;
   wait.object = object(lock);
+  wait.is_reading = event == "_readEvent";
   for (const std::string_view field : {"_writeLockOwnerId", "_upgradeLockOwnerId"}) {
+    if (wait.is_reading && field == "_upgradeLockOwnerId") continue;
     const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
     if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
   }
+  if (wait.is_reading || event == "_upgradeEvent") return;
   // Readers: each thread keeps a list of the locks that it reads under.
   const auto lock_id = objects_.value<std::int64_t>(lock, "_lockID");
   const Address type = objects_.type_of(lock);
@@ -296,8 +311,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
         const Address event = objects_.reference(c.address, field).value_or(0);
         if (event == 0 || !handles.contains(objects_.reference(event, "_waitHandle").value_or(0))) continue;
         wait.proof = Proof::proved;
-        wait.is_reading = field == "_readEvent";
-        describe_reader_writer_lock(c.address, wait);
+        describe_reader_writer_lock(c.address, field, wait);
         return wait;
       }
     }

@@ -56,6 +56,7 @@ class ThreadWaits {
   [[nodiscard]] Candidates candidates(const WaitingThread& at);
   [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
 
+  [[nodiscard]] ThreadWait any_wait(const WaitingThread& at);
   [[nodiscard]] ThreadWait recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records);
   [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
   [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
@@ -65,7 +66,7 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] bool continues_with(Address task, Address object);
   void describe_task(Address task, ThreadWait& wait);
-  void describe_reader_writer_lock(Address lock, ThreadWait& wait);
+  void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
   [[nodiscard]] WaitedObject object(Address address);
   [[nodiscard]] std::uint64_t thread_that_runs(Address task);
   [[nodiscard]] std::uint64_t os_id_of_managed(std::int32_t id) const;

@@ -75,6 +75,10 @@ class ManagedRuntime {
   /// told.
   [[nodiscard]] virtual bool keeps_code(const Frame& /*frame*/) { return false; }
 
+  /// Empty: `wait_of` tells what there is. Else why it cannot.
+  [[nodiscard]] virtual std::string why_no_waits() {
+    return "the runtime does not keep the records of it, or not as is known";
+  }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
 

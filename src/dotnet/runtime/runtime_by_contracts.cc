@@ -159,14 +159,27 @@ std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
   return name ? symbolize::printable(*name) : std::string();
 }
 
+std::string RuntimeByContracts::why_no_waits() {
+  const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
+  if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)
+    return "it is told from .NET 10 on";
+  if (types_->modules().empty()) return "the memory of its heap is not there";
+  return {};
+}
+
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
-  if (!code_ || !roots_) return {};
+  objects::ThreadWaits* waits = thread_waits();
+  return waits == nullptr ? ThreadWait{} : waits->of(at);
+}
+
+objects::ThreadWaits* RuntimeByContracts::thread_waits() {
+  if (!code_ || !roots_) return nullptr;
   if (!waits_) {
     types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
     waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), is_frozen_ ? nullptr : &target_.memory());
   }
-  return waits_->of(at);
+  return waits_.get();
 }
 
 void RuntimeByContracts::explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) {

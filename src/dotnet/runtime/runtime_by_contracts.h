@@ -54,6 +54,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
   }
+  [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
@@ -85,6 +86,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   void lacks(mixstack::Diagnosis why);
   void use_descriptor(const names::FileOpener& opener, Uses uses);
   void read_thread_names();
+  [[nodiscard]] objects::ThreadWaits* thread_waits();
   void note_suspension(const MemoryReader& overlay);
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
   [[nodiscard]] std::uint64_t finalizer_os_id() const;

@@ -1,0 +1,61 @@
+#include "why/lasting.h"
+
+#include <algorithm>
+#include <set>
+
+namespace mixstack::why {
+namespace {
+
+/// A stop of ours makes a thread run for some microseconds; who has got what it waited for runs longer.
+constexpr std::chrono::nanoseconds kOurStop = std::chrono::microseconds(300);
+
+const ThreadDump* find(const ProcessDump& dump, ThreadId tid) {
+  const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
+  const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+  return at == dump.threads.end() ? nullptr : &*at;
+}
+
+/// Whether a thread waits for what it waited for, and has hardly run.
+bool stands(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
+  const ThreadDump *a = find(first, tid), *b = find(second, tid);
+  if (a == nullptr || b == nullptr || !a->wait || !b->wait || !a->facts.cpu || !b->facts.cpu) return false;
+  return a->wait->kind == b->wait->kind && a->wait->object.address == b->wait->object.address &&
+         a->wait->owners == b->wait->owners && *b->facts.cpu - *a->facts.cpu <= kOurStop;
+}
+
+std::set<ThreadId> threads_of(const Verdict& verdict) {
+  std::set<ThreadId> threads;
+  for (const VerdictStep& s : verdict.steps) threads.insert(s.thread);
+  return threads;
+}
+
+/// Whether a verdict of the second look says what one of the first did.
+bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& second, const Verdict& b) {
+  if (a.kind != b.kind || a.steps.empty() || b.steps.empty()) return false;
+  switch (a.kind) {
+    case VerdictKind::deadlock:
+      return threads_of(a) == threads_of(b);
+    case VerdictKind::stuck_suspension:
+      return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for;
+    case VerdictKind::blocked_finalizer:
+      return a.steps[0].thread == b.steps[0].thread;
+    case VerdictKind::chain:
+      break;
+  }
+  return a.steps.back().thread == b.steps.back().thread &&
+         std::all_of(b.steps.begin(), b.steps.end() - 1,
+                     [&](const VerdictStep& s) { return stands(first, second, s.thread); });
+}
+
+}  // namespace
+
+std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
+                             std::span<const Verdict> now) {
+  std::vector<Verdict> kept;
+  for (const Verdict& b : now)
+    if (std::any_of(before.begin(), before.end(), [&](const Verdict& a) { return is_same(first, a, second, b); }))
+      kept.push_back(b);
+  return kept;
+}
+
+}  // namespace mixstack::why

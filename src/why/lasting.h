@@ -1,0 +1,17 @@
+// What is wrong at two looks, some time apart: a healthy program has locks that are held and waited for, too.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mixstack/dump.h"
+#include "model/verdict.h"
+
+namespace mixstack::why {
+
+/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads; the same thread
+/// that holds up others which have not got on since; the same suspension by the same thread for the same one.
+[[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
+                                           const ProcessDump& second, std::span<const Verdict> now);
+
+}  // namespace mixstack::why

@@ -1,0 +1,56 @@
+#include "why/lasting.h"
+
+#include <gtest/gtest.h>
+
+namespace mixstack::why {
+namespace {
+
+ProcessDump look(std::chrono::nanoseconds cpu, Address object = 0x1000) {
+  ProcessDump dump;
+  ThreadDump waiter, holder;
+  waiter.tid = 1;
+  waiter.facts.cpu = cpu;
+  waiter.wait.emplace();
+  waiter.wait->kind = WaitKind::monitor;
+  waiter.wait->object.address = object;
+  waiter.wait->owners = {2};
+  holder.tid = 2;
+  dump.threads = {waiter, holder};
+  return dump;
+}
+
+const std::vector<Verdict> kChain{{VerdictKind::chain, true, {{1, 2}, {2, 0}}, 3}};
+using std::chrono::milliseconds;
+
+TEST(Lasting, AChainWhoseWaitersStand) {
+  EXPECT_EQ(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), kChain).size(), 1u);
+}
+
+TEST(Lasting, WaitersThatGotOnAreNoChain) {
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(7)), kChain).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5), 0x2000), kChain).empty());
+}
+
+TEST(Lasting, AnotherHolderIsAnotherChain) {
+  const std::vector<Verdict> other{{VerdictKind::chain, true, {{1, 3}, {3, 0}}, 3}};
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), other).empty());
+}
+
+TEST(Lasting, CirclesOfTheSameThreads) {
+  const std::vector<Verdict> a{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
+  const std::vector<Verdict> b{{VerdictKind::deadlock, false, {{2, 1}, {1, 2}}, 2}};
+  const std::vector<Verdict> c{{VerdictKind::deadlock, false, {{2, 3}, {3, 2}}, 2}};
+  EXPECT_EQ(lasting({}, a, {}, b).size(), 1u);
+  EXPECT_TRUE(lasting({}, a, {}, c).empty());
+}
+
+TEST(Lasting, ASuspensionThatIsOverWasNone) {
+  const std::vector<Verdict> a{{VerdictKind::stuck_suspension, false, {{1, 2}, {2, 0}}, 9}};
+  const std::vector<Verdict> b{{VerdictKind::stuck_suspension, false, {{1, 3}, {3, 0}}, 9}};
+  EXPECT_EQ(lasting({}, a, {}, a).size(), 1u);
+  EXPECT_TRUE(lasting({}, a, {}, b).empty());
+  EXPECT_TRUE(lasting({}, {}, {}, a).empty());
+}
+
+}  // namespace
+}  // namespace mixstack::why
