@@ -10,7 +10,7 @@
 namespace mixstack::report {
 namespace {
 
-constexpr std::size_t kMostOwners = 4, kMostOthers = 4;
+constexpr std::size_t kMostOwners = 4;
 
 /// "the monitor of", before the type of an object.
 std::string_view kind_words(WaitKind kind) {

@@ -9,8 +9,8 @@
 
 namespace mixstack::why {
 
-/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads; the same thread
-/// that holds up others which have not got on since; the same suspension by the same thread for the same one.
+/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads; the same
+/// thread that holds up others which have not got on since; the same suspension by the same thread for the same one.
 [[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
                                            const ProcessDump& second, std::span<const Verdict> now);
 

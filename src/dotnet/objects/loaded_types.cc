@@ -10,8 +10,8 @@ namespace {
 using names::ElementType;
 using names::TableId;
 
-// MethodTable flags (src/coreclr/vm/methodtable.h: enum_flag_Category_Mask and its values, enum_flag_HasComponentSize).
-constexpr std::uint32_t kCategoryMask = 0x000f0000, kArrayMask = 0x000c0000, kArray = 0x00080000;
+// MethodTable flags (src/coreclr/vm/methodtable.h: enum_flag_Category_Mask, its values, enum_flag_HasComponentSize).
+constexpr std::uint32_t kArrayMask = 0x000c0000, kArray = 0x00080000;
 constexpr std::uint32_t kValueMask = 0x000c0000, kValue = 0x00040000, kHasComponentSize = 0x80000000u;
 constexpr std::uint32_t kGenericsMask = 0x30;
 
