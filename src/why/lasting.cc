@@ -23,6 +23,20 @@ bool stands(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
          a->wait->owners == b->wait->owners && *b->facts.cpu - *a->facts.cpu <= kOurStop;
 }
 
+/// Whether the innermost managed frame of a thread is where it was: it has not come back from what it called.
+bool is_in_the_same_call(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
+  const auto managed = [tid](const ProcessDump& dump) -> const Frame* {
+    const ThreadDump* thread = find(dump, tid);
+    if (thread == nullptr) return nullptr;
+    const auto& frames = thread->trace.frames;
+    const auto at =
+        std::find_if(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+    return at == frames.end() ? nullptr : &*at;
+  };
+  const Frame *a = managed(first), *b = managed(second);
+  return a != nullptr && b != nullptr && a->pc == b->pc && a->sp == b->sp;
+}
+
 std::set<ThreadId> threads_of(const Verdict& verdict) {
   std::set<ThreadId> threads;
   for (const VerdictStep& s : verdict.steps) threads.insert(s.thread);
@@ -36,7 +50,8 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
     case VerdictKind::deadlock:
       return threads_of(a) == threads_of(b);
     case VerdictKind::stuck_suspension:
-      return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for;
+      return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
+             is_in_the_same_call(first, second, b.steps[0].waits_for);
     case VerdictKind::blocked_finalizer:
       return a.steps[0].thread == b.steps[0].thread;
     case VerdictKind::chain:

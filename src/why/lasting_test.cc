@@ -44,11 +44,25 @@ TEST(Lasting, CirclesOfTheSameThreads) {
   EXPECT_TRUE(lasting({}, a, {}, c).empty());
 }
 
+/// A look at a thread that delays a suspension, in a call that it made from `sp`.
+ProcessDump delayed_by(Address sp) {
+  ProcessDump dump;
+  dump.threads.resize(1);
+  dump.threads[0].tid = 2;
+  Frame native, managed;
+  managed.kind = FrameKind::managed;
+  managed.pc = CodeAddress::after_call(0x4000);
+  managed.sp = sp;
+  dump.threads[0].trace.frames = {native, managed};
+  return dump;
+}
+
 TEST(Lasting, ASuspensionThatIsOverWasNone) {
   const std::vector<Verdict> a{{VerdictKind::stuck_suspension, false, {{1, 2}, {2, 0}}, 9}};
   const std::vector<Verdict> b{{VerdictKind::stuck_suspension, false, {{1, 3}, {3, 0}}, 9}};
-  EXPECT_EQ(lasting({}, a, {}, a).size(), 1u);
-  EXPECT_TRUE(lasting({}, a, {}, b).empty());
+  EXPECT_EQ(lasting(delayed_by(0x100), a, delayed_by(0x100), a).size(), 1u);
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100), b).empty()) << "another one delays it";
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x200), a).empty()) << "it has come back since";
   EXPECT_TRUE(lasting({}, {}, {}, a).empty());
 }
 
