@@ -2,6 +2,7 @@
 import json
 import pathlib
 import tempfile
+import time
 import unittest
 
 import mixstack_dump
@@ -76,6 +77,18 @@ class Why(LiveCase):
             self.assertEqual((verdict["kind"], verdict["threads"]), ("chain", 12))
             self.assertEqual(verdict["steps"][-1]["thread"], threads["owner"]["tid"])
 
+    def test_a_collection_that_cannot_begin(self):
+        with processes.scenario("gc_held_up") as debuggee:
+            for _ in range(100):  # it begins to collect a while later
+                status, answer = self.why(debuggee.pid)
+                if answer["verdicts"]:
+                    break
+                time.sleep(0.2)
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            [verdict] = [v for v in answer["verdicts"] if v["kind"] == "stuck_suspension"]
+            self.assertEqual([names[s["thread"]] for s in verdict["steps"]], ["collector", "holder"])
+            self.assertEqual(status, STUCK)
+
     def test_every_kind_of_wait(self):
         with processes.scenario("waits") as debuggee:
             status, answer = self.why(debuggee.pid)
@@ -83,7 +96,7 @@ class Why(LiveCase):
             self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
     def test_healthy_programs(self):
-        for scenario in ("sleep", "pool", "split"):
+        for scenario in ("sleep", "pool", "split", "traffic", "gc_storm"):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:
                 status, answer = self.why(debuggee.pid)
                 self.assertEqual((status, answer["verdicts"]), (FINE, []))
