@@ -61,6 +61,11 @@ struct Named {
   Inlining inlining = Inlining::none;
 };
 
+/// A name of blanks alone would be none in a line that is written of it.
+std::string name_of(std::string_view text) {
+  return trimmed(text).empty() ? std::string{} : report::escape_for_terminal(text.substr(0, kMostName));
+}
+
 Named named(std::string_view text) {
   Named result;
   if (text.ends_with("_[k]")) {
@@ -70,11 +75,10 @@ Named named(std::string_view text) {
   } else if (text.ends_with("_[i]")) {
     result.inlining = Inlining::debug_information;
   } else {
-    result.name = report::escape_for_terminal(text.substr(0, kMostName));
+    result.name = name_of(text);
     return result;
   }
-  text.remove_suffix(4);
-  result.name = report::escape_for_terminal(text.substr(0, kMostName));
+  result.name = name_of(text.substr(0, text.size() - 4));
   return result;
 }
 
@@ -129,12 +133,14 @@ Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
 }  // namespace
 
 Result<Recording> read_folded(std::string_view text) {
-  std::uint64_t most = 0, lines = 0;
-  const std::uint64_t others = each_line(text, lines, [&most](const Line& line) { most = std::max(most, line.count); });
+  std::uint64_t sum = 0, lines = 0;
+  const std::uint64_t others =
+      each_line(text, lines, [&sum](const Line& line) { sum += std::min(line.count, UINT64_MAX - sum); });
   // A page or a program has lines that end in a number, too.
   if (others * 2 >= lines) return fail(ErrorCode::malformed, lines);
   std::uint64_t divisor = 1;
-  while (most / divisor > UINT32_MAX) divisor *= 10;
+  // The sum, as lines of the same stack are added up.
+  while (sum / divisor > UINT32_MAX) divisor *= 10;
   Reader reader;
   bool has_room = true;
   (void)each_line(text, lines, [&](const Line& line) { has_room = has_room && reader.add(line, divisor); });

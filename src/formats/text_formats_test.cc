@@ -47,6 +47,16 @@ TEST(FoldedReader, NanosecondsBecomeSmallerUnits) {
   const auto read = read_folded("a 5000000000000\nb 1000000000\n");
   ASSERT_TRUE(read);
   EXPECT_EQ(folded(*read, {}), "a 500000000\nb 100000\n");
+  // Lines of one stack become one, whose count has to fit as well.
+  const auto sum = read_folded("a 4000000000\na 4000000000\n");
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(folded(*sum, {}), "a 800000000\n");
+}
+
+TEST(FoldedReader, NamesOfBlanksStayFrames) {
+  const auto read = read_folded(" _[k] 3\na; ;b 2\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(folded(*read, {}), "[unknown] 3\na;[unknown];b 2\n");
 }
 
 TEST(FoldedReader, WhatIsNoneIsRefused) {
