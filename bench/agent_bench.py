@@ -103,7 +103,7 @@ def throughput():
                     time.sleep(2)
                     rates["dotnet-trace"].append(phase(debuggee, question, place, SECONDS))
                     child.wait()
-                agent("attach", debuggee.pid, "--hz", "100", "--wall", "100")
+                agent("attach", debuggee.pid, "--hz", "100", "--wall", "100", "--out", f"{folder}/{i}.collapsed")
                 rates["agent"].append(phase(debuggee, question, place, SECONDS))
                 agent("stop", debuggee.pid)
                 rates["agent, silent"].append(phase(debuggee, question, place, SECONDS))

@@ -101,6 +101,7 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
   Sampler::Hooks hooks;
   // The sampler's thread ends before the sampling does.
   hooks.sample = [s = sampling.get()](const Sample& sample) { s->recorder.add(sample); };
+  hooks.repeat = [s = sampling.get()](std::uint32_t tid) { return s->recorder.repeat(tid); };
   hooks.pause = [this, s = sampling.get()] {
     s->recorder.flush();
     if (!s->options.explains || Clock::now() < s->next_log) return;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kBatch = 32u << 10;  // bytes of samples in a message
 constexpr std::size_t kMostThreadNames = 1u << 16, kMostAddresses = 1u << 18;
+constexpr std::size_t kMostWaiting = 4096;  // threads whose last stack is kept
 constexpr std::uint32_t kNoRoom = 0;  // the first frame of a profile, for those it has no room for
 
 [[nodiscard]] std::uint64_t unloaded_libraries() {
@@ -50,18 +51,39 @@ void Recorder::add(const Sample& sample) {
   if (profile_.frames().empty()) (void)profile_.frame({FrameKind::undescribed, "[too many]", {}});
   account_.samples++;
   if (sample.stop != StopReason::end_of_stack) account_.cut++;
-  if (!counts_ && followers_.empty()) return;
-  forget_unloaded_libraries();
   Profile::Stack stack{sample.tid, sample.state, sample.stop, {}, sample.doubtful};
-  stack.frames.reserve(sample.count);
-  for (std::size_t i = 0; i < sample.count; i++)
-    stack.frames.push_back(number_of(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]));
+  if (is_heard()) {
+    forget_unloaded_libraries();
+    stack.frames.reserve(sample.count);
+    for (std::size_t i = 0; i < sample.count; i++)
+      stack.frames.push_back(number_of(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]));
+  }
+  if (sample.state == SampleState::waiting && (waiting_.size() < kMostWaiting || waiting_.contains(sample.tid))) {
+    waiting_.insert_or_assign(sample.tid, stack);
+  } else {
+    waiting_.erase(sample.tid);
+  }
+  if (is_heard()) count(std::move(stack), sample.weight);
+}
+
+bool Recorder::repeat(std::uint32_t tid) {
+  const std::lock_guard lock(mutex_);
+  const auto known = waiting_.find(tid);
+  if (known == waiting_.end()) return false;
+  if (is_heard() && known->second.frames.empty()) return false;  // taken when nobody listened
+  account_.samples++;
+  if (known->second.stop != StopReason::end_of_stack) account_.cut++;
+  if (is_heard()) count(known->second, 1);
+  return true;
+}
+
+void Recorder::count(Profile::Stack stack, std::uint32_t weight) {
   const auto [name, is_new] = profile_.threads.size() < kMostThreadNames
-                                  ? profile_.threads.try_emplace(sample.tid)
-                                  : std::pair(profile_.threads.find(sample.tid), false);
-  if (is_new) name->second = task_name(sample.tid);
-  for (Follower& follower : followers_) send(follower, stack, sample.weight);
-  if (counts_ && !profile_.add(std::move(stack), sample.weight)) account_.lost++;
+                                  ? profile_.threads.try_emplace(stack.tid)
+                                  : std::pair(profile_.threads.find(stack.tid), false);
+  if (is_new) name->second = task_name(stack.tid);
+  for (Follower& follower : followers_) send(follower, stack, weight);
+  if (counts_ && !profile_.add(std::move(stack), weight)) account_.lost++;
 }
 
 /// Frames and threads go before the first sample that has them. Who is slow loses samples, never names.

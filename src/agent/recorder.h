@@ -25,6 +25,8 @@ class Recorder {
   Recorder(Namer namer, bool counts) : namer_(std::move(namer)), counts_(counts) {}
 
   void add(const Sample& sample);
+  /// The thread stands where its last sample of waiting found it, which counts once more. False: none is kept.
+  bool repeat(std::uint32_t tid);
   /// No more for now: what was collected is sent.
   void flush();
 
@@ -43,6 +45,8 @@ class Recorder {
     std::unordered_set<std::uint32_t> frames, tids;  ///< it knows
     std::vector<std::byte> samples;                  ///< payload that is being collected
   };
+  [[nodiscard]] bool is_heard() const { return counts_ || !followers_.empty(); }
+  void count(Profile::Stack stack, std::uint32_t weight);
   [[nodiscard]] std::uint32_t number_of(Address lookup, std::uint64_t method);
   void forget_unloaded_libraries();
   void send(Follower& follower, const Profile::Stack& stack, std::uint32_t weight);
@@ -53,6 +57,7 @@ class Recorder {
   mutable std::mutex mutex_;
   Profile profile_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_method_, by_address_;  ///< indices of the profile's frames
+  std::unordered_map<std::uint32_t, Profile::Stack> waiting_;                ///< the last of each thread that waited
   std::uint64_t unloaded_ = 0;                                               ///< libraries, when last looked at
   bool has_looked_ = false;                                                  ///< since the last pause
   std::vector<Follower> followers_;

@@ -54,6 +54,7 @@ Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, 
       pid_(static_cast<std::uint32_t>(::getpid())),
       ring_(kRing),
       rounds_(pid_ + static_cast<std::uint32_t>(Clock::now().time_since_epoch().count())),
+      standing_(self_walk::host::call_size()),
       budget_(options.wall_threads) {
   if (options.cpu_hertz != 0) timers_.emplace(options.cpu_hertz, kSignal, static_cast<void*>(mark));
 }
@@ -222,6 +223,9 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
     const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
     sample->methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
   }
+  const unwind::LightFrame interrupted = self_walk::host::light_frame(context);
+  sample->sp = interrupted.sp;
+  sample->was_cut_short = self_walk::host::call_result(context) == -EINTR;
   sample->tid = tid;
   sample->weight = weight;
   sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
@@ -236,9 +240,20 @@ void Sampler::look_at_threads() {
   std::vector<std::uint32_t> tids = own_tasks();
   std::erase_if(tids, [this](std::uint32_t tid) { return own_.has(tid); });
   if (timers_) timers_->update(tids);
-  if (options_.wall_hertz != 0) rounds_.update(tids);
+  if (options_.wall_hertz != 0) {
+    rounds_.update(tids);
+    standing_.update(tids);
+  }
   const auto now = Clock::now();
   next_look_ = now + std::max<nanoseconds>(kLookEvery, (now - before) * kLookShare);
+}
+
+/// The count, then where it waits, and the count again: it did not run in between.
+bool Sampler::begins_to_stand(std::uint32_t tid, std::uint64_t runs) {
+  if (!standing_.may_stand(tid, runs)) return false;
+  const auto place = task_wait(tid);
+  const std::uint64_t cpu = cpu_time(tid);
+  return place && task_runs(tid) == runs && standing_.confirm(tid, *place, cpu);
 }
 
 /// A thread gets the signal of its state; the list may name those that are gone.
@@ -253,9 +268,17 @@ void Sampler::tick(Clock::time_point now) {
   const auto tids = rounds_.next(budget_.allowed());
   postponed_.fetch_add(rounds_.size() - tids.size(), std::memory_order_relaxed);
   for (const std::uint32_t tid : tids) {
+    if (standing_.stands(tid, cpu_time(tid)) && hooks_.repeat(tid)) continue;
+    const std::uint64_t runs = task_runs(tid);
+    if (begins_to_stand(tid, runs) && hooks_.repeat(tid)) continue;
     const char state = task_state(tid);
     const bool waits = state == 'S' || state == 'D' || state == 'I';
     if (!waits && state != 'R') continue;  // stopped or gone
+    if (waits) {
+      standing_.interrupted(tid, runs);
+    } else {
+      standing_.forget(tid);
+    }
     (void)send(tid, waits ? kWaiting : kRunning);
   }
 }
@@ -273,6 +296,8 @@ bool Sampler::send(std::uint32_t tid, std::uintptr_t what) const {
 void Sampler::drain() {
   while (const Sample* sample = ring_.next()) {
     hooks_.sample(*sample);
+    if (sample->state == SampleState::waiting)
+      standing_.sampled(sample->tid, {sample->addresses[0], sample->sp, sample->was_cut_short});
     ring_.release();
   }
   hooks_.pause();

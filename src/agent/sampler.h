@@ -19,6 +19,7 @@
 #include "agent/options.h"
 #include "agent/progress.h"
 #include "agent/sample_ring.h"
+#include "agent/standing_threads.h"
 #include "agent/thread_timers.h"
 #include "agent/wall_rounds.h"
 #include "mixstack/self_walk.h"
@@ -36,6 +37,7 @@ class Sampler {
  public:
   struct Hooks {
     std::function<void(const Sample&)> sample;  ///< each one, on the thread of the sampler
+    std::function<bool(std::uint32_t)> repeat;  ///< a thread's last sample once more; false: it is not kept
     std::function<void()> pause;                ///< when there are none left for now
   };
   struct Account {
@@ -82,6 +84,7 @@ class Sampler {
   void give_signal_back() const;
   void look_at_threads();
   void tick(Clock::time_point now);
+  [[nodiscard]] bool begins_to_stand(std::uint32_t tid, std::uint64_t runs);
   [[nodiscard]] bool send(std::uint32_t tid, std::uintptr_t what) const;
   void drain();
 
@@ -106,6 +109,7 @@ class Sampler {
 
   // The thread's.
   WallRounds rounds_;
+  StandingThreads standing_;
   CpuBudget budget_;
   Clock::time_point next_tick_, next_look_, next_refresh_;
 

@@ -50,6 +50,29 @@ char task_state(std::uint32_t tid) {
   return end == text.npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }
 
+std::uint64_t task_runs(std::uint32_t tid) {
+  std::array<char, 80> bytes;
+  std::string_view text = read_of(tid, "schedstat", bytes);  // on a processor, waited for one, times put on one
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  const std::string_view last = text.substr(text.rfind(' ') + 1);
+  std::uint64_t runs = 0;
+  (void)std::from_chars(last.data(), last.data() + last.size(), runs);
+  return runs;
+}
+
+std::optional<WaitPlace> task_wait(std::uint32_t tid) {
+  std::array<char, 256> bytes;
+  const std::string_view text = read_of(tid, "syscall", bytes);  // number, six arguments, sp, pc; or "running"
+  // Not in a system call: "-1", sp, pc.
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  const std::size_t pc = text.rfind(" 0x"), sp = pc == text.npos || pc == 0 ? text.npos : text.rfind(" 0x", pc - 1);
+  if (sp == text.npos) return std::nullopt;
+  WaitPlace place;
+  (void)std::from_chars(text.data() + sp + 3, text.data() + pc, place.sp, 16);
+  (void)std::from_chars(text.data() + pc + 3, text.data() + text.size(), place.pc, 16);
+  return place;
+}
+
 std::string task_name(std::uint32_t tid) {
   std::array<char, 64> bytes;
   const std::string_view text = read_of(tid, "comm", bytes);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "agent/standing_threads.h"
 
 namespace mixstack::agent {
 
@@ -11,6 +14,10 @@ namespace mixstack::agent {
 [[nodiscard]] std::vector<std::uint32_t> own_tasks();
 /// The letter of proc_pid_stat(5): R, S, D, T...; 0: no such thread.
 [[nodiscard]] char task_state(std::uint32_t tid);
+/// How often it was put on a processor (schedstat); 0: the kernel does not count, or no such thread.
+[[nodiscard]] std::uint64_t task_runs(std::uint32_t tid);
+/// The system call that it waits in; nothing: it runs, or does not say.
+[[nodiscard]] std::optional<WaitPlace> task_wait(std::uint32_t tid);
 /// What the kernel calls it; empty: no such thread.
 [[nodiscard]] std::string task_name(std::uint32_t tid);
 

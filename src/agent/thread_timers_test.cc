@@ -86,6 +86,28 @@ TEST(Tasks, OurOwn) {
   EXPECT_FALSE(task_name(own_tid()).empty());
   EXPECT_EQ(task_state(INT32_MAX), '\0');
   EXPECT_EQ(task_name(INT32_MAX), "");
+  EXPECT_EQ(task_runs(INT32_MAX), 0u);
+  EXPECT_FALSE(task_wait(INT32_MAX));
+}
+
+TEST(Tasks, OneThatWaits) {
+  std::atomic<std::uint32_t> tid{0};
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    tid = own_tid();
+    is_over.wait(false);
+  });
+  std::optional<WaitPlace> place;
+  while (!place) place = tid == 0 ? std::nullopt : task_wait(tid);
+  EXPECT_NE(place->pc, 0u);
+  EXPECT_NE(place->sp, 0u);
+  const std::uint64_t runs = task_runs(tid);
+  if (runs != 0) {  // where the kernel counts
+    EXPECT_EQ(task_runs(tid), runs);
+  }
+  is_over = true;
+  is_over.notify_all();
+  other.join();
 }
 
 }  // namespace

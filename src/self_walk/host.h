@@ -25,6 +25,10 @@ namespace host {
 /// An address on the stack that the caller runs on, below all of the caller's frame that is in use.
 [[nodiscard]] Address stack_pointer();
 
+/// Bytes of the instruction of a system call.
+[[nodiscard]] unsigned call_size();
+/// What a system call answered, if a `ucontext_t` is of just behind one.
+[[nodiscard]] std::int64_t call_result(const void* context);
 /// From a `ucontext_t`.
 [[nodiscard]] unwind::LightFrame light_frame(const void* context);
 [[nodiscard]] inline Registers registers_of(const void* context) {

@@ -33,6 +33,8 @@ void Recorder::add(const Sample& sample) {
   (void)::close(file);
 }
 
+/// Every sample is walked.
+bool Recorder::repeat(std::uint32_t) { return false; }
 void Recorder::flush() {}
 void Recorder::send_to(std::shared_ptr<Outbox>) {}
 bool Recorder::no_longer_to(const Outbox*) { return true; }

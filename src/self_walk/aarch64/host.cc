@@ -51,6 +51,11 @@ Address stack_pointer() {
   return pointer;
 }
 
+unsigned call_size() { return 4; }
+std::int64_t call_result(const void* context) {
+  return static_cast<std::int64_t>(context_word(context, aarch64_reg::x0));
+}
+
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
   frame.fp = context_word(context, aarch64_reg::fp);

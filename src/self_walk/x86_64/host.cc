@@ -57,6 +57,9 @@ Address stack_pointer() {
   return pointer;
 }
 
+unsigned call_size() { return 2; }
+std::int64_t call_result(const void* context) { return static_cast<std::int64_t>(context_word(context, 13)); }
+
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
   frame.fp = context_word(context, 10);
