@@ -163,6 +163,7 @@ static __always_inline void copy(struct task_struct* task, struct mixstack_recor
   bpf_probe_read_kernel(out->registers, kSavedBytes, saved);
   bpf_probe_read_kernel(out->comm, sizeof out->comm, task->comm);
   out->thread_pointer = THREAD_POINTER(task);
+  out->system_call = SYSTEM_CALL(saved);
   out->flags = MIXSTACK_REGISTERS;
   if (settings.stack_bytes != 0) copy_stack(task, out, saved->sp);
   out->size = sizeof *out + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));

@@ -34,6 +34,7 @@ struct mixstack_record {
   /* from here on only with MIXSTACK_REGISTERS */
   unsigned long long stack_base;
   unsigned long long thread_pointer;
+  long long system_call; /* it is in; -1: none, or `registers` tell */
   char comm[MIXSTACK_COMM_BYTES];
   unsigned char registers[MIXSTACK_REGISTER_BYTES]; /* as NT_PRSTATUS has them */
 };

@@ -10,6 +10,7 @@ Result<target::RegisterSet> ThreadState::registers() const {
   auto set = target::decode_register_set(arch, register_bytes.first(size));
   if (!set) return set;
   set->thread_pointer = thread_pointer;
+  if (set->syscall < 0) set->syscall = system_call;
   return set;
 }
 

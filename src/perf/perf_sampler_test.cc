@@ -129,7 +129,8 @@ TEST(PerfSampler, CountsWhatHasNoRoom) {
   options.ring_bytes = 128 << 10;
   MIXSTACK_SAMPLER(sampler, process, options);
   sampler->start();
-  ASSERT_TRUE(process.use_cpu(0.2, [] {}));
+  // An emulated processor takes fewer samples than were asked for.
+  for (int i = 0; i < 20 && sampler->lost() <= 100; i++) ASSERT_TRUE(process.use_cpu(0.2, [] {}));
   sampler->stop();
   EXPECT_GT(sampler->lost(), 100u);
   Counts counts;

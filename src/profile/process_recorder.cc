@@ -47,6 +47,7 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
     end_error_ = batch.error();
     is_over_ = true;
   }
+  note_account(source);  // of one that had no turn before the end, too
   if (sampling_sources_.fetch_sub(1) != 1) return;
   queue_.close();
   has_ended_.store(true, std::memory_order_release);

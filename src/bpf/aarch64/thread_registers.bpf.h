@@ -4,6 +4,7 @@ enum { kSavedBytes = 34 * 8 };
 
 struct pt_regs {
   unsigned long sp, pc;
+  int syscallno; /* kept apart: x8 may be anything after it */
 } __attribute__((preserve_access_index));
 struct thread_struct {
   struct {
@@ -12,4 +13,5 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 
 #define PROGRAM_COUNTER(registers) ((registers)->pc)
+#define SYSTEM_CALL(registers) ((registers)->syscallno)
 #define THREAD_POINTER(task) ((task)->thread.uw.tp_value)

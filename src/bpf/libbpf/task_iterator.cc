@@ -83,6 +83,7 @@ void TaskIterator::Implementation::add(const mixstack_record& head, std::span<co
   const auto& full = *reinterpret_cast<const mixstack_record*>(bytes.data());
   thread.register_bytes = std::as_bytes(std::span(full.registers));
   thread.thread_pointer = full.thread_pointer;
+  thread.system_call = full.system_call;
   thread.comm = {full.comm, ::strnlen(full.comm, sizeof full.comm)};
   const std::size_t size = std::min<std::size_t>(head.stack_size, bytes.size() - sizeof(mixstack_record));
   thread.stack = {full.stack_base, bytes.subspan(sizeof(mixstack_record), size)};

@@ -10,4 +10,5 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 
 #define PROGRAM_COUNTER(registers) ((registers)->ip)
+#define SYSTEM_CALL(registers) (-1) /* orig_rax is one of the registers */
 #define THREAD_POINTER(task) ((task)->thread.fsbase)
