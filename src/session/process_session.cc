@@ -16,6 +16,7 @@
 #include "session/launch.h"
 #include "session/missing_files.h"
 #include "session/native_aot.h"
+#include "session/native_waits.h"
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
@@ -398,6 +399,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
+  if (options.waits) read_native_waits(dump, capture->frozen != nullptr ? *capture->frozen : target_->memory());
   inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())

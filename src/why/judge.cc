@@ -68,6 +68,23 @@ void add_suspensions(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   }
 }
 
+/// Thread names are the runtime's (finalizerthread.cpp). It runs a finalizer where it has managed frames: without work it
+/// waits in native code. Whether what it waits for ever comes, only a second look tells.
+void add_blocked_finalizer(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  for (const ThreadDump& thread : dump.threads) {
+    const auto& frames = thread.trace.frames;
+    const bool runs = std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+    if (!thread.comm.starts_with(".NET Finalizer") || !runs || !thread.wait) continue;
+    Verdict verdict;
+    verdict.kind = VerdictKind::blocked_finalizer;
+    verdict.threads = 1;
+    const auto& owners = thread.wait->owners;
+    verdict.steps.push_back({thread.tid, owners.empty() ? 0 : owners.front()});
+    if (!owners.empty()) verdict.steps.push_back({owners.front(), 0});
+    verdicts.push_back(std::move(verdict));
+  }
+}
+
 }  // namespace
 
 std::vector<Verdict> judge(const ProcessDump& dump) {
@@ -80,6 +97,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
     for (const std::uint32_t n : circle) is_in_circle[n] = true;
   }
   add_suspensions(dump, verdicts);
+  add_blocked_finalizer(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
     if (held_up[i] < kManyWaiters || !graph.edges(i).empty() || is_in_circle[i]) continue;
     Verdict verdict;

@@ -53,7 +53,7 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
       return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
              is_in_the_same_call(first, second, b.steps[0].waits_for);
     case VerdictKind::blocked_finalizer:
-      return a.steps[0].thread == b.steps[0].thread;
+      return a.steps[0].thread == b.steps[0].thread && stands(first, second, b.steps[0].thread);
     case VerdictKind::chain:
       break;
   }

@@ -89,6 +89,39 @@ class Why(LiveCase):
             self.assertEqual([names[s["thread"]] for s in verdict["steps"]], ["collector", "holder"])
             self.assertEqual(status, STUCK)
 
+    def test_a_finalizer_that_waits(self):
+        with processes.scenario("blocked_finalizer") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            names = {t["tid"]: t["name"] or t["comm"] for t in answer["threads"]}
+            [verdict] = answer["verdicts"]
+            self.assertEqual((status, verdict["kind"]), (STUCK, "blocked_finalizer"))
+            self.assertEqual([names[s["thread"]] for s in verdict["steps"]], [".NET Finalizer", "owner"])
+
+    def test_a_server_that_does_not_answer(self):
+        with processes.scenario("silent_server") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            threads = {t["name"]: t["wait"] for t in answer["threads"] if t["name"]}
+            truth = self.truth(debuggee)
+            self.assertEqual({name: threads[name] and threads[name]["kind"] for name in truth},
+                             {name: wait for name, (wait, _, _) in truth.items()})
+            client, server = truth["client"][1].split("->"), truth["server"][1]
+            self.assertEqual(threads["client"]["type"], f"tcp {client[0]} -> {client[1]}")
+            self.assertEqual(threads["server"]["type"], f"tcp listening on {server}")
+
+    def test_native_mutexes(self):
+        with processes.native("locks") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            names = {t["tid"]: t["comm"] for t in answer["threads"]}
+            waits = {t["comm"]: t["wait"] for t in answer["threads"]}
+            for line in debuggee.lines:
+                if line.startswith("TRUTH "):
+                    _, waiter, kind, owner = line.split()
+                    self.assertEqual((waits[waiter]["kind"], [names[o] for o in waits[waiter]["owners"]]), (kind, [owner]))
+            self.assertEqual(waits["sleeper"]["kind"], "sleep")
+            [verdict] = answer["verdicts"]
+            self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "deadlock", True, 3))
+
     def test_every_kind_of_wait(self):
         with processes.scenario("waits") as debuggee:
             status, answer = self.why(debuggee.pid)

@@ -48,6 +48,11 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   if (wait.kind != WaitKind::none) return wait;
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
+  if (is_inside(at, "System.Threading.Thread.Sleep")) {
+    wait.kind = WaitKind::sleep;
+    wait.proof = Proof::recorded;
+    return wait;
+  }
   return class_constructor(*at.thread);
 }
 
