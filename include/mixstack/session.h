@@ -31,6 +31,8 @@ struct DumpOptions {
   /// `ThreadDump::facts` and `ProcessDump::usage` are read: some files of /proc for each thread, some 30 us of it, all
   /// outside the stop.
   bool facts = true;
+  bool off_cpu =
+      true;  ///< facts say how long threads have not run, and where in the kernel: more than half of that time
   /// `ThreadDump::wait` is read: what each thread waits for and who holds it, from the runtime's records and objects.
   /// Outside the stop; believed as far as threads have not run since.
   bool waits = false;

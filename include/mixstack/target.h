@@ -241,8 +241,8 @@ class Target {
     return {};
   }
   /// Called before a capture of these threads (none: all) whose `thread_facts` will be asked for: what the stop changes
-  /// is looked at now.
-  virtual void prepare_thread_facts(std::span<const ThreadId> /*threads*/) {}
+  /// is looked at now. `off_cpu`: how long threads have not run, and where in the kernel they wait, will be told.
+  virtual void prepare_thread_facts(std::span<const ThreadId> /*threads*/, bool /*off_cpu*/) {}
   /// The process as a whole, since the last call or since it was opened; `stopped` of that time it could not run.
   /// Nothing where nothing can be told (cores).
   [[nodiscard]] virtual std::optional<ProcessUsage> usage(std::chrono::nanoseconds /*stopped*/) { return std::nullopt; }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBatch = 32u << 10;  // bytes of samples in a message
 constexpr std::size_t kMostThreadNames = 1u << 16, kMostAddresses = 1u << 18;
 constexpr std::size_t kMostWaiting = 4096;  // threads whose last stack is kept
-constexpr std::uint32_t kNoRoom = 0;  // the first frame of a profile, for those it has no room for
+constexpr std::uint32_t kNoRoom = 0;        // the first frame of a profile, for those it has no room for
 
 [[nodiscard]] std::uint64_t unloaded_libraries() {
   std::uint64_t count = 0;

@@ -22,8 +22,8 @@ struct Sample {
   std::uint16_t doubtful = 0;  ///< the last so many, as Profile::Stack has it
   StopReason stop = StopReason::end_of_stack;
   SampleState state = SampleState::cpu;
-  bool was_cut_short = false;  ///< a system call was left with EINTR for the signal
-  Address sp = 0;              ///< of the first frame
+  bool was_cut_short = false;                      ///< a system call was left with EINTR for the signal
+  Address sp = 0;                                  ///< of the first frame
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
   std::array<std::uint32_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
 };

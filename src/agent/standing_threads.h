@@ -21,10 +21,10 @@ struct WaitSample {
   bool was_cut_short = false;  ///< the system call answered EINTR; else the pc is back at it, to call again
 };
 
-/// A thread that has not been on a processor since its last sample has the stack that it had, and needs no signal, no walk
-/// and no wake-up. The kernel counts how often a thread was put on a processor (schedstat). A signal to one that waits
-/// puts it there once; when it waits again in the same place with the count one higher, it ran our handler and went
-/// back, nothing else. From then on it stands as long as it uses no processor time. Where there is no count (0),
+/// A thread that has not been on a processor since its last sample has the stack that it had, and needs no signal, no
+/// walk and no wake-up. The kernel counts how often a thread was put on a processor (schedstat). A signal to one that
+/// waits puts it there once; when it waits again in the same place with the count one higher, it ran our handler and
+/// went back, nothing else. From then on it stands as long as it uses no processor time. Where there is no count (0),
 /// nothing stands.
 /// One thread at a time.
 class StandingThreads {

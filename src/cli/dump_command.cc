@@ -240,9 +240,13 @@ tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const
 
 namespace {
 
-ExitCode run_one(const DumpArguments& arguments, const Environment& environment) {
-  const auto dumped = dump_target(arguments, symbol_options(arguments), environment);
-  return dumped ? print(arguments, environment, dumped->dump) : dumped.error();
+ExitCode run_one(DumpArguments arguments, const Environment& environment) {
+  arguments.options.waits = true;
+  auto dumped = dump_target(arguments, symbol_options(arguments), environment);
+  if (!dumped) return dumped.error();
+  // Who asks for stacks is told of waits where they are known, and not why they are not.
+  std::erase_if(dumped->dump.diagnoses, [](const Diagnosis& d) { return d.subject == kWaitsSubject; });
+  return print(arguments, environment, dumped->dump);
 }
 
 }  // namespace

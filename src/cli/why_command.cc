@@ -1,14 +1,18 @@
 #include "cli/why_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <system_error>
 #include <thread>
 
+#include "base/scoped_fd.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
 #include "cli/ps_command.h"
@@ -27,6 +31,7 @@ DumpArguments dump_arguments(const WhyArguments& why) {
   dump.pid = why.pid;
   dump.core = why.core;
   dump.options.waits = true;
+  dump.options.off_cpu = false;
   return dump;
 }
 
@@ -34,9 +39,13 @@ DumpArguments dump_arguments(const WhyArguments& why) {
 /// than the others: then the circle is possible, no more.
 bool has_run(std::uint32_t pid, const ThreadDump& thread) {
   if (!thread.facts.cpu) return true;
-  std::ifstream in(fmt::format("/proc/{}/task/{}/schedstat", pid, thread.tid));
+  const base::ScopedFd file(
+      ::open(fmt::format("/proc/{}/task/{}/schedstat", pid, thread.tid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> text{};
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
   std::int64_t cpu = -1;
-  return !(in >> cpu) || cpu != thread.facts.cpu->count();
+  return size <= 0 || std::from_chars(text.data(), text.data() + size, cpu).ec != std::errc{} ||
+         cpu != thread.facts.cpu->count();
 }
 
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {

@@ -56,7 +56,9 @@ class RecordingTarget final : public Target {
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override { return target_->diagnoses(); }
   [[nodiscard]] std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> threads) const override;
-  void prepare_thread_facts(std::span<const ThreadId> threads) override { target_->prepare_thread_facts(threads); }
+  void prepare_thread_facts(std::span<const ThreadId> threads, bool off_cpu) override {
+    target_->prepare_thread_facts(threads, off_cpu);
+  }
   [[nodiscard]] std::optional<ProcessUsage> usage(std::chrono::nanoseconds stopped) override {
     return target_->usage(stopped);
   }

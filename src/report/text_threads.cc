@@ -11,6 +11,7 @@
 #include "report/fit.h"
 #include "report/frame_view.h"
 #include "report/thread_role.h"
+#include "report/wait_words.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -101,6 +102,21 @@ std::string waiting_words(const ThreadFacts& facts) {
   return text;
 }
 
+/// Of waits that the system call does not tell: those in the kernel alone are in the state.
+[[nodiscard]] std::string runtime_wait_words(const ProcessDump& dump, const ThreadDump& thread) {
+  if (!thread.wait) return {};
+  switch (thread.wait->kind) {
+    case WaitKind::file:
+    case WaitKind::socket:
+    case WaitKind::pipe:
+    case WaitKind::poll:
+    case WaitKind::sleep:
+      return {};
+    default:
+      return wait_words(dump, thread);
+  }
+}
+
 }  // namespace
 
 std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
@@ -114,6 +130,7 @@ std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
     text += fmt::format(", managed {}, {}", thread.managed->managed_id, mode_text(thread));
   if (const std::string state = doing_words(dump, thread); !state.empty())
     text += ", " + state + waiting_words(thread.facts);
+  if (const std::string wait = runtime_wait_words(dump, thread); !wait.empty()) text += ", " + wait;
   // What a waiting thread used long ago says little.
   constexpr std::chrono::milliseconds kMuch{10};
   if (thread.facts.cpu && *thread.facts.cpu >= kMuch)
@@ -165,16 +182,18 @@ std::string since_words(const StackGroup& group) {
 }  // namespace
 
 void write_group_head(Painter& out, const ProcessDump& dump, const StackGroup& group, std::size_t width) {
-  Fact name, mode, doing;
+  Fact name, mode, doing, waits;
   std::vector<ThreadId> tids;
   for (const ThreadDump* thread : group.threads) {
     tids.push_back(thread->tid);
     name.add(name_text(*thread), thread->tid);
     mode.add(mode_text(*thread), thread->tid);
     doing.add(doing_words(dump, *thread), thread->tid);
+    waits.add(runtime_wait_words(dump, *thread), thread->tid);
   }
   std::string head = fmt::format("{} threads with this stack", group.threads.size()), differ;
-  const std::pair<std::string_view, const Fact*> facts[] = {{"name", &name}, {"mode", &mode}, {"state", &doing}};
+  const std::pair<std::string_view, const Fact*> facts[] = {
+      {"name", &name}, {"mode", &mode}, {"state", &doing}, {"wait", &waits}};
   bool first = true;
   for (const auto& [what, fact] : facts) {
     if (!fact->is_same()) {

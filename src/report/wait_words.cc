@@ -105,6 +105,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!wait.object.type.empty()) text += " " + escape_for_terminal(wait.object.type);
   if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor)
     text += fmt::format(" {:#x}", wait.object.address);
+  if (text.ends_with(',')) text.pop_back();  // nothing more is known of it
   if (!wait.object.detail.empty()) text += " (" + escape_for_terminal(wait.object.detail) + ")";
   if (wait.is_reading) text += " to read";
   text += owner_words(dump, wait);

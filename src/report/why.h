@@ -14,6 +14,8 @@ namespace mixstack::report {
 void write_why_text(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
                     const ReportOptions& options);
 void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
+/// One wait, as both schemas have it.
+void write_wait_json(Writer& out, const ThreadWait& wait);
 /// Threads that wait or are waited for, and what lies between them.
 void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
 

@@ -11,7 +11,9 @@ void write_object(JsonObject& in, const WaitedObject& object) {
   in.text_or_null("detail", object.detail);
 }
 
-void write_wait(Writer& out, const ThreadWait& wait) {
+}  // namespace
+
+void write_wait_json(Writer& out, const ThreadWait& wait) {
   JsonObject json(out);
   json.word("kind", to_string(wait.kind));
   json.word("proof", to_string(wait.proof));
@@ -31,8 +33,6 @@ void write_wait(Writer& out, const ThreadWait& wait) {
   }
   json.close();
 }
-
-}  // namespace
 
 void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
   JsonObject json(out);
@@ -58,7 +58,7 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
     thread.text_or_null("name", t.managed ? t.managed->name : std::string());
     thread.text_or_null("place", place_words(dump, t));
     if (t.wait) {
-      write_wait(thread.key("wait"), *t.wait);
+      write_wait_json(thread.key("wait"), *t.wait);
     } else {
       thread.null("wait");
     }

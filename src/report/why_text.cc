@@ -148,7 +148,8 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   write_waits(out, dump);
-  if (dump.runtimes.empty()) out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes and joins are read.\n";
+  if (dump.runtimes.empty())
+    out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes and joins are read.\n";
   for (const Diagnosis& d : dump.diagnoses)
     if (d.subject == kWaitsSubject) out.plain() << "Not known: " << escape_for_terminal(d.text) << '\n';
 }

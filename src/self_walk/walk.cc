@@ -171,6 +171,10 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
 }
 
 StepOutcome Walk::by_general_rule(CodeAddress pc, Registers& registers) {
+  if (is_replaced(pc)) {
+    led_nowhere_ = true;
+    return {.status = StepStatus::failed, .error = {ErrorCode::bad_return_address, 0, pc.raw()}};
+  }
   const auto rule = general_rule(pc);
   if (!rule) {
     // A return address that leads nowhere was none. (Whether memory that is there is code, the kernel alone knows.)
@@ -207,6 +211,17 @@ bool Walk::is_outermost(CodeAddress pc) {
   if (pc.lookup() - tables_.entry_point() < arch::kEntryCodeBytes) return true;
   std::array<std::byte, arch::kTaskEndBytes> code;
   return !pc.is_exact() && memory_.read_exact(pc.raw(), code) && arch::ends_task(host::arch(), code);
+}
+
+/// A runtime that suspends a thread has its method return to a function of its own (OnHijackTripThread, which
+/// Thread::HijackReturnAddress in src/coreclr/vm/threadsuspend.cpp puts there): an address at which a function begins,
+/// behind no call. Where the method would return to, that thread's runtime alone knows. Asked when a rule is made.
+bool Walk::is_replaced(CodeAddress pc) {
+  if (sources_.code == nullptr || pc.is_exact() || follows_call(pc.raw())) return false;
+  const CodeAddress begin = CodeAddress::exact(pc.raw());
+  const auto site = site_at(begin);
+  if (!site || site->fde.pc_begin != pc.raw() || site->initial->cie.is_signal_frame) return false;
+  return row_at(*site, begin).kind != unwind::CompactKind::end_of_stack;
 }
 
 bool Walk::is_described(CodeAddress pc) {

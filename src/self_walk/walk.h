@@ -137,6 +137,7 @@ class Walk {
   [[nodiscard]] std::optional<StepOutcome> by_frame_pointer(CodeAddress pc, Registers& registers);
   [[nodiscard]] bool follows_call(Address return_address);
   [[nodiscard]] bool is_described(CodeAddress pc);
+  [[nodiscard]] bool is_replaced(CodeAddress pc);
   [[nodiscard]] bool is_outermost(CodeAddress pc);
   [[nodiscard]] Address known_sp(const Registers& registers) const {
     return registers.is_known(arch_registers(registers.arch()).sp) ? registers.sp() : sp_at_least_;

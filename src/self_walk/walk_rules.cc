@@ -162,6 +162,7 @@ unwind::CompactRule Walk::row_at(const Site& site, CodeAddress pc) {
 PackedRule Walk::make_rule(Address key) {
   constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16, CodeRules::kUnknownOwner};
   const CodeAddress pc = code_address(key);
+  if (is_replaced(pc)) return kUnknown;
   const auto site = site_at(pc);
   // The general step looks for code that is known without unwind information, and says what is wrong.
   if (!site) return site.error().code == ErrorCode::not_found ? made_code_rule(key) : kUnknown;

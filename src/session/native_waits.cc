@@ -13,14 +13,16 @@ using Arguments = std::array<std::uint64_t, 6>;
 
 constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cancellation point, the function asked for
 
-// pthread_mutex_t of glibc (sysdeps/nptl/bits/struct_mutex.h): the lock word that threads wait at, the owner's thread id.
+// pthread_mutex_t of glibc (sysdeps/nptl/bits/struct_mutex.h): the lock word that threads wait at, the owner's thread
+// id.
 constexpr std::uint64_t kOwner = 8;
 
 /// Names of the innermost native frames, one behind the other.
 class Calls {
  public:
   Calls(const ProcessDump& dump, const ThreadDump& thread) {
-    for (std::size_t i = 0; i < std::min(thread.trace.frames.size(), thread.symbols.size()) && names_.size() < kNativeFrames; i++) {
+    for (std::size_t i = 0;
+         i < std::min(thread.trace.frames.size(), thread.symbols.size()) && names_.size() < kNativeFrames; i++) {
       if (thread.trace.frames[i].kind != FrameKind::native) break;
       if (thread.symbols[i] < dump.symbols.size()) names_.push_back(dump.symbols[thread.symbols[i]].name);
     }
@@ -28,7 +30,8 @@ class Calls {
   /// One of them has one of these in its name.
   [[nodiscard]] bool have(std::initializer_list<std::string_view> parts) const {
     return std::any_of(names_.begin(), names_.end(), [&](std::string_view name) {
-      return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return name.find(part) != name.npos; });
+      return std::any_of(parts.begin(), parts.end(),
+                         [&](std::string_view part) { return name.find(part) != name.npos; });
     });
   }
 

@@ -343,7 +343,7 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   const WorkerPool::Lease worker = this->worker();
-  if (options.facts) target_->prepare_thread_facts(options.threads);
+  if (options.facts) target_->prepare_thread_facts(options.threads, options.off_cpu);
   auto capture = take(*worker, options);
   if (!capture) return fail(capture.error());
   const auto captured_at = std::chrono::steady_clock::now();

@@ -23,6 +23,7 @@ std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, cons
 void read_waits(ProcessDump& dump, const Capture& capture,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
                 const std::deque<SymbolInfo>& symbols) {
+  if (capture.consistency == Consistency::not_stopped) return;  // records are of another time than stacks
   for (const auto& runtime : runtimes)
     if (const std::string why = runtime->why_no_waits(); !why.empty())
       dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0},

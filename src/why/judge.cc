@@ -68,12 +68,13 @@ void add_suspensions(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   }
 }
 
-/// Thread names are the runtime's (finalizerthread.cpp). It runs a finalizer where it has managed frames: without work it
-/// waits in native code. Whether what it waits for ever comes, only a second look tells.
+/// Thread names are the runtime's (finalizerthread.cpp). It runs a finalizer where it has managed frames: without work
+/// it waits in native code. Whether what it waits for ever comes, only a second look tells.
 void add_blocked_finalizer(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   for (const ThreadDump& thread : dump.threads) {
     const auto& frames = thread.trace.frames;
-    const bool runs = std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+    const bool runs =
+        std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
     if (!thread.comm.starts_with(".NET Finalizer") || !runs || !thread.wait) continue;
     Verdict verdict;
     verdict.kind = VerdictKind::blocked_finalizer;

@@ -287,14 +287,15 @@ void parse_unix_sockets(std::string_view table, SocketNames& out) {
 }
 
 std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<const ThreadCapture> threads,
-                                           const std::unordered_map<ThreadId, std::chrono::nanoseconds>& off_cpu) {
+                                           const OffCpuTimes* off_cpu) {
   std::vector<ThreadFacts> all(threads.size());
   Descriptors descriptors(view);
-  bool tells_channels = true;
+  bool tells_channels = off_cpu != nullptr;
   std::vector<std::size_t> again;
   for (std::size_t i = 0; i < threads.size(); i++) {
     read_times(view.proc, threads[i].tid, all[i]);
-    if (const auto at = off_cpu.find(threads[i].tid); at != off_cpu.end()) all[i].off_cpu = at->second;
+    if (off_cpu != nullptr)
+      if (const auto at = off_cpu->find(threads[i].tid); at != off_cpu->end()) all[i].off_cpu = at->second;
     if (!read_call(view, threads[i], descriptors, all[i])) again.push_back(i);
     if (tells_channels) tells_channels = read_channel(view.proc, threads[i], all[i]);
   }

@@ -28,11 +28,14 @@ class ViewTarget final : public Target {
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override { return source_->capture(request); }
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override { return source_->diagnoses(); }
   [[nodiscard]] std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> threads) const override {
-    return read_thread_facts(*view_, threads, off_cpu_);
+    return read_thread_facts(*view_, threads, off_cpu_ ? &*off_cpu_ : nullptr);
   }
-  void prepare_thread_facts(std::span<const ThreadId> threads) override {
+  void prepare_thread_facts(std::span<const ThreadId> threads, bool off_cpu) override {
+    off_cpu_.reset();
+    if (!off_cpu) return;
     const auto all = threads.empty() ? view_->proc.tasks() : std::vector<ThreadId>(threads.begin(), threads.end());
-    off_cpu_ = all ? off_cpu_times(view_->proc, *all) : decltype(off_cpu_){};
+    off_cpu_.emplace();
+    if (all) *off_cpu_ = off_cpu_times(view_->proc, *all);
   }
   [[nodiscard]] std::optional<ProcessUsage> usage(std::chrono::nanoseconds stopped) override {
     return meter_.look(view_->proc, stopped);
@@ -42,7 +45,7 @@ class ViewTarget final : public Target {
   std::shared_ptr<const ProcessView> view_;
   std::unique_ptr<CaptureSource> source_;
   UsageMeter meter_;
-  std::unordered_map<ThreadId, std::chrono::nanoseconds> off_cpu_;  ///< before the last stop
+  std::optional<OffCpuTimes> off_cpu_;  ///< before the last stop
 };
 
 }  // namespace
