@@ -129,7 +129,7 @@ class Controls {
   describe() {
     const {app} = this, first = app.recordings[app.recordings.length - 1];
     const p = first.processes[0];
-    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (p ? p.command || p.comm : '');
+    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm : '');
     byId('title').textContent = title;
     byId('title').title = title;
     const parts = app.isDifference ? app.recordings.map(r => element('div', {}, `${r.name}: `, ...accountLine(r))) : accountLine(first);

@@ -23,6 +23,12 @@ function rateWords(facts) {
   return list.join(' + ');
 }
 
+// As the command's other formats say it (shown_processes).
+function processNames(r) {
+  const most = 3, names = r.processes.slice(0, most).map(p => `${p.comm || 'process'} (${p.pid})`).join(', ');
+  return r.processes.length > most ? `${names} and ${r.processes.length - most} more` : names;
+}
+
 // The line below the title: what this is a picture of, and what is missing in it.
 function accountLine(r) {
   const {facts} = r, account = facts.account, lost = lostOf(account);
