@@ -142,7 +142,7 @@ class App {
     const all = this.weights.all, period = this.period();
     graph.show(this.tree, {
       fill: (node, key) => this.fill(node, key), marks: this.marks, theme: this.theme, names: this.functions.names,
-      rootName: `all: ${count(all)} samples${period ? ', ' + duration(all * period) : ''}`,
+      rootName: `all: ${counted(all, 'sample')}${period ? ', ' + duration(all * period) : ''}`,
     });
     graph.layout();
     byId('nothing').hidden = all > 0;
@@ -161,7 +161,7 @@ class App {
     let waited = 0;
     for (let i = 0; i < r.sample_slice.length; i++) if (wanted[r.sample_context[i]]) waited += r.sample_count[i];
     const untouched = !state.range && state.activities.every((on, a) => on === state.defaultActivities[a]);
-    return waited && untouched ? `All threads waited. ${count(waited)} samples of them: click "waiting" above to take them in.` :
+    return waited && untouched ? `All threads waited. ${counted(waited, 'sample')} of them: click "waiting" above to take them in.` :
       'No samples of this choice of threads, states and time.';
   }
 

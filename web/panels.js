@@ -39,12 +39,12 @@ function accountLine(r) {
   if (first && first.runtime) parts.push(`.NET ${first.runtime}`);
   parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
   if (facts.source) parts.push(facts.source);
-  parts.push(`${count(account.samples)} samples`);
+  parts.push(counted(account.samples, 'sample'));
   const warn = (text, bad) => bad ? element('span', {class: 'warn'}, text) : text;
   const line = [parts.join(' \u00b7 '), ' \u00b7 ',
     warn(lost ? `${count(lost)} lost (${percent(lost, lost + account.samples)})` : 'none lost', lost > 0)];
   if (account.cut) line.push(' \u00b7 ', warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
-  if (facts.notes.length) line.push(' \u00b7 ', warn(`${facts.notes.length} ${facts.notes.length > 1 ? 'notes' : 'note'}`, true));
+  if (facts.notes.length) line.push(' \u00b7 ', warn(counted(facts.notes.length, 'note'), true));
   return line;
 }
 
