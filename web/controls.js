@@ -134,7 +134,7 @@ class Controls {
     byId('title').title = title;
     const parts = app.isDifference ? app.recordings.map(r => element('div', {}, `${r.name}: `, ...accountLine(r))) : accountLine(first);
     byId('account').replaceChildren(...parts);
-    byId('clocks').hidden = app.clocks.size < 2;
+    byId('clocks').hidden = app.recordings.every(r => r.clocks.size < 2);
     byId('sides').hidden = !app.isDifference;
     byId('gc').hidden = !app.recordings.some(r => r.context_gc_pending.some(Boolean) || r.context_gc_mode.some(Boolean));
     const threads = app.state.threads, all = app.recordings[app.shownIndex()].threads;
@@ -165,7 +165,7 @@ class Controls {
       if (wanted[context]) byState[Math.min(r.context_activity[context], 4)] += r.sample_count[i];
     }
     const all = byState.reduce((a, b) => a + b, 0);
-    byId('activities').replaceChildren(...ACTIVITIES.map((word, a) => byState[a] || !app.state.activities[a] ?
+    byId('activities').replaceChildren(...ACTIVITIES.map((word, a) => byState[a] || app.state.activities[a] !== app.state.defaultActivities[a] ?
       chip(word, percent(byState[a], all), ACTIVITY_COLORS[app.theme][a], app.state.activities[a], () => this.refilter(() => { app.state.activities[a] = !app.state.activities[a]; })) : null).filter(Boolean));
     this.legend();
   }

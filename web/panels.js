@@ -34,7 +34,7 @@ function accountLine(r) {
   const {facts} = r, account = facts.account, lost = lostOf(account);
   const first = r.processes[0];
   const parts = [];
-  if (r.processes.length === 1) parts.push(`pid ${first.pid}`);
+  if (r.processes.length === 1 && first.pid) parts.push(`pid ${first.pid}`);
   if (r.processes.length > 1) parts.push(`${r.processes.length} processes`);
   if (first && first.runtime) parts.push(`.NET ${first.runtime}`);
   parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
