@@ -3,11 +3,10 @@
 function addressOf(state) {
   const p = new URLSearchParams();
   if (state.icicle) p.set('shape', 'icicle');
-  if (state.inverted) p.set('callers', '1');
+  if (state.inverted !== state.defaultInverted) p.set('callers', state.inverted ? '1' : '0');
   if (state.query) p.set('q', state.query);
   if (state.clock !== state.defaultClock) p.set('clock', state.clock ? 'wall' : 'cpu');
-  const off = ACTIVITIES.filter((_, a) => !state.activities[a]);
-  if (off.length) p.set('without', off.join('.'));
+  if (ACTIVITIES.some((_, a) => state.activities[a] !== state.defaultActivities[a])) p.set('states', ACTIVITIES.filter((_, a) => state.activities[a]).join('.'));
   const hidden = KINDS.filter((_, k) => state.hidden[k]).map(kind => kind.id);
   if (hidden.length) p.set('hide', hidden.join('.'));
   if (state.gc !== 'any') p.set('gc', state.gc);
@@ -25,10 +24,10 @@ function readAddress(text, state, recordings) {
   const p = new URLSearchParams(text.replace(/^#/, ''));
   const list = name => (p.get(name) || '').split('.').filter(Boolean);
   state.icicle = p.get('shape') === 'icicle';
-  state.inverted = p.has('callers');
+  state.inverted = p.has('callers') ? p.get('callers') === '1' : state.defaultInverted;
   state.query = (p.get('q') || '').slice(0, 1000);
   if (p.has('clock')) state.clock = p.get('clock') === 'wall' ? 1 : 0;
-  state.activities = ACTIVITIES.map(a => !list('without').includes(a));
+  state.activities = p.has('states') ? ACTIVITIES.map(a => list('states').includes(a)) : state.defaultActivities.slice();
   state.hidden = KINDS.map(kind => list('hide').includes(kind.id));
   state.gc = ['in', 'out'].includes(p.get('gc')) ? p.get('gc') : 'any';
   state.mode = ['0', '1', '2'].includes(p.get('mode')) ? Number(p.get('mode')) : 'any';

@@ -3,7 +3,7 @@
 class App {
   constructor() {
     this.state = {
-      icicle: false, inverted: false, query: '', clock: 0, defaultClock: 0, activities: ACTIVITIES.map(() => true),
+      icicle: false, inverted: false, query: '', clock: 0, defaultClock: 0, activities: ACTIVITIES.map(() => true), defaultActivities: ACTIVITIES.map(() => true),
       hidden: KINDS.map(() => false), gc: 'any', mode: 'any', threads: null, range: null, zoom: [], side: 'after',
       part: 'graph', defaultPart: 'graph',
     };
@@ -33,10 +33,11 @@ class App {
   }
 
   firstLook() {
-    const clocks = new Set(this.recordings.flatMap(r => [...new Set(r.context_clock)]));
-    const {state} = this;
-    state.clock = state.defaultClock = clocks.has(0) ? 0 : 1;
-    this.clocks = clocks;
+    const {state} = this, {look} = this.recordings[this.recordings.length - 1];
+    this.findClocks();
+    state.clock = state.defaultClock = look.clock ?? (this.clocks.has(0) ? 0 : 1);
+    state.defaultActivities = ACTIVITIES.map(word => look.idle || !WAITING.includes(word));
+    state.defaultInverted = look.inverted;
     state.part = state.defaultPart = innerWidth >= 1100 ? 'both' : 'graph';
     readAddress(location.hash, state, this.recordings);
     this.timeline.range = state.range;
@@ -58,13 +59,23 @@ class App {
     this.state.zoom = zoom.map(number);
     this.marked = marked === null ? -1 : number(marked);
     this.keepSelected = selected.map(number);
-    this.recordings.forEach(r => r.context_clock.forEach(c => this.clocks.add(c)));
+    this.findClocks();
+  }
+
+  // Those that there are samples of.
+  findClocks() {
+    this.clocks = new Set();
+    for (const r of this.recordings) {
+      r.clocks = new Set();
+      for (const c of r.sample_context) r.clocks.add(r.context_clock[c]);
+      r.clocks.forEach(c => this.clocks.add(c));
+    }
   }
 
   shownIndex() { return this.isDifference && this.state.side === 'before' ? 0 : this.recordings.length - 1; }
   shown() { return this.recordings[this.shownIndex()]; }
   period() {
-    const {facts} = this.shown(), hertz = this.state.clock ? facts.wall_hertz : facts.cpu_hertz;
+    const {facts} = this.shown(), hertz = clockOf(this.shown(), this.state.clock) ? facts.wall_hertz : facts.cpu_hertz;
     return hertz ? 1e9 / hertz : 0;
   }
 
@@ -131,16 +142,27 @@ class App {
     const all = this.weights.all, period = this.period();
     graph.show(this.tree, {
       fill: (node, key) => this.fill(node, key), marks: this.marks, theme: this.theme, names: this.functions.names,
-      rootName: `all: ${count(all)} samples${period ? ', ' + duration(all * period) : ''}`,
+      rootName: `all: ${counted(all, 'sample')}${period ? ', ' + duration(all * period) : ''}`,
     });
     graph.layout();
     byId('nothing').hidden = all > 0;
-    byId('nothing').textContent = 'No samples of this choice of threads, states and time.';
+    if (all === 0) byId('nothing').textContent = this.whyNothing();
     graph.scrollToZoom();
     graph.draw();
     this.controls.crumbs();
     this.controls.status();
     this.remember();
+  }
+
+  whyNothing() {
+    const r = this.shown(), {state} = this;
+    const activities = ACTIVITIES.map((word, a) => state.activities[a] || WAITING.includes(word));
+    const wanted = wantedContexts(r, {...state, activities}, index => this.groups.group(r, index));
+    let waited = 0;
+    for (let i = 0; i < r.sample_slice.length; i++) if (wanted[r.sample_context[i]]) waited += r.sample_count[i];
+    const untouched = !state.range && state.activities.every((on, a) => on === state.defaultActivities[a]);
+    return waited && untouched ? `All threads waited. ${counted(waited, 'sample')} of them: click "waiting" above to take them in.` :
+      'No samples of this choice of threads, states and time.';
   }
 
   remember() {

@@ -129,12 +129,12 @@ class Controls {
   describe() {
     const {app} = this, first = app.recordings[app.recordings.length - 1];
     const p = first.processes[0];
-    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (p ? p.command || p.comm : '');
+    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm : '');
     byId('title').textContent = title;
     byId('title').title = title;
     const parts = app.isDifference ? app.recordings.map(r => element('div', {}, `${r.name}: `, ...accountLine(r))) : accountLine(first);
     byId('account').replaceChildren(...parts);
-    byId('clocks').hidden = app.clocks.size < 2;
+    byId('clocks').hidden = app.recordings.every(r => r.clocks.size < 2);
     byId('sides').hidden = !app.isDifference;
     byId('gc').hidden = !app.recordings.some(r => r.context_gc_pending.some(Boolean) || r.context_gc_mode.some(Boolean));
     const threads = app.state.threads, all = app.recordings[app.shownIndex()].threads;
@@ -165,7 +165,7 @@ class Controls {
       if (wanted[context]) byState[Math.min(r.context_activity[context], 4)] += r.sample_count[i];
     }
     const all = byState.reduce((a, b) => a + b, 0);
-    byId('activities').replaceChildren(...ACTIVITIES.map((word, a) => byState[a] || !app.state.activities[a] ?
+    byId('activities').replaceChildren(...ACTIVITIES.map((word, a) => byState[a] || app.state.activities[a] !== app.state.defaultActivities[a] ?
       chip(word, percent(byState[a], all), ACTIVITY_COLORS[app.theme][a], app.state.activities[a], () => this.refilter(() => { app.state.activities[a] = !app.state.activities[a]; })) : null).filter(Boolean));
     this.legend();
   }
@@ -213,7 +213,7 @@ class Controls {
     if (node <= 0) return byId('status').replaceChildren(element('span', {}, 'Click a box to zoom, drag over the timeline to choose a part of the time. Keys: ?'));
     const key = app.tree.key(node);
     byId('status').replaceChildren(element('b', {}, app.functions.names[key]), element('span', {}, app.functions.modules[key]),
-      element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${count(app.tree.value(node))} samples`),
+      element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${counted(app.tree.value(node), 'sample')}`),
       element('button', {type: 'button', onclick: () => app.showCallersOf(key)}, 'Callers'));
   }
 
@@ -234,9 +234,9 @@ function chip(word, figure, color, on, toggle) {
 
 // Content of the tooltip of a box.
 function describeNode(app, node) {
-  if (node === 0) return [element('b', {}, 'all'), element('p', {}, `${count(app.weights.all)} samples`)];
+  if (node === 0) return [element('b', {}, 'all'), element('p', {}, counted(app.weights.all, 'sample'))];
   const {tree, functions} = app, key = tree.key(node), value = tree.value(node), all = app.weights.all, period = app.period();
-  const amount = n => n === 0 ? 'none' : `${percent(n, all)}, ${count(n)} samples${period ? ', ' + duration(n * period) : ''}`;
+  const amount = n => n === 0 ? 'none' : `${percent(n, all)}, ${counted(n, 'sample')}${period ? ', ' + duration(n * period) : ''}`;
   const rows = [[app.state.inverted ? 'here' : 'total', amount(value)], [app.state.inverted ? 'not called' : 'self', amount(tree.self(node))]];
   if (app.graph.zoom !== 0) rows.push(['of the zoomed', percent(value, tree.value(app.graph.zoom))]);
   if (app.isDifference) rows.push(['change', `${points(app.change(node))} points of share`]);

@@ -23,22 +23,28 @@ function rateWords(facts) {
   return list.join(' + ');
 }
 
+// As the command's other formats say it (shown_processes).
+function processNames(r) {
+  const most = 3, names = r.processes.slice(0, most).map(p => `${p.comm || 'process'} (${p.pid})`).join(', ');
+  return r.processes.length > most ? `${names} and ${r.processes.length - most} more` : names;
+}
+
 // The line below the title: what this is a picture of, and what is missing in it.
 function accountLine(r) {
   const {facts} = r, account = facts.account, lost = lostOf(account);
   const first = r.processes[0];
   const parts = [];
-  if (r.processes.length === 1) parts.push(`pid ${first.pid}`);
+  if (r.processes.length === 1 && first.pid) parts.push(`pid ${first.pid}`);
   if (r.processes.length > 1) parts.push(`${r.processes.length} processes`);
   if (first && first.runtime) parts.push(`.NET ${first.runtime}`);
   parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
   if (facts.source) parts.push(facts.source);
-  parts.push(`${count(account.samples)} samples`);
+  parts.push(counted(account.samples, 'sample'));
   const warn = (text, bad) => bad ? element('span', {class: 'warn'}, text) : text;
   const line = [parts.join(' \u00b7 '), ' \u00b7 ',
     warn(lost ? `${count(lost)} lost (${percent(lost, lost + account.samples)})` : 'none lost', lost > 0)];
   if (account.cut) line.push(' \u00b7 ', warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
-  if (facts.notes.length) line.push(' \u00b7 ', warn(`${facts.notes.length} ${facts.notes.length > 1 ? 'notes' : 'note'}`, true));
+  if (facts.notes.length) line.push(' \u00b7 ', warn(counted(facts.notes.length, 'note'), true));
   return line;
 }
 

@@ -67,7 +67,7 @@ class FunctionTable {
       type: 'button', class: style + (this.sort === id ? ' sorted' : ''), role: 'columnheader', 'data-sort': id,
       'aria-sort': this.sort !== id ? 'none' : this.down ? 'descending' : 'ascending', onclick: () => this.sortBy(id),
     }, text + (this.sort === id ? (this.down ? ' \u2193' : ' \u2191') : ''));
-    this.head.replaceChildren(button('name', `${count(this.order.length)} functions`, 'name'),
+    this.head.replaceChildren(button('name', counted(this.order.length, 'function'), 'name'),
       ...this.columns.map(([id, text]) => button(id, text, 'figure')));
   }
 

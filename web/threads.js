@@ -22,7 +22,7 @@ class ThreadGroups {
       for (let i = 0; i < r.sample_slice.length; i++) counts[r.sample_context[i]] += r.sample_count[i];
       for (let c = 0; c < counts.length; c++) {
         const group = this.entry(groups, r, r.context_thread[c]);
-        if (r.context_clock[c] !== clock) continue;
+        if (r.context_clock[c] !== clockOf(r, clock)) continue;
         group.counts[Math.min(r.context_activity[c], 4)] += counts[c];
         group.all += counts[c];
       }

@@ -2,13 +2,20 @@
 
 const ACTIVITIES = ['running', 'runnable', 'waiting', 'blocked', 'unknown'];
 
+const WAITING = ['waiting', 'blocked'];
+
+// Of two that are compared one may have no samples of the chosen clock: the other clock then.
+function clockOf(r, chosen) {
+  return r.clocks.has(chosen) || r.clocks.size === 0 ? chosen : [...r.clocks][0];
+}
+
 // Whether samples of each context are wanted, beside time. `choice`: {clock, activities: [bool], gc: 'any'|'in'|'out',
 // mode: 'any'|0..2, threads: null or a Set of what threadGroup answers}.
 function wantedContexts(r, choice, threadGroup) {
-  const wanted = new Uint8Array(r.context_thread.length);
+  const wanted = new Uint8Array(r.context_thread.length), clock = clockOf(r, choice.clock);
   for (let i = 0; i < wanted.length; i++) {
     const pending = r.context_gc_pending[i] !== 0;
-    wanted[i] = r.context_clock[i] === choice.clock && choice.activities[Math.min(r.context_activity[i], 4)] &&
+    wanted[i] = r.context_clock[i] === clock && choice.activities[Math.min(r.context_activity[i], 4)] &&
       (choice.gc === 'any' || pending === (choice.gc === 'in')) &&
       (choice.mode === 'any' || r.context_gc_mode[i] === choice.mode) &&
       (choice.threads === null || choice.threads.has(threadGroup(r.context_thread[i]))) ? 1 : 0;

@@ -16,6 +16,8 @@ function points(change) {
 
 function count(value) { return Math.round(value).toLocaleString('en'); }
 
+function counted(value, one, many = one + 's') { return `${count(value)} ${Math.round(value) === 1 ? one : many}`; }
+
 function duration(ns) {
   if (ns === 0) return '0';
   if (ns < 1e3) return ns.toFixed(0) + ' ns';

@@ -40,8 +40,15 @@ bool is_safe_place(const std::string& folder) {
 tl::expected<ScopedFd, Diagnosis> open_private_folder(const std::string& path, bool makes, const std::string& what) {
   if (makes) make_folders(path);
   ScopedFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return tl::unexpected(Diagnosis{{ErrorCode::io_error, errno, 0}, path, ""});
+  const int error = errno;
   struct stat st {};
+  if (!fd && ::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode))
+    return tl::unexpected(Diagnosis{{ErrorCode::permission_denied, 0, 0},
+                                    path,
+                                    "not used as a " + what +
+                                        ": it is a symbolic link, which others could turn elsewhere; give the folder "
+                                        "itself that it leads to"});
+  if (!fd) return tl::unexpected(Diagnosis{{ErrorCode::io_error, error, 0}, path, ""});
   if (::fstat(fd.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0022) != 0 || !is_safe_place(path))
     return tl::unexpected(Diagnosis{
         {ErrorCode::permission_denied, 0, 0},

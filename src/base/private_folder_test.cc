@@ -52,7 +52,10 @@ TEST_F(PrivateFolderTest, OthersMayNotWriteToItNorToTheWay) {
 TEST_F(PrivateFolderTest, IsNoLink) {
   ASSERT_TRUE(open_private_folder(root_ / "real", true, "box"));
   fs::create_directory_symlink(root_ / "real", root_ / "link");
-  EXPECT_FALSE(open_private_folder(root_ / "link", false, "box"));
+  const auto refused = open_private_folder(root_ / "link", true, "box");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("symbolic link"), std::string::npos) << refused.error().text;
+  EXPECT_NE(refused.error().text.find("give the folder itself"), std::string::npos);
 }
 
 }  // namespace

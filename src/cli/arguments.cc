@@ -423,19 +423,8 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
   return meant.empty() ? result : wrong(fmt::format("unexpected argument: {}{}", first, meant));
 }
 
-}  // namespace
-
-std::vector<std::string> command_names() {
-  return {"dump",  "why", "record", "top",     "convert", "diff",        "view",
-          "agent", "ps",  "doctor", "symbols", "pack",    "completions", "help"};
-}
-
-Invocation parse_arguments(std::vector<std::string> arguments) {
-  if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
-  const std::string first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
-  if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+/// Nothing: it is no command.
+std::optional<Invocation> parse_command(const std::string& first, const std::vector<std::string>& rest) {
   if (first == "dump") return parse_dump(rest);
   if (first == "why") return parse_why(rest);
   if (first == "record") return parse_record(rest);
@@ -449,6 +438,26 @@ Invocation parse_arguments(std::vector<std::string> arguments) {
   if (first == "symbols") return parse_symbols(rest);
   if (first == "pack") return parse_pack(rest);
   if (first == "completions") return parse_completions(rest);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> command_names() {
+  return {"dump",  "why", "record", "top",     "convert", "diff",        "view",
+          "agent", "ps",  "doctor", "symbols", "pack",    "completions", "help"};
+}
+
+Invocation parse_arguments(std::vector<std::string> arguments) {
+  if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
+  const std::string first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
+  if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (auto invocation = parse_command(first, rest)) {
+    if (invocation->action == Action::usage_error) invocation->command = first;
+    return std::move(*invocation);
+  }
   if (whole_number(first, INT32_MAX) || first.starts_with('-')) return parse_without_command(std::move(arguments));
   return wrong(fmt::format("'{}' is no command of mixstack{}", first, nearest(first, command_names())));
 }

@@ -127,6 +127,7 @@ struct Invocation {
   ViewArguments view{};
   TopArguments top{};
   WhyArguments why{};
+  std::string command{};  ///< for `usage_error`: whose help tells more; empty: that of all
 };
 
 /// The words that a command line may begin with.

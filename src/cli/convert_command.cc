@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "cli/fd_output.h"
 #include "cli/profile_file.h"
 #include "cli/recording_input.h"
 #include "cli/recording_names.h"
 #include "formats/difference.h"
 #include "report/escape.h"
-#include "report/flame_html.h"
+#include "report/words.h"
 
 namespace mixstack::cli {
 namespace {
@@ -36,12 +40,42 @@ void say_if_empty(const Recording& recording, const ProfileOptions& options, con
   if (view.shown != 0) return;
   std::string text = "mixstack: there is nothing to show: no samples\n";
   if (view.idle_left_out != 0) {
-    text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows the {} samples of them\n",
-                       view.idle_left_out);
+    text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows {} of them\n",
+                       report::counted(view.idle_left_out, "sample"));
   } else if (view.left_out != 0) {
-    text = fmt::format("mixstack: there is nothing to show: the options leave out all {} samples\n", view.left_out);
+    text = fmt::format("mixstack: there is nothing to show: the options leave out {}, all there are\n",
+                       report::counted(view.left_out, "sample"));
   }
   FdOutput(environment.err).write(text);
+}
+
+/// Of native code in modules: what 'mixstack symbols' can tell more of.
+bool is_nameless(const RecordedFunction& function) {
+  return function.name.empty() && function.module != kNoIndex &&
+         (function.kind == CodeKind::native || function.kind == CodeKind::runtime);
+}
+
+/// Boxes that are called "[libfoo.so]" have a reason, too.
+std::string nameless_words(const Recording& recording, const std::string& path) {
+  std::uint64_t places = 0, samples = 0, all = 0;
+  for (const RecordedFrame& frame : recording.frames())
+    places += is_nameless(recording.functions()[frame.function]) ? 1 : 0;
+  if (places == 0) return {};
+  std::vector<bool> has_nameless(recording.nodes().size());
+  for (std::size_t n = 1; n < has_nameless.size(); n++) {
+    const StackNode& node = recording.nodes()[n];
+    has_nameless[n] =
+        has_nameless[node.parent] || is_nameless(recording.functions()[recording.frames()[node.frame].function]);
+  }
+  for (const Sample& sample : recording.samples()) {
+    all += sample.count;
+    samples += has_nameless[sample.stack] ? sample.count : 0;
+  }
+  const std::string file = path == "-" ? "FILE.mxr" : report::escape_for_terminal(path);
+  return fmt::format(
+      "mixstack: {} of native code without a name, in the stacks of {} of {}; 'mixstack symbols status "
+      "{}' tells why\n",
+      report::counted(places, "place"), samples, report::counted(all, "sample"), file);
 }
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -52,7 +86,8 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   auto read = read_recording_file(arguments.in, environment);
   if (!read) return read.error();
   const bool is_cut = say_what_is_missing(*read, arguments.in, environment);
-  const auto [recording, has_failed] = with_names(std::move(*read), arguments.symbol_path, environment);
+  const auto [recording, has_failed, said_nameless] = with_names(std::move(*read), arguments.symbol_path, environment);
+  if (!said_nameless) FdOutput(environment.err).write(nameless_words(recording, arguments.in));
   if (arguments.format != Format::recording && arguments.format != Format::html)
     say_if_empty(recording, arguments.options, environment);
   const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
@@ -75,10 +110,8 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
     } else if (arguments.format == Format::text) {
       formats::write_diff_text(out, *before, *after, arguments.options);
     } else {
-      report::FlameOptions options;
-      options.before_name = file_name(arguments.before);
-      options.after_name = file_name(arguments.after);
-      report::write_flame_html(out, *after, &*before, options);
+      formats::write_diff_html(out, *before, *after, arguments.options, file_name(arguments.before),
+                               file_name(arguments.after));
     }
   });
   return written == ExitCode::ok && is_cut ? ExitCode::partial : written;

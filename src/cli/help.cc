@@ -280,10 +280,12 @@ What is written:
                         text, raw: whatever the file is called
       --rotate TIME     a file for each 10m or 1h, numbered: for days of it
   -t, --threads         stacks begin with their thread
-  -i, --idle            threads that wait are counted, too (all formats but
-                        html and raw, which hold everything)
+  -i, --idle            threads that wait are counted, too (html holds them
+                        in any case, and begins without them; raw does)
       --managed-only    without native frames
-  -I, --include TEXT    only stacks with a function whose name holds it
+  -I, --include TEXT    only stacks with a function whose name holds TEXT, or
+                        that it matches as a whole, if it has * (any letters)
+                        or ? (one); again for more
   -X, --exclude TEXT    no stacks with such a function
       --serve           meanwhile, and until Ctrl-C, the page at an address of
                         this machine that is printed
@@ -338,7 +340,9 @@ What is shown:
   -t, --threads         threads, not functions
   -i, --idle            threads that wait are counted, too
       --managed-only    without native frames
-  -I, --include TEXT    only stacks with a function whose name holds it
+  -I, --include TEXT    only stacks with a function whose name holds TEXT, or
+                        that it matches as a whole, if it has * (any letters)
+                        or ? (one); again for more
   -X, --exclude TEXT    no stacks with such a function
 
 Without a terminal a table each interval, as text:
@@ -397,7 +401,8 @@ What is shown (raw recordings are written whole):
       --managed-only    without native frames
       --no-kernel       without frames of the kernel
   -I, --include TEXT    only stacks with a function whose name holds TEXT, or
-                        that it matches as a whole, if it has * or ?
+                        that it matches as a whole, if it has * (any letters)
+                        or ? (one); again for more
   -X, --exclude TEXT    no stacks with such a function
       --inverted        from the functions that ran to their callers
 
@@ -428,7 +433,8 @@ What is compared:
       --clock CLOCK     auto, cpu or wall
       --managed-only    without native frames
       --no-kernel       without frames of the kernel
-  -I, --include TEXT    only stacks with such a function
+  -I, --include TEXT    only stacks with a function whose name holds TEXT, or
+                        that it matches as a whole, if it has * or ?
   -X, --exclude TEXT    no stacks with such a function
       --inverted        from the functions that ran to their callers
 

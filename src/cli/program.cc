@@ -61,7 +61,8 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
     case Invocation::Action::usage_error:
       break;
   }
-  errors.write(fmt::format("mixstack: {}\nTry 'mixstack --help'.\n", invocation.text));
+  errors.write(fmt::format("mixstack: {}\nTry 'mixstack {}{}--help'.\n", invocation.text, invocation.command,
+                           invocation.command.empty() ? "" : " "));
   return static_cast<int>(ExitCode::usage);
 }
 

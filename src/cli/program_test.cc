@@ -136,6 +136,18 @@ TEST(Program, EachRefusalHasItsExitCode) {
   }
 }
 
+TEST(Program, UsageErrorsPointToTheHelpOfTheirCommand) {
+  const auto said = [](std::vector<std::string> arguments) {
+    const Outcome outcome = run(std::move(arguments), Environment());
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err.substr(outcome.err.find("Try"));
+  };
+  EXPECT_EQ(said({"record"}), "Try 'mixstack record --help'.\n");
+  EXPECT_EQ(said({"convert", "a.mxr", "--nothing"}), "Try 'mixstack convert --help'.\n");
+  EXPECT_EQ(said({"symbols", "x"}), "Try 'mixstack symbols --help'.\n");
+  EXPECT_EQ(said({"nothing"}), "Try 'mixstack --help'.\n");
+}
+
 TEST(Program, WhatCannotBeDumpedIsSaidWithoutTrying) {
   Environment environment;
   environment.open_process = [](std::uint32_t) -> Result<std::unique_ptr<Session>> {

@@ -245,6 +245,7 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
 /// The page of a recording while it is made.
 class LivePage {
  public:
+  explicit LivePage(bool idle) : server_("mixstack", {.clock = {}, .idle = idle}) {}
   /// False: it is said why not.
   [[nodiscard]] bool start(const RecordArguments& arguments, const Environment& environment) {
     const auto address = server_.start(arguments.port);
@@ -274,7 +275,7 @@ class LivePage {
   }
 
  private:
-  serve::PageServer server_{"mixstack"};
+  serve::PageServer server_;
   std::uint64_t next_ns_ = 0;
 };
 
@@ -380,7 +381,7 @@ ExitCode run_record(const RecordArguments& arguments, const Environment& environ
     onlookers.push = std::move(*push);
     if (const ExitCode code = onlookers.push->start(environment); code != ExitCode::ok) return code;
   }
-  if (arguments.serve && !onlookers.page.emplace().start(arguments, environment)) return ExitCode::output;
+  if (arguments.serve && !onlookers.page.emplace(arguments.idle).start(arguments, environment)) return ExitCode::output;
   const ExitCode recorded = record_parts(arguments, *output, signals, onlookers, environment);
   const ExitCode pushed = onlookers.push ? onlookers.push->finish() : ExitCode::ok;
   return recorded != ExitCode::ok ? recorded : pushed;

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
+#include <utility>
 
 #include "cli/fd_output.h"
 #include "cli/recorded_process.h"
 #include "cli/terminal.h"
 #include "report/escape.h"
 #include "report/fit.h"
+#include "report/words.h"
 
 namespace mixstack::cli {
 namespace {
@@ -40,6 +43,8 @@ std::string fitted(std::string text, std::size_t columns) {
   return text;
 }
 
+using report::counted;
+
 std::string losses(const RecordingAccount& account) {
   std::string text;
   const auto add = [&text](std::uint64_t count, std::string_view what) {
@@ -51,6 +56,31 @@ std::string losses(const RecordingAccount& account) {
   add(account.lost_to_stops, "of threads that could not be stopped or had gone");
   add(account.skipped, "rounds left out");
   return text;
+}
+
+/// What threads did, in shares of all samples; of processor time it is known. Empty: of no sample.
+std::string activities(const Recording& recording) {
+  std::array<std::uint64_t, 1 + static_cast<std::size_t>(kLastActivity)> counts{};
+  std::uint64_t all = 0;
+  for (const Sample& sample : recording.samples()) {
+    const SampleContext& context = recording.contexts()[sample.context];
+    if (context.clock != SampleClock::wall) continue;
+    counts[static_cast<std::size_t>(context.activity)] += sample.count;
+    all += sample.count;
+  }
+  constexpr std::pair<Activity, std::string_view> kWords[] = {{Activity::running, "running"},
+                                                              {Activity::runnable, "ready, but without a processor"},
+                                                              {Activity::waiting, "waiting"},
+                                                              {Activity::blocked, "blocked in the kernel"},
+                                                              {Activity::unknown, "not known"}};
+  std::string text;
+  for (const auto& [activity, words] : kWords) {
+    const std::uint64_t count = counts[static_cast<std::size_t>(activity)];
+    if (count != 0)
+      text += fmt::format("{}{:.1f} % {}", text.empty() ? "  of wall time: " : ", ",
+                          100.0 * static_cast<double>(count) / static_cast<double>(all), words);
+  }
+  return text.empty() ? text : text + '\n';
 }
 
 std::string cut_reasons(const Recording& recording) {
@@ -75,7 +105,8 @@ void Progress::show(profile::SharedRecording& shared, std::uint64_t elapsed_ns) 
   {
     const std::lock_guard lock(shared.mutex);
     const RecordingAccount& account = shared.recording.facts.account;
-    text = fmt::format("{:.0f} s, {} samples, own CPU {:.1f} %", static_cast<double>(elapsed_ns) / 1e9, account.samples,
+    text = fmt::format("{:.0f} s, {}, own CPU {:.1f} %", static_cast<double>(elapsed_ns) / 1e9,
+                       counted(account.samples, "sample"),
                        100.0 * static_cast<double>(own_cpu_ns()) / static_cast<double>(elapsed_ns));
     if (const std::uint64_t lost = account.lost_in_queue + account.lost_in_tree; lost != 0)
       text += fmt::format(", {} lost", lost);
@@ -94,22 +125,23 @@ void Progress::end() {
 std::string summary_text(const Recording& recording, bool stats) {
   const RecordingFacts& facts = recording.facts;
   const double seconds = static_cast<double>(facts.duration_ns) / 1e9;
-  std::string text = fmt::format("mixstack: {} samples of {} threads in {:.1f} s by {}\n", facts.account.samples,
-                                 recording.threads().size(), seconds, facts.source);
+  std::string text = fmt::format("mixstack: {} of {} in {:.1f} s by {}\n", counted(facts.account.samples, "sample"),
+                                 counted(recording.threads().size(), "thread"), seconds, facts.source);
+  text += activities(recording);
   if (const std::string lost = losses(facts.account); !lost.empty()) text += "  not taken: " + lost + "\n";
   if (const std::string cut = cut_reasons(recording); !cut.empty())
     text += fmt::format("  stacks whose end was not reached: {}\n", cut);
   for (const std::string& note : facts.notes) text += "  " + report::escape_for_terminal(note) + "\n";
   if (!stats) return text;
-  text += fmt::format("  own CPU: {:.2f} s, {:.2f} % of a processor; {} stacks walked, {} distinct\n",
+  text += fmt::format("  own CPU: {:.2f} s, {:.2f} % of a processor; {} walked, {} distinct\n",
                       static_cast<double>(facts.own_cpu_ns) / 1e9,
                       100.0 * static_cast<double>(facts.own_cpu_ns) /
                           static_cast<double>(std::max<std::uint64_t>(facts.duration_ns, 1)),
-                      facts.account.walked, recording.nodes().size());
+                      counted(facts.account.walked, "stack"), recording.nodes().size());
   const HoldHistogram& holds = facts.holds;
   if (holds.holds == 0) return text + "  no thread was held\n";
-  text += fmt::format("  threads were held {} times, {} us each, {} us at most; each {:.2f} % of the time\n",
-                      holds.holds, holds.total_ns / holds.holds / 1000, holds.longest_ns / 1000,
+  text += fmt::format("  threads were held {}, {} us each, {} us at most; each {:.2f} % of the time\n",
+                      counted(holds.holds, "time"), holds.total_ns / holds.holds / 1000, holds.longest_ns / 1000,
                       100.0 * static_cast<double>(holds.total_ns) /
                           static_cast<double>(std::max<std::uint64_t>(facts.duration_ns, 1)) /
                           static_cast<double>(std::max<std::size_t>(recording.threads().size(), 1)));

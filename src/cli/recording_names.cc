@@ -61,7 +61,7 @@ NamedRecording with_names(Recording recording, const std::optional<std::string>&
                         d.text.empty() ? report::error_words(d.error) : escape_for_terminal(d.text));
   if (is_asked) text += said_of(names);
   FdOutput(environment.err).write(text);
-  return {std::move(names.recording), !names.diagnoses.empty()};
+  return {std::move(names.recording), !names.diagnoses.empty(), is_asked};
 }
 
 }  // namespace mixstack::cli

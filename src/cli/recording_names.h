@@ -11,7 +11,8 @@ namespace mixstack::cli {
 
 struct NamedRecording {
   Recording recording;
-  bool has_failed = false;  ///< a server or file was refused, which was said
+  bool has_failed = false;     ///< a server or file was refused, which was said
+  bool said_nameless = false;  ///< with a symbol path: what stays without a name, by module
 };
 
 /// By the files of this machine and of the symbol path (null: that of the environment); servers are asked only with

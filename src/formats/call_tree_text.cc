@@ -8,6 +8,7 @@
 
 #include "model/view_tree.h"
 #include "report/escape.h"
+#include "report/words.h"
 
 namespace mixstack::formats {
 namespace {
@@ -20,6 +21,7 @@ std::string share(std::uint64_t part, const RecordingView& view) {
   return fmt::format("{:>6}%", percent(part, view.shown));
 }
 
+/// `view` is not an inverted one: there, stacks end where they began.
 void write_functions(report::Writer& out, const RecordingView& view) {
   const auto counts = entry_counts(view);
   std::vector<std::uint32_t> order(counts.size());
@@ -38,17 +40,21 @@ void write_functions(report::Writer& out, const RecordingView& view) {
   }
 }
 
-void write_tree(report::Writer& out, const RecordingView& view) {
+void write_tree(report::Writer& out, const RecordingView& view, bool inverted) {
   const auto self = view.self_counts(), total = view.total_counts();
   const ViewTree tree(
       view, [&](std::uint32_t a, std::uint32_t b) { return total[a] != total[b] ? total[a] > total[b] : a < b; });
-  out << "\n  total    self  calls, outermost first\n";
+  // What is self of a node of an inverted tree are stacks that begin there: nobody's time.
+  out << (inverted ? "\n  total  callers of the functions that ran, innermost first\n"
+                   : "\n  total    self  calls, outermost first\n");
   unsigned depth = 0;
   tree.walk(
       [&](std::uint32_t node) {
         depth++;
         if (total[node] < view.shown / kCut) return false;
-        out << share(total[node], view) << ' ' << share(self[node], view) << "  ";
+        out << share(total[node], view);
+        if (!inverted) out << ' ' << share(self[node], view);
+        out << "  ";
         const unsigned indent = std::min((depth - 1) * 2, kMostIndent);
         out << std::string(indent, ' ');
         if ((depth - 1) * 2 > kMostIndent) out << fmt::format("[{}] ", depth);
@@ -58,13 +64,16 @@ void write_tree(report::Writer& out, const RecordingView& view) {
       [&](std::uint32_t) { depth--; });
 }
 
+using report::counted;
+
 std::string seconds(std::uint64_t ns) { return fmt::format("{:.2f} s", static_cast<double>(ns) / 1e9); }
 
 std::string left_out(const RecordingView& view) {
   if (view.left_out == 0) return {};
   const std::uint64_t other = view.left_out - view.idle_left_out;
   std::string text = "# not shown:";
-  if (view.idle_left_out != 0) text += fmt::format(" {} samples of waiting threads (--idle)", view.idle_left_out);
+  if (view.idle_left_out != 0)
+    text += fmt::format(" {} of waiting threads (--idle)", counted(view.idle_left_out, "sample"));
   if (other != 0) text += fmt::format("{} {} that were not asked for", view.idle_left_out != 0 ? "," : "", other);
   return text + '\n';
 }
@@ -79,16 +88,20 @@ void write_account(report::Writer& out, const Recording& recording, const Record
   const RecordingFacts& facts = recording.facts;
   const RecordingAccount& account = facts.account;
   const std::string_view clock = !view.clock ? "" : *view.clock == SampleClock::cpu ? "processor" : "wall";
-  out << fmt::format("# {} samples", view.shown);
+  out << "# " << counted(view.shown, "sample");
   if (view.clock && view.period_ns != 0) out << fmt::format(" of {} time", clock);
   if (view.period_ns != 0) out << fmt::format(", {} in all", seconds(view.weight(view.shown)));
   if (facts.duration_ns != 0) out << fmt::format("; recorded for {}", seconds(facts.duration_ns));
-  out << '\n' << left_out(view);
+  out << '\n';
+  if (const std::uint64_t ready = count_of(recording, view, Activity::runnable); ready != 0)
+    out << fmt::format("# of these {}% waited for a processor: the threads were ready to run\n",
+                       percent(ready, view.shown));
+  out << left_out(view);
   const std::uint64_t lost =
       account.lost_in_kernel + account.lost_in_queue + account.lost_in_tree + account.lost_to_stops;
-  if (lost != 0) out << fmt::format("# lost: {} samples\n", lost);
-  if (account.cut != 0) out << fmt::format("# cut: {} stacks whose end was not reached\n", account.cut);
-  if (view.too_many != 0) out << fmt::format("# {} samples are in [too many different stacks]\n", view.too_many);
+  if (lost != 0) out << "# lost: " << counted(lost, "sample") << '\n';
+  if (account.cut != 0) out << "# cut: " << counted(account.cut, "stack") << " whose end was not reached\n";
+  if (view.too_many != 0) out << "# " << counted(view.too_many, "sample") << " in [too many different stacks]\n";
   for (const std::string& note : facts.notes) out << "# " << report::escape_for_terminal(note) << '\n';
 }
 
@@ -96,8 +109,14 @@ void write_text_tree(report::Writer& out, const Recording& recording, const Prof
   const RecordingView view = view_of(recording, options);
   write_account(out, recording, view);
   if (view.shown == 0) return;
-  write_functions(out, view);
-  write_tree(out, view);
+  if (options.inverted) {
+    ProfileOptions upright = options;
+    upright.inverted = false;
+    write_functions(out, view_of(recording, upright));
+  } else {
+    write_functions(out, view);
+  }
+  write_tree(out, view, options.inverted);
 }
 
 }  // namespace mixstack::formats

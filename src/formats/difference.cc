@@ -5,20 +5,69 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "formats/call_tree_text.h"
 #include "formats/folded.h"
+#include "formats/known_functions.h"
+#include "formats/page.h"
 #include "model/recording_comparison.h"
 #include "model/view_tree.h"
 #include "report/escape.h"
+#include "report/flame_html.h"
 
 namespace mixstack::formats {
 namespace {
 
 constexpr std::size_t kMostRows = 30;
 constexpr double kLeast = 0.05;  // points: what is less is shown as 0.0
+
+std::set<std::string> processes_in(const Recording& recording) {
+  std::set<std::string> names;
+  for (std::uint32_t p = 0; p < recording.processes().size(); p++) names.insert(shown_process(recording, p));
+  return names;
+}
+
+/// Of folded stacks, which may begin with them.
+bool has_no_processes(const Recording& recording) {
+  return std::all_of(recording.processes().begin(), recording.processes().end(),
+                     [](const RecordedProcess& process) { return process.pid == 0; });
+}
+
+/// Two recordings made alike as far as they can be, and what of each is compared.
+class Pair {
+ public:
+  Pair(const Recording& before, const Recording& after, const ProfileOptions& options)
+      : known_before_(with_known_functions(before, after)),
+        known_after_(with_known_functions(after, before)),
+        before_(known_before_ ? *known_before_ : before),
+        after_(known_after_ ? *known_after_ : after),
+        before_options_(options) {
+    before_options_.by_process = options.by_process && (has_no_processes(before) || has_no_processes(after) ||
+                                                        processes_in(before) == processes_in(after));
+    after_options_ = before_options_;
+    std::tie(before_options_.clock, after_options_.clock) = compared_clocks(before, after, options);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  [[nodiscard]] RecordingView first_view() const { return view_of(before_, before_options_); }
+  [[nodiscard]] RecordingView second_view() const { return view_of(after_, after_options_); }
+  [[nodiscard]] const Recording& before() const { return before_; }
+  [[nodiscard]] const Recording& after() const { return after_; }
+  [[nodiscard]] const ProfileOptions& before_options() const { return before_options_; }
+  [[nodiscard]] const ProfileOptions& after_options() const { return after_options_; }
+
+ private:
+  std::optional<Recording> known_before_, known_after_;
+  const Recording& before_;
+  const Recording& after_;
+  ProfileOptions before_options_, after_options_;
+};
 
 /// Rounded, in counts of the second recording.
 std::uint64_t scaled(std::uint64_t count, const BeforeAfter& shown) {
@@ -51,7 +100,8 @@ void write_rows(report::Writer& out, const Comparison& comparison, BeforeAfter C
 
 void write_diff_folded(report::Writer& out, const Recording& before, const Recording& after,
                        const ProfileOptions& options) {
-  const Comparison comparison = compare(view_of(before, options), view_of(after, options));
+  const Pair pair(before, after, options);
+  const Comparison comparison = compare(pair.first_view(), pair.second_view());
   std::vector<std::string> names;
   for (const ComparedEntry& entry : comparison.entries) names.push_back(folded_name(entry.name));
   RecordingView tree_only;
@@ -76,7 +126,10 @@ void write_diff_folded(report::Writer& out, const Recording& before, const Recor
 
 void write_diff_text(report::Writer& out, const Recording& before, const Recording& after,
                      const ProfileOptions& options) {
-  const RecordingView first = view_of(before, options), second = view_of(after, options);
+  ProfileOptions upright = options;  // what functions add up to is the same from both ends of stacks
+  upright.inverted = false;
+  const Pair pair(before, after, upright);
+  const RecordingView first = pair.first_view(), second = pair.second_view();
   const Comparison comparison = compare(first, second);
   out << "# before:\n";
   write_account(out, before, first);
@@ -88,6 +141,22 @@ void write_diff_text(report::Writer& out, const Recording& before, const Recordi
   }
   write_rows(out, comparison, &ComparedEntry::self, "Share of the time in the function itself");
   write_rows(out, comparison, &ComparedEntry::total, "With what it calls");
+}
+
+void write_diff_html(report::Writer& out, const Recording& before, const Recording& after,
+                     const ProfileOptions& options, const std::string& before_name, const std::string& after_name) {
+  const Pair pair(before, after, options);
+  ProfileOptions first_options = pair.before_options(), second_options = pair.after_options();
+  if (!options.clock) first_options.clock = second_options.clock = std::nullopt;  // the other is there to be chosen
+  const Page first = page_of(pair.before(), first_options), second = page_of(pair.after(), second_options);
+  report::FlameOptions flame;
+  flame.before_name = before_name;
+  flame.after_name = after_name;
+  flame.before_look = first.look;
+  flame.look = second.look;
+  flame.before_look.clock = pair.before_options().clock;
+  flame.look.clock = pair.after_options().clock;
+  report::write_flame_html(out, second.recording, &first.recording, flame);
 }
 
 }  // namespace mixstack::formats

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/folded.h"
 #include "formats/folded_reader.h"
+#include "model/recording_selection.h"
+#include "support/sample_recording.h"
 
 namespace mixstack::formats {
 namespace {
@@ -30,6 +33,65 @@ TEST(Difference, FunctionsThatChangedMostComeFirst) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("main\n"), std::string::npos);
+}
+
+TEST(Difference, FoldedStacksOfARecordingAreNoChange) {
+  const Recording recording = testing::sample_recording();
+  const ProfileOptions options{.clock = SampleClock::wall, .idle = true};
+  const auto folded = read_folded(report::collect([&](report::Writer& out) { write_folded(out, recording, options); }));
+  ASSERT_TRUE(folded);
+  for (const bool folded_first : {true, false}) {
+    ProfileOptions of_each = options;
+    if (folded_first) of_each.clock = std::nullopt;  // folded stacks have no clock that could be chosen
+    const std::string text = report::collect([&](report::Writer& out) {
+      write_diff_text(out, folded_first ? *folded : recording, folded_first ? recording : *folded, of_each);
+    });
+    const std::string none = "  (none by 0.1 points or more)\n";
+    EXPECT_NE(text.find(none), text.rfind(none)) << text;
+  }
+}
+
+TEST(Difference, NamesAreFoundWithWhatOtherToolsAddToThem) {
+  Recording recording;
+  const auto thread = recording.add_thread({.process = *recording.process({.pid = 1})});
+  const auto context = recording.context({.thread = *thread, .activity = Activity::running});
+  const auto module = recording.module({.name = "App"});
+  std::uint32_t node = 0;
+  for (const char* name : {"a", "b", "c", "d", "M(int, string)"}) {
+    const auto function = recording.function({.name = name, .module = *module, .kind = CodeKind::managed});
+    node = *recording.node({node, *recording.frame({.function = *function})});
+  }
+  ASSERT_TRUE(recording.add({.stack = node, .context = *context, .count = 4}));
+  const auto folded = read_folded("App!a;b (app.c:12);c+0x1f;libx.so`d:7;M(int, string) 9\n");
+  const std::string lines =
+      report::collect([&](report::Writer& out) { write_diff_folded(out, *folded, recording, {}); });
+  EXPECT_EQ(lines, "a;b;c;d;M(int, string) 4 4\n");
+}
+
+TEST(Difference, TheClockThatBothHaveIsCompared) {
+  const Recording both = testing::sample_recording();  // 7 of processor time, 155 of wall time that ran
+  Recording wall = selection_of(both, {.clock = SampleClock::wall});
+  const std::string text = report::collect([&](report::Writer& out) { write_diff_text(out, both, wall, {}); });
+  EXPECT_EQ(text.find("processor time"), std::string::npos) << text;
+  EXPECT_NE(text.find("(none by 0.1 points or more)"), std::string::npos) << text;
+}
+
+TEST(Difference, OtherProcessIdsAreNoChange) {
+  const auto two = [](std::uint32_t pid) {
+    Recording recording;
+    for (const std::uint32_t one : {pid, pid + 1}) {
+      const auto thread = recording.add_thread({.process = *recording.process({.pid = one, .comm = "app"})});
+      const auto context = recording.context({.thread = *thread, .activity = Activity::running});
+      const auto frame = recording.frame({.function = *recording.function({.name = "main"})});
+      EXPECT_TRUE(recording.add({.stack = *recording.node({0, *frame}), .context = *context}));
+    }
+    return recording;
+  };
+  const auto lines = [&](const Recording& a, const Recording& b) {
+    return report::collect([&](report::Writer& out) { write_diff_folded(out, a, b, {}); });
+  };
+  EXPECT_EQ(lines(two(10), two(20)), "main 2 2\n");
+  EXPECT_EQ(lines(two(10), two(10)), "app (10);main 1 1\napp (11);main 1 1\n");
 }
 
 TEST(Difference, OfNothingIsSaid) {

@@ -36,7 +36,7 @@ void write_meta(report::Writer& out, const Recording& recording, const Recording
   meta.number("stackwalk", std::uint64_t{1});
   meta.boolean("debug", false);
   meta.boolean("symbolicated", true);
-  meta.text("product", recording.processes().empty() ? "mixstack" : shown_process(recording, 0));
+  meta.text("product", recording.processes().empty() ? "mixstack" : shown_processes(recording));
   meta.text("importedFrom", "mixstack " + facts.version);
   meta.text("abi", facts.arch);
   meta.word("platform", "Linux");

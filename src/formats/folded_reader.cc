@@ -57,7 +57,7 @@ std::uint64_t each_line(std::string_view text, std::uint64_t& lines, Use use) {
 
 struct Named {
   std::string name;
-  CodeKind kind = CodeKind::native;
+  CodeKind kind = CodeKind::unknown;
   Inlining inlining = Inlining::none;
 };
 
@@ -125,7 +125,8 @@ bool Reader::add(const Line& line, std::uint64_t divisor) {
 Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
   auto& notes = recording_.facts.notes;
   notes.emplace_back("read from folded stacks: nothing is known of times, threads and rates");
-  if (others != 0) notes.push_back(fmt::format("{} lines were no stacks", others));
+  if (others != 0)
+    notes.push_back(others == 1 ? "1 line was no stack" : fmt::format("{} lines were no stacks", others));
   if (divisor != 1) notes.push_back(fmt::format("counts were divided by {}", divisor));
   return std::move(recording_);
 }

@@ -9,9 +9,9 @@
 namespace mixstack::formats {
 
 /// Lines "outermost;...;innermost count". Suffixes that tell kinds (`_[k]` kernel, `_[j]` jitted, `_[i]` inlined) are
-/// understood and taken off. There is no time in it and no rate: one thread, all at the beginning. Counts beyond 32
-/// bits (nanoseconds) are divided by a power of ten, which a note says, as it does when lines were no stacks. Errors:
-/// `malformed` (no line is one; `value` is the number of lines), `limit_exceeded`.
+/// understood and taken off; of other frames the kind is not known. There is no time in it and no rate: one thread, all
+/// at the beginning. Counts beyond 32 bits (nanoseconds) are divided by a power of ten, which a note says, as it does
+/// when lines were no stacks. Errors: `malformed` (no line is one; `value` is the number of lines), `limit_exceeded`.
 [[nodiscard]] Result<Recording> read_folded(std::string_view text);
 
 }  // namespace mixstack::formats

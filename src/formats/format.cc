@@ -6,6 +6,7 @@
 #include "formats/chrome_trace.h"
 #include "formats/firefox.h"
 #include "formats/folded.h"
+#include "formats/page.h"
 #include "formats/pprof.h"
 #include "formats/recording_file.h"
 #include "formats/speedscope.h"
@@ -33,10 +34,11 @@ constexpr std::pair<Format, std::string_view> kEndings[] = {{Format::folded, ".f
                                                             {Format::text, ".txt"},
                                                             {Format::recording, ".mxr"}};
 
-/// The page has all clocks and states to choose from: what is left out is what it cannot bring back.
-void write_page(report::Writer& out, const Recording& recording, ProfileOptions options) {
-  options.idle = options.idle || options.activities == 0;
-  report::write_flame_html(out, selection_of(recording, options), nullptr, {});
+void write_page(report::Writer& out, const Recording& recording, const ProfileOptions& options) {
+  const Page page = page_of(recording, options);
+  report::FlameOptions flame;
+  flame.look = page.look;
+  report::write_flame_html(out, page.recording, nullptr, flame);
 }
 
 void write_picture(report::Writer& out, const Recording& recording, ProfileOptions options) {

@@ -78,6 +78,9 @@ TEST(RecordingFile, CutAtEveryByteItGivesWhatIsWhole) {
     with_samples += part->samples().empty() ? 0 : 1;
   }
   EXPECT_GT(with_samples, 0u);
+  const auto almost = read(std::string_view(bytes).substr(0, bytes.size() - 1));  // the end alone is missing
+  ASSERT_TRUE(almost);
+  EXPECT_TRUE(almost->facts.notes.back().ends_with(": here are 212 of its 212 samples")) << almost->facts.notes.back();
 }
 
 TEST(RecordingFile, OneWrongByteIsNoticed) {

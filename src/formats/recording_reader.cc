@@ -120,7 +120,7 @@ class FileReader {
   Recording recording_;
   Numbers processes_, threads_, modules_, files_, functions_, frames_, contexts_;
   Numbers nodes_ = Numbers(1);
-  std::uint64_t last_address_ = 0, strings_ = 0, promised_ = 0, taken_ = 0;
+  std::uint64_t last_address_ = 0, strings_ = 0, taken_ = 0;
   bool has_facts_ = false, is_whole_ = false;
 };
 
@@ -155,7 +155,7 @@ bool FileReader::facts() {
                                &a.lost_to_stops, &a.skipped})
     *value = in_.uleb();
   recording_.make_coarser(in_.uleb());
-  promised_ = in_.uleb();
+  (void)in_.uleb();  // entries, which may each be of many samples
   has_facts_ = true;
   return in_.ok();
 }
@@ -256,7 +256,7 @@ bool FileReader::samples(std::uint64_t count) {
     time = unzigzag(times[i], time);
     const std::uint32_t stack = number_in(nodes_, stacks[i]), context = number_in(contexts_, contexts[i]);
     if (!recording_.add({time * recording_.slice_ns(), stack, context, counts[i]})) return false;
-    taken_++;
+    taken_ += counts[i];
   }
   return true;
 }
@@ -311,8 +311,8 @@ Result<Recording> FileReader::read() {
   if (!has_facts_) return fail(ErrorCode::truncated);
   if (blocks_.is_at_limit()) return fail(ErrorCode::limit_exceeded, kMostPlain);
   if (!is_whole_)
-    recording_.facts.notes.push_back(
-        fmt::format("the file is cut or damaged: here are {} of its {} samples", taken_, promised_));
+    recording_.facts.notes.push_back(fmt::format("the file is cut or damaged: here are {} of its {} samples", taken_,
+                                                 recording_.facts.account.samples));
   return std::move(recording_);
 }
 

@@ -105,7 +105,7 @@ void write_speedscope(report::Writer& out, const Recording& recording, const Pro
   ProfileOptions without_threads = options;
   without_threads.by_thread = false;
   const RecordingView view = view_of(recording, without_threads);
-  const std::string all = recording.processes().empty() ? "all threads" : shown_process(recording, 0);
+  const std::string all = recording.processes().empty() ? "all threads" : shown_processes(recording);
   std::vector<OneProfile> profiles = profiles_of(recording, view, options.by_thread, all);
   const auto depths = depths_of(view);
   std::uint64_t places = 0;

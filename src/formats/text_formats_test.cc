@@ -40,7 +40,8 @@ TEST(FoldedReader, LinesOfOtherProfilers) {
   const RecordingView view = view_of(*read, {});
   EXPECT_EQ(view.entries[1].kind, CodeKind::kernel);
   EXPECT_EQ(view.entries[2].kind, CodeKind::managed);
-  EXPECT_EQ(read->facts.notes.at(1), "1 lines were no stacks");
+  EXPECT_EQ(view.entries[0].kind, CodeKind::unknown);
+  EXPECT_EQ(read->facts.notes.at(1), "1 line was no stack");
 }
 
 TEST(FoldedReader, NanosecondsBecomeSmallerUnits) {
@@ -77,6 +78,40 @@ TEST(CallTreeText, AccountFunctionsAndTree) {
         "# cut: 50 stacks whose end was not reached\n", "# a <note> with \"marks\"\n",
         "  38.7%   61.3%  managed  App.Work()\n", "  67.7%    0.0%  start\n", "  19.4%   19.4%        App.Helper()\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(CallTreeText, WaitingForAProcessorIsToldFromRunning) {
+  Recording recording;
+  const auto thread = recording.add_thread({.process = *recording.process({.pid = 1})});
+  const auto frame = recording.frame({.function = *recording.function({.name = "work"})});
+  const auto stack = recording.node({0, *frame});
+  const auto text = [&] { return report::collect([&](report::Writer& out) { write_text_tree(out, recording, {}); }); };
+  const auto add = [&](Activity activity, std::uint32_t count) {
+    const auto context = recording.context({.thread = *thread, .activity = activity});
+    EXPECT_TRUE(recording.add({.stack = *stack, .context = *context, .count = count}));
+  };
+  add(Activity::running, 1);
+  EXPECT_TRUE(text().starts_with("# 1 sample of wall time\n") || text().starts_with("# 1 sample\n")) << text();
+  EXPECT_EQ(text().find("waited for a processor"), std::string::npos);
+  add(Activity::runnable, 3);
+  EXPECT_NE(text().find("# of these 75.0% waited for a processor"), std::string::npos) << text();
+}
+
+TEST(CallTreeText, FunctionsAddUpToTheSameFromBothEnds) {
+  const auto functions = [](bool inverted) {
+    const std::string text = report::collect([inverted](report::Writer& out) {
+      write_text_tree(out, testing::sample_recording(), {.clock = SampleClock::wall, .inverted = inverted});
+    });
+    const std::size_t begin = text.find("   self   total");
+    return text.substr(begin, text.find("\n\n", begin) - begin);
+  };
+  EXPECT_NE(functions(false).find("  38.7%   61.3%  managed  App.Work()\n"), std::string::npos) << functions(false);
+  EXPECT_EQ(functions(true), functions(false));
+  const std::string text = report::collect([](report::Writer& out) {
+    write_text_tree(out, testing::sample_recording(), {.clock = SampleClock::wall, .inverted = true});
+  });
+  EXPECT_NE(text.find("innermost first\n  38.7%  App.Work()\n  38.7%    App.Main(string[])\n"), std::string::npos)
+      << text;
 }
 
 TEST(CallTreeText, WhatIsSmallIsLeftOut) {

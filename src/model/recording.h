@@ -23,7 +23,7 @@ enum class CodeKind : std::uint8_t {
   runtime,  ///< the .NET runtime's own images: libcoreclr, libclrjit, libclrgc
   kernel,
   stub,     ///< code the runtime generated that is no method
-  unknown,  ///< executable memory that nobody describes
+  unknown,  ///< executable memory that nobody describes; with a name: read of names alone
 };
 inline constexpr CodeKind kLastCodeKind = CodeKind::unknown;
 [[nodiscard]] std::string_view word_of(CodeKind);

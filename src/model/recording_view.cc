@@ -60,6 +60,25 @@ class ViewMaker {
 
 std::uint64_t pair_key(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
 
+struct Clocks {
+  bool cpu = false, wall = false;
+};
+
+Clocks clocks_in(const Recording& recording) {
+  Clocks clocks;
+  for (const Sample& sample : recording.samples())
+    (recording.contexts()[sample.context].clock == SampleClock::cpu ? clocks.cpu : clocks.wall) = true;
+  return clocks;
+}
+
+std::optional<SampleClock> chosen_of(const Clocks& clocks, const ProfileOptions& options) {
+  if (!clocks.cpu && !clocks.wall) return std::nullopt;
+  constexpr std::uint8_t kNotRunning =
+      activity_bit(Activity::runnable) | activity_bit(Activity::waiting) | activity_bit(Activity::blocked);
+  const bool wants_wall = options.idle || (options.activities & kNotRunning) != 0;
+  return clocks.wall && (wants_wall || !clocks.cpu) ? SampleClock::wall : SampleClock::cpu;
+}
+
 std::uint32_t ViewMaker::made_up(std::string name, CodeKind kind) {
   const auto [at, is_new] =
       alike_.try_emplace({std::move(name), kind}, static_cast<std::uint32_t>(view_.entries.size()));
@@ -214,17 +233,24 @@ RecordingView ViewMaker::make() {
 }  // namespace
 
 std::optional<SampleClock> shown_clock(const Recording& recording, const ProfileOptions& options) {
-  if (options.clock) return options.clock;
-  bool has[2] = {};
-  for (const Sample& sample : recording.samples())
-    has[static_cast<std::size_t>(recording.contexts()[sample.context].clock)] = true;
-  const bool has_cpu = has[static_cast<std::size_t>(SampleClock::cpu)];
-  const bool has_wall = has[static_cast<std::size_t>(SampleClock::wall)];
-  if (!has_cpu && !has_wall) return std::nullopt;
-  constexpr std::uint8_t kNotRunning =
-      activity_bit(Activity::runnable) | activity_bit(Activity::waiting) | activity_bit(Activity::blocked);
-  const bool wants_wall = options.idle || (options.activities & kNotRunning) != 0;
-  return has_wall && (wants_wall || !has_cpu) ? SampleClock::wall : SampleClock::cpu;
+  return options.clock ? options.clock : chosen_of(clocks_in(recording), options);
+}
+
+std::pair<std::optional<SampleClock>, std::optional<SampleClock>> compared_clocks(const Recording& before,
+                                                                                  const Recording& after,
+                                                                                  const ProfileOptions& options) {
+  const auto has_rate = [](const Recording& r) { return r.facts.cpu_hertz != 0 || r.facts.wall_hertz != 0; };
+  const Clocks first = clocks_in(before), second = clocks_in(after);
+  if (!has_rate(before) || !has_rate(after)) {  // names alone: their clock is none that could be chosen
+    const auto own = [&](const Recording& one, const Clocks& clocks) {
+      return options.clock && has_rate(one) ? options.clock : chosen_of(clocks, options);
+    };
+    return {own(before, first), own(after, second)};
+  }
+  if (options.clock) return {options.clock, options.clock};
+  const auto both = chosen_of({first.cpu && second.cpu, first.wall && second.wall}, options);
+  if (both) return {both, both};
+  return {chosen_of(first, options), chosen_of(second, options)};
 }
 
 std::uint64_t RecordingView::weight(std::uint64_t count) const {
@@ -248,6 +274,13 @@ RecordingView view_of(const Recording& recording, const ProfileOptions& options,
   return ViewMaker(recording, options, detail).make();
 }
 
+std::uint64_t count_of(const Recording& recording, const RecordingView& view, Activity activity) {
+  std::uint64_t count = 0;
+  for (const ViewSample& sample : view.samples)
+    if (recording.contexts()[sample.context].activity == activity) count += sample.count;
+  return count;
+}
+
 std::string shown_thread(const Recording& recording, std::uint32_t thread) {
   const RecordedThread& t = recording.threads()[thread];
   const std::string tid = "tid " + std::to_string(t.tid);
@@ -260,6 +293,14 @@ std::string shown_thread(const Recording& recording, std::uint32_t thread) {
 std::string shown_process(const Recording& recording, std::uint32_t process) {
   const RecordedProcess& p = recording.processes()[process];
   return (p.comm.empty() ? "process" : p.comm) + " (" + std::to_string(p.pid) + ")";
+}
+
+std::string shown_processes(const Recording& recording) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  const std::size_t all = recording.processes().size();
+  for (std::uint32_t p = 0; p < std::min(all, kMost); p++) text += (p == 0 ? "" : ", ") + shown_process(recording, p);
+  return all <= kMost ? text : text + " and " + std::to_string(all - kMost) + " more";
 }
 
 }  // namespace mixstack

@@ -34,6 +34,10 @@ struct ProfileOptions {
 }
 /// The clock whose samples are shown. Nothing: there are no samples.
 [[nodiscard]] std::optional<SampleClock> shown_clock(const Recording& recording, const ProfileOptions& options);
+/// Those of two that are compared: one that both have samples of; where there is none, or one
+/// of both knows no rate (folded stacks), each one's own.
+[[nodiscard]] std::pair<std::optional<SampleClock>, std::optional<SampleClock>> compared_clocks(
+    const Recording& before, const Recording& after, const ProfileOptions& options);
 
 /// What frames of a view are told apart by.
 enum class ViewDetail : std::uint8_t {
@@ -90,9 +94,14 @@ struct RecordingView {
 [[nodiscard]] RecordingView view_of(const Recording& recording, const ProfileOptions& options,
                                     ViewDetail detail = ViewDetail::functions);
 
+/// Counts of a view in which threads did this.
+[[nodiscard]] std::uint64_t count_of(const Recording& recording, const RecordingView& view, Activity activity);
+
 /// "worker [dotnet, tid 12]": how threads are called in pictures.
 [[nodiscard]] std::string shown_thread(const Recording& recording, std::uint32_t thread);
 /// "app.dll (4711)"
 [[nodiscard]] std::string shown_process(const Recording& recording, std::uint32_t process);
+/// The first three of them, and how many more there are; empty: there is none.
+[[nodiscard]] std::string shown_processes(const Recording& recording);
 
 }  // namespace mixstack

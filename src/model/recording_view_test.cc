@@ -143,6 +143,10 @@ TEST(RecordingView, SeveralProcessesEachHaveABox) {
   taken.add("main", {.thread = *thread}, 1);
   taken.add("main", {.thread = taken.threads[0]}, 2);
   EXPECT_EQ(shown(taken.recording, {}), (Shown{{"other (9);main", 1}, {"app (7);main", 2}}));
+  EXPECT_EQ(shown_processes(taken.recording), "app (7), other (9)");
+  for (const std::uint32_t pid : {10u, 11u, 12u}) ASSERT_TRUE(taken.recording.process({.pid = pid, .comm = "x"}));
+  EXPECT_EQ(shown_processes(taken.recording), "app (7), other (9), x (10) and 2 more");
+  EXPECT_EQ(shown_processes(Recording()), "");
 }
 
 TEST(RecordingView, FramesMayBeToldApart) {

@@ -299,7 +299,7 @@ std::size_t PerfSampler::ring_bytes() const {
 
 std::string PerfSampler::what() const {
   std::string words = plan_.hardware ? "hardware cycles" : "software CPU clock";
-  words += ", " + std::to_string(options_.hertz) + " Hz, ";
+  words += ", ";
   words += plan_.counts_kernel ? "user and kernel time" : "user time only";
   words += following_ == Following::by_events ? ", new threads inherit" : ", new threads by /proc";
   return words;

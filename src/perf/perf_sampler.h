@@ -68,7 +68,7 @@ class PerfSampler {
   [[nodiscard]] bool has_kernel_chains() const { return plan_.kernel_chain; }
   [[nodiscard]] std::size_t events() const { return events_.size(); }
   [[nodiscard]] std::size_t ring_bytes() const;
-  /// In words, for people: "hardware cycles, 999 Hz, user and kernel time".
+  /// In words, for people: "hardware cycles, user and kernel time". The rate is for who asked for it to tell.
   [[nodiscard]] std::string what() const;
 
  private:

@@ -40,7 +40,7 @@ ModuleSymbols describe(ImageFiles& files, const ImageFiles::Found& found, const 
   native.path = module.path.empty() ? module.name : module.path;
   const auto table = files.symbols(found, module.path);
   ModuleSymbols symbols = session::native_symbols(native, found.build_id, table.get());
-  symbols.remark = found.refused;
+  if (native.path != "[vdso]") symbols.remark = found.refused;
   if (found.image && !found.where.empty() && symbols.source == Source::image) {
     symbols.source = Source::file;
     symbols.found = found.where;

@@ -114,6 +114,15 @@ TEST(LaterNames, OnlyModulesThatLackNamesUnlessAllAreAskedFor) {
   EXPECT_EQ(names.modules[1].remark, "all of it was named when it was recorded");
 }
 
+TEST(LaterNames, NoFileIsWantedOfWhatTheKernelBrings) {
+  const auto names = name_later(recording_of("[vdso]", std::string(40, 'a'), 0x10), {});
+  ASSERT_EQ(names.modules.size(), 1u);
+  EXPECT_FALSE(names.modules[0].is_missing());
+  EXPECT_EQ(names.modules[0].nameless, 1u);
+  EXPECT_NE(names.modules[0].remark.find("the kernel brings it"), std::string::npos) << names.modules[0].remark;
+  EXPECT_TRUE(names.modules[0].wanted_file.empty());
+}
+
 TEST(LaterNames, ManyModulesAreBounded) {
   Recording recording = recording_of("/nowhere/app", std::string(40, 'a'), 0x10);
   for (std::size_t i = 0; i < kMostModules + 3; i++) {

@@ -45,9 +45,10 @@ std::string policy(bool live) {
   return text;
 }
 
-void write_block(Writer& out, std::string_view id, const Recording& recording, std::string_view name) {
+void write_block(Writer& out, std::string_view id, const Recording& recording, std::string_view name,
+                 const PageLook& look) {
   out << "<script type=\"application/octet-stream\" id=\"" << id << "\">";
-  write_base64(out, deflated(page_data(recording, name), kFileCompression));
+  write_base64(out, deflated(page_data(recording, name, look), kFileCompression));
   out << "</script>\n";
 }
 
@@ -66,8 +67,9 @@ void write_page(Writer& out, std::string_view title, bool live, const std::funct
 
 void write_flame_html(Writer& out, const Recording& recording, const Recording* before, const FlameOptions& options) {
   write_page(out, flame_title(recording, options), false, [&](Writer& data) {
-    if (before != nullptr) write_block(data, "data-before", *before, options.before_name);
-    write_block(data, "data-recording", recording, before != nullptr ? options.after_name : options.title);
+    if (before != nullptr) write_block(data, "data-before", *before, options.before_name, options.before_look);
+    write_block(data, "data-recording", recording, before != nullptr ? options.after_name : options.title,
+                options.look);
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "model/recording_view.h"
+#include "report/escape.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -25,17 +27,16 @@ void append_count(std::string& text, std::uint64_t count, std::string_view words
 std::string flame_title(const Recording& recording, const FlameOptions& options) {
   if (!options.title.empty()) return options.title;
   if (recording.processes().empty()) return "mixstack";
-  const RecordedProcess& first = recording.processes().front();
-  const std::string& what = first.command.empty() ? first.comm : first.command;
-  const std::size_t more = recording.processes().size() - 1;
-  return fmt::format("{} (pid {}{})", what, first.pid, more == 0 ? "" : fmt::format(" and {} more", more));
+  if (recording.processes().size() > 1) return escape_for_terminal(shown_processes(recording));
+  const RecordedProcess& only = recording.processes().front();
+  return fmt::format("{} (pid {})", only.command.empty() ? only.comm : only.command, only.pid);
 }
 
 std::string account_line(const Recording& recording) {
   const RecordingFacts& facts = recording.facts;
   const RecordingAccount& account = facts.account;
   std::string text =
-      fmt::format("{} samples in {}", account.samples, duration_words(std::chrono::nanoseconds(facts.duration_ns)));
+      counted(account.samples, "sample") + " in " + duration_words(std::chrono::nanoseconds(facts.duration_ns));
   if (const std::string rate = rate_words(facts); !rate.empty()) text += " at " + rate;
   if (!facts.source.empty()) text += " by " + facts.source;
   std::string lost;
@@ -44,8 +45,8 @@ std::string account_line(const Recording& recording) {
   append_count(lost, account.lost_in_tree, "for want of room");
   append_count(lost, account.lost_to_stops, "of threads that could not be stopped");
   text += lost.empty() ? "; none lost" : "; lost: " + lost;
-  if (account.cut != 0) text += fmt::format("; {} stacks are incomplete", account.cut);
-  if (account.skipped != 0) text += fmt::format("; {} rounds skipped", account.skipped);
+  if (account.cut != 0) text += "; " + counted(account.cut, "incomplete stack");
+  if (account.skipped != 0) text += "; " + counted(account.skipped, "skipped round");
   return text;
 }
 

@@ -5,12 +5,16 @@
 #include <string>
 
 #include "model/recording.h"
+#include "report/page_data.h"
 
 namespace mixstack::report {
 
 struct FlameOptions {
   std::string title{};                                       ///< empty: from the recording
   std::string before_name = "before", after_name = "after";  ///< what the two of a difference are called
+
+  // Of the page.
+  PageLook look{}, before_look{};  ///< the second of the other one of a difference
 
   // Of the SVG; the page has them all to choose from.
   std::optional<SampleClock> clock{};  ///< samples of one clock alone can be added; nothing: cpu where there are some

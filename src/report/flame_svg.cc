@@ -4,17 +4,23 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "report/escape.h"
+#include "report/fit.h"
 #include "report/flame_tree.h"
 #include "report/markup.h"
+#include "report/words.h"
 
 namespace mixstack::report {
 namespace {
 
-constexpr unsigned kRow = 17, kTop = 52, kBottom = 44, kMargin = 10;
+constexpr unsigned kRow = 17, kTop = 52, kBelowRows = 16, kLine = 16, kMargin = 10;
 constexpr std::uint32_t kMostRows = 1000;
-constexpr double kLetter = 6.7;  ///< widest letters of what browsers take for 11 px monospace
+constexpr std::size_t kMostLines = 40;  ///< of words below the picture
+constexpr double kPlainLetter = 6.6;    ///< of 12 px sans-serif, most text
+constexpr double kLetter = 6.7;         ///< widest letters of what browsers take for 11 px monospace
 
 struct Kind {
   std::string_view id, words, color;
@@ -51,13 +57,31 @@ std::string fitted(std::string_view name, double width) {
   return out + "\u2026";
 }
 
+/// Lines of so many letters, broken between words; a word that is longer than a line is cut.
+std::vector<std::string> wrapped(std::string_view words, double letters) {
+  const auto room = static_cast<std::size_t>(std::max(letters, 20.0));
+  std::vector<std::string> lines(1);
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    const std::string_view word = words.substr(0, end);
+    words.remove_prefix(std::min(end + 1, words.size()));
+    if (!lines.back().empty() && columns(lines.back()) + 1 + columns(word) > room) {
+      if (lines.size() == kMostLines) break;
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + shorten_middle(word, room);
+  }
+  return lines;
+}
+
 class Picture {
  public:
   Picture(Writer& out, const Recording& recording, const FlameOptions& options)
       : out_(out), recording_(recording), options_(options), tree_(flame_tree(recording, options.clock)) {
     rows_ = std::min(tree_.deepest, kMostRows) + 1;
     width_ = std::clamp(options.width, 300u, 20000u);
-    height_ = kTop + rows_ * kRow + kBottom;
+    account_ = wrapped(account_words(), (width_ - 2.0 * kMargin) / kPlainLetter);
+    height_ = kTop + rows_ * kRow + kBelowRows + static_cast<unsigned>(account_.size() + 1) * kLine;
     scale_ = tree_.nodes[0].total == 0 ? 0 : (width_ - 2.0 * kMargin) / static_cast<double>(tree_.nodes[0].total);
   }
 
@@ -142,7 +166,7 @@ class Picture {
       const RecordedFunction& function = recording_.functions()[at.function];
       if (function.module != kNoIndex) text += fmt::format(" ({})", recording_.modules()[function.module].name);
     }
-    return text + fmt::format(": {} samples, {:.2f} %; self {}, {:.2f} %", at.total,
+    return text + fmt::format(": {}, {:.2f} %; self {}, {:.2f} %", counted(at.total, "sample"),
                               static_cast<double>(at.total) / all, at.self, static_cast<double>(at.self) / all);
   }
 
@@ -160,15 +184,26 @@ class Picture {
     out_ << "</g>\n";
   }
 
-  void foot() {
-    const double y = kTop + rows_ * kRow + 16;
+  [[nodiscard]] std::string account_words() const {
     std::string words = account_line(recording_);
-    words += fmt::format("; shown: {} samples of {} time", tree_.nodes[0].total,
+    words += fmt::format("; shown: {} of {} time", counted(tree_.nodes[0].total, "sample"),
                          tree_.clock == SampleClock::cpu ? "processor" : "wall");
-    text(kMargin, y, "plain faint", words);
-    std::string rest = left_out_ == 0 ? "" : fmt::format("{} boxes too narrow to see are left out.", left_out_);
-    for (const std::string& note : recording_.facts.notes) rest += (rest.empty() ? "" : " ") + note + ".";
-    text(kMargin, y + 16, "plain faint", rest);
+    if (tree_.runnable != 0)
+      words += fmt::format(", {:.1f} % of them waiting for a processor",
+                           100.0 * static_cast<double>(tree_.runnable) / static_cast<double>(tree_.nodes[0].total));
+    words += '.';
+    for (const std::string& note : recording_.facts.notes) words += " " + note + ".";
+    return words;
+  }
+
+  void foot() {
+    double y = kTop + rows_ * kRow + kBelowRows;
+    for (const std::string& line : account_) {
+      text(kMargin, y, "plain faint", line);
+      y += kLine;
+    }
+    if (left_out_ != 0)
+      text(kMargin, y, "plain faint", counted(left_out_, "box", "boxes") + " too narrow to see: left out.");
     out_ << "</svg>\n";
   }
 
@@ -177,6 +212,7 @@ class Picture {
   const FlameOptions& options_;
   FlameTree tree_;
   unsigned rows_ = 1, width_ = 0, height_ = 0;
+  std::vector<std::string> account_;  ///< lines below the picture
   double scale_ = 0;
   std::uint64_t left_out_ = 0;
 };

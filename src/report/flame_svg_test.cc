@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "report/escape.h"
+#include "report/fit.h"
 #include "report/flame_tree.h"
 
 namespace mixstack::report {
@@ -87,9 +88,44 @@ TEST_F(FlameSvg, WhatIsNotShownIsSaid) {
   recording_.facts.account.lost_in_kernel = 3;
   recording_.facts.notes = {"a note"};
   const std::string picture = svg();
-  EXPECT_NE(picture.find("50 boxes too narrow to see are left out. a note."), std::string::npos);
+  EXPECT_NE(picture.find("50 boxes too narrow to see: left out."), std::string::npos);
+  EXPECT_NE(picture.find(". a note."), std::string::npos);
   EXPECT_NE(picture.find("lost: 3 in the kernel"), std::string::npos);
   EXPECT_EQ(picture.find("narrow1"), std::string::npos);
+}
+
+TEST_F(FlameSvg, WordsBelowStayWithinThePicture) {
+  sample(below(0, "work"), 1);
+  recording_.facts.source = "perf events and a BPF iterator";
+  for (int i = 0; i < 12; i++)
+    recording_.facts.notes.push_back("no perf events: perf_event_paranoid does not allow it");
+  recording_.facts.notes.push_back(std::string(500, 'x'));
+  for (const unsigned width : {400u, 1200u}) {
+    FlameOptions options;
+    options.width = width;
+    const std::string picture = svg(options);
+    const std::regex line("<text class=\"plain faint\" x=\"10.0\" y=\"([0-9]+)\">([^<]*)</text>");
+    std::smatch height;
+    ASSERT_TRUE(std::regex_search(picture, height, std::regex(" height=\"([0-9]+)\" viewBox")));
+    std::size_t lines = 0, notes = 0;
+    for (std::sregex_iterator at(picture.begin(), picture.end(), line), end; at != end; ++at, lines++) {
+      EXPECT_LE(static_cast<double>(columns((*at)[2].str())) * 6.6, width - 20.0) << (*at)[2];
+      EXPECT_LT(std::stoi((*at)[1]), std::stoi(height[1]));
+      if ((*at)[2].str().find("paranoid") != std::string::npos) notes++;
+    }
+    EXPECT_GT(lines, 3u);
+    EXPECT_GE(notes, width == 400u ? 12u : 4u);
+  }
+}
+
+TEST_F(FlameSvg, WaitingForAProcessorIsToldFromRunning) {
+  const auto runnable =
+      recording_.context({.thread = thread_, .clock = SampleClock::wall, .activity = Activity::runnable});
+  const std::uint32_t stack = below(0, "work");
+  sample(stack, 30);
+  EXPECT_EQ(svg().find("waiting for a processor"), std::string::npos);
+  ASSERT_TRUE(recording_.add({.stack = stack, .context = *runnable, .count = 10}));
+  EXPECT_NE(svg().find("25.0 % of them"), std::string::npos);
 }
 
 TEST_F(FlameSvg, DeepStacksAreCutAndOrientationTurns) {

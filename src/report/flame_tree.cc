@@ -59,6 +59,10 @@ FlameTree flame_tree(const Recording& recording, std::optional<SampleClock> cloc
     number_of[i] = at->second;
     tree.nodes[at->second].self += self[i];
   }
+  for (const Sample& sample : recording.samples()) {
+    const SampleContext& context = recording.contexts()[sample.context];
+    if (context.clock == tree.clock && context.activity == Activity::runnable) tree.runnable += sample.count;
+  }
   tree.nodes[0].self = self[0];
   for (FlameNode& node : tree.nodes) node.total = node.self;
   for (std::size_t i = tree.nodes.size(); i-- > 1;) tree.nodes[tree.nodes[i].parent].total += tree.nodes[i].total;

@@ -20,6 +20,8 @@ struct FlameTree {
   std::vector<FlameNode> nodes = std::vector<FlameNode>(1);
   std::uint32_t deepest = 0;  ///< rows below node 0
   SampleClock clock = SampleClock::wall;
+  std::uint64_t runnable =
+      0;  ///< of all: periods of threads that were ready to run, and for which no processor was free
 };
 
 /// Only samples of one clock: periods of different length cannot be added. Nothing for `clock`: processor time where

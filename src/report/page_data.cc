@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "model/recording_view.h"
 #include "report/page_columns.h"
 #include "report/words.h"
 
@@ -217,9 +218,20 @@ void write_words(JsonObject& object, Writer& out) {
   out << "]";
 }
 
-void write_head(Writer& out, const Recording& recording, std::string_view name, std::uint64_t slice_ns) {
+void write_look(Writer& out, const Recording& recording, const PageLook& look) {
+  const auto clock = look.clock ? look.clock : shown_clock(recording, {.idle = look.idle});
+  JsonObject object(out);
+  object.key("clock") << (!clock ? "null" : *clock == SampleClock::cpu ? "0" : "1");
+  object.boolean("idle", look.idle);
+  object.boolean("inverted", look.inverted);
+  object.close();
+}
+
+void write_head(Writer& out, const Recording& recording, std::string_view name, const PageLook& look,
+                std::uint64_t slice_ns) {
   JsonObject object(out);
   put(object, "name", name);
+  write_look(object.key("look"), recording, look);
   object.number("slice_ns", slice_ns);
   write_facts(object.key("facts"), recording.facts);
   json_array(object.key("processes"), recording.processes(), "", [&](const auto& p) { write_process(out, p); });
@@ -235,7 +247,7 @@ void write_head(Writer& out, const Recording& recording, std::string_view name, 
 
 }  // namespace
 
-std::string page_data(const Recording& recording, std::string_view name) {
+std::string page_data(const Recording& recording, std::string_view name, const PageLook& look) {
   const std::uint64_t slice_ns = slice_of(recording);
   const std::vector<PageSample> samples = page_samples(recording, slice_ns);
   const UsedNodes used = used_nodes(recording, samples);
@@ -243,7 +255,7 @@ std::string page_data(const Recording& recording, std::string_view name) {
   add_tree(columns, recording, used);
   add_samples(columns, recording, samples, used);
   std::string head = collect([&](Writer& out) {
-    write_head(out, recording, name, slice_ns);
+    write_head(out, recording, name, look, slice_ns);
     out << ",\"columns\":";
     columns.write_head(out);
     out << '}';

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,10 +18,17 @@
 
 namespace mixstack::report {
 
+/// What of a recording the page shows first; all else in it can be chosen there.
+struct PageLook {
+  std::optional<SampleClock> clock{};  ///< nothing: as texts and pictures choose (shown_clock)
+  bool idle = false;                   ///< with threads that wait
+  bool inverted = false;               ///< callers
+};
+
 inline constexpr std::uint64_t kPageSlices = 4096;
 
 /// `name` is what the page calls the recording ("before.mixrec"); may be empty.
-[[nodiscard]] std::string page_data(const Recording& recording, std::string_view name);
+[[nodiscard]] std::string page_data(const Recording& recording, std::string_view name, const PageLook& look = {});
 
 /// zlib (RFC 1950) of it, level 1 (quick) to 9; the same bytes where that would not be smaller.
 [[nodiscard]] std::string deflated(std::string_view bytes, int level);

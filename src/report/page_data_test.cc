@@ -72,6 +72,16 @@ struct Read {
 
 using Words = std::vector<std::uint32_t>;
 
+TEST(PageData, TheHeadSaysHowThePageBegins) {
+  const auto look_of = [](const PageLook& look) { return Read(page_data(two_stacks(), "", look)).head["look"]; };
+  EXPECT_EQ(look_of({})["idle"], false);
+  EXPECT_EQ(look_of({.idle = true})["idle"], true);
+  EXPECT_EQ(look_of({.inverted = true})["inverted"], true);
+  EXPECT_EQ(look_of({.clock = SampleClock::cpu})["clock"], 0);
+  EXPECT_EQ(look_of({})["clock"], 1);  // the one that there are samples of
+  EXPECT_TRUE(Read(page_data(Recording(), "")).head["look"]["clock"].is_null());
+}
+
 TEST(PageData, ColumnsHoldTreeAndSamples) {
   Read read(page_data(two_stacks(), "name"));
   EXPECT_EQ(read.columns["node_parent"], (Words{0, 1, 1}));  // distances; the node without samples is left out

@@ -48,6 +48,12 @@ std::string_view kernel_state_words(char state) {
   }
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view plural) {
+  std::string text = std::to_string(count) + ' ';
+  if (count == 1) return text.append(one);
+  return plural.empty() ? text.append(one) + 's' : text.append(plural);
+}
+
 std::string age_words(std::chrono::nanoseconds age) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
   if (seconds < 60) return fmt::format("{} s", seconds);

@@ -23,6 +23,8 @@ using model::trust_words;
 [[nodiscard]] std::string_view kernel_state_words(char);
 /// "412 us", "1.3 ms", "2.04 s".
 [[nodiscard]] std::string duration_words(std::chrono::nanoseconds);
+/// "1 sample", "2 samples"; "0 processes" with a `plural` of its own.
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view one, std::string_view plural = {});
 /// How long a program has run: "12 s", "3 h", "40 d".
 [[nodiscard]] std::string age_words(std::chrono::nanoseconds);
 /// "412 MB", "1.9 GB": of 1,000,000 and 1,000,000,000 bytes.

@@ -13,6 +13,13 @@ TEST(Words, DurationsReadWell) {
   EXPECT_EQ(duration_words(2040ms), "2.04 s");
 }
 
+TEST(Words, CountsAgreeWithTheirNouns) {
+  EXPECT_EQ(counted(0, "sample"), "0 samples");
+  EXPECT_EQ(counted(1, "sample"), "1 sample");
+  EXPECT_EQ(counted(1, "box", "boxes"), "1 box");
+  EXPECT_EQ(counted(2, "box", "boxes"), "2 boxes");
+}
+
 // The numbers of both CPUs' tables: futex and the last entries, by asm/unistd.h.
 TEST(Words, SystemCallsAreThoseOfTheTargetsCpu) {
   EXPECT_EQ(syscall_words(Arch::x86_64, 202), "futex");

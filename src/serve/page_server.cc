@@ -58,7 +58,7 @@ Result<std::uint16_t> port_of(int socket) {
 
 class PageServer::Work {
  public:
-  explicit Work(std::string_view title) : site_(title, random_token()) {}
+  Work(std::string_view title, const report::PageLook& look) : site_(title, random_token(), look) {}
 
   Result<std::string> start(std::uint16_t port) {
     if (site_.path() == "//" || thread_.joinable()) return fail(ErrorCode::internal);
@@ -133,7 +133,8 @@ class PageServer::Work {
   std::thread thread_;
 };
 
-PageServer::PageServer(std::string_view title) : work_(std::make_unique<Work>(title)) {}
+PageServer::PageServer(std::string_view title, const report::PageLook& look)
+    : work_(std::make_unique<Work>(title, look)) {}
 PageServer::~PageServer() { stop(); }
 
 Result<std::string> PageServer::start(std::uint16_t port) { return work_->start(port); }

@@ -8,6 +8,7 @@
 
 #include "mixstack/result.h"
 #include "model/recording.h"
+#include "report/page_data.h"
 
 namespace mixstack::serve {
 
@@ -16,8 +17,8 @@ class PageServer {
  public:
   static constexpr std::size_t kMostConnections = 32;
 
-  /// `title` is what the page is called before it has a recording.
-  explicit PageServer(std::string_view title);
+  /// `title` is what the page is called before it has a recording, `look` how it begins.
+  explicit PageServer(std::string_view title, const report::PageLook& look = {});
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
   ~PageServer();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/recording_selection.h"
 #include "report/flame_html.h"
 #include "report/page_data.h"
 
@@ -20,8 +21,9 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-PageSite::PageSite(std::string_view title, std::string token)
+PageSite::PageSite(std::string_view title, std::string token, const report::PageLook& look)
     : token_(std::move(token)),
+      look_(look),
       page_(std::make_shared<const std::string>(
           report::collect([&](report::Writer& out) { report::write_live_page(out, title); }))) {}
 
@@ -65,8 +67,10 @@ HttpAnswer PageSite::data(const HttpRequest& request) {
     return answer;
   }
   if (made_version_ != now.version) {
-    made_ =
-        std::make_shared<const std::string>(report::deflated(report::page_data(*now.recording, ""), kQuickCompression));
+    const std::string data = now.recording->processes().size() > 1
+                                 ? report::page_data(selection_of(*now.recording, {.idle = true}), "", look_)
+                                 : report::page_data(*now.recording, "", look_);
+    made_ = std::make_shared<const std::string>(report::deflated(data, kQuickCompression));
     made_version_ = now.version;
   }
   answer.type = "application/octet-stream";

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/recording.h"
+#include "report/page_data.h"
 #include "serve/http_answer.h"
 #include "serve/http_request.h"
 
@@ -15,7 +16,7 @@ namespace mixstack::serve {
 
 class PageSite {
  public:
-  PageSite(std::string_view title, std::string token);
+  PageSite(std::string_view title, std::string token, const report::PageLook& look = {});
 
   void set_port(std::uint16_t port) { port_ = port; }
   [[nodiscard]] std::string path() const { return "/" + token_ + "/"; }
@@ -34,6 +35,7 @@ class PageSite {
   [[nodiscard]] HttpAnswer data(const HttpRequest& request);
 
   std::string token_;
+  report::PageLook look_;
   std::uint16_t port_ = 0;
   std::shared_ptr<const std::string> page_;
   std::mutex mutex_;

@@ -39,6 +39,11 @@ ModuleSymbols native_symbols(const object::Module& module, const object::BuildId
     out.found = symbolize::printable(table->sources().debug_path);
     if (table->sources().image) link = object::debug_link_name(*table->sources().image);
   }
+  if (module.path == "[vdso]" && out.source != Source::file) {
+    out.source = Source::image;  // of which the kernel leaves what is exported
+    out.remark = "the kernel brings it into every process: only what it exports has a name, and no file is wanted";
+    return out;
+  }
   const SymbolKey key = SymbolKey::debug_file(build_id, module.path, link);
   if (!key.empty()) out.store_key = key.store_key();
   // Debian's links are the rest of the build id: such files lie below .build-id.

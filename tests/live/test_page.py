@@ -6,6 +6,7 @@ MIXSTACK_PICTURES=FOLDER keeps a picture of each page.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -39,15 +40,15 @@ class PageTest(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.chromium = browser.Browser()
         cls.addClassCleanup(cls.chromium.close)
-        cls.made = {}
+        cls.written, cls.pages = {}, []
 
     def file(self, kind, ending="html"):
         name = f"{kind.replace(':', '-')}.{ending}"
-        if name not in self.made:
+        if name not in self.written:
             path = pathlib.Path(self.folder.name) / name
             subprocess.run([maker(), kind, path], check=True, timeout=60, stdin=subprocess.DEVNULL)
-            self.made[name] = path
-        return self.made[name]
+            self.written[name] = path
+        return self.written[name]
 
     def open(self, kind, address="", **options):
         page = self.chromium.open(self.file(kind).as_uri() + address, **{"width": 1300, "height": 850, **options})
@@ -213,6 +214,90 @@ class Contents(PageTest):
         page.click_on("#before")
         self.assertAlmostEqual(self.boxes(page)["Shop.Orders.Price(Order)"], 0.3)
         self.assertTrue(color("Orders.Price").startswith("hsl(6 "))
+
+    def made(self, *arguments):
+        """What the command wrote, as a page or as text."""
+        done = subprocess.run([mixstack_dump.binary(), *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, check=True)
+        return done.stdout
+
+    def opened(self, *arguments):
+        path = pathlib.Path(self.folder.name) / f"{self.id().split('.')[-1]}-{len(self.pages)}.html"
+        self.made(*arguments, "-o", path)
+        self.pages.append(path)
+        page = self.chromium.open(path.as_uri(), width=1300, height=850)
+        page.wait(READY)
+        self.addCleanup(self.leave, page, path.stem)
+        return page
+
+    def changes(self, page):
+        """Self in points by function, of those that changed."""
+        return page.evaluate(f"""(() => {{ const a = {APP}, list = {{}};
+            a.functions.names.forEach((n, f) => {{ const c = 100 * a.table.value('selfChange', f);
+              if (Math.abs(c) >= 0.05) list[n] = Number(c.toFixed(1)); }});
+            return list; }})()""")
+
+    def changes_in_text(self, text):
+        rows = text.split("in the function itself\n")[1].split("\n\n")[0].splitlines()[1:]
+        return {row.split(None, 3)[3]: float(row.split(None, 3)[2]) for row in rows}
+
+    def test_a_difference_counts_what_its_text_counts(self):
+        before, after = self.file("small", "mxr"), self.file("faster", "mxr")
+        for options in ((), ("--idle",), ("--exclude", "crunch"), ("--state", "waiting,running"), ("--managed-only",)):
+            with self.subTest(options=options):
+                text = self.changes_in_text(self.made("diff", before, after, *options))
+                page = self.opened("diff", before, after, *options)
+                self.assertEqual(self.changes(page), text)
+                self.assertTrue(text)
+        self.assertEqual(text["Shop.Orders.Price(Order)"], 15.0)
+
+    def test_a_difference_to_folded_stacks_goes_by_name(self):
+        before, after = self.file("small", "mxr"), self.file("faster", "mxr")
+        folded = pathlib.Path(self.folder.name) / "faster.folded"
+        self.made("convert", after, "-o", folded)
+        text = self.made("diff", before, folded)
+        self.assertEqual(self.changes_in_text(text), self.changes_in_text(self.made("diff", before, after)))
+        page = self.opened("diff", before, folded)  # of wall time, and of stacks without a clock
+        self.assertEqual(self.changes(page), self.changes_in_text(text))
+        self.assertEqual(self.changes(self.opened("diff", folded, after)), {})
+
+    def test_several_processes(self):
+        path = self.file("several", "mxr")
+        named = "worker (1), worker (2), worker (3) and 2 more"
+        page = self.opened("convert", path)
+        boxes = self.boxes(page)
+        for pid in range(1, 6):
+            self.assertAlmostEqual(boxes[f"worker ({pid})"], pid / 15)
+        self.assertEqual(page.evaluate("document.title"), named)
+        self.assertEqual(page.evaluate("document.getElementById('title').textContent"), named)
+        self.assertEqual(json.loads(self.made("convert", path, "-f", "speedscope"))["name"], named)
+        self.assertRegex(self.made("convert", path), r"\n  33\.3%    0\.0%  worker \(5\)\n  33\.3%    0\.0%    main\n")
+        self.assertIn("worker (5)", self.made("convert", path, "-f", "svg"))
+        self.assertIn("worker (5);main;Work() 50\n", self.made("convert", path, "-f", "folded"))
+
+    def test_what_has_no_name_is_said(self):
+        path = self.file("server", "mxr")
+        done = subprocess.run([mixstack_dump.binary(), "convert", path], capture_output=True, text=True, timeout=60, check=True)
+        self.assertRegex(done.stderr, r"^mixstack: 1 place of native code without a name, in the stacks of \d+ of 12000 samples; "
+                                      rf"'mixstack symbols status {re.escape(str(path))}' tells why\n$")
+        done = subprocess.run([mixstack_dump.binary(), "convert", self.file("small", "mxr")], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, "")
+
+    def test_a_page_begins_with_what_the_text_shows(self):
+        page = self.opened("convert", self.file("small", "mxr"))
+        self.assertEqual(page.evaluate(f"{APP}.weights.all"), 1000)
+        self.assertAlmostEqual(self.boxes(page)["Shop.Orders.Price(Order)"], 0.6)
+        self.assertEqual(self.texts(page, "#activities .chip")[1].split("\n")[0].split(" ")[0], "waiting")
+        page.evaluate("[...document.querySelectorAll('#activities .chip')][1].click()")
+        self.assertEqual(page.evaluate(f"{APP}.weights.all"), 2000)
+        address = page.wait("location.hash.includes('states') && location.href")
+        again = self.chromium.open(address, width=1300, height=850)
+        again.wait(READY)
+        self.assertEqual(again.evaluate(f"{APP}.weights.all"), 2000)
+        again.close()
+        page = self.opened("convert", self.file("small", "mxr"), "--idle", "--inverted")
+        self.assertEqual(page.evaluate(f"{APP}.weights.all"), 2000)
+        self.assertAlmostEqual(self.boxes(page)["futex_wait_queue"], 0.5)
 
     def test_themes_and_sizes(self):
         for dark in (False, True):

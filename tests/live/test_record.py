@@ -212,8 +212,11 @@ class Record(LiveCase):
                     (("-p", str(pid), "-d", "1", "-o", "/dev/full", "-f", "folded"), 9, "space left")):
                 done = subprocess.run([mixstack_dump.binary(), "record", *options], stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                if kept := re.search(r"the recording is kept as (/\S+\.mxr):", done.stderr):
+                    os.unlink(kept[1])
                 with self.subTest(options=options):
                     self.assertEqual(done.returncode, status, done.stderr)
+                    self.assertEqual(kept is not None, status == 9, done.stderr)
                     self.assertIn(words, done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")

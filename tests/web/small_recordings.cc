@@ -56,6 +56,20 @@ Recording small_recording() {
 
 Recording faster_recording() { return recording_of({750, 150}); }
 
+Recording several_recording() {
+  StackMaker maker;
+  Recording several;
+  several.facts = maker.recording().facts;
+  maker.recording() = std::move(several);
+  const std::uint32_t work = maker.stack({maker.frame(maker.function("main", "app", CodeKind::native)),
+                                          maker.frame(maker.function("Work()", "App", CodeKind::managed, true))});
+  for (std::uint32_t pid = 1; pid <= 5; pid++) {
+    maker.process(pid, "worker");
+    maker.sample(pid, work, maker.context(maker.thread("worker", ""), Activity::running), 10 * pid);
+  }
+  return std::move(maker.recording());
+}
+
 Recording hostile_recording() {
   StackMaker maker("dotnet </script><script>document.title='owned'</script> <img src=x onerror=alert(1)>");
   Recording& recording = maker.recording();

@@ -20,6 +20,13 @@ StackMaker::StackMaker(const std::string& command) {
   facts.own_cpu_ns = 84'000'000;
 }
 
+void StackMaker::process(std::uint32_t pid, const std::string& comm) {
+  RecordedProcess process;
+  process.pid = pid;
+  process.comm = comm;
+  process_ = recording_.process(process).value();
+}
+
 std::uint32_t StackMaker::thread(const std::string& comm, const std::string& name) {
   RecordedThread thread;
   thread.process = process_;

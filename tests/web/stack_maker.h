@@ -16,6 +16,8 @@ class StackMaker {
   explicit StackMaker(const std::string& command = "dotnet Shop.dll --urls http://localhost:5000");
   [[nodiscard]] Recording& recording() { return recording_; }
 
+  /// Threads made from now on are of another process.
+  void process(std::uint32_t pid, const std::string& comm);
   std::uint32_t thread(const std::string& comm, const std::string& name);
   /// Of module "App" for managed code of the program; see `function` for what others are.
   std::uint32_t function(const std::string& name, const std::string& module, CodeKind kind, bool is_user = false);
@@ -36,6 +38,8 @@ class StackMaker {
 [[nodiscard]] Recording small_recording();
 /// The same with Orders.Sort at 150 of 1000 and Orders.Price at 750.
 [[nodiscard]] Recording faster_recording();
+/// Five processes, "worker" 1 to 5; of 150 samples, 10 times its number are each one's.
+[[nodiscard]] Recording several_recording();
 /// Names that would be markup, scripts, control characters or turned text if they were not escaped.
 [[nodiscard]] Recording hostile_recording();
 /// At least 100,000 different stacks of 40 threads and more than 5 MB as a page.

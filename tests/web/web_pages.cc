@@ -1,9 +1,10 @@
-// web_pages KIND FILE: writes a page or picture of a made-up recording; which one by the ending of FILE. KIND: small,
-// faster, hostile, large, server; "A:B": the difference from A to B.
+// web_pages KIND FILE: writes a page, picture or raw recording (.mxr) of a made-up recording; which one by the ending
+// of FILE. KIND: small, faster, several, hostile, large, server; "A:B": the difference from A to B.
 #include <cstdio>
 #include <map>
 #include <string>
 
+#include "formats/recording_file.h"
 #include "report/flame_html.h"
 #include "report/flame_svg.h"
 #include "web/stack_maker.h"
@@ -16,6 +17,7 @@ Recording recording_of(const std::string& kind) {
   const std::map<std::string, Recording (*)()> makers = {
       {"small", mixstack::web_test::small_recording},
       {"faster", mixstack::web_test::faster_recording},
+      {"several", mixstack::web_test::several_recording},
       {"hostile", mixstack::web_test::hostile_recording},
       {"large", mixstack::web_test::large_recording},
       {"server", [] { return mixstack::web_test::server_recording(1); }},
@@ -38,9 +40,12 @@ int main(int argc, char** argv) {
   {
     mixstack::report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
     mixstack::report::FlameOptions options;
+    options.look.idle = options.before_look.idle = true;
     options.before_name = kind.substr(0, colon);
     options.after_name = colon == std::string::npos ? kind : kind.substr(colon + 1);
-    if (path.ends_with(".svg")) {
+    if (path.ends_with(".mxr")) {
+      mixstack::formats::write_recording(out, recording);
+    } else if (path.ends_with(".svg")) {
       mixstack::report::write_flame_svg(out, recording, options);
     } else if (colon == std::string::npos) {
       mixstack::report::write_flame_html(out, recording, nullptr, options);
