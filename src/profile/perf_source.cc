@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 namespace mixstack::profile {
@@ -30,6 +31,7 @@ bool has_ended(std::uint32_t pid) {
   if (::stat((folder + "/task").c_str(), &tasks) != 0) return true;
   if (tasks.st_nlink > 3) return false;
   std::ifstream file(folder + "/stat");
+  if (!file) return errno == ENOENT || errno == ESRCH;  // and not for want of files, say
   std::string line;
   std::getline(file, line, '\0');
   const std::size_t name_end = line.rfind(") ");
