@@ -192,6 +192,49 @@ class Record(LiveCase):
                           if "_PyEval_EvalFrameDefault" in line)
             self.assertGreater(samples, 60)
 
+    def started(self, *words, options=()):
+        """Exit status, what was said, whether there is a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "x.folded"
+            done = subprocess.run([mixstack_dump.binary(), "record", *options, "-o", out, "--", *words],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
+            return done.returncode, done.stderr, out.read_text() if out.exists() else None
+
+    def test_a_program_that_ends_at_once(self):
+        for words, end in ((("true",), "true ended with exit status 0"), (("sh", "-c", "exit 3"), "sh ended with exit status 3"),
+                           (("sh", "-c", "kill -9 $$"), "sh was ended by signal 9 (Killed)")):
+            status, said, written = self.started(*words)
+            if written is not None:  # we were faster than it
+                self.assertNotEqual(status, 8, said)
+                self.assertIn(end, said)
+                continue
+            self.assertEqual(status, 8, said)
+            self.assertIn(f"{end} before a sample could be taken; nothing is written", said)
+
+    def test_how_a_program_that_is_started_ends(self):
+        status, said, written = self.started(sys.executable, "-c", "import sys, time; time.sleep(1); sys.exit(3)")
+        self.assertEqual(status, 3, said)
+        self.assertIn("ended with exit status 3", said)
+        self.assertIsNotNone(written)
+        status, said, _ = self.started(sys.executable, "-c", "import os, time; time.sleep(1); os.kill(os.getpid(), 15)")
+        self.assertEqual(status, 128 + 15, said)
+        self.assertIn("was ended by signal 15 (Terminated)", said)
+        status, said, _ = self.started("sleep", "3", options=("-d", "1"))
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
+
+    def test_processes_that_are_left_behind(self):
+        """By a program that ends before them: they are followed until they end, or the time is over."""
+        burn = "import time\nend = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
+        status, said, written = self.started("sh", "-c", '"$1" -c "$2" & exit 4', "sh", sys.executable, burn, options=("-s",))
+        samples = sum(int(line.rsplit(" ", 1)[1]) for line in written.splitlines() if "_PyEval_EvalFrameDefault" in line)
+        self.assertGreater(samples, 60)
+        self.assertEqual(status, 4, said)
+        self.assertNotIn("running on", said)
+        status, said, _ = self.started("sh", "-c", "sleep 6 & sleep 1; exit 4", options=("-s", "-d", "3"))
+        self.assertEqual(status, 4, said)
+        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
+
     def test_files_in_a_row(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
             status, _, said = record(debuggee.pid, "-d", "3", "--rotate", "1s", "-o", f"{folder}/x.folded")
