@@ -45,8 +45,8 @@ struct SampleBatch {
 /// What a source did not deliver, since it began.
 struct SourceAccount {
   std::uint64_t lost_in_kernel = 0;
-  std::uint64_t lost_to_stops = 0;
-  std::uint64_t skipped = 0;  ///< rounds
+  std::uint64_t lost_to_stops = 0;  ///< threads that no batch tells of
+  std::uint64_t skipped = 0;        ///< rounds
   HoldHistogram holds;
 };
 

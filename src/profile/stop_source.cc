@@ -87,9 +87,8 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
     // It began to run meanwhile, and is sampled elsewhere.
     const Activity activity = activity_of(thread, watch_.was_queued(thread.tid));
     if (options_.waiting_only && thread.captured && activity == Activity::running) continue;
-    batch.threads.push_back(thread);
+    batch.threads.push_back(thread);  // whether it was captured or not: who records counts those that were not
     batch.samples.push_back({now, SampleClock::wall, activity});
-    if (!thread.captured) account_.lost_to_stops++;
   }
   batch.capture = std::move(*capture);
   return batch;
