@@ -45,14 +45,16 @@ std::uint64_t unix_ns() {
 class Recordings {
  public:
   Recordings(const RecordArguments& arguments, const Environment& environment)
-      : arguments_(arguments), environment_(environment), start_ns_(profile::monotonic_ns()) {
-    shared_.recording.facts.started_unix_ns = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000'000u;
+      : arguments_(arguments), environment_(environment) {
     if (!arguments.push.empty()) shared_.recording.keep_fresh();
-    piece_began_ns_ = unix_ns();
+    set_start();
   }
 
+  /// Before `start`: waits for it, and looks at a process that runs already, so that it is even from the begin on.
   /// Errors: as `profile::open_recorder`.
   Result<void> begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
+  /// The time begins.
+  void start();
   /// Processes that the recorded ones have started, and those that became another program. What cannot be opened is
   /// left out: most live for a moment.
   void follow();
@@ -62,7 +64,9 @@ class Recordings {
     return std::all_of(all_.begin(), all_.end(), [](const Recorded& r) { return r.opened.recorder->has_ended(); });
   }
   [[nodiscard]] SharedRecording& shared() { return shared_; }
-  [[nodiscard]] std::uint64_t elapsed_ns() const { return profile::monotonic_ns() - start_ns_; }
+  [[nodiscard]] std::uint64_t elapsed_ns() const {
+    return (ended_ns_ != 0 ? ended_ns_ : profile::monotonic_ns()) - start_ns_;
+  }
   /// As it is now, for those who look at it meanwhile.
   [[nodiscard]] std::shared_ptr<const Recording> snapshot();
   /// What was recorded since the last call, of each sample once.
@@ -74,10 +78,13 @@ class Recordings {
 
  private:
   void describe(RecordingFacts& facts) const;
+  void set_start();
 
   const RecordArguments& arguments_;
   const Environment& environment_;
-  std::uint64_t start_ns_;
+  std::uint64_t start_ns_ = 0, end_ns_ = UINT64_MAX;
+  std::uint64_t ended_ns_ = 0;  ///< 0: not yet
+  bool is_started_ = false;
   std::uint64_t piece_began_ns_ = 0;  ///< of the day
   SharedRecording shared_;
   profile::KernelSymbols kernel_;
@@ -100,7 +107,6 @@ Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t p
   options.most_held = arguments_.most_held;
   options.may_stop = !arguments_.no_stop;
   options.kernel = arguments_.kernel;
-  options.stacks.start_ns = start_ns_;
   if (arguments_.kernel) options.stacks.kernel = &kernel_;
   {
     const std::lock_guard lock(shared_.mutex);
@@ -112,10 +118,27 @@ Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t p
   shared_session->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
   if (!opened) return fail(opened.error());
+  // What has just been started is not to run unseen meanwhile.
+  if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
+  if (is_started_) opened->recorder->start(start_ns_, end_ns_);
   const std::lock_guard lock(shared_.mutex);
   for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
   all_.push_back({pid, std::move(*opened), false});
   return {};
+}
+
+void Recordings::set_start() {
+  start_ns_ = profile::monotonic_ns();
+  piece_began_ns_ = unix_ns();
+  shared_.recording.facts.started_unix_ns = piece_began_ns_;
+}
+
+void Recordings::start() {
+  set_start();
+  if (const auto time = arguments_.duration; time.count() != 0)
+    end_ns_ = start_ns_ + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+  is_started_ = true;
+  for (Recorded& one : all_) one.opened.recorder->start(start_ns_, end_ns_);
 }
 
 void Recordings::follow() {
@@ -158,6 +181,7 @@ std::pair<Error, std::uint32_t> Recordings::failure() const {
 }
 
 void Recordings::finish() {
+  ended_ns_ = std::min(profile::monotonic_ns(), end_ns_);
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
@@ -390,6 +414,7 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
     const auto recordings = std::make_unique<Recordings>(now, environment);
     if (const ExitCode code = open_all(now, environment, *recordings, program); code != ExitCode::ok)
       return static_cast<int>(code);
+    recordings->start();
     const End end = wait_for_end(now, signals, *recordings, onlookers);
     const std::vector<std::uint32_t> living = recordings->living();
     recordings->finish();

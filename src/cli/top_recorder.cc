@@ -59,6 +59,8 @@ Result<void> TopRecorder::open_part() {
   auto opened = profile::open_recorder(std::move(shared_session), part->shared, options);
   if (!opened) return fail(opened.error());
   part->opened = std::move(*opened);
+  part->opened.recorder->warm_up();
+  part->opened.recorder->start(start_ns_);
   const std::lock_guard lock(part->shared.mutex);
   part->shared.recording.facts.cpu_hertz = part->opened.cpu_hertz;
   part->shared.recording.facts.wall_hertz = part->opened.wall_hertz;

@@ -57,7 +57,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
 }
 
 void PerfSource::sample(const perf::PerfSample& sample) {
-  if (sample.pid != pid_) return;
+  if (sample.pid != pid_ || sample.time_ns < begin_ns_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
   if (std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
   if (!sample.has_user) {

@@ -22,13 +22,28 @@ ProcessRecorder::ProcessRecorder(std::unique_ptr<SharedSession> session,
       sources_(std::move(sources)),
       recorder_(*session_, shared, options),
       sampling_sources_(static_cast<std::uint32_t>(sources_.size())),
-      accounts_(sources_.size()) {
+      accounts_(sources_.size()) {}
+
+ProcessRecorder::~ProcessRecorder() { stop(); }
+
+void ProcessRecorder::warm_up() {
+  for (std::uint32_t i = 0; i < sources_.size(); i++) {
+    // What is wrong here is so in the next moment, too, and said then.
+    auto batch = sources_[i]->next({});
+    if (!batch || batch->empty()) continue;
+    batch->source = i;
+    recorder_.warm_up(std::move(*batch));
+  }
+}
+
+void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
+  recorder_.begin(start_ns, end_ns);
+  const std::uint64_t now = monotonic_ns();
+  for (const auto& source : sources_) source->begin(now);
   walking_ = std::jthread([this] { walk_samples(); });
   for (std::uint32_t i = 0; i < sources_.size(); i++)
     sampling_.emplace_back([this, i](const std::stop_token& stop) { take_samples(stop, i); });
 }
-
-ProcessRecorder::~ProcessRecorder() { stop(); }
 
 void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t source) {
   std::uint32_t failures = 0;
@@ -47,6 +62,7 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
     end_error_ = batch.error();
     is_over_ = true;
   }
+  note_account(source);
   if (sampling_sources_.fetch_sub(1) != 1) return;
   queue_.close();
   has_ended_.store(true, std::memory_order_release);
@@ -61,7 +77,7 @@ void ProcessRecorder::note_account(std::uint32_t source) {
 
 void ProcessRecorder::walk_samples() {
   while (auto batch = queue_.pop()) (void)recorder_.take(std::move(*batch));
-  recorder_.flush();
+  recorder_.end_all();
 }
 
 void ProcessRecorder::stop() {

@@ -10,7 +10,7 @@
 
 namespace mixstack::profile {
 
-/// Begins when it is made and ends with `stop`, or by itself with the process. Borrows the recording.
+/// Begins with `start` and ends with `stop`, or by itself with the process. Borrows the recording.
 class ProcessRecorder {
  public:
   /// At most two sources.
@@ -20,6 +20,11 @@ class ProcessRecorder {
   ProcessRecorder(const ProcessRecorder&) = delete;
   ProcessRecorder& operator=(const ProcessRecorder&) = delete;
 
+  /// Takes a first look at the process and counts nothing of it: what walks and names need is read then, and not in the
+  /// first tenths of a second of the recording. Takes a tenth of a second and what there is to read. Before `start`.
+  void warm_up();
+  /// Samples are counted from now on, of a recording that begins and ends at these moments (CLOCK_MONOTONIC, ns). Once.
+  void start(std::uint64_t start_ns, std::uint64_t end_ns = UINT64_MAX);
   /// No samples come any more: the process has ended, or taking them failed.
   [[nodiscard]] bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
   /// Why; code none when it was stopped, `no_such_process` when the process is gone. After `has_ended` or `stop`.

@@ -79,6 +79,29 @@ class Record(LiveCase):
         self.assertAlmostEqual(waiting, 800, delta=120, msg=said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    @unittest.skipUnless(os.geteuid() == 0 and refusals.NUMBERS, "needs to be root, and numbers of system calls")
+    def test_where_in_the_kernel_threads_wait(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "2", "-i", "--kernel", "-f", "folded", "-o", "-")
+            self.assertEqual(status, 0, said)
+            waiting = [names for names, _ in stacks if any("Park()" in name for name in names)]
+            self.assertTrue(waiting, stacks)
+            if "BPF iterator" in said and "no frames of the kernel" not in said:
+                for names in waiting:
+                    self.assertIn("futex", names[-1], names)
+            status, _, said = record(debuggee.pid, "-d", "1", "-i", "--kernel", "-f", "folded", "-o", "-", refused=("bpf",))
+            self.assertEqual(status, 0, said)
+            self.assertRegex(said, "no frames of the kernel")
+
+    def test_without_stops_nothing_is_said_of_them(self):
+        with processes.scenario("split") as debuggee:
+            status, _, said = record(debuggee.pid, "-d", "1", "--no-stop", "-f", "folded", "-o", "-", refused=("bpf",))
+        self.assertIn(status, (0, 4), said)
+        if status == 0:
+            self.assertIn("threads that wait are not seen: ", said)
+        self.assertNotIn("are stopped", said)
+        self.assertNotRegex(said, r"PATH/|--no-stop|[a-z] (Use|Run|Build|In) ")
+
     def test_stops_alone(self):
         """Where neither perf events nor BPF are allowed: it is said, the shares are right, and the budget is kept."""
         with processes.scenario("split") as debuggee:
