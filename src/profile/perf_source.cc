@@ -110,8 +110,9 @@ Result<SampleBatch> PerfSource::drain() {
 
 Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   if (has_executed_) return fail(ErrorCode::process_changed);
-  // Rings tell when they are a good part full; slow samples are not left lying for longer than this.
-  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(100));
+  // Rings tell when they are a good part full. Slow samples are not left lying for longer than this: code that they
+  // were in may be freed meanwhile.
+  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(25));
   auto batch = drain();
   if (batch && batch->empty() && has_ended(pid_)) return fail(ErrorCode::no_such_process);
   return batch;

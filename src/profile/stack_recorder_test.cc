@@ -14,6 +14,7 @@ namespace mixstack::profile {
 namespace {
 
 constexpr Address kCode = 0x7000'0000;
+constexpr Address kMadeCode = 0x7100'0000;  // by a runtime
 constexpr ThreadId kTid = 17;
 
 class FakeTarget final : public Target {
@@ -29,7 +30,11 @@ class FakeTarget final : public Target {
     Region code;
     code.range = {kCode, kCode + 0x1000};
     code.readable = code.executable = true;
-    return std::vector<Region>{code};
+    Region made;
+    made.range = {kMadeCode, kMadeCode + 0x1000};
+    made.readable = made.executable = made.shared = true;
+    made.path = "/memfd:doublemapper";
+    return std::vector<Region>{code, made};
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region&) const override {
     return fail(ErrorCode::not_found);
@@ -192,6 +197,25 @@ TEST_F(FrameNamed, KindsAndTrustOfOneAddressAreDifferentFrames) {
   EXPECT_EQ(kind(stub), CodeKind::stub);
   EXPECT_NE(stub, inferred);
   EXPECT_EQ(shared.recording.frames()[inferred].trust, Trust::inferred);
+}
+
+TEST_F(FrameNamed, AMethodThatWasFreedBeforeItWasNamedIsSaidToBe) {
+  FrameNames frames(shared.recording, shared_session.session->target().info());
+  Walker one = walker();
+  frames.begin(one, std::chrono::nanoseconds(1));
+  const auto name = [&](FrameKind kind, CodeAddress pc) {
+    Frame frame;
+    frame.kind = kind;
+    frame.pc = pc;
+    return name_of(frames.name(frame).numbers[0]);
+  };
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::after_call(kMadeCode + 8)), "[freed method]");
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::exact(kMadeCode + 8)), "[unknown]") << "a stub may be there";
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::after_call(kCode + 8)), "[unknown]");
+  EXPECT_EQ(name(FrameKind::managed, CodeAddress::exact(kMadeCode + 32)), "[freed method]")
+      << "and no runtime keeps it";
+  names->names[kMadeCode + 16] = "App.M()";
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::exact(kMadeCode + 16)), "App.M()");
 }
 
 TEST_F(Recorded, EqualStacksAreCountedTogetherAndOthersApart) {

@@ -79,6 +79,21 @@ class Record(LiveCase):
         self.assertAlmostEqual(waiting, 800, delta=120, msg=said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_no_thread_has_more_time_than_there_was(self):
+        with processes.scenario("split_moving") as debuggee:
+            for mode in ((), ("--max-pause", "50%")):
+                status, stacks, said = record(debuggee.pid, "-d", "2", "-r", "50", "-i", "-t", "-f", "folded", "-o", "-", *mode)
+                self.assertEqual(status, 0, said)
+                threads = collections.Counter()
+                for names, count in stacks:
+                    threads[names[0]] += count
+                self.assertGreater(len(threads), 3)
+                self.assertLessEqual(max(threads.values()), 100, threads)
+                skipped = re.search(r"(\d+) rounds left out", said)
+                if any("perf events" in line for line in said.splitlines()):
+                    # Those that wait all the time have all of it.
+                    self.assertGreaterEqual(max(threads.values()), 98 - int(skipped[1] if skipped else 0), threads)
+
     @unittest.skipUnless(os.geteuid() == 0 and refusals.NUMBERS, "needs to be root, and numbers of system calls")
     def test_where_in_the_kernel_threads_wait(self):
         with processes.scenario("split") as debuggee:
@@ -158,6 +173,9 @@ class Record(LiveCase):
             for i in moving:
                 following = names[i + 1] if i + 1 < len(names) else "Scenarios.Split.Moment()"
                 self.assertTrue(following.startswith(("Scenarios.Split.Moment()", "[libcoreclr.so]")), names)
+            if "Scenarios.Split.Moment()" in names:
+                above = names[names.index("Scenarios.Split.Moment()") - 1]
+                self.assertTrue(above.startswith(("moving", "[freed method]")), names)
 
     def test_a_process_that_ends_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
