@@ -6,6 +6,8 @@ namespace mixstack::profile {
 namespace {
 
 constexpr std::uint32_t kMostFailures = 1000;  // in a row
+/// ns. What the kernel lost is asked of each event, of which there is one for each thread and processor.
+constexpr std::uint64_t kAccountInterval = 1'000'000'000;
 
 /// Of a capture that cannot be had now and may be had again: another tracer, a moment in which threads come and go.
 bool is_passing(const Error& error) {
@@ -47,9 +49,13 @@ void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
 
 void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t source) {
   std::uint32_t failures = 0;
+  std::uint64_t noted_ns = 0;
   while (!stop.stop_requested() && !is_over_) {
     auto batch = sources_[source]->next(stop);
-    note_account(source);
+    if (const std::uint64_t now = monotonic_ns(); now - noted_ns >= kAccountInterval) {
+      note_account(source);
+      noted_ns = now;
+    }
     if (batch) {
       failures = 0;
       batch->source = source;

@@ -34,7 +34,7 @@ class ProcessRecorder {
   /// Has what was walked until now in the recording: a stack that stays the same is else written once a second. For who
   /// looks at it meanwhile; any thread.
   void flush() { recorder_.flush(); }
-  /// What the sources have lost until now. Any thread.
+  /// What the sources have lost until a second ago; after `stop` all of it. Any thread.
   [[nodiscard]] SourceAccount account() const;
   [[nodiscard]] std::uint64_t lost_in_queue() const { return queue_.dropped(); }
   [[nodiscard]] std::string source_words() const;
@@ -53,7 +53,7 @@ class ProcessRecorder {
   std::atomic<bool> is_over_ = false;  ///< a source found that the process has gone
   std::atomic<bool> has_ended_ = false;
   mutable std::mutex accounts_mutex_;
-  std::vector<SourceAccount> accounts_;  ///< by source, after its last batch
+  std::vector<SourceAccount> accounts_;  ///< by source, of its last second
   std::mutex end_mutex_;
   Error end_error_;
   std::jthread walking_;
