@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/own_program.h"
 #include "bpf/task_iterator.h"
 #include "target/live/proc_dir.h"
 
@@ -82,43 +83,47 @@ BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts) {
   return error.code == ErrorCode::permission_denied ? BpfRefusal::none : BpfRefusal::other;
 }
 
-std::string refusal_text(BpfRefusal refusal, const Error& error) {
-  const std::string what = "cannot look at threads without stopping them: ";
+RefusalWords refusal_words(BpfRefusal refusal, const Error& error) {
   switch (refusal) {
     case BpfRefusal::none:
       return {};
     case BpfRefusal::not_built_in:
-      return what +
-             "this mixstack was built without BPF\nBuild it where libbpf-dev and clang-14 are installed, or "
-             "leave out --no-stop.\n";
+      return {"this mixstack was built without BPF", "Build it where libbpf-dev and clang-14 are installed"};
     case BpfRefusal::old_kernel:
-      return what + "that needs Linux 5.18 or later\nLeave out --no-stop.\n";
+      return {"that needs Linux 5.18 or later", ""};
     case BpfRefusal::no_types:
-      return what +
-             "this kernel does not describe its types\nThat needs a kernel with CONFIG_DEBUG_INFO_BTF (as those "
-             "of distributions) and a /sys that can be read; or leave out --no-stop.\n";
-    case BpfRefusal::no_rights:
-      return what +
-             "that needs CAP_BPF and CAP_PERFMON\nUse sudo mixstack ..., or once: sudo setcap "
-             "cap_bpf,cap_perfmon,cap_sys_ptrace+ep PATH/mixstack; in a container --cap-add=BPF "
-             "--cap-add=PERFMON --cap-add=SYS_PTRACE.\n";
+      return {"this kernel does not describe its types",
+              "That needs a kernel with CONFIG_DEBUG_INFO_BTF (as those of distributions) and a /sys that can be read"};
+    case BpfRefusal::no_rights: {
+      const std::string program = base::own_program_for_shell();
+      return {"that needs CAP_BPF and CAP_PERFMON",
+              "Use sudo " + program + " ..., or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + program +
+                  "; in a container --cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE"};
+    }
     case BpfRefusal::user_namespace:
-      return what + "our rights count inside a user namespace only\nRun mixstack on the host.\n";
+      return {"our rights count inside a user namespace only", "Run mixstack on the host"};
     case BpfRefusal::filter:
-      return what +
-             "a seccomp filter on us denies bpf(2)\nIn a container --cap-add=BPF --cap-add=PERFMON (docker's "
-             "profile allows it then), or run mixstack on the host.\n";
+      return {
+          "a seccomp filter on us denies bpf(2)",
+          "In a container --cap-add=BPF --cap-add=PERFMON (docker's profile allows it then), or run mixstack on the "
+          "host"};
     case BpfRefusal::lockdown:
-      return what +
-             "the kernel is locked down for confidentiality\n/sys/kernel/security/lockdown says so; the boot "
-             "parameter lockdown=integrity would allow it. Or leave out --no-stop.\n";
+      return {"the kernel is locked down for confidentiality",
+              "/sys/kernel/security/lockdown says so; the boot parameter lockdown=integrity would allow it"};
     case BpfRefusal::memory:
-      return what + "the kernel has no memory for it\nThe limit of our control group (memory.max) counts it, too.\n";
+      return {"the kernel has no memory for it", "The limit of our control group (memory.max) counts it, too"};
     case BpfRefusal::other:
       break;
   }
-  return what + "the kernel refuses the program (" + std::generic_category().message(error.os_error) +
-         ")\nLeave out --no-stop, and please report the version of the kernel (uname -r).\n";
+  return {"the kernel refuses the program (" + std::generic_category().message(error.os_error) + ")",
+          "Please report the version of the kernel (uname -r)"};
+}
+
+std::string refusal_text(BpfRefusal refusal, const Error& error) {
+  if (refusal == BpfRefusal::none) return {};
+  const RefusalWords words = refusal_words(refusal, error);
+  return "cannot look at threads without stopping them: " + words.why + "\n" +
+         (words.remedy.empty() ? "Leave out --no-stop.\n" : words.remedy + ". Or leave out --no-stop.\n");
 }
 
 }  // namespace mixstack::bpf

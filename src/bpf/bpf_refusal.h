@@ -37,8 +37,13 @@ struct BpfFacts {
 /// What an error of TaskIterator::open (or of bpf::open_unstopped) comes from.
 [[nodiscard]] BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts = read_bpf_facts());
 
-/// What it is, and what would lift it: two lines, for a person. `error` adds the system's own word where that is all
-/// that is known.
+/// For a person, without full stops. `error` adds the system's own word where that is all that is known.
+struct RefusalWords {
+  std::string why;
+  std::string remedy;  ///< what would lift it; empty: nothing but another kernel
+};
+[[nodiscard]] RefusalWords refusal_words(BpfRefusal refusal, const Error& error);
+/// The same for who asked for --no-stop: two lines.
 [[nodiscard]] std::string refusal_text(BpfRefusal refusal, const Error& error);
 
 }  // namespace mixstack::bpf

@@ -149,7 +149,8 @@ static __always_inline void copy_stack(struct task_struct* task, struct mixstack
   const unsigned long long end = block > sp && block < extent.end ? block : extent.end;
   unsigned long long size = end - begin;
   if (size > settings.stack_bytes) size = settings.stack_bytes;
-  const long failed = bpf_copy_from_user_task(out + 1, (unsigned int)size, (void*)begin, task, 0);
+  const long failed =
+      bpf_copy_from_user_task((char*)(out + 1) + settings.kernel_bytes, (unsigned int)size, (void*)begin, task, 0);
   if (failed != 0) {
     out->flags |= MIXSTACK_NOT_COPIED;
     out->error = -failed;
@@ -165,8 +166,14 @@ static __always_inline void copy(struct task_struct* task, struct mixstack_recor
   out->thread_pointer = THREAD_POINTER(task);
   out->system_call = SYSTEM_CALL(saved);
   out->flags = MIXSTACK_REGISTERS;
+  out->kernel_size = 0;
+  if (settings.kernel_bytes != 0) {
+    const long size = bpf_get_task_stack(task, out + 1, settings.kernel_bytes, 0);
+    if (size > 0) out->kernel_size = size;
+  }
   if (settings.stack_bytes != 0) copy_stack(task, out, saved->sp);
-  out->size = sizeof *out + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));
+  out->size =
+      sizeof *out + settings.kernel_bytes + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));
 }
 
 /* Whether the thread would be on a processor, had we not been given it: it was put aside at the very moment we came on

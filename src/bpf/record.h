@@ -37,6 +37,7 @@ struct mixstack_record {
   long long system_call; /* it is in; -1: none, or `registers` tell */
   char comm[MIXSTACK_COMM_BYTES];
   unsigned char registers[MIXSTACK_REGISTER_BYTES]; /* as NT_PRSTATUS has them */
+  unsigned long long kernel_size; /* bytes, of `kernel_bytes` of the settings that follow; then the stack */
 };
 
 /* Constants of one load. */
@@ -45,6 +46,7 @@ struct mixstack_settings {
   unsigned int pid;              /* as we see it */
   unsigned int stack_bytes;      /* of a thread, at most */
   unsigned int red_zone;         /* bytes below sp that are copied, too */
+  unsigned int kernel_bytes;     /* for where a thread is in the kernel, 8 for each call, at most; 0: not asked */
   unsigned int leaves_displaced; /* threads that made room for us count as on a processor */
 };
 

@@ -18,6 +18,7 @@ namespace mixstack::bpf {
 struct IteratorOptions {
   std::uint32_t stack_bytes = 16 << 10;  ///< of a thread, at most (1 MiB); 0: none
   std::size_t room = 8 << 20;            ///< for all copies of a round; threads beyond it are in the next one
+  std::uint32_t kernel_frames = 0;       ///< where in the kernel a thread is, so many calls at most (127); 0: not asked
   /// Threads that would be on a processor if the round did not need it count as `on_cpu`: for those who sample threads
   /// that run in another way. (Kernels without scheduler statistics cannot tell.)
   bool leaves_displaced = false;
@@ -48,6 +49,7 @@ struct ThreadState {
   Error stack_error;  ///< why `stack` is empty though bytes were asked for
   Address thread_pointer = 0;
   std::int64_t system_call = -1;  ///< where the registers do not tell it
+  std::span<const Address> kernel;  ///< innermost first
   std::span<const std::byte> register_bytes;
 
   /// Decodes them. Errors: unsupported_cpu (a thread in 32-bit mode), invalid_argument (not `fresh`).

@@ -139,6 +139,31 @@ TEST_F(Iterator, WhatHasNotRunIsNotCopiedAgain) {
   }
 }
 
+TEST_F(Iterator, SaysWhereInTheKernelAThreadWaitsWhenAsked) {
+  const TestProcess process([](Shared& s) { run_threads(s, 3); }, 4);
+  ASSERT_TRUE(process.is_ready());
+  IteratorOptions options;
+  options.kernel_frames = 16;
+  auto iterator = open(process.id(), options);
+  auto plain = open(process.id());
+  const auto round = iterator.read();
+  const auto others = plain.read();
+  ASSERT_TRUE(round.has_value() && others.has_value());
+  ASSERT_EQ(round->size(), others->size());
+  for (std::size_t i = 0; i < round->size(); i++) {
+    const ThreadState &with = (*round)[i], &without = (*others)[i];
+    ASSERT_EQ(with.look, Look::fresh);
+    ASSERT_EQ(with.tid, without.tid);
+    EXPECT_TRUE(without.kernel.empty());
+    ASSERT_FALSE(with.kernel.empty());
+    EXPECT_LE(with.kernel.size(), 16u);
+    for (const Address address : with.kernel) EXPECT_GE(address, Address{1} << 63);
+    EXPECT_EQ(with.stack.base, without.stack.base);
+    EXPECT_TRUE(std::equal(with.stack.bytes.begin(), with.stack.bytes.end(), without.stack.bytes.begin(),
+                           without.stack.bytes.end()));
+  }
+}
+
 /// One processor for a thread that computes and for us: as long as we look it cannot be on it, and often it is we who
 /// took its place. (Others on this machine do so, too.)
 TEST_F(Iterator, WhoMadeRoomForUsIsLeftOutWhenAskedFor) {
@@ -279,7 +304,12 @@ TEST(BpfRefusal, TheFirstThingInTheWayIsNamed) {
   EXPECT_EQ(with([](BpfFacts& f) { f.in_user_namespace = true; }), BpfRefusal::user_namespace);
   EXPECT_EQ(with([](BpfFacts& f) { f.is_locked_down = true; }), BpfRefusal::lockdown);
   EXPECT_EQ(with([](BpfFacts& f) { f.has_filter = true; }), BpfRefusal::filter);
-  EXPECT_NE(refusal_text(BpfRefusal::no_rights, denied).find("CAP_BPF"), std::string::npos);
+  const std::string text = refusal_text(BpfRefusal::no_rights, denied);
+  EXPECT_NE(text.find("CAP_BPF and CAP_PERFMON\nUse sudo /"), std::string::npos) << text;
+  EXPECT_EQ(text.find("PATH/"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("SYS_PTRACE. Or leave out --no-stop.\n")) << text;
+  EXPECT_TRUE(refusal_text(BpfRefusal::old_kernel, denied).ends_with("or later\nLeave out --no-stop.\n"));
+  EXPECT_EQ(refusal_text(BpfRefusal::none, denied), "");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/own_program.h"
 #include "base/proc_mount.h"
 #include "base/scoped_fd.h"
 #include "cli/dump_command.h"
@@ -88,21 +89,8 @@ constexpr std::string_view kContainer =
     "docker run --cap-add=SYS_PTRACE ... (its default seccomp profile allows ptrace then); in Kubernetes\n"
     "securityContext.capabilities.add: [\"SYS_PTRACE\"]; or run mixstack on the host";
 
-/// The file that we are, for a shell. Not what `mixstack` means to one: that may be an alias, or a link.
-std::string own_path() {
-  std::array<char, 4096> text{};
-  const ssize_t size = ::readlink("/proc/self/exe", text.data(), text.size());
-  const std::string path(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  if (path.empty()) return "PATH/mixstack";
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return report::escape_for_terminal(quoted + "'");
-}
-
 std::string setcap_remedy(std::string_view capabilities) {
-  return fmt::format("sudo {0} ..., or once: sudo setcap {1}+ep {0}", own_path(), capabilities);
+  return fmt::format("sudo {0} ..., or once: sudo setcap {1}+ep {0}", base::own_program_for_shell(), capabilities);
 }
 
 using Verdict = Finding::Verdict;

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/own_program.h"
 #include "base/proc_mount.h"
 #include "base/scoped_fd.h"
 #include "target/live/ptrace_refusal.h"
@@ -111,6 +112,7 @@ bool is_proc_mounted() {
 report::ProcessFacts read_process_facts(std::uint32_t pid) {
   report::ProcessFacts facts;
   facts.pid = pid;
+  facts.own_program = base::own_program_for_shell();
   facts.proc_foreign = base::is_proc_of_other_pid_namespace();
   if (facts.proc_foreign) return facts;  // what it says of this number is said of another process
   read_ourselves(facts);

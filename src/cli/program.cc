@@ -42,7 +42,7 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
     case Invocation::Action::pack:
       return static_cast<int>(run_pack(invocation.pack, environment));
     case Invocation::Action::record:
-      return static_cast<int>(run_record(invocation.record, environment));
+      return run_record(invocation.record, environment);
     case Invocation::Action::convert:
       return static_cast<int>(run_convert(invocation.convert, environment));
     case Invocation::Action::diff:

@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
+#include "cli/launched_program.h"
 #include "cli/record_output.h"
 #include "cli/record_progress.h"
 #include "cli/record_push.h"
@@ -20,6 +18,7 @@
 #include "model/recording_part.h"
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
+#include "report/escape.h"
 #include "report/words.h"
 #include "serve/page_server.h"
 
@@ -42,37 +41,32 @@ std::uint64_t unix_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Of all its threads, by /proc/PID/task/TID/children.
-std::vector<std::uint32_t> children_of(std::uint32_t pid) {
-  std::vector<std::uint32_t> children;
-  std::error_code error;
-  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    std::ifstream file(thread.path() / "children");
-    for (std::uint32_t child = 0; file >> child;) children.push_back(child);
-  }
-  return children;
-}
-
 /// The recording of one process, begun.
 class Recordings {
  public:
   Recordings(const RecordArguments& arguments, const Environment& environment)
-      : arguments_(arguments), environment_(environment), start_ns_(profile::monotonic_ns()) {
-    shared_.recording.facts.started_unix_ns = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000'000u;
+      : arguments_(arguments), environment_(environment) {
     if (!arguments.push.empty()) shared_.recording.keep_fresh();
-    piece_began_ns_ = unix_ns();
+    set_start();
   }
 
-  /// Any other answer than `ok`: it is said why.
-  ExitCode begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
+  /// Before `start`: waits for it, and looks at a process that runs already, so that it is even from the begin on.
+  /// Errors: as `profile::open_recorder`.
+  Result<void> begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
+  /// The time begins.
+  void start();
   /// Processes that the recorded ones have started, and those that became another program. What cannot be opened is
   /// left out: most live for a moment.
   void follow();
+  /// Those that have not ended.
+  [[nodiscard]] std::vector<std::uint32_t> living() const;
   [[nodiscard]] bool all_have_ended() const {
     return std::all_of(all_.begin(), all_.end(), [](const Recorded& r) { return r.opened.recorder->has_ended(); });
   }
   [[nodiscard]] SharedRecording& shared() { return shared_; }
-  [[nodiscard]] std::uint64_t elapsed_ns() const { return profile::monotonic_ns() - start_ns_; }
+  [[nodiscard]] std::uint64_t elapsed_ns() const {
+    return (ended_ns_ != 0 ? ended_ns_ : profile::monotonic_ns()) - start_ns_;
+  }
   /// As it is now, for those who look at it meanwhile.
   [[nodiscard]] std::shared_ptr<const Recording> snapshot();
   /// What was recorded since the last call, of each sample once.
@@ -84,10 +78,13 @@ class Recordings {
 
  private:
   void describe(RecordingFacts& facts) const;
+  void set_start();
 
   const RecordArguments& arguments_;
   const Environment& environment_;
-  std::uint64_t start_ns_;
+  std::uint64_t start_ns_ = 0, end_ns_ = UINT64_MAX;
+  std::uint64_t ended_ns_ = 0;  ///< 0: not yet
+  bool is_started_ = false;
   std::uint64_t piece_began_ns_ = 0;  ///< of the day
   SharedRecording shared_;
   profile::KernelSymbols kernel_;
@@ -95,7 +92,7 @@ class Recordings {
   std::set<std::uint32_t> known_;  ///< pids that were begun, or could not be
 };
 
-ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
+Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
   const TargetInfo& target = session->target().info();
   const std::uint32_t pid = target.pid;
   known_.insert(pid);
@@ -110,7 +107,6 @@ ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t paren
   options.most_held = arguments_.most_held;
   options.may_stop = !arguments_.no_stop;
   options.kernel = arguments_.kernel;
-  options.stacks.start_ns = start_ns_;
   if (arguments_.kernel) options.stacks.kernel = &kernel_;
   {
     const std::lock_guard lock(shared_.mutex);
@@ -121,15 +117,35 @@ ExitCode Recordings::begin(std::unique_ptr<Session> session, std::uint32_t paren
   auto shared_session = std::make_unique<profile::SharedSession>();
   shared_session->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
-  if (!opened) return parent != 0 ? ExitCode::internal : complain_of(environment_, opened.error(), pid);
+  if (!opened) return fail(opened.error());
+  // What has just been started is not to run unseen meanwhile.
+  if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
+  if (is_started_) opened->recorder->start(start_ns_, end_ns_);
   const std::lock_guard lock(shared_.mutex);
   for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
   all_.push_back({pid, std::move(*opened), false});
-  return ExitCode::ok;
+  return {};
+}
+
+void Recordings::set_start() {
+  start_ns_ = profile::monotonic_ns();
+  piece_began_ns_ = unix_ns();
+  shared_.recording.facts.started_unix_ns = piece_began_ns_;
+}
+
+void Recordings::start() {
+  set_start();
+  if (const auto time = arguments_.duration; time.count() != 0)
+    end_ns_ = start_ns_ + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+  is_started_ = true;
+  for (Recorded& one : all_) one.opened.recorder->start(start_ns_, end_ns_);
 }
 
 void Recordings::follow() {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // pid, parent
+  if (arguments_.subprocesses)
+    for (const std::uint32_t pid : adopted())
+      if (!known_.contains(pid)) found.emplace_back(pid, all_.empty() ? 0 : all_.front().pid);
   for (const Recorded& one : all_) {
     if (!one.opened.recorder->has_ended()) {
       for (const std::uint32_t child : children_of(one.pid))
@@ -147,6 +163,13 @@ void Recordings::follow() {
   }
 }
 
+std::vector<std::uint32_t> Recordings::living() const {
+  std::vector<std::uint32_t> pids;
+  for (const Recorded& one : all_)
+    if (!one.opened.recorder->has_ended()) pids.push_back(one.pid);
+  return pids;
+}
+
 std::pair<Error, std::uint32_t> Recordings::failure() const {
   for (const Recorded& one : all_) {
     const Error& error = one.opened.recorder->end_error();
@@ -158,6 +181,7 @@ std::pair<Error, std::uint32_t> Recordings::failure() const {
 }
 
 void Recordings::finish() {
+  ended_ns_ = std::min(profile::monotonic_ns(), end_ns_);
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
@@ -215,19 +239,41 @@ Recording Recordings::take_piece() {
   return piece;
 }
 
-ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
-                  std::uint32_t& child) {
-  if (!arguments.command.empty()) {
-    auto launched = Session::launch({arguments.command, {}});
-    if (!launched) {
-      FdOutput(environment.err)
-          .write(fmt::format("mixstack: cannot start {}: {}\n", arguments.command.front(),
-                             std::generic_category().message(launched.error().os_error)));
-      return ExitCode::no_such_process;
-    }
-    child = (*launched)->target().info().pid;
-    return recordings.begin(std::move(*launched));
+constexpr std::chrono::milliseconds kUntilReaped{
+    1000};  // a process is gone for us a little before it can be waited for
+
+/// Of a program that has ended: nothing of it was seen.
+ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& environment) {
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: {} before a sample could be taken; nothing is written\n", program.end_words()));
+  return ExitCode::process_changed;
+}
+
+ExitCode open_program(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
+                      std::optional<LaunchedProgram>& program) {
+  auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses);
+  if (!started) {
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: cannot start {}: {}\n", report::escape_for_terminal(arguments.command.front()),
+                           std::generic_category().message(started.error().os_error)));
+    return ExitCode::no_such_process;
   }
+  program = std::move(*started);
+  auto session = environment.open_process(program->pid());
+  const auto begun = session ? recordings.begin(std::move(*session)) : fail(session.error());
+  if (begun) return ExitCode::ok;
+  if (arguments.subprocesses) recordings.follow();  // it may have left others behind
+  if (!recordings.living().empty()) return ExitCode::ok;
+  // Whatever else is said of it then: it is on its way out, or has gone.
+  if (program->has_ended(kUntilReaped)) return complain_of_nothing(*program, environment);
+  const ExitCode code = complain_of(environment, begun.error(), program->pid());
+  FdOutput(environment.err).write(fmt::format("mixstack: {} (pid {}) runs on\n", program->name(), program->pid()));
+  return code;
+}
+
+ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
+                  std::optional<LaunchedProgram>& program) {
+  if (!arguments.command.empty()) return open_program(arguments, environment, recordings, program);
   const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
   if (pids.empty()) {
     FdOutput(environment.err)
@@ -237,7 +283,8 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
   for (const std::uint32_t pid : pids) {
     auto session = environment.open_process(pid);
     if (!session) return complain_of(environment, session.error(), pid);
-    if (const ExitCode code = recordings.begin(std::move(*session)); code != ExitCode::ok) return code;
+    if (const auto begun = recordings.begin(std::move(*session)); !begun)
+      return complain_of(environment, begun.error(), pid);
   }
   return ExitCode::ok;
 }
@@ -330,39 +377,64 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordO
   return written;
 }
 
+/// Of a program that we started: how it ended, and what runs on without us. Answers our exit status: its own, where it
+/// ended by itself.
+int say_end(LaunchedProgram& program, End end, const std::vector<std::uint32_t>& living, bool quiet,
+            const Environment& environment) {
+  const bool has_ended = program.has_ended(end == End::process ? kUntilReaped : std::chrono::milliseconds(0));
+  std::string text;
+  if (has_ended) text += fmt::format("mixstack: {}\n", program.end_words());
+  std::vector<std::string> others;
+  for (const std::uint32_t pid : living) others.push_back(fmt::format("{} (pid {})", name_of(pid), pid));
+  constexpr std::size_t kMost = 8;
+  if (others.size() > kMost) {
+    const std::size_t more = others.size() - kMost;
+    others.resize(kMost);
+    others.push_back(fmt::format("{} more", more));
+  }
+  if (!others.empty()) text += fmt::format("mixstack: running on: {}\n", fmt::join(others, ", "));
+  if (!quiet) FdOutput(environment.err).write(text);
+  return has_ended && end != End::signal ? program.exit_status() : 0;
+}
+
 ExitCode complain_of_words(const std::string& words, const Environment& environment) {
   FdOutput(environment.err).write(fmt::format("mixstack: {}\n", words));
   return ExitCode::usage;
 }
 
 /// Part for part, until one of them is the last.
-ExitCode record_parts(const RecordArguments& arguments, const std::optional<RecordOutput>& output,
-                      const EndSignals& signals, Onlookers& onlookers, const Environment& environment) {
+int record_parts(const RecordArguments& arguments, const std::optional<RecordOutput>& output, const EndSignals& signals,
+                 Onlookers& onlookers, const Environment& environment) {
   RecordArguments now = arguments;
-  std::uint32_t child = 0;
+  std::optional<LaunchedProgram> program;
   for (unsigned part = 1;; part++) {
     auto& left = now.duration;
     const auto whole = left;
     const bool is_last = arguments.rotate.count() == 0 || (whole.count() != 0 && whole <= arguments.rotate);
     if (!is_last) left = arguments.rotate;
     const auto recordings = std::make_unique<Recordings>(now, environment);
-    if (const ExitCode code = open_all(now, environment, *recordings, child); code != ExitCode::ok) return code;
+    if (const ExitCode code = open_all(now, environment, *recordings, program); code != ExitCode::ok)
+      return static_cast<int>(code);
+    recordings->start();
     const End end = wait_for_end(now, signals, *recordings, onlookers);
+    const std::vector<std::uint32_t> living = recordings->living();
     recordings->finish();
     onlookers.progress.end();
+    if (part == 1 && program && end == End::process && recordings->shared().recording.facts.account.samples == 0 &&
+        program->has_ended(kUntilReaped))
+      return static_cast<int>(complain_of_nothing(*program, environment));
     const auto [failure, failed_pid] = recordings->failure();
-    if (end == End::process && child == 0 && failure.code == ErrorCode::none)
+    if (end == End::process && !program && failure.code == ErrorCode::none)
       recordings->shared().recording.facts.notes.emplace_back("the process ended while it was recorded");
     if (onlookers.push) onlookers.push->send(recordings->take_piece());
     const ExitCode written = write_one(arguments, output, recordings->shared().recording, part, environment);
-    if (end == End::process && child != 0) (void)::waitpid(static_cast<pid_t>(child), nullptr, WNOHANG);
     if (onlookers.page) onlookers.page->keep(*recordings, signals, environment, end == End::signal);
-    if (written != ExitCode::ok) return written;
-    if (failure.code != ErrorCode::none) return complain_of(environment, failure, failed_pid);
-    if (end == End::process && child == 0) return ExitCode::process_changed;
-    if (is_last || end != End::time) return ExitCode::ok;
-    // The next part is of the same processes.
-    if (child != 0) now.pids = {child};
+    if (written != ExitCode::ok) return static_cast<int>(written);
+    if (failure.code != ErrorCode::none) return static_cast<int>(complain_of(environment, failure, failed_pid));
+    if (end == End::process && !program) return static_cast<int>(ExitCode::process_changed);
+    if (is_last || end != End::time) return program ? say_end(*program, end, living, arguments.quiet, environment) : 0;
+    // The next part is of the same processes, as far as they are there still.
+    if (!living.empty() && (program || arguments.subprocesses)) now.pids = living;
     now.command.clear();
     left = whole.count() == 0 ? whole : whole - arguments.rotate;
   }
@@ -370,21 +442,22 @@ ExitCode record_parts(const RecordArguments& arguments, const std::optional<Reco
 
 }  // namespace
 
-ExitCode run_record(const RecordArguments& arguments, const Environment& environment) {
+int run_record(const RecordArguments& arguments, const Environment& environment) {
   const auto output = output_for(arguments);
-  if (!output) return complain_of_words(output.error(), environment);
+  if (!output) return static_cast<int>(complain_of_words(output.error(), environment));
   const EndSignals signals;
   Onlookers onlookers{.progress = Progress(environment.err, arguments.quiet), .page = {}, .push = {}};
   if (!arguments.push.empty()) {
     auto push = RecordPush::make(arguments);
-    if (!push) return complain_of_words(push.error(), environment);
+    if (!push) return static_cast<int>(complain_of_words(push.error(), environment));
     onlookers.push = std::move(*push);
-    if (const ExitCode code = onlookers.push->start(environment); code != ExitCode::ok) return code;
+    if (const ExitCode code = onlookers.push->start(environment); code != ExitCode::ok) return static_cast<int>(code);
   }
-  if (arguments.serve && !onlookers.page.emplace(arguments.idle).start(arguments, environment)) return ExitCode::output;
-  const ExitCode recorded = record_parts(arguments, *output, signals, onlookers, environment);
+  if (arguments.serve && !onlookers.page.emplace(arguments.idle).start(arguments, environment))
+    return static_cast<int>(ExitCode::output);
+  const int recorded = record_parts(arguments, *output, signals, onlookers, environment);
   const ExitCode pushed = onlookers.push ? onlookers.push->finish() : ExitCode::ok;
-  return recorded != ExitCode::ok ? recorded : pushed;
+  return recorded != 0 ? recorded : static_cast<int>(pushed);
 }
 
 }  // namespace mixstack::cli

@@ -6,6 +6,7 @@
 
 namespace mixstack::cli {
 
-[[nodiscard]] ExitCode run_record(const RecordArguments& arguments, const Environment& environment);
+/// An ExitCode; where all went well, the exit status of a program that it started and that ended.
+[[nodiscard]] int run_record(const RecordArguments& arguments, const Environment& environment);
 
 }  // namespace mixstack::cli

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "base/scoped_fd.h"
 #include "cli/fd_output.h"
@@ -70,6 +71,7 @@ class Top {
   [[nodiscard]] End take_signals(const TerminalSignals& signals);
   [[nodiscard]] End show_at_terminal(const TerminalSignals& signals);
   [[nodiscard]] End show_as_text(const TerminalSignals& signals);
+  /// False: it cannot be written, which is said.
   [[nodiscard]] bool write_table();
   void stop_as_asked();
 
@@ -162,6 +164,9 @@ bool Top::write_table() {
     text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
   FdOutput out(environment_.out);
   out.write(text + "\n");
+  if (const int error = out.error(); error != 0)
+    FdOutput(environment_.err)
+        .write(fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(error)));
   return out.error() == 0;
 }
 
@@ -172,7 +177,8 @@ End Top::show_as_text(const TerminalSignals& signals) {
       recorder_.update(browser_);  // what an interval has had of its time; less of it says nothing
       is_new_ = true;
     }
-    if (is_new_) {
+    // Of a process that has ended there is the end to tell, and what was seen of it only where nothing was told before.
+    if (is_new_ && (end != End::process || tables == 0)) {
       if (!write_table()) return End::output;
       tables++;
     }

@@ -59,6 +59,8 @@ Result<void> TopRecorder::open_part() {
   auto opened = profile::open_recorder(std::move(shared_session), part->shared, options);
   if (!opened) return fail(opened.error());
   part->opened = std::move(*opened);
+  part->opened.recorder->warm_up();
+  part->opened.recorder->start(start_ns_);
   const std::lock_guard lock(part->shared.mutex);
   part->shared.recording.facts.cpu_hertz = part->opened.cpu_hertz;
   part->shared.recording.facts.wall_hertz = part->opened.wall_hertz;
@@ -79,7 +81,9 @@ void TopRecorder::take(top::Browser& browser) {
   recording.forget_samples();
 }
 
-std::uint64_t TopRecorder::lost_of_part() {
+std::uint64_t TopRecorder::skipped_of_part() const { return part_->opened.recorder->account().skipped; }
+
+std::uint64_t TopRecorder::lost_of_part() const {
   const profile::SourceAccount sources = part_->opened.recorder->account();
   const std::uint64_t in_queue = part_->opened.recorder->lost_in_queue();
   const std::lock_guard lock(part_->shared.mutex);
@@ -93,6 +97,7 @@ void TopRecorder::end_part(top::Browser& browser) {
   end_error_ = part_->opened.recorder->end_error();
   samples_ += part_->shared.recording.facts.account.samples;
   lost_ += lost_of_part();
+  skipped_ += skipped_of_part();
   part_.reset();
 }
 
@@ -140,10 +145,12 @@ top::HeadFacts TopRecorder::facts() {
   facts.threads = threads_of(pid_);
   facts.samples = samples_;
   facts.lost = lost_;
+  facts.rounds_left_out = skipped_;
   if (!part_) return facts;
   facts.source = part_->opened.recorder->source_words();
   facts.notes = part_->opened.notes;
   facts.lost += lost_of_part();
+  facts.rounds_left_out += skipped_of_part();
   const std::lock_guard lock(part_->shared.mutex);
   facts.samples += part_->shared.recording.facts.account.samples;
   return facts;

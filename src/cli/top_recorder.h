@@ -43,7 +43,8 @@ class TopRecorder {
   [[nodiscard]] Result<void> open_part();
   void take(top::Browser& browser);
   void end_part(top::Browser& browser);
-  [[nodiscard]] std::uint64_t lost_of_part();
+  [[nodiscard]] std::uint64_t lost_of_part() const;
+  [[nodiscard]] std::uint64_t skipped_of_part() const;
 
   const RecordArguments& arguments_;
   const Environment& environment_;
@@ -54,7 +55,7 @@ class TopRecorder {
   std::unique_ptr<Part> part_;
   Error end_error_;  ///< of the last part
   std::string command_;
-  std::uint64_t samples_ = 0, lost_ = 0;  ///< of parts that are over
+  std::uint64_t samples_ = 0, lost_ = 0, skipped_ = 0;  ///< of parts that are over
 };
 
 }  // namespace mixstack::cli

@@ -279,8 +279,11 @@ void TopScreen::draw_help(const top::HeadFacts& facts, std::size_t rows, std::si
   };
   for (const std::string_view key : kKeys) add(key);
   add("");
-  add("samples by " + facts.source);
-  for (const std::string& note : facts.notes) add(report::escape_for_terminal(note));
+  const auto add_whole = [&](const std::string& text) {
+    for (const std::string& part : top::wrapped(text, columns)) add(part);
+  };
+  add_whole("samples by " + facts.source);
+  for (const std::string& note : facts.notes) add_whole(report::escape_for_terminal(note));
 }
 
 }  // namespace mixstack::cli

@@ -15,17 +15,32 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kGrace{1000};  // for the fetcher to say that the time is over
 
-/// Waits until the socket is ready; false: the time is over.
-bool wait_for(int fd, short what, Clock::time_point end) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
-  if (left <= 0) return false;
-  pollfd entry{.fd = fd, .events = what, .revents = 0};
-  (void)::poll(&entry, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
-  return true;
-}
+/// How long the fetcher is waited for.
+class Patience {
+ public:
+  Patience(std::chrono::milliseconds time, const FetchLimits& limits)
+      : end_(Clock::now() + time), is_wanted_(limits.is_wanted) {}
 
-/// All of `bytes` before `end`; a peer that is late or gone is false.
-bool receive_all(int fd, std::span<std::byte> bytes, Clock::time_point end) {
+  /// Waits until the socket is ready, or for a moment; false: the time is over.
+  [[nodiscard]] bool wait_for(int fd, short what) {
+    constexpr std::int64_t kMoment = 100, kLong = 1 << 30;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    has_given_up_ = is_wanted_ && !is_wanted_();
+    if (left <= 0 || has_given_up_) return false;
+    pollfd entry{.fd = fd, .events = what, .revents = 0};
+    (void)::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, is_wanted_ ? kMoment : kLong)));
+    return true;
+  }
+  [[nodiscard]] bool has_given_up() const { return has_given_up_; }
+
+ private:
+  Clock::time_point end_;
+  const std::function<bool()>& is_wanted_;
+  bool has_given_up_ = false;
+};
+
+/// All of `bytes`; a peer that is late or gone is false.
+bool receive_all(int fd, std::span<std::byte> bytes, Patience& patience) {
   while (!bytes.empty()) {
     const ssize_t n = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n > 0) {
@@ -33,12 +48,12 @@ bool receive_all(int fd, std::span<std::byte> bytes, Clock::time_point end) {
       continue;
     }
     if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return false;
-    if (!wait_for(fd, POLLIN, end)) return false;
+    if (!patience.wait_for(fd, POLLIN)) return false;
   }
   return true;
 }
 
-bool send_all(int fd, std::string_view bytes, Clock::time_point end) {
+bool send_all(int fd, std::string_view bytes, Patience& patience) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
@@ -46,14 +61,14 @@ bool send_all(int fd, std::string_view bytes, Clock::time_point end) {
       continue;
     }
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return false;
-    if (!wait_for(fd, POLLOUT, end)) return false;
+    if (!patience.wait_for(fd, POLLOUT)) return false;
   }
   return true;
 }
 
 template <class T>
-bool receive_value(int fd, T& value, Clock::time_point end) {
-  return receive_all(fd, std::as_writable_bytes(std::span(&value, 1)), end);
+bool receive_value(int fd, T& value, Patience& patience) {
+  return receive_all(fd, std::as_writable_bytes(std::span(&value, 1)), patience);
 }
 
 std::uint32_t milliseconds(std::chrono::milliseconds time) {
@@ -78,7 +93,7 @@ tl::expected<void, Diagnosis> FetchProcess::start() {
   return {};
 }
 
-bool FetchProcess::ask(const Question& question, const FetchLimits& limits) {
+FetchOutcome FetchProcess::ask(const Question& question, const FetchLimits& limits) {
   FetchRequest request;
   request.kind = question.kind;
   request.url_bytes = static_cast<std::uint32_t>(question.url.size());
@@ -94,26 +109,31 @@ bool FetchProcess::ask(const Question& question, const FetchLimits& limits) {
   message += question.url;
   message += question.headers;
   // A fetcher that is there takes it at once; a body can be more than a socket holds.
-  const Clock::time_point end = Clock::now() + kGrace + kGrace;
-  return send_all(process_.socket(), message, end) && send_all(process_.socket(), question.body, end);
+  Patience patience(kGrace + kGrace, limits);
+  if (send_all(process_.socket(), message, patience) && send_all(process_.socket(), question.body, patience))
+    return FetchOutcome::done;
+  return patience.has_given_up() ? FetchOutcome::given_up : FetchOutcome::fetcher_broken;
 }
 
 FetchEnd FetchProcess::receive(const FetchLimits& limits, const Sink& sink) {
-  constexpr FetchEnd kBroken{FetchOutcome::fetcher_broken, 0, 0};
-  const Clock::time_point end = Clock::now() + limits.total + kGrace;
+  Patience patience(limits.total + kGrace, limits);
+  const auto broken = [&patience] {
+    return FetchEnd{patience.has_given_up() ? FetchOutcome::given_up : FetchOutcome::fetcher_broken, 0, 0};
+  };
   std::array<std::byte, kMostPieceBytes> buffer;
   std::uint64_t received = 0;
   while (true) {
     FetchPiece piece;
-    if (!receive_value(process_.socket(), piece, end)) return kBroken;
+    if (!receive_value(process_.socket(), piece, patience)) return broken();
     if (piece.is_end != 0) {
       FetchEnd said;
-      const bool is_sane = receive_value(process_.socket(), said, end) && said.outcome < FetchOutcome::last;
-      return is_sane ? said : kBroken;
+      const bool is_sane =
+          receive_value(process_.socket(), said, patience) && said.outcome <= FetchOutcome::last_of_fetcher;
+      return is_sane ? said : broken();
     }
-    if (piece.bytes == 0 || piece.bytes > buffer.size()) return kBroken;
+    if (piece.bytes == 0 || piece.bytes > buffer.size()) return broken();
     const std::span bytes = std::span(buffer).first(piece.bytes);
-    if (!receive_all(process_.socket(), bytes, end)) return kBroken;
+    if (!receive_all(process_.socket(), bytes, patience)) return broken();
     received += piece.bytes;
     if (received > limits.bytes) return {FetchOutcome::too_large, 0, received};
     if (!sink(bytes)) return {FetchOutcome::failed, 0, 0};
@@ -125,12 +145,11 @@ tl::expected<FetchEnd, Diagnosis> FetchProcess::exchange(const Question& questio
   if (question.url.size() > kMostUrlBytes) return FetchEnd{FetchOutcome::failed, 0, question.url.size()};
   if (!process_.is_running())
     if (auto started = start(); !started) return tl::unexpected(std::move(started.error()));
-  FetchEnd end{FetchOutcome::fetcher_broken, 0, 0};
-  bool in_step = ask(question, limits);
-  if (in_step) end = receive(limits, sink);
+  FetchEnd end{ask(question, limits), 0, 0};
+  if (end.outcome == FetchOutcome::done) end = receive(limits, sink);
   // Where the answer was not read to its end, the rest of it would be taken for the next one.
-  in_step = in_step && end.outcome != FetchOutcome::fetcher_broken && end.outcome != FetchOutcome::too_large &&
-            !(end.outcome == FetchOutcome::failed && end.value == 0);
+  const bool in_step = end.outcome <= FetchOutcome::last_of_fetcher && end.outcome != FetchOutcome::too_large &&
+                       !(end.outcome == FetchOutcome::failed && end.value == 0);
   if (!in_step) (void)process_.end();
   return end;
 }
@@ -179,6 +198,8 @@ std::string outcome_words(const FetchEnd& end) {
       return "what it answers is not HTTP";
     case FetchOutcome::failed:
       return "a file could not be fetched (libcurl error " + std::to_string(end.value) + ")";
+    case FetchOutcome::given_up:
+      return "it did not answer before the end";
     case FetchOutcome::fetcher_broken:
       break;
   }

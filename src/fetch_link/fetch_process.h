@@ -19,6 +19,8 @@ struct FetchLimits {
   std::chrono::milliseconds total{30'000};
   std::uint64_t bytes = std::uint64_t{1} << 30;  ///< of the answer
   std::uint32_t redirects = 5;                   ///< of `get`
+  /// Asked ten times a second while the fetcher is waited for; false: the exchange is given up (`given_up`).
+  std::function<bool()> is_wanted{};
 };
 
 /// A POST.
@@ -65,7 +67,8 @@ class FetchProcess {
   [[nodiscard]] tl::expected<void, Diagnosis> start();
   [[nodiscard]] tl::expected<FetchEnd, Diagnosis> exchange(const Question& question, const FetchLimits& limits,
                                                            const Sink& sink);
-  [[nodiscard]] bool ask(const Question& question, const FetchLimits& limits);
+  /// `done`: it was asked.
+  [[nodiscard]] FetchOutcome ask(const Question& question, const FetchLimits& limits);
   [[nodiscard]] FetchEnd receive(const FetchLimits& limits, const Sink& sink);
 
   FetcherOptions options_;

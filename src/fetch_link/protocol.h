@@ -34,20 +34,21 @@ struct FetchRequest {
 static_assert(sizeof(FetchRequest) == 48);
 
 enum class FetchOutcome : std::uint32_t {
-  done,           ///< of `send`: any status from 200 to 299
+  done,           ///< of `send`: any status from 200 to 299, whatever became of the rest of the answer
   not_found,      ///< of `get`: HTTP 404 or 410
   refused,        ///< another HTTP status, which `value` is
   no_connection,  ///< `value` is an errno, or 0
   no_such_host,
   timed_out,
-  too_large,       ///< `value`: bytes that it said or sent
-  cut_short,       ///< fewer bytes than it said
-  redirects,       ///< too many, or to where we do not go
-  untrusted,       ///< TLS: the certificate or the connection
-  garbled,         ///< no HTTP
-  failed,          ///< anything else; `value` is libcurl's code
+  too_large,  ///< `value`: bytes that it said or sent
+  cut_short,  ///< fewer bytes than it said
+  redirects,  ///< too many, or to where we do not go
+  untrusted,  ///< TLS: the certificate or the connection
+  garbled,    ///< no HTTP
+  failed,     ///< anything else; `value` is libcurl's code
+  last_of_fetcher = failed,
   fetcher_broken,  ///< said by mixstack: the fetcher ended, or talked nonsense
-  last = fetcher_broken,
+  given_up,        ///< said by mixstack: nobody waited for it any more
 };
 
 /// An answer is pieces of the file, then the end.

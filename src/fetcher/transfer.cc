@@ -216,7 +216,8 @@ FetchEnd Transfers::send(const std::string& url, const Posted& posted, const Fet
   const FetchEnd failure = end_of_failure(curl, code);
   ::curl_easy_reset(curl);  // it must not keep what ends with this
   if (body.is_unwanted) return {FetchOutcome::failed, 0, 0};
-  if (code != CURLE_OK && !body.is_too_large) return failure;
+  // What the server decided is in the status: whether it went on to say why, and how far, is nothing to the sender.
+  if (code != CURLE_OK && !body.is_too_large && status < 200) return failure;
   if (status >= 200 && status < 300) return {FetchOutcome::done, later, 0};
   return {FetchOutcome::refused, later, static_cast<std::uint64_t>(std::max(status, 0L))};
 }

@@ -66,7 +66,7 @@ std::vector<int> online_cpus() {
   return list;
 }
 
-std::vector<ThreadId> threads_of(std::uint32_t pid) {
+Result<std::vector<ThreadId>> threads_of(std::uint32_t pid) {
   std::vector<ThreadId> list;
   std::error_code error;
   std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error);
@@ -75,6 +75,12 @@ std::vector<ThreadId> threads_of(std::uint32_t pid) {
     std::string_view rest = name;
     if (const auto tid = take_number(rest)) list.push_back(static_cast<ThreadId>(*tid));
   }
+  const bool has_gone =
+      list.empty() && (!error || error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process);
+  if (has_gone) return fail(ErrorCode::no_such_process, pid, error.value());
+  // Too few files of ours say nothing of the process.
+  const bool is_shortage = error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system;
+  if (list.empty()) return fail(is_shortage ? ErrorCode::limit_exceeded : ErrorCode::io_error, pid, error.value());
   return list;
 }
 

@@ -20,6 +20,6 @@ namespace mixstack::perf {
 /// Processors that run threads now; at least one.
 [[nodiscard]] std::vector<int> online_cpus();
 /// The threads of a process; empty: it has gone, or may not be seen.
-[[nodiscard]] std::vector<ThreadId> threads_of(std::uint32_t pid);
+[[nodiscard]] Result<std::vector<ThreadId>> threads_of(std::uint32_t pid);
 
 }  // namespace mixstack::perf

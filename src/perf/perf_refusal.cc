@@ -7,13 +7,17 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/own_program.h"
 #include "perf/kernel_files.h"
 
 namespace mixstack::perf {
 namespace {
 
 constexpr unsigned kPerfmon = 38;  // CAP_PERFMON, Linux 5.8
-constexpr std::string_view kGrant = "run as root, or once: setcap cap_perfmon,cap_sys_ptrace+ep PATH/mixstack";
+
+std::string grant() {
+  return "run as root, or once: sudo setcap cap_perfmon,cap_sys_ptrace+ep " + base::own_program_for_shell();
+}
 
 /// The value of a line of /proc/self/status.
 std::uint64_t status_value(const std::string& status, std::string_view key, int base) {
@@ -37,7 +41,7 @@ std::string explain_denial(const Error& error, const PerfRights& rights) {
       "the kernel denies perf_event_open (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) + ")";
   if (rights.has_perfmon) return words + ": the process is another user's, or protected by a security module";
   words += ": ";
-  words += kGrant;
+  words += grant();
   if (rights.paranoid > 2) words += ", or: sysctl kernel.perf_event_paranoid=2, for processes of the same user";
   return words;
 }
@@ -80,7 +84,7 @@ std::string explain_perf_refusal(const Error& error, const PerfRights& rights) {
 std::string explain_missing_kernel(const PerfRights& rights) {
   if (rights.has_perfmon || rights.paranoid < 2) return {};
   return "time in the kernel is not sampled (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) +
-         "): " + std::string(kGrant) + ", or: sysctl kernel.perf_event_paranoid=1";
+         "): " + grant() + ", or: sysctl kernel.perf_event_paranoid=1";
 }
 
 }  // namespace mixstack::perf

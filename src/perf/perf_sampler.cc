@@ -63,11 +63,11 @@ Result<PerfSampler> PerfSampler::open(std::uint32_t pid, Arch arch, const PerfOp
   // A rate above this is refused.
   if (const auto most = number_in("/proc/sys/kernel/perf_event_max_sample_rate"); most && *most > 0)
     sampler.options_.hertz = static_cast<std::uint32_t>(std::min<std::int64_t>(sampler.options_.hertz, *most));
-  const std::vector<ThreadId> threads = threads_of(pid);
-  if (threads.empty()) return fail(ErrorCode::no_such_process, pid);
+  const auto threads = threads_of(pid);
+  if (!threads) return fail(threads.error());
   sampler.cpus_ = online_cpus();
-  if (auto planned = sampler.settle_plan(arch, threads); !planned) return fail(planned.error());
-  if (!may_open(sampler.cpus_.size() * (threads.size() + threads.size() / 4))) sampler.use_by_proc();
+  if (auto planned = sampler.settle_plan(arch, *threads); !planned) return fail(planned.error());
+  if (!may_open(sampler.cpus_.size() * (threads->size() + threads->size() / 4))) sampler.use_by_proc();
   auto opened = sampler.open_all();
   if (!opened && opened.error().code == ErrorCode::limit_exceeded && sampler.following_ == Following::by_events) {
     sampler.use_by_proc();
@@ -110,13 +110,14 @@ Result<void> PerfSampler::open_all() {
   epoll_ = base::ScopedFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return fail(ErrorCode::limit_exceeded, 0, errno);
   const bool by_proc = following_ == Following::by_proc;
-  const std::size_t threads = threads_of(pid_).size();
-  wanted_ring_bytes_ = ring_bytes_for(options_, by_proc ? threads : cpus_.size());
+  auto threads = threads_of(pid_);
+  if (!threads) return fail(threads.error());
+  wanted_ring_bytes_ = ring_bytes_for(options_, by_proc ? threads->size() : cpus_.size());
   if (by_proc && options_.ring_bytes == 0) wanted_ring_bytes_ = std::min(wanted_ring_bytes_, kThreadRing);
   attributes_ = make_attributes(options_, plan_, shape_, wanted_ring_bytes_);
   for (int i = 0; i < kListings; i++) {
     std::size_t added = 0;
-    for (const ThreadId tid : threads_of(pid_)) {
+    for (const ThreadId tid : *threads) {
       if (opened_.contains(tid)) continue;
       const auto opened = open_thread(tid);
       if (!opened && opened.error().code == ErrorCode::no_such_thread) continue;
@@ -124,6 +125,8 @@ Result<void> PerfSampler::open_all() {
       added++;
     }
     if (added == 0) break;
+    threads = threads_of(pid_);
+    if (!threads) return fail(threads.error());
   }
   if (events_.empty()) return fail(ErrorCode::no_such_process, pid_, ESRCH);
   return {};
@@ -190,7 +193,8 @@ void PerfSampler::stop() {
 std::size_t PerfSampler::follow_threads() {
   if (following_ != Following::by_proc) return 0;
   std::size_t added = 0;
-  for (const ThreadId tid : threads_of(pid_))
+  const auto threads = threads_of(pid_);
+  for (const ThreadId tid : threads ? *threads : std::vector<ThreadId>())
     if (!opened_.contains(tid) && open_thread(tid)) added++;
   return added;
 }

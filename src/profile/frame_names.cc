@@ -1,5 +1,7 @@
 #include "profile/frame_names.h"
 
+#include <algorithm>
+
 namespace mixstack::profile {
 namespace {
 
@@ -67,8 +69,26 @@ std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, bool& lasts) {
   return numbers;
 }
 
+/// The method was there when its thread was sampled, and was freed before its stack was named: the runtime knows of
+/// code that it may free (a lightweight method, an assembly that is unloaded) and has no name for it any more, or there
+/// was a call in the memory that it makes code in, and now there is none.
+bool FrameNames::is_freed_method(const Frame& frame, const SymbolInfo& symbol) const {
+  if (!symbol.name.empty()) return false;
+  if (frame.kind == FrameKind::managed) return !walker_->keeps_name(frame);
+  if (frame.kind != FrameKind::undescribed || frame.pc.is_exact()) return false;
+  const auto& regions = walker_->capture().regions;
+  if (regions == nullptr) return false;
+  const auto around = std::find_if(regions->begin(), regions->end(),
+                                   [&](const Region& r) { return r.range.contains(frame.pc.lookup()); });
+  return around != regions->end() && around->executable && around->path.starts_with("/memfd:doublemapper");
+}
+
 std::optional<std::uint32_t> FrameNames::record(const Frame& frame, const SymbolInfo& symbol) {
   RecordedFunction function{.name = symbol.name, .raw_name = symbol.raw_name, .kind = kind_of(frame, symbol)};
+  if (is_freed_method(frame, symbol)) {
+    function.name = "[freed method]";
+    function.kind = CodeKind::managed;
+  }
   function.is_user = user_->is_user(symbol, frame.kind);
   if (!symbol.module.empty()) {
     const auto module = recording_.module({symbol.module, symbol.module_path, symbol.build_id});

@@ -48,6 +48,7 @@ class FrameNames {
   static constexpr std::size_t kMostKnown = 1u << 20;
 
   [[nodiscard]] std::vector<std::uint32_t> ask(const Frame& frame, bool& lasts);
+  [[nodiscard]] bool is_freed_method(const Frame& frame, const SymbolInfo& symbol) const;
   [[nodiscard]] std::optional<std::uint32_t> record(const Frame& frame, const SymbolInfo& symbol);
 
   Recording& recording_;

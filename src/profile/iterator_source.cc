@@ -28,15 +28,23 @@ Activity activity_of(char state) {
 
 IteratorSource::IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator)
     : arch_(arch),
+      hertz_(std::max(1u, hertz)),
       iterator_(std::move(iterator)),
-      clock_(monotonic_ns(), kSecond / std::max(1u, hertz), static_cast<std::uint32_t>(monotonic_ns())),
+      clock_(monotonic_ns(), kSecond / hertz_, static_cast<std::uint32_t>(monotonic_ns())),
       due_ns_(monotonic_ns()) {}
 
-Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz) {
+void IteratorSource::begin(std::uint64_t now_ns) {
+  clock_ = RoundClock(now_ns, kSecond / hertz_, static_cast<std::uint32_t>(now_ns));
+  due_ns_ = now_ns;
+}
+
+Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz,
+                                                             bool kernel) {
   bpf::IteratorOptions options;
   options.stack_bytes = 64 << 10;
   // Perf events have counted them as running: they wait for nothing but us.
   options.leaves_displaced = true;
+  options.kernel_frames = kernel ? 64 : 0;
   auto iterator = bpf::TaskIterator::open(pid, options);
   if (!iterator) return fail(iterator.error());
   return std::unique_ptr<IteratorSource>(new IteratorSource(arch, hertz, std::move(*iterator)));
@@ -59,7 +67,8 @@ void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, Samp
   thread.stack = {state.stack.base, stacks_.keep(batch.capture, state.stack.bytes)};
   thread.stack_truncated = true;  // where the mapping goes on
   batch.threads.push_back(std::move(thread));
-  batch.samples.push_back({now, SampleClock::wall, activity_of(state.kernel_state)});
+  batch.samples.push_back(
+      {now, SampleClock::wall, activity_of(state.kernel_state), {state.kernel.begin(), state.kernel.end()}});
 }
 
 Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
@@ -79,6 +88,8 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
     if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
     if (state.look == bpf::Look::fresh) take(state, now, batch);
     if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity_of(state.kernel_state)});
+    if (state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn)
+      batch.running.push_back({state.tid, now, Activity::running});
     if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
   }
   for (auto at = seen_.begin(); at != seen_.end();) {

@@ -15,7 +15,9 @@ namespace mixstack::profile {
 class IteratorSource final : public SampleSource {
  public:
   /// Errors: those of TaskIterator::open.
-  [[nodiscard]] static Result<std::unique_ptr<IteratorSource>> open(std::uint32_t pid, Arch arch, std::uint32_t hertz);
+  [[nodiscard]] static Result<std::unique_ptr<IteratorSource>> open(std::uint32_t pid, Arch arch, std::uint32_t hertz,
+                                                                    bool kernel);
+  void begin(std::uint64_t now_ns) override;
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override { return "a BPF iterator over threads that wait"; }
@@ -25,6 +27,7 @@ class IteratorSource final : public SampleSource {
   void take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
 
   Arch arch_;
+  std::uint32_t hertz_;
   bpf::TaskIterator iterator_;
   RoundClock clock_;
   StackBytes stacks_;

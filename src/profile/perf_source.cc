@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 namespace mixstack::profile {
@@ -30,6 +31,7 @@ bool has_ended(std::uint32_t pid) {
   if (::stat((folder + "/task").c_str(), &tasks) != 0) return true;
   if (tasks.st_nlink > 3) return false;
   std::ifstream file(folder + "/stat");
+  if (!file) return errno == ENOENT || errno == ESRCH;  // and not for want of files, say
   std::string line;
   std::getline(file, line, '\0');
   const std::size_t name_end = line.rfind(") ");
@@ -55,7 +57,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
 }
 
 void PerfSource::sample(const perf::PerfSample& sample) {
-  if (sample.pid != pid_) return;
+  if (sample.pid != pid_ || sample.time_ns < begin_ns_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
   if (std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
   if (!sample.has_user) {
@@ -108,8 +110,9 @@ Result<SampleBatch> PerfSource::drain() {
 
 Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   if (has_executed_) return fail(ErrorCode::process_changed);
-  // Rings tell when they are a good part full; slow samples are not left lying for longer than this.
-  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(100));
+  // Rings tell when they are a good part full. Slow samples are not left lying for longer than this: code that they
+  // were in may be freed meanwhile.
+  if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(25));
   auto batch = drain();
   if (batch && batch->empty() && has_ended(pid_)) return fail(ErrorCode::no_such_process);
   return batch;

@@ -23,6 +23,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   /// Errors: those of PerfSampler::open.
   [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(std::uint32_t pid, Arch arch,
                                                                 const PerfSourceOptions& options);
+  void begin(std::uint64_t now_ns) override { begin_ns_ = now_ns; }
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;
@@ -49,6 +50,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
   bool has_executed_ = false;
   std::uint64_t without_user_ = 0;
+  std::uint64_t begin_ns_ = 0;  ///< samples before it are none of the recording
   std::uint64_t looked_ns_ = 0;
 };
 

@@ -6,6 +6,8 @@ namespace mixstack::profile {
 namespace {
 
 constexpr std::uint32_t kMostFailures = 1000;  // in a row
+/// ns. What the kernel lost is asked of each event, of which there is one for each thread and processor.
+constexpr std::uint64_t kAccountInterval = 1'000'000'000;
 
 /// Of a capture that cannot be had now and may be had again: another tracer, a moment in which threads come and go.
 bool is_passing(const Error& error) {
@@ -22,19 +24,38 @@ ProcessRecorder::ProcessRecorder(std::unique_ptr<SharedSession> session,
       sources_(std::move(sources)),
       recorder_(*session_, shared, options),
       sampling_sources_(static_cast<std::uint32_t>(sources_.size())),
-      accounts_(sources_.size()) {
+      accounts_(sources_.size()) {}
+
+ProcessRecorder::~ProcessRecorder() { stop(); }
+
+void ProcessRecorder::warm_up() {
+  for (std::uint32_t i = 0; i < sources_.size(); i++) {
+    // What is wrong here is so in the next moment, too, and said then.
+    auto batch = sources_[i]->next({});
+    if (!batch || batch->empty()) continue;
+    batch->source = i;
+    recorder_.warm_up(std::move(*batch));
+  }
+}
+
+void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
+  recorder_.begin(start_ns, end_ns);
+  const std::uint64_t now = monotonic_ns();
+  for (const auto& source : sources_) source->begin(now);
   walking_ = std::jthread([this] { walk_samples(); });
   for (std::uint32_t i = 0; i < sources_.size(); i++)
     sampling_.emplace_back([this, i](const std::stop_token& stop) { take_samples(stop, i); });
 }
 
-ProcessRecorder::~ProcessRecorder() { stop(); }
-
 void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t source) {
   std::uint32_t failures = 0;
+  std::uint64_t noted_ns = 0;
   while (!stop.stop_requested() && !is_over_) {
     auto batch = sources_[source]->next(stop);
-    note_account(source);
+    if (const std::uint64_t now = monotonic_ns(); now - noted_ns >= kAccountInterval) {
+      note_account(source);
+      noted_ns = now;
+    }
     if (batch) {
       failures = 0;
       batch->source = source;
@@ -62,7 +83,7 @@ void ProcessRecorder::note_account(std::uint32_t source) {
 
 void ProcessRecorder::walk_samples() {
   while (auto batch = queue_.pop()) (void)recorder_.take(std::move(*batch));
-  recorder_.flush();
+  recorder_.end_all();
 }
 
 void ProcessRecorder::stop() {

@@ -10,7 +10,7 @@
 
 namespace mixstack::profile {
 
-/// Begins when it is made and ends with `stop`, or by itself with the process. Borrows the recording.
+/// Begins with `start` and ends with `stop`, or by itself with the process. Borrows the recording.
 class ProcessRecorder {
  public:
   /// At most two sources.
@@ -20,6 +20,11 @@ class ProcessRecorder {
   ProcessRecorder(const ProcessRecorder&) = delete;
   ProcessRecorder& operator=(const ProcessRecorder&) = delete;
 
+  /// Takes a first look at the process and counts nothing of it: what walks and names need is read then, and not in the
+  /// first tenths of a second of the recording. Takes a tenth of a second and what there is to read. Before `start`.
+  void warm_up();
+  /// Samples are counted from now on, of a recording that begins and ends at these moments (CLOCK_MONOTONIC, ns). Once.
+  void start(std::uint64_t start_ns, std::uint64_t end_ns = UINT64_MAX);
   /// No samples come any more: the process has ended, or taking them failed.
   [[nodiscard]] bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
   /// Why; code none when it was stopped, `no_such_process` when the process is gone. After `has_ended` or `stop`.
@@ -29,7 +34,7 @@ class ProcessRecorder {
   /// Has what was walked until now in the recording: a stack that stays the same is else written once a second. For who
   /// looks at it meanwhile; any thread.
   void flush() { recorder_.flush(); }
-  /// What the sources have lost until now. Any thread.
+  /// What the sources have lost until a second ago; after `stop` all of it. Any thread.
   [[nodiscard]] SourceAccount account() const;
   [[nodiscard]] std::uint64_t lost_in_queue() const { return queue_.dropped(); }
   [[nodiscard]] std::string source_words() const;
@@ -48,7 +53,7 @@ class ProcessRecorder {
   std::atomic<bool> is_over_ = false;  ///< a source found that the process has gone
   std::atomic<bool> has_ended_ = false;
   mutable std::mutex accounts_mutex_;
-  std::vector<SourceAccount> accounts_;  ///< by source, after its last batch
+  std::vector<SourceAccount> accounts_;  ///< by source, of its last second
   std::mutex end_mutex_;
   Error end_error_;
   std::jthread walking_;

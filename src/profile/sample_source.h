@@ -36,17 +36,20 @@ struct SampleBatch {
   std::vector<ThreadCapture> threads;  ///< to be walked; a thread may be in it more than once
   std::vector<SampledThread> samples;  ///< of `threads`, in their order
   std::vector<Repeat> repeats;
+  std::vector<Repeat> running;  ///< a round found them on a processor: their stacks come from another source
   std::uint32_t source = 0;     ///< index of who took them: `repeats` are of samples of the same
   std::vector<ThreadId> ended;  ///< threads that are no more: their ids may be used again
   bool has_mapped = false;      ///< code was mapped since the last batch of this source
-  [[nodiscard]] bool empty() const { return samples.empty() && repeats.empty() && ended.empty() && !has_mapped; }
+  [[nodiscard]] bool empty() const {
+    return samples.empty() && repeats.empty() && running.empty() && ended.empty() && !has_mapped;
+  }
 };
 
 /// What a source did not deliver, since it began.
 struct SourceAccount {
   std::uint64_t lost_in_kernel = 0;
-  std::uint64_t lost_to_stops = 0;
-  std::uint64_t skipped = 0;  ///< rounds
+  std::uint64_t lost_to_stops = 0;  ///< threads that no batch tells of
+  std::uint64_t skipped = 0;        ///< rounds
   HoldHistogram holds;
 };
 
@@ -54,6 +57,9 @@ struct SourceAccount {
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
+  /// The recording begins: what is sampled is counted from now on (CLOCK_MONOTONIC, ns). `next` may have been called
+  /// before, for a look at what there is.
+  virtual void begin(std::uint64_t now_ns) = 0;
   /// Waits until samples are due, at most about 100 ms: an empty batch is no error. `no_such_process`: the target has
   /// ended; `process_changed`: it runs another program now.
   [[nodiscard]] virtual Result<SampleBatch> next(const std::stop_token& stop) = 0;

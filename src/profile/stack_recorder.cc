@@ -29,6 +29,12 @@ StackRecorder::StackRecorder(SharedSession& session, SharedRecording& shared, co
       names_(shared.recording, target_),
       known_stacks_(random_number()) {}
 
+void StackRecorder::warm_up(SampleBatch batch) {
+  is_warming_up_ = true;
+  (void)take(std::move(batch));
+  is_warming_up_ = false;
+}
+
 Result<void> StackRecorder::take(SampleBatch batch) {
   source_ = std::min<std::size_t>(batch.source, 1);
   batch_ns_ = monotonic_ns();
@@ -100,6 +106,7 @@ Trace StackRecorder::walk(const ThreadCapture& thread) {
 
 void StackRecorder::finish(SampleBatch& batch) {
   for (const Repeat& r : batch.repeats) repeat(r);
+  for (const Repeat& r : batch.running) found_running(r);
   for (const ThreadId tid : batch.ended) end(tid);
 }
 
@@ -107,6 +114,14 @@ void StackRecorder::flush() {
   const std::lock_guard lock(shared_.mutex);
   for (auto& [tid, thread] : threads_)
     for (Run& run : thread.runs) write(run);
+}
+
+void StackRecorder::end_all() {
+  const std::lock_guard lock(shared_.mutex);
+  for (auto& [tid, thread] : threads_) {
+    settle(thread);
+    for (Run& run : thread.runs) write(run);
+  }
 }
 
 StackRecorder::Thread* StackRecorder::thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture) {
@@ -120,6 +135,7 @@ StackRecorder::Thread* StackRecorder::thread_of(ThreadId tid, std::uint64_t time
     if (!index) return nullptr;
     known = threads_.emplace(tid, Thread{}).first;
     known->second.index = *index;
+    if (const auto owed = owed_to_new_.extract(tid)) known->second.owed = owed.mapped();
   }
   RecordedThread& thread = shared_.recording.thread(known->second.index);
   thread.last_ns = std::max(thread.last_ns, time_ns);
@@ -135,11 +151,12 @@ void StackRecorder::name_thread(Thread& thread, const ThreadCapture& capture) {
 }
 
 void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sample) {
+  if (sample.time_ns >= options_.end_ns) return;
   RecordingAccount& account = shared_.recording.facts.account;
   const std::uint64_t time = sample.time_ns - std::min(sample.time_ns, options_.start_ns);
   Thread* thread = thread_of(capture.tid, time, &capture);
   if (!capture.captured || thread == nullptr) {
-    (capture.captured ? account.lost_in_tree : account.lost_to_stops)++;
+    if (!is_warming_up_) (capture.captured ? account.lost_in_tree : account.lost_to_stops)++;
     if (thread != nullptr) thread->runs[source_].has_stack = false;
     return;
   }
@@ -147,7 +164,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   if (!walker_) return;
   const auto stack = walked(capture, sample.kernel);
   if (!stack) {
-    account.lost_in_tree++;
+    if (!is_warming_up_) account.lost_in_tree++;
     return;
   }
   SampleContext context{.thread = thread->index, .clock = sample.clock, .activity = sample.activity};
@@ -160,8 +177,11 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
     context.gc_mode = GcMode::cooperative;
   else if (const auto cooperative = walker_->is_cooperative(capture))
     context.gc_mode = *cooperative ? GcMode::cooperative : GcMode::preemptive;
-  account.walked++;
-  count(thread->runs[source_], stack->known.stack, context, time);
+  if (!is_warming_up_) account.walked++;
+  const bool is_weighed = options_.rounds_weigh && !is_warming_up_ && sample.clock == SampleClock::wall &&
+                          sample.activity == Activity::running;
+  is_weighed ? count_running(*thread, {stack->known.stack, context, time})
+             : count(thread->runs[source_], stack->known.stack, context, time);
 }
 
 /// Most samples are of stacks that were seen before: then their addresses are all that is looked at.
@@ -218,7 +238,39 @@ std::optional<std::uint32_t> StackRecorder::kernel_frame(Address address) {
   return frame;
 }
 
+/// One round is one sample. Samples and rounds come in batches of their own: whichever was first waits for the other.
+void StackRecorder::count_running(Thread& thread, const Ran& ran) {
+  thread.last = ran;
+  thread.last_is_spare = thread.owed == 0;
+  const std::uint32_t rounds = std::min(thread.owed, 1 + thread.owed / kFewOwed);
+  thread.owed -= rounds;
+  for (std::uint32_t i = 0; i < rounds; i++) count(thread.runs[source_], ran.stack, ran.context, ran.time_ns);
+}
+
+void StackRecorder::found_running(const Repeat& round) {
+  if (!options_.rounds_weigh || is_warming_up_ || round.time_ns >= options_.end_ns) return;
+  const auto known = threads_.find(round.tid);
+  if (known == threads_.end()) {
+    if (owed_to_new_.size() < kMostNew || owed_to_new_.contains(round.tid)) owed_to_new_[round.tid]++;
+    return;
+  }
+  Thread& thread = known->second;
+  if (!thread.last_is_spare) {
+    thread.owed++;
+    return;
+  }
+  thread.last_is_spare = false;
+  count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
+}
+
+/// Rounds for which no sample comes any more ran where the last one was.
+void StackRecorder::settle(Thread& thread) {
+  for (; thread.owed != 0 && thread.last; thread.owed--)
+    count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
+}
+
 void StackRecorder::repeat(const Repeat& repeat) {
+  if (repeat.time_ns >= options_.end_ns) return;
   const std::uint64_t time = repeat.time_ns - std::min(repeat.time_ns, options_.start_ns);
   Thread* thread = thread_of(repeat.tid, time, nullptr);
   if (thread == nullptr || !thread->runs[source_].has_stack) return;
@@ -230,6 +282,11 @@ void StackRecorder::repeat(const Repeat& repeat) {
 }
 
 void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {
+  if (is_warming_up_) {
+    // The next round may say that it has not run since.
+    run = {.sample = {.time_ns = time_ns, .stack = stack, .count = 0}, .context = context, .has_stack = true};
+    return;
+  }
   RecordingAccount& account = shared_.recording.facts.account;
   account.samples++;
   if (context.stop != StopReason::end_of_stack) account.cut++;
@@ -259,8 +316,10 @@ void StackRecorder::write(Run& run) {
 }
 
 void StackRecorder::end(ThreadId tid) {
+  owed_to_new_.erase(tid);
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
+  settle(known->second);
   for (Run& run : known->second.runs) write(run);
   threads_.erase(known);
 }

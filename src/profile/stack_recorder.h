@@ -40,19 +40,32 @@ class KernelNames {
 class StackRecorder {
  public:
   struct Options {
-    std::uint32_t process = 0;   ///< index in the recording
-    std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC at which the recording began
+    std::uint32_t process = 0;          ///< index in the recording
+    std::uint64_t start_ns = 0;         ///< CLOCK_MONOTONIC at which the recording began
+    std::uint64_t end_ns = UINT64_MAX;  ///< and ends: what is sampled later is not of it
     std::uint32_t max_frames = 4096;
     KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
     /// A source tells when code is mapped (`SampleBatch::has_mapped`): mappings need not be read for each walker.
     bool mappings_are_told = false;
+    /// Samples of wall time of threads that run come from another source than the rounds: how long a thread ran is how
+    /// often a round found it running, and its samples say where.
+    bool rounds_weigh = false;
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
 
+  /// Samples count from here on: the recording begins and ends at these moments (CLOCK_MONOTONIC, ns).
+  void begin(std::uint64_t start_ns, std::uint64_t end_ns) {
+    options_.start_ns = start_ns;
+    options_.end_ns = end_ns;
+  }
+  /// As `take`, without counting anything.
+  void warm_up(SampleBatch batch);
   /// An error ends the batch only: what could be walked is in the recording.
   [[nodiscard]] Result<void> take(SampleBatch batch);
   /// Writes down what is counted and not yet in the recording. Any thread, at any time.
   void flush();
+  /// No batch comes any more: the last of what is counted is written down.
+  void end_all();
 
  private:
   /// What one source says of a thread.
@@ -61,10 +74,19 @@ class StackRecorder {
     SampleContext context;      ///< of the last sample
     bool has_stack = false;     ///< `sample.stack` is that of the last sample
   };
+  /// A sample of a thread that ran.
+  struct Ran {
+    std::uint32_t stack = 0;
+    SampleContext context;
+    std::uint64_t time_ns = 0;
+  };
   struct Thread {
     std::uint32_t index = 0;  ///< in the recording
     bool is_named = false;
-    std::array<Run, 2> runs;  ///< by source
+    std::uint32_t owed = 0;      ///< rounds that found it running and have no sample yet
+    std::optional<Ran> last;     ///< its last sample as a running thread
+    bool last_is_spare = false;  ///< no round stands for that yet
+    std::array<Run, 2> runs;     ///< by source
   };
   /// What a walk comes to in the recording.
   struct Walked {
@@ -75,7 +97,10 @@ class StackRecorder {
   static constexpr std::size_t kMostKernelFrames = 1u << 16;     ///< that are kept
   static constexpr std::uint64_t kWalkerLife = 100'000'000;      ///< ns: code may come and go meanwhile
   static constexpr std::uint64_t kMappingsLife = 1'000'000'000;  ///< ns: nobody tells what is unmapped
-  static constexpr std::uint64_t kLongestRun = 1'000'000'000;    ///< ns, for pictures over time
+  static constexpr std::uint32_t kFewOwed = 16;                  ///< one for each sample; more are caught up with
+  static constexpr std::size_t kRunning = 0;  ///< the source of samples of threads that run, if there are two
+  static constexpr std::size_t kMostNew = 1u << 16;
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
 
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
@@ -88,6 +113,9 @@ class StackRecorder {
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts);
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
+  void found_running(const Repeat& round);
+  void count_running(Thread& thread, const Ran& ran);
+  void settle(Thread& thread);
   void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
   void write(Run& run);
   void finish(SampleBatch& batch);
@@ -102,6 +130,7 @@ class StackRecorder {
   std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
   std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
   std::unordered_map<ThreadId, Thread> threads_;
+  std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
   /// Of stacks that were not stopped, all walked over their own bytes, the next batches use the same one: a new one for
   /// each costs more than its walks.
   std::optional<Walker> walker_;
@@ -114,6 +143,7 @@ class StackRecorder {
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
+  bool is_warming_up_ = false;  ///< nothing is counted
   bool gc_pending_ = false;
 };
 

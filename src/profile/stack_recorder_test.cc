@@ -14,6 +14,7 @@ namespace mixstack::profile {
 namespace {
 
 constexpr Address kCode = 0x7000'0000;
+constexpr Address kMadeCode = 0x7100'0000;  // by a runtime
 constexpr ThreadId kTid = 17;
 
 class FakeTarget final : public Target {
@@ -29,7 +30,11 @@ class FakeTarget final : public Target {
     Region code;
     code.range = {kCode, kCode + 0x1000};
     code.readable = code.executable = true;
-    return std::vector<Region>{code};
+    Region made;
+    made.range = {kMadeCode, kMadeCode + 0x1000};
+    made.readable = made.executable = made.shared = true;
+    made.path = "/memfd:doublemapper";
+    return std::vector<Region>{code, made};
   }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region&) const override {
     return fail(ErrorCode::not_found);
@@ -194,6 +199,25 @@ TEST_F(FrameNamed, KindsAndTrustOfOneAddressAreDifferentFrames) {
   EXPECT_EQ(shared.recording.frames()[inferred].trust, Trust::inferred);
 }
 
+TEST_F(FrameNamed, AMethodThatWasFreedBeforeItWasNamedIsSaidToBe) {
+  FrameNames frames(shared.recording, shared_session.session->target().info());
+  Walker one = walker();
+  frames.begin(one, std::chrono::nanoseconds(1));
+  const auto name = [&](FrameKind kind, CodeAddress pc) {
+    Frame frame;
+    frame.kind = kind;
+    frame.pc = pc;
+    return name_of(frames.name(frame).numbers[0]);
+  };
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::after_call(kMadeCode + 8)), "[freed method]");
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::exact(kMadeCode + 8)), "[unknown]") << "a stub may be there";
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::after_call(kCode + 8)), "[unknown]");
+  EXPECT_EQ(name(FrameKind::managed, CodeAddress::exact(kMadeCode + 32)), "[freed method]")
+      << "and no runtime keeps it";
+  names->names[kMadeCode + 16] = "App.M()";
+  EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::exact(kMadeCode + 16)), "App.M()");
+}
+
 TEST_F(Recorded, EqualStacksAreCountedTogetherAndOthersApart) {
   StackRecorder recorder(shared_session, shared, {});
   names->names = {{kCode, "a"}, {kCode + 8, "b"}};
@@ -298,11 +322,70 @@ TEST_F(Recorded, FramesOfTheKernelStandInnermostWhereTheyAreWanted) {
   EXPECT_EQ(stacks(), (Counts{{"a;entry;do_futex", 1}, {"a", 1}}));
 }
 
+TEST_F(Recorded, ALookBeforeTheBeginIsNotCounted) {
+  names->names[kCode] = "a";
+  StackRecorder recorder(shared_session, shared, {});
+  SampleBatch look = batch_of({thread_at(kCode)}, 50);
+  ThreadCapture gone;
+  gone.tid = 99;
+  look.threads.push_back(std::move(gone));
+  look.samples.push_back({.time_ns = 50, .activity = Activity::waiting});
+  recorder.warm_up(std::move(look));
+  EXPECT_EQ(stacks(), Counts());
+  recorder.begin(100, 1000);
+  // It has not run since that look: its stack is known.
+  ASSERT_TRUE(recorder.take(repeat_of(kTid, 100)));
+  ASSERT_TRUE(recorder.take(repeat_of(kTid, 999)));
+  ASSERT_TRUE(recorder.take(repeat_of(kTid, 1000)));  // after the end
+  ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode)}, 1000)));
+  recorder.end_all();
+  EXPECT_EQ(stacks(), (Counts{{"a", 2}}));
+  const RecordingAccount& account = shared.recording.facts.account;
+  EXPECT_EQ(account.samples, 2u);
+  EXPECT_EQ(account.walked + account.lost_to_stops + account.lost_in_tree, 0u);
+}
+
+TEST_F(Recorded, RoundsSayHowLongAThreadRanAndSamplesWhere) {
+  names->names = {{kCode, "a"}, {kCode + 8, "b"}, {kCode + 16, "c"}};
+  const auto round = [](std::uint64_t times, ThreadId tid = kTid) {
+    SampleBatch batch;
+    batch.source = 1;
+    for (std::uint64_t i = 0; i < times; i++) batch.running.push_back({tid, i, Activity::running});
+    return batch;
+  };
+  StackRecorder recorder(shared_session, shared, {.end_ns = 100, .rounds_weigh = true});
+  // Rounds come first, then samples for some of them, and more than there were rounds.
+  ASSERT_TRUE(recorder.take(round(2)));
+  ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode), thread_at(kCode), thread_at(kCode), thread_at(kCode + 8)})));
+  recorder.flush();
+  EXPECT_EQ(stacks(), (Counts{{"a", 2}}));
+  // The last one of those is there for the next round, once.
+  ASSERT_TRUE(recorder.take(round(1)));
+  recorder.flush();
+  EXPECT_EQ(stacks(), (Counts{{"a", 2}, {"b", 1}}));
+  // Where samples are missing, what there is stands for all rounds in the end.
+  ASSERT_TRUE(recorder.take(round(100)));
+  ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode + 16)})));
+  recorder.end_all();
+  EXPECT_EQ(stacks(), (Counts{{"a", 2}, {"b", 1}, {"c", 100}}));
+  // A round after the end, and of a thread of which there is no stack.
+  SampleBatch late;
+  late.running = {{kTid, 100, Activity::running}, {kTid + 1, 1, Activity::running}};
+  ASSERT_TRUE(recorder.take(std::move(late)));
+  recorder.end_all();
+  EXPECT_EQ(shared.recording.facts.account.samples, 103u);
+  // Threads that wait weigh what their rounds do, as ever.
+  ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode)}, 5, Activity::waiting)));
+  recorder.end_all();
+  EXPECT_EQ(shared.recording.facts.account.samples, 104u);
+}
+
 /// Delivers what it was given, then that the process has ended.
 class FakeSource final : public SampleSource {
  public:
   FakeSource(std::vector<SampleBatch> batches, ErrorCode end, std::string words)
       : batches_(std::move(batches)), end_(end), words_(std::move(words)) {}
+  void begin(std::uint64_t) override {}
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override {
     if (at_ < batches_.size()) return std::move(batches_[at_++]);
     if (end_ != ErrorCode::none && fails_++ >= 2) return fail(end_);
@@ -342,6 +425,7 @@ TEST_F(Recorded, TwoSourcesAreRecordedUntilTheProcessEnds) {
   auto session = std::make_unique<SharedSession>();
   session->session = std::move(shared_session.session);
   ProcessRecorder recorder(std::move(session), std::move(sources), shared, {});
+  recorder.start(0);
   EXPECT_EQ(recorder.source_words(), "first, second");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!recorder.has_ended() && std::chrono::steady_clock::now() < deadline)
@@ -368,6 +452,7 @@ TEST_F(Recorded, StoppingEndsASourceThatHasNothingAndKeepsWhatCame) {
   auto session = std::make_unique<SharedSession>();
   session->session = std::move(shared_session.session);
   ProcessRecorder recorder(std::move(session), std::move(sources), shared, {});
+  recorder.start(0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto count = [&] {
     const std::lock_guard lock(shared.mutex);

@@ -36,6 +36,12 @@ StopSource::StopSource(SharedSession& session, const StopOptions& options)
       began_ns_(monotonic_ns()),
       due_ns_(began_ns_) {}
 
+void StopSource::begin(std::uint64_t now_ns) {
+  clock_ = RoundClock(now_ns, kSecond / std::max(1u, options_.hertz), static_cast<std::uint32_t>(now_ns));
+  began_ns_ = due_ns_ = now_ns;
+  held_ns_ = 0;
+}
+
 Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   DumpOptions options;
   options.threads = std::move(threads);
@@ -77,6 +83,7 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
     std::set_difference(round->changed.begin(), round->changed.end(), round->running.begin(), round->running.end(),
                         std::back_inserter(others));
     round->changed = std::move(others);
+    for (const ThreadId tid : round->running) batch.running.push_back({tid, now, Activity::running});
   }
   if (round->changed.empty()) return batch;
   auto capture = this->capture(std::move(round->changed));
@@ -86,10 +93,12 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
     watch_.captured(thread);
     // It began to run meanwhile, and is sampled elsewhere.
     const Activity activity = activity_of(thread, watch_.was_queued(thread.tid));
-    if (options_.waiting_only && thread.captured && activity == Activity::running) continue;
-    batch.threads.push_back(thread);
+    if (options_.waiting_only && thread.captured && activity == Activity::running) {
+      batch.running.push_back({thread.tid, now, Activity::running});
+      continue;
+    }
+    batch.threads.push_back(thread);  // whether it was captured or not: who records counts those that were not
     batch.samples.push_back({now, SampleClock::wall, activity});
-    if (!thread.captured) account_.lost_to_stops++;
   }
   batch.capture = std::move(*capture);
   return batch;

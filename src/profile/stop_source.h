@@ -21,6 +21,7 @@ class StopSource final : public SampleSource {
  public:
   /// `session` outlives it.
   StopSource(SharedSession& session, const StopOptions& options);
+  void begin(std::uint64_t now_ns) override;
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -29,6 +30,11 @@ std::string_view read_again(int fd, std::array<char, 256>& room) {
   const ssize_t size = ::pread(fd, room.data(), room.size(), 0);
   return size <= 0 ? std::string_view() : std::string_view(room.data(), static_cast<std::size_t>(size));
 }
+
+/// Of an answer about a process in /proc. All others say something of us: that we may not open more files, say.
+bool has_gone(int error) { return error == ENOENT || error == ESRCH; }
+
+Error error_of(int error) { return {has_gone(error) ? ErrorCode::no_such_process : ErrorCode::io_error, error, 0}; }
 
 struct CloseDir {
   void operator()(DIR* dir) const { (void)::closedir(dir); }
@@ -58,13 +64,15 @@ std::optional<WaitingCall> parse_waiting_call(std::string_view text) {
 }
 
 ThreadWatch::ThreadWatch(std::uint32_t pid)
-    : tasks_(::open(("/proc/" + std::to_string(pid) + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+    : tasks_(::open(("/proc/" + std::to_string(pid) + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      tasks_error_(tasks_ ? 0 : errno) {}
 
-bool ThreadWatch::open(ThreadId tid, Thread& thread) const {
+ThreadWatch::Opened ThreadWatch::open(ThreadId tid, Thread& thread) const {
   const std::string folder = std::to_string(tid);
   thread.counts = base::ScopedFd(::openat(tasks_.get(), (folder + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!thread.counts) return has_gone(errno) ? Opened::gone : Opened::refused;
   thread.call = base::ScopedFd(::openat(tasks_.get(), (folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
-  return static_cast<bool>(thread.counts);
+  return Opened::yes;
 }
 
 bool ThreadWatch::is_unchanged(Thread& thread) {
@@ -81,11 +89,13 @@ bool ThreadWatch::is_unchanged(Thread& thread) {
 
 Result<ThreadWatch::Round> ThreadWatch::look() {
   // A descriptor of its own: the list begins anew.
-  const int again = tasks_ ? ::openat(tasks_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (!tasks_) return fail(error_of(tasks_error_));
+  const int again = ::openat(tasks_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseDir> list(again < 0 ? nullptr : ::fdopendir(again));
   if (!list) {
+    const int error = errno;
     if (again >= 0) (void)::close(again);
-    return fail(ErrorCode::no_such_process);
+    return fail(error_of(error));
   }
   Round found;
   round_++;
@@ -95,11 +105,16 @@ Result<ThreadWatch::Round> ThreadWatch::look() {
     ThreadId tid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), tid).ec != std::errc()) continue;
     Thread& thread = threads_[tid];
-    if (!thread.counts && !open(tid, thread)) {
+    const Opened opened = thread.counts ? Opened::yes : open(tid, thread);
+    if (opened == Opened::gone) {
       threads_.erase(tid);
       continue;
     }
     thread.round = round_;
+    if (opened == Opened::refused) {
+      found.changed.push_back(tid);
+      continue;
+    }
     const auto counts = parse_schedstat(read_again(thread.counts.get(), room));
     if (!counts) {
       // The thread that had this id has ended; the next round finds the new one.

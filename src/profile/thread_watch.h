@@ -39,7 +39,8 @@ class ThreadWatch {
   };
   explicit ThreadWatch(std::uint32_t pid);
 
-  /// Errors: no_such_process.
+  /// Errors: no_such_process; io_error where the list of threads cannot be had (too few files). A thread whose own
+  /// files cannot be had is `changed` in each round.
   [[nodiscard]] Result<Round> look();
   /// Of threads that `look` answered as changed: what they were captured as.
   void captured(const ThreadCapture& thread);
@@ -58,12 +59,14 @@ class ThreadWatch {
   // A stop makes a thread run twice: into the stop, and out of it back into its system call.
   static constexpr std::uint64_t kRunsOfAStop = 2;
 
-  [[nodiscard]] bool open(ThreadId tid, Thread& thread) const;
+  enum class Opened : std::uint8_t { yes, gone, refused };
+  [[nodiscard]] Opened open(ThreadId tid, Thread& thread) const;
   [[nodiscard]] static bool is_unchanged(Thread& thread);
   [[nodiscard]] static bool is_running(const Thread& thread);
   [[nodiscard]] static bool was_queued(const Thread& thread);
 
   base::ScopedFd tasks_;  ///< /proc/PID/task
+  int tasks_error_;       ///< why there are none
   std::unordered_map<ThreadId, Thread> threads_;
   std::uint32_t round_ = 0;
 };

@@ -1,9 +1,11 @@
 #include "profile/thread_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "profile/batch_queue.h"
 #include "profile/round_clock.h"
@@ -42,6 +44,48 @@ TEST(ThreadWatch, SaysWhenTheProcessIsNotThere) {
   const auto round = watch.look();
   ASSERT_FALSE(round);
   EXPECT_EQ(round.error().code, ErrorCode::no_such_process);
+}
+
+/// As many files more as it is told, and no others, as long as it lives.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t more) {
+    const int next = ::dup(0);
+    (void)::close(next);
+    (void)::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{static_cast<rlim_t>(next) + more, before_.rlim_max};
+    (void)::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewFiles() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewFiles(const FewFiles&) = delete;
+  FewFiles& operator=(const FewFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ThreadWatch, TooFewFilesAreNoEndOfTheProcess) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  {
+    const FewFiles none(0);
+    ThreadWatch watch(pid);
+    const auto round = watch.look();
+    ASSERT_FALSE(round);
+    EXPECT_EQ(round.error(), (Error{ErrorCode::io_error, EMFILE, 0}));
+  }
+  ThreadWatch watch(pid);
+  {
+    const FewFiles none(0);
+    const auto round = watch.look();
+    ASSERT_FALSE(round);
+    EXPECT_EQ(round.error(), (Error{ErrorCode::io_error, EMFILE, 0}));
+  }
+  // For the list alone: of its threads nobody can tell whether they ran.
+  const FewFiles one(1);
+  const auto round = watch.look();
+  ASSERT_TRUE(round);
+  EXPECT_EQ(round->changed, (std::vector<ThreadId>{static_cast<ThreadId>(::gettid())}));
+  EXPECT_TRUE(round->ended.empty());
 }
 
 TEST(RoundClock, OneInstantInEachPeriodAnywhereInIt) {

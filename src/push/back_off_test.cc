@@ -15,9 +15,9 @@ TEST(PushVerdictTest, WhatIsTriedAgain) {
     EXPECT_EQ(verdict_of({FetchOutcome::refused, 0, status}), PushVerdict::later) << status;
   for (const std::uint64_t status : {0u, 301u, 302u, 400u, 401u, 403u, 404u, 413u, 415u, 422u})
     EXPECT_EQ(verdict_of({FetchOutcome::refused, 0, status}), PushVerdict::refused) << status;
-  for (const FetchOutcome outcome :
-       {FetchOutcome::no_connection, FetchOutcome::no_such_host, FetchOutcome::timed_out, FetchOutcome::cut_short,
-        FetchOutcome::untrusted, FetchOutcome::garbled, FetchOutcome::failed, FetchOutcome::fetcher_broken})
+  for (const FetchOutcome outcome : {FetchOutcome::no_connection, FetchOutcome::no_such_host, FetchOutcome::timed_out,
+                                     FetchOutcome::cut_short, FetchOutcome::untrusted, FetchOutcome::garbled,
+                                     FetchOutcome::failed, FetchOutcome::fetcher_broken, FetchOutcome::given_up})
     EXPECT_EQ(verdict_of({outcome, 0, 0}), PushVerdict::later) << static_cast<int>(outcome);
   EXPECT_EQ(verdict_of({FetchOutcome::too_large, 0, 0}), PushVerdict::refused);
 }

@@ -89,7 +89,7 @@ void Pusher::run() {
   while (true) {
     has_changed_ = false;
     const auto now = Clock::now();
-    if (is_stopping_ && (now >= deadline_ || next_try_ >= deadline_)) break;
+    if (is_stopping_ && (now >= deadline_.load() || next_try_ >= deadline_.load())) break;
     if (now < next_try_) {
       spool_queue(lock);
       wake_.wait_until(lock, next_try_, [this] { return has_changed_; });
@@ -134,6 +134,7 @@ void Pusher::send(Item item, const Send& send, Lock& lock) {
   headers.insert(headers.end(), options_.headers.begin(), options_.headers.end());
   fetch_link::FetchLimits limits;
   limits.bytes = kMostAnswer;
+  limits.is_wanted = [this] { return Clock::now() < deadline_.load(); };
   std::string answer;
   const auto end = send(url_of(options_.target, item.request), {headers, item.request.body}, limits, answer);
   lock.lock();

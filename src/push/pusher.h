@@ -1,6 +1,7 @@
 // A thread that sends profiles, and keeps those that cannot be sent.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -56,8 +57,8 @@ class Pusher {
   Pusher& operator=(const Pusher&) = delete;
 
   void add(PushRequest request);
-  /// Sends what there is for so long; what is left then is spooled. A request that is on its way is waited for, within
-  /// its own limits (10 s without a byte, 30 s in all). Once.
+  /// Sends what there is for so long; what is left then is spooled, and so is what is on its way and not yet answered.
+  /// Once.
   PushAccount finish(std::chrono::milliseconds time);
   /// Sentences for the user, about what has happened since the last call: "it cannot be reached (...)". Not escaped.
   [[nodiscard]] std::vector<std::string> take_news();
@@ -91,7 +92,7 @@ class Pusher {
   PushAccount account_;
   bool has_changed_ = false;
   bool is_stopping_ = false;
-  Clock::time_point deadline_;
+  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  ///< set once
   // Of the thread alone.
   Spool spool_;
   BackOff back_off_;

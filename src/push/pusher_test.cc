@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -152,6 +153,29 @@ TEST_F(PusherTest, AFetcherThatIsGoneIsAFailureLikeOthers) {
   EXPECT_EQ(pusher.finish(std::chrono::milliseconds(0)).spooled, 1u);
   ASSERT_FALSE(news.empty());
   EXPECT_NE(news[0].find("mixstack-fetch: was there a moment ago"), std::string::npos);
+}
+
+TEST_F(PusherTest, ARequestWithoutAnAnswerIsGivenUpAtTheEndAndSpooled) {
+  PusherOptions options{.target = kTarget, .headers = {}, .spool = spool_};
+  std::atomic<bool> was_asked = false;
+  options.make_send = [&was_asked] {
+    return [&was_asked](const std::string&, const fetch_link::FetchBody&, const fetch_link::FetchLimits& limits,
+                        std::string&) -> tl::expected<FetchEnd, Diagnosis> {
+      was_asked = true;
+      while (limits.is_wanted()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return FetchEnd{FetchOutcome::given_up, 0, 0};
+    };
+  };
+  Pusher pusher(std::move(options));
+  pusher.add({"", "1"});
+  while (!was_asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  pusher.add({"", "2"});
+  const PushAccount account = pusher.finish(std::chrono::milliseconds(10));
+  EXPECT_EQ(account.spooled, 2u);
+  EXPECT_EQ(account.sent + account.dropped(), 0u);
+  const auto news = pusher.take_news();
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].find("it did not answer before the end; profiles are kept in "), 0u) << news[0];
 }
 
 }  // namespace

@@ -38,9 +38,12 @@ std::string traced_text(const Error& error, const ProcessFacts& facts) {
       who(facts), by);
 }
 
-constexpr std::string_view kGrant =
-    "  Run it as root (sudo mixstack dump ...), or give its file the capability once:\n"
-    "    sudo setcap cap_sys_ptrace+ep PATH/mixstack      (mixstack doctor says this with the path)\n";
+std::string grant(const ProcessFacts& facts) {
+  return fmt::format(
+      "  Run it as root (sudo {0} ...), or give its file the capability once:\n"
+      "    sudo setcap cap_sys_ptrace+ep {0}\n",
+      facts.own_program);
+}
 
 constexpr std::string_view kSeccomp =
     "  A seccomp filter that we run under denies ptrace: the profile of a container, or SystemCallFilter= of a "
@@ -65,18 +68,17 @@ std::string remedy(const ProcessFacts& facts) {
            "    docker run --cap-add=SYS_PTRACE ...\n"
            "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"].\n";
   if (facts.uid != facts.own_uid)
-    return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + std::string(kGrant);
+    return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + grant(facts);
   if (facts.not_dumpable)
     return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
            "  undumpable (prctl PR_SET_DUMPABLE).\n" +
-           std::string(kGrant);
+           grant(facts);
   if (facts.yama == 1 || facts.yama == 2)
     return fmt::format("  kernel.yama.ptrace_scope is {}: {}.\n", facts.yama,
                        facts.yama == 1 ? "a process may trace its own children only" : "only root may trace") +
-           std::string(kGrant) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
-  if (facts.more_rights) return "  It has our uid, and capabilities that we lack.\n" + std::string(kGrant);
-  if (facts.other_user_namespace)
-    return "  It has our uid, but lives in another user namespace.\n" + std::string(kGrant);
+           grant(facts) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
+  if (facts.more_rights) return "  It has our uid, and capabilities that we lack.\n" + grant(facts);
+  if (facts.other_user_namespace) return "  It has our uid, but lives in another user namespace.\n" + grant(facts);
   return "  It has our uid and does not hide itself, so something else forbids it: a security module (SELinux "
          "deny_ptrace,\n"
          "  AppArmor, Landlock) or the container we run in.\n";

@@ -31,9 +31,10 @@ struct ProcessFacts {
   bool more_rights = false;   ///< it has a capability that we lack
   // ourselves
   std::uint32_t own_uid = 0;
-  bool may_trace = false;  ///< CAP_SYS_PTRACE is effective
-  int yama = -1;           ///< kernel.yama.ptrace_scope, -1: not there
-  bool seccomp = false;    ///< a seccomp filter on ourselves denies ptrace
+  bool may_trace = false;                ///< CAP_SYS_PTRACE is effective
+  int yama = -1;                         ///< kernel.yama.ptrace_scope, -1: not there
+  bool seccomp = false;                  ///< a seccomp filter on ourselves denies ptrace
+  std::string own_program = "mixstack";  ///< our file, as a word for a shell
 };
 
 /// The kinds of failure that a person or a script can tell apart.

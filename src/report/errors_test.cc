@@ -59,7 +59,7 @@ TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
   EXPECT_TRUE(has(permission_text(facts), "capabilities that we lack"));
   facts.yama = 1;
   EXPECT_TRUE(has(permission_text(facts), "sysctl kernel.yama.ptrace_scope=0"));
-  EXPECT_TRUE(has(permission_text(facts), "setcap cap_sys_ptrace+ep"));
+  EXPECT_TRUE(has(permission_text(facts), "setcap cap_sys_ptrace+ep mixstack\n"));
   facts.not_dumpable = true;
   EXPECT_TRUE(has(permission_text(facts), "PR_SET_DUMPABLE"));
   facts.not_dumpable = false;

@@ -108,11 +108,29 @@ std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width) {
   std::vector<std::string> lines;
   lines.push_back(fitted(fmt::format("mixstack top: pid {} {}", facts.pid, facts.command), width));
   const double cpu = facts.elapsed_ns == 0 ? 0 : percent(facts.own_cpu_ns, facts.elapsed_ns);
-  lines.push_back(fitted(fmt::format("{:.1f} s, {} samples, {} lost, own CPU {:.1f} %, {} threads",
-                                     seconds(facts.elapsed_ns), facts.samples, facts.lost, cpu, facts.threads),
+  std::string lost = fmt::format("{} lost", facts.lost);
+  if (facts.rounds_left_out != 0) lost += fmt::format(", {} rounds left out", facts.rounds_left_out);
+  lines.push_back(fitted(fmt::format("{:.1f} s, {} samples, {}, own CPU {:.1f} %, {} threads",
+                                     seconds(facts.elapsed_ns), facts.samples, lost, cpu, facts.threads),
                          width));
   lines.push_back(fitted("by " + facts.source, width));
   for (const std::string& note : facts.notes) lines.push_back(fitted("  " + report::escape_for_terminal(note), width));
+  return lines;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (width != 0 && columns_of(text) > width) {
+    std::string_view line = first_of(text, width);
+    if (line.empty()) break;  // a character that is wider than a line
+    if (const std::size_t space = line.rfind(' ');
+        text[line.size()] != ' ' && space != std::string_view::npos && space != 0)
+      line = line.substr(0, space);
+    lines.emplace_back(line);
+    text.remove_prefix(line.size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  if (!text.empty() || lines.empty()) lines.emplace_back(text);
   return lines;
 }
 

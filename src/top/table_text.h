@@ -22,6 +22,7 @@ struct HeadFacts {
   std::string command{};  ///< fit for a terminal
   std::uint64_t elapsed_ns = 0;
   std::uint64_t samples = 0, lost = 0;
+  std::uint64_t rounds_left_out = 0;  ///< of all threads, because the last one took too long or held them long enough
   std::uint64_t own_cpu_ns = 0;
   std::size_t threads = 0;           ///< of the process, now
   std::string source{};              ///< how it samples
@@ -30,6 +31,8 @@ struct HeadFacts {
 
 /// Some lines: who, how long, how much, how. Each at most `width` columns; 0: as long as they are.
 [[nodiscard]] std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width);
+/// In lines of at most `width` columns, at spaces where there are any; 0: one line.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// What is shown, in words: "last interval, functions, busy threads, by self".
 [[nodiscard]] std::string view_line(Browser& browser);
 /// The names of the columns.

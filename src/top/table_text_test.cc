@@ -56,6 +56,17 @@ TEST(TableText, InAPipeNothingIsCutAndWordsStayInTheirPlaces) {
             "  50.00     0.000   75.0    0.0   25.0   10.0  Work()                    worker [tid 12]");
 }
 
+TEST(TableText, LongTextsBecomeLinesAtSpaces) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("one two three", 7), (Lines{"one two", "three"}));
+  EXPECT_EQ(wrapped("one two three", 6), (Lines{"one", "two", "three"}));
+  EXPECT_EQ(wrapped("onetwothree", 4), (Lines{"onet", "woth", "ree"}));
+  EXPECT_EQ(wrapped("one two three", 0), (Lines{"one two three"}));
+  EXPECT_EQ(wrapped("one", 3), (Lines{"one"}));
+  EXPECT_EQ(wrapped("", 3), (Lines{""}));
+  EXPECT_EQ(wrapped("\u4e00\u4e00 x", 1), (Lines{"\u4e00\u4e00 x"})) << "that cannot be";
+}
+
 TEST(TableText, TheHeadSaysHowAndWhyNotBetter) {
   const auto lines = head_lines({.pid = 12,
                                  .command = "dotnet app.dll",
@@ -70,6 +81,8 @@ TEST(TableText, TheHeadSaysHowAndWhyNotBetter) {
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0], "mixstack top: pid 12 dotnet app.dll");
   EXPECT_EQ(lines[1], "2.0 s, 200 samples, 3 lost, own CPU 1.0 %, 9 threads");
+  EXPECT_EQ(head_lines({.samples = 1, .rounds_left_out = 7}, 0)[1],
+            "0.0 s, 1 samples, 0 lost, 7 rounds left out, own CPU 0.0 %, 0 threads");
   EXPECT_EQ(lines[2], "by stops by ptrace");
   EXPECT_EQ(lines[3], "  no perf events: \\x1b");
 }

@@ -194,6 +194,21 @@ class Limits(Native):
                 self.assert_runs(target.pid)
         self.assertEqual(seen, {0, self.RESOURCES})
 
+    def test_open_files_of_a_recording(self):
+        """A process that lives has not ended, however few files we may have."""
+        seen = set()
+        with Sleepers(3) as target:
+            for files in (*range(4, 24, 2), 64):
+                ran = Measured("record", "-p", target.pid, "-d", "500ms", "-i", "-f", "folded", "-o", "-",
+                               before=limited(f"ulimit -n {files}"))
+                self.assertIn(ran.status, (0, self.RESOURCES), f"{files} files: {ran.errors}")
+                self.assertNotIn("ended", ran.errors, files)
+                if ran.status == self.RESOURCES:
+                    self.assertIn("ulimit -n", ran.errors)
+                seen.add(ran.status)
+                self.assert_runs(target.pid)
+        self.assertEqual(seen, {0, self.RESOURCES})
+
     def test_open_files_for_a_core(self):
         core = self.folder / "core"
         hostile_cores.shared_stack(core, threads=1, frames=4)

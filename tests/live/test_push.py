@@ -180,7 +180,7 @@ class Pyroscope(PushCase):
     def test_a_store_that_hangs(self):
         with Store(hangs) as store:
             said, counts = self.record(store.url, "-d", "3")
-            self.assertIn("did not answer in time", said)
+            self.assertIn("it did not answer before the end", said)  # not in its own time, which is twice as long
             self.assertEqual((counts[0], counts[3]), (0, 0), said)
             self.assertEqual(counts[2], len(list(self.spool.iterdir())), said)
         self.assertGreater(sum(self.written()["samples", "count"].values()), 300)  # sampling did not wait for it
@@ -193,6 +193,20 @@ class Pyroscope(PushCase):
         self.assertNotIn("and more", said)
         self.assertFalse(self.spool.exists())
         self.assertGreater(sum(self.written()["samples", "count"].values()), 100)
+
+    def test_a_status_whose_words_are_cut_short(self):
+        def cut_short(handler):
+            handler.send_response(422)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+            handler.wfile.write(b"no profiles of")
+            handler.close_connection = True
+
+        with Store(cut_short) as store:
+            said, counts = self.record(store.url, "-d", "3", status=9)
+            self.assertEqual(counts, (0, 0, 0, len(store.received)), said)
+        self.assertIn("HTTP status 422: no profiles of; such profiles are dropped", said)
+        self.assertFalse(self.spool.exists())
 
     def test_a_redirect_is_not_followed(self):
         with Store() as other, Store((307, {"Location": f"{other.url}/ingest"}, b"")) as store:

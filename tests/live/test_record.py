@@ -79,6 +79,44 @@ class Record(LiveCase):
         self.assertAlmostEqual(waiting, 800, delta=120, msg=said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_no_thread_has_more_time_than_there_was(self):
+        with processes.scenario("split_moving") as debuggee:
+            for mode in ((), ("--max-pause", "50%")):
+                status, stacks, said = record(debuggee.pid, "-d", "2", "-r", "50", "-i", "-t", "-f", "folded", "-o", "-", *mode)
+                self.assertEqual(status, 0, said)
+                threads = collections.Counter()
+                for names, count in stacks:
+                    threads[names[0]] += count
+                self.assertGreater(len(threads), 3)
+                self.assertLessEqual(max(threads.values()), 100, threads)
+                skipped = re.search(r"(\d+) rounds left out", said)
+                if any("perf events" in line for line in said.splitlines()):
+                    # Those that wait all the time have all of it.
+                    self.assertGreaterEqual(max(threads.values()), 98 - int(skipped[1] if skipped else 0), threads)
+
+    @unittest.skipUnless(os.geteuid() == 0 and refusals.NUMBERS, "needs to be root, and numbers of system calls")
+    def test_where_in_the_kernel_threads_wait(self):
+        with processes.scenario("split") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "2", "-i", "--kernel", "-f", "folded", "-o", "-")
+            self.assertEqual(status, 0, said)
+            waiting = [names for names, _ in stacks if any("Park()" in name for name in names)]
+            self.assertTrue(waiting, stacks)
+            if "BPF iterator" in said and "no frames of the kernel" not in said:
+                for names in waiting:
+                    self.assertIn("futex", names[-1], names)
+            status, _, said = record(debuggee.pid, "-d", "1", "-i", "--kernel", "-f", "folded", "-o", "-", refused=("bpf",))
+            self.assertEqual(status, 0, said)
+            self.assertRegex(said, "no frames of the kernel")
+
+    def test_without_stops_nothing_is_said_of_them(self):
+        with processes.scenario("split") as debuggee:
+            status, _, said = record(debuggee.pid, "-d", "1", "--no-stop", "-f", "folded", "-o", "-", refused=("bpf",))
+        self.assertIn(status, (0, 4), said)
+        if status == 0:
+            self.assertIn("threads that wait are not seen: ", said)
+        self.assertNotIn("are stopped", said)
+        self.assertNotRegex(said, r"PATH/|--no-stop|[a-z] (Use|Run|Build|In) ")
+
     def test_stops_alone(self):
         """Where neither perf events nor BPF are allowed: it is said, the shares are right, and the budget is kept."""
         with processes.scenario("split") as debuggee:
@@ -135,6 +173,9 @@ class Record(LiveCase):
             for i in moving:
                 following = names[i + 1] if i + 1 < len(names) else "Scenarios.Split.Moment()"
                 self.assertTrue(following.startswith(("Scenarios.Split.Moment()", "[libcoreclr.so]")), names)
+            if "Scenarios.Split.Moment()" in names:
+                above = names[names.index("Scenarios.Split.Moment()") - 1]
+                self.assertTrue(above.startswith(("moving", "[freed method]")), names)
 
     def test_a_process_that_ends_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
@@ -191,6 +232,49 @@ class Record(LiveCase):
             samples = sum(int(line.rsplit(" ", 1)[1]) for line in out.read_text().splitlines()
                           if "_PyEval_EvalFrameDefault" in line)
             self.assertGreater(samples, 60)
+
+    def started(self, *words, options=()):
+        """Exit status, what was said, whether there is a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "x.folded"
+            done = subprocess.run([mixstack_dump.binary(), "record", *options, "-o", out, "--", *words],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
+            return done.returncode, done.stderr, out.read_text() if out.exists() else None
+
+    def test_a_program_that_ends_at_once(self):
+        for words, end in ((("true",), "true ended with exit status 0"), (("sh", "-c", "exit 3"), "sh ended with exit status 3"),
+                           (("sh", "-c", "kill -9 $$"), "sh was ended by signal 9 (Killed)")):
+            status, said, written = self.started(*words)
+            if written is not None:  # we were faster than it
+                self.assertNotEqual(status, 8, said)
+                self.assertIn(end, said)
+                continue
+            self.assertEqual(status, 8, said)
+            self.assertIn(f"{end} before a sample could be taken; nothing is written", said)
+
+    def test_how_a_program_that_is_started_ends(self):
+        status, said, written = self.started(sys.executable, "-c", "import sys, time; time.sleep(1); sys.exit(3)")
+        self.assertEqual(status, 3, said)
+        self.assertIn("ended with exit status 3", said)
+        self.assertIsNotNone(written)
+        status, said, _ = self.started(sys.executable, "-c", "import os, time; time.sleep(1); os.kill(os.getpid(), 15)")
+        self.assertEqual(status, 128 + 15, said)
+        self.assertIn("was ended by signal 15 (Terminated)", said)
+        status, said, _ = self.started("sleep", "3", options=("-d", "1"))
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
+
+    def test_processes_that_are_left_behind(self):
+        """By a program that ends before them: they are followed until they end, or the time is over."""
+        burn = "import time\nend = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
+        status, said, written = self.started("sh", "-c", '"$1" -c "$2" & exit 4', "sh", sys.executable, burn, options=("-s",))
+        samples = sum(int(line.rsplit(" ", 1)[1]) for line in written.splitlines() if "_PyEval_EvalFrameDefault" in line)
+        self.assertGreater(samples, 60)
+        self.assertEqual(status, 4, said)
+        self.assertNotIn("running on", said)
+        status, said, _ = self.started("sh", "-c", "sleep 6 & sleep 1; exit 4", options=("-s", "-d", "3"))
+        self.assertEqual(status, 4, said)
+        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
 
     def test_files_in_a_row(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:

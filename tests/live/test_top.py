@@ -190,11 +190,14 @@ class TopAsText(LiveCase):
 
     def test_a_process_that_ends(self):
         with processes.scenario("split") as debuggee:
-            process = subprocess.Popen([mixstack_dump.binary(), "top", "-p", str(debuggee.pid), "-d", "60"],
+            process = subprocess.Popen([mixstack_dump.binary(), "top", "-p", str(debuggee.pid), "-d", "60",
+                                        "--interval", "5"],
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.assertIn("mixstack top: pid", process.stdout.readline())
+            while process.stdout.readline() != "\n":  # the whole first table
+                pass
             os.kill(debuggee.pid, signal.SIGKILL)
-            said = process.communicate(timeout=60)[1]
+            rest, said = process.communicate(timeout=60)
+            self.assertEqual(rest, "")  # no table of what is left of an interval
             self.assertEqual(process.returncode, 8, said)
             self.assertIn(f"process {debuggee.pid} ended", said)
 
@@ -226,8 +229,10 @@ class TopAsText(LiveCase):
                     self.assertEqual(done.returncode, status, done.stderr)
                     self.assertIn(words, done.stderr)
             with open("/dev/full", "w") as full:
-                done = subprocess.run([mixstack_dump.binary(), "top", pid], stdin=subprocess.DEVNULL, stdout=full, timeout=60)
+                done = subprocess.run([mixstack_dump.binary(), "top", pid], stdin=subprocess.DEVNULL, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(done.returncode, 9)
+            self.assertEqual(done.stderr, "mixstack: the table could not be written: No space left on device\n")
 
 
 @unittest.skipIf(pyte is None, "no python3-pyte")

@@ -34,7 +34,8 @@ tl::unexpected<Error> failure(int error) {
 
 std::size_t records_size(const mixstack_settings& settings) {
   constexpr std::size_t kPage = 4096;
-  const std::size_t size = settings.room + MIXSTACK_SPARE_ROOM + sizeof(mixstack_record) + settings.stack_bytes;
+  const std::size_t size =
+      settings.room + MIXSTACK_SPARE_ROOM + sizeof(mixstack_record) + settings.kernel_bytes + settings.stack_bytes;
   return (size + kPage - 1) / kPage * kPage;
 }
 

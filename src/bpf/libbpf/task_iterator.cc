@@ -15,6 +15,7 @@ namespace mixstack::bpf {
 namespace {
 
 constexpr std::uint32_t kMostStack = 1 << 20;
+constexpr std::uint32_t kMostKernelFrames = 127;  // kernel.perf_event_max_stack, as it usually is
 constexpr std::size_t kMostRoom = 256 << 20;
 constexpr std::size_t kHeadSize = offsetof(mixstack_record, stack_base);
 
@@ -46,6 +47,7 @@ Look look_of(const mixstack_record& record, bool copies) {
 struct TaskIterator::Implementation {
   std::unique_ptr<KernelProgram> program;
   std::vector<ThreadState> threads;
+  std::size_t kernel_bytes = 0;
 
   [[nodiscard]] Result<std::span<const ThreadState>> round(bool copies);
   void add(const mixstack_record& head, std::span<const std::byte> bytes, bool copies);
@@ -58,14 +60,17 @@ TaskIterator& TaskIterator::operator=(TaskIterator&&) noexcept = default;
 TaskIterator::~TaskIterator() = default;
 
 Result<TaskIterator> TaskIterator::open(std::uint32_t pid, const IteratorOptions& options) {
-  if (pid == 0 || options.stack_bytes > kMostStack || options.room > kMostRoom)
+  if (pid == 0 || options.stack_bytes > kMostStack || options.room > kMostRoom ||
+      options.kernel_frames > kMostKernelFrames)
     return fail(ErrorCode::invalid_argument, pid);
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return fail(ErrorCode::no_such_process, pid);
   auto implementation = std::make_unique<Implementation>();
   auto program = KernelProgram::load({options.room, pid, options.stack_bytes, static_cast<unsigned>(target::kRedZone),
+                                      options.kernel_frames * static_cast<unsigned>(sizeof(Address)),
                                       options.leaves_displaced ? 1u : 0u});
   if (!program) return fail(program.error());
   implementation->program = std::move(*program);
+  implementation->kernel_bytes = options.kernel_frames * sizeof(Address);
   return TaskIterator(std::move(implementation));
 }
 
@@ -79,14 +84,16 @@ void TaskIterator::Implementation::add(const mixstack_record& head, std::span<co
   thread.voluntary_switches = head.voluntary_switches;
   thread.involuntary_switches = head.involuntary_switches;
   thread.run_time = std::chrono::nanoseconds(head.run_time);
-  if (thread.look != Look::fresh || bytes.size() < sizeof(mixstack_record)) return;
+  if (thread.look != Look::fresh || bytes.size() < sizeof(mixstack_record) + kernel_bytes) return;
   const auto& full = *reinterpret_cast<const mixstack_record*>(bytes.data());
   thread.register_bytes = std::as_bytes(std::span(full.registers));
   thread.thread_pointer = full.thread_pointer;
   thread.system_call = full.system_call;
   thread.comm = {full.comm, ::strnlen(full.comm, sizeof full.comm)};
-  const std::size_t size = std::min<std::size_t>(head.stack_size, bytes.size() - sizeof(mixstack_record));
-  thread.stack = {full.stack_base, bytes.subspan(sizeof(mixstack_record), size)};
+  thread.kernel = {reinterpret_cast<const Address*>(bytes.data() + sizeof(mixstack_record)),
+                   std::min<std::size_t>(full.kernel_size, kernel_bytes) / sizeof(Address)};
+  const std::span<const std::byte> stack = bytes.subspan(sizeof(mixstack_record) + kernel_bytes);
+  thread.stack = {full.stack_base, stack.first(std::min<std::size_t>(head.stack_size, stack.size()))};
   if ((head.flags & (MIXSTACK_NO_STACK | MIXSTACK_NOT_COPIED)) != 0)
     thread.stack_error = {ErrorCode::unreadable_memory, head.error, 0};
 }

@@ -1,0 +1,43 @@
+// A program that `record -- PROGRAM` starts: our child, until it is waited for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mixstack/result.h"
+
+namespace mixstack::cli {
+
+class LaunchedProgram {
+ public:
+  /// Errors: as `session::launch`. `adopts`: processes that it leaves behind become children of ours when their parents
+  /// end, instead of the system's, so that they can be found (`adopted`).
+  [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts);
+
+  [[nodiscard]] std::uint32_t pid() const { return pid_; }
+  /// Whether it has ended; waits for that so long.
+  [[nodiscard]] bool has_ended(std::chrono::milliseconds wait = std::chrono::milliseconds(0));
+  /// After `has_ended`: "sh ended with exit status 3", "sleep was ended by signal 9 (Killed)". Fit for a terminal.
+  [[nodiscard]] std::string end_words() const;
+  /// After `has_ended`: as a shell says it, 128 + the signal's number.
+  [[nodiscard]] int exit_status() const;
+  /// Its name as it was started, fit for a terminal.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  LaunchedProgram(std::uint32_t pid, std::string name) : pid_(pid), name_(std::move(name)) {}
+
+  std::uint32_t pid_;
+  std::string name_;
+  std::optional<int> status_;  ///< of waitpid
+};
+
+/// Children of ours that run another program than our own ones: those that were adopted, and the one that was started.
+[[nodiscard]] std::vector<std::uint32_t> adopted();
+/// Children of all threads of a process, by /proc/PID/task/TID/children.
+[[nodiscard]] std::vector<std::uint32_t> children_of(std::uint32_t pid);
+
+}  // namespace mixstack::cli
