@@ -28,7 +28,19 @@ bool may_last(const Frame& frame, const SymbolInfo& symbol) {
   return !symbol.name.empty() && symbol.note != "freed while named";
 }
 
+/// Of a method that is being freed the name may still be there, and the signature is not; what stands for the name then
+/// may be anything.
+bool is_nameless(const SymbolInfo& symbol) {
+  return symbol.name.empty() || symbol.name.find("(?)") != std::string::npos || symbol.note == "freed while named";
+}
+
 }  // namespace
+
+bool FrameNames::lacks_name(const Frame& frame) const {
+  if (frame.kind != FrameKind::managed || walker_->keeps_name(frame)) return false;
+  const std::uint32_t number = walker_->symbolizer().name(frame);
+  return is_nameless(walker_->symbolizer().symbols()[number]);
+}
 
 bool FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
   walker_ = &walker;
@@ -73,8 +85,8 @@ std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, bool& lasts) {
 /// code that it may free (a lightweight method, an assembly that is unloaded) and has no name for it any more, or there
 /// was a call in the memory that it makes code in, and now there is none.
 bool FrameNames::is_freed_method(const Frame& frame, const SymbolInfo& symbol) const {
+  if (frame.kind == FrameKind::managed) return is_nameless(symbol) && !walker_->keeps_name(frame);
   if (!symbol.name.empty()) return false;
-  if (frame.kind == FrameKind::managed) return !walker_->keeps_name(frame);
   if (frame.kind != FrameKind::undescribed || frame.pc.is_exact()) return false;
   const auto& regions = walker_->capture().regions;
   if (regions == nullptr) return false;

@@ -30,6 +30,8 @@ class FrameNames {
   /// that last are the same ones still.
   bool begin(Walker& walker, std::chrono::nanoseconds instant);
   [[nodiscard]] Named name(const Frame& frame);
+  /// A method of which this walker does not find the name: it may be older than the method, which is freed at any time.
+  [[nodiscard]] bool lacks_name(const Frame& frame) const;
 
  private:
   struct Key {

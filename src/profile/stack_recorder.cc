@@ -93,9 +93,15 @@ Result<void> StackRecorder::make_walker(Capture capture) {
 /// A walker that was made before the samples were taken may not know code that has come since.
 Trace StackRecorder::walk(const ThreadCapture& thread) {
   Trace trace = walker_->walk(thread);
-  const auto unknown = unknown_place(trace);
-  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || !unknown || unknown_.contains(*unknown)) return trace;
-  unknown_.insert(*unknown);
+  auto unknown = unknown_place(trace);
+  const auto nameless = std::find_if(trace.frames.begin(), trace.frames.end(),
+                                     [this](const Frame& frame) { return names_.lacks_name(frame); });
+  if (!unknown && nameless != trace.frames.end()) unknown = nameless->pc.raw();
+  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || !unknown) return trace;
+  if (unknown_.size() >= kMostUnknown) unknown_.clear();
+  const auto [made_for, is_new] = unknown_.emplace(*unknown, batch_ns_);
+  if (!is_new && batch_ns_ - made_for->second < kWalkerLife) return trace;
+  made_for->second = batch_ns_;
   mappings_ = nullptr;
   Capture nothing;
   nothing.arch = target_.arch;

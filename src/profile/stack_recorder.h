@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "mixstack/session.h"
 #include "model/recording.h"
@@ -100,6 +99,7 @@ class StackRecorder {
   static constexpr std::uint32_t kFewOwed = 16;                  ///< one for each sample; more are caught up with
   static constexpr std::size_t kRunning = 0;  ///< the source of samples of threads that run, if there are two
   static constexpr std::size_t kMostNew = 1u << 16;
+  static constexpr std::size_t kMostUnknown = 1u << 12;        ///< of those at a time
   static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
 
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
@@ -139,7 +139,9 @@ class StackRecorder {
   bool walker_is_shared_ = false;
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
   std::uint64_t mappings_ns_ = 0;                        ///< when they were read
-  std::unordered_set<Address> unknown_;  ///< places that this walker, made for them, did not know either
+  /// Places that a walker did not know, and when one was made for them. Not again soon: it may not have known them
+  /// either. Later there may be other code.
+  std::unordered_map<Address, std::uint64_t> unknown_;
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
