@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "why/async_circles.h"
+#include "why/starvation.h"
 #include "why/wait_graph.h"
 
 namespace mixstack::why {
@@ -68,12 +70,13 @@ void add_suspensions(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   }
 }
 
-/// Thread names are the runtime's (finalizerthread.cpp). It runs a finalizer where it has managed frames: without work it
-/// waits in native code. Whether what it waits for ever comes, only a second look tells.
+/// Thread names are the runtime's (finalizerthread.cpp). It runs a finalizer where it has managed frames: without work
+/// it waits in native code. Whether what it waits for ever comes, only a second look tells.
 void add_blocked_finalizer(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   for (const ThreadDump& thread : dump.threads) {
     const auto& frames = thread.trace.frames;
-    const bool runs = std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+    const bool runs =
+        std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
     if (!thread.comm.starts_with(".NET Finalizer") || !runs || !thread.wait) continue;
     Verdict verdict;
     verdict.kind = VerdictKind::blocked_finalizer;
@@ -96,6 +99,8 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
     verdicts.push_back(deadlock(graph, circle, held_up));
     for (const std::uint32_t n : circle) is_in_circle[n] = true;
   }
+  add_async_circles(dump, verdicts);
+  add_starvation(dump, verdicts);
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
