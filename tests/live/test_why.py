@@ -5,9 +5,13 @@ import tempfile
 import time
 import unittest
 
+import jsonschema
+
 import mixstack_dump
 import processes
 from harness import LiveCase
+
+SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
 
 STUCK, FINE, NOT_KNOWN = 11, 0, 7
 
@@ -16,7 +20,9 @@ class Why(LiveCase):
     def why(self, pid, *options):
         status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
         self.assertIn(status, (STUCK, FINE), error)
-        return status, json.loads(out)
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        return status, answer
 
     def truth(self, debuggee):
         """Waiter's name to (wait, type, owner's name or None)."""

@@ -137,10 +137,11 @@ internal static class AsyncWaits
         }
     }
 
-    // Sync over async, blocking and computing, with more queued than runs: busy and healthy.
+    // Sync over async, blocking and computing, with workers enough: busy and healthy. (With fewer it starves at times.)
     [Scenario("pool_busy")]
     private static void Busy()
     {
+        ThreadPool.SetMinThreads(32, 32);
         for (int i = 0; i < 24; i++)
         {
             ThreadPool.QueueUserWorkItem(Work);
