@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mixstack/async.h"
 #include "mixstack/diagnosis.h"
 #include "mixstack/exception.h"
 #include "mixstack/frame.h"
@@ -35,6 +36,7 @@ struct RuntimeSummary {
   bool by_dac = false;    ///< by the runtime's DAC in mixstack-helper, not by its descriptor
   std::vector<Diagnosis> missing;
   std::optional<Suspension> suspension{};
+  std::optional<PendingWork> pending{};  ///< with `DumpOptions::waits`; none: it cannot be told
 };
 
 /// Why the runtime is ending the process on this thread.

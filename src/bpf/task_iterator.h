@@ -48,7 +48,7 @@ struct ThreadState {
   MemorySlice stack;  ///< from the red zone up, to the end of its mapping or `stack_bytes`
   Error stack_error;  ///< why `stack` is empty though bytes were asked for
   Address thread_pointer = 0;
-  std::int64_t system_call = -1;  ///< where the registers do not tell it
+  std::int64_t system_call = -1;    ///< where the registers do not tell it
   std::span<const Address> kernel;  ///< innermost first
   std::span<const std::byte> register_bytes;
 

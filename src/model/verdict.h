@@ -8,6 +8,7 @@ namespace mixstack {
 
 enum class VerdictKind : std::uint8_t {
   deadlock,           ///< threads that wait for each other in a circle
+  starved_pool,       ///< every worker of the thread pool waits while work is queued
   stuck_suspension,   ///< the runtime cannot stop its threads: one of them does not let it
   blocked_finalizer,  ///< the thread that runs finalizers waits
   chain,              ///< threads wait, one behind the other, for one that waits for something else or runs
@@ -23,7 +24,8 @@ struct Verdict {
   VerdictKind kind = VerdictKind::chain;
   /// Every step is recorded by the runtime or the kernel, or proved. Otherwise it is possible, no more.
   bool is_certain = false;
-  /// Of a circle each waits for the next, the last for the first. Of a chain the last is the one that all wait for.
+  /// Of a circle each waits for the next, the last for the first. Of a starved pool they are the workers that wait for
+  /// queued work, or all of them. Of a chain the last is the one that all wait for.
   std::vector<VerdictStep> steps;
   std::uint32_t threads = 0;  ///< how many threads it holds up, those of `steps` and others
 };

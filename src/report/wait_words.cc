@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/escape.h"
+#include "report/pending_words.h"
 #include "report/thread_role.h"
 
 namespace mixstack::report {
@@ -102,7 +103,14 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   const ThreadWait& wait = *thread.wait;
   std::string text =
       fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
-  if (!wait.object.type.empty()) text += " " + escape_for_terminal(wait.object.type);
+  const AsyncChain* chain = wait.kind == WaitKind::task ? chain_of(dump, thread.tid) : nullptr;
+  if (chain != nullptr && !chain->steps.empty() && chain->steps.front().box == wait.object.address) {
+    // The task of an async method has a type that says nothing to people.
+    text = fmt::format("waits {}for the async method {}", wait.proof == Proof::likely ? "(likely) " : "",
+                       escape_for_terminal(short_method(chain->steps.front().method)));
+  } else if (!wait.object.type.empty()) {
+    text += " " + escape_for_terminal(wait.object.type);
+  }
   if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor)
     text += fmt::format(" {:#x}", wait.object.address);
   if (text.ends_with(',')) text.pop_back();  // nothing more is known of it

@@ -5,6 +5,7 @@
 #include "report/escape.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_pending.h"
 
 namespace mixstack::report {
 
@@ -35,6 +36,7 @@ void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict
       out << fmt::format("  o{:x} -> t{} [style=dashed];\n", wait.object.address, owner);
     }
   }
+  write_pending_dot(out, dump);
   out << "}\n";
 }
 

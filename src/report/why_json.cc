@@ -1,6 +1,7 @@
 #include "report/json_fields.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_pending.h"
 
 namespace mixstack::report {
 namespace {
@@ -64,6 +65,7 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
     }
     thread.close();
   });
+  write_pending_json(json, out, dump);
   json.close();
   out << '\n';
 }

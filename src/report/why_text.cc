@@ -5,16 +5,30 @@
 #include <string>
 
 #include "report/escape.h"
+#include "report/pending_words.h"
 #include "report/style.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_pending.h"
 #include "report/words.h"
 
 namespace mixstack::report {
 namespace {
 
-constexpr std::size_t kMostSteps = 12;  // of one verdict that are shown
+constexpr std::size_t kMostSteps = 12;   // of one verdict that are shown
+constexpr std::size_t kMostWorkers = 3;  // of a starved pool: they wait for much the same
 constexpr std::size_t kMostGroups = 24;
+
+std::string starved_words(const ProcessDump& dump, const Verdict& v) {
+  const auto has_pool = [](const RuntimeSummary& r) { return r.pending && r.pending->pool; };
+  const auto runtime = std::find_if(dump.runtimes.begin(), dump.runtimes.end(), has_pool);
+  const ThreadPool pool = runtime == dump.runtimes.end() ? ThreadPool{} : *runtime->pending->pool;
+  if (v.is_certain)
+    return fmt::format("STARVED: all {} workers of the thread pool wait, {} of them for work that is queued ({} items)",
+                       v.threads, v.steps.size(), pool.queued);
+  return fmt::format("POSSIBLY STARVED: all {} workers of the thread pool wait, {} items are queued, none taken for {}",
+                     v.threads, pool.queued, duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
+}
 
 std::string headline(const ProcessDump& dump, const Verdict& v) {
   switch (v.kind) {
@@ -26,6 +40,8 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
       if (behind != 0) text += fmt::format(", {} more behind them", behind);
       return text;
     }
+    case VerdictKind::starved_pool:
+      return starved_words(dump, v);
     case VerdictKind::stuck_suspension:
       return fmt::format(
           "SUSPENSION: thread {} stops the runtime's threads (for a garbage collection, mostly), and {} {} "
@@ -51,23 +67,30 @@ std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
                                      : "waits in the kernel: " + escape_for_terminal(thread.facts.object);
 }
 
-void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
-  out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
-  out.plain() << '\n';
+void write_place(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
   if (const std::string place = place_words(dump, thread); !place.empty()) {
     out.plain() << "      at ";
     out.paint(Ink::user, place);
     out.plain() << '\n';
   }
+  if (const AsyncChain* chain = chain_of(dump, thread.tid))
+    out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
+}
+
+void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
+  out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
+  out.plain() << '\n';
+  write_place(out, dump, thread);
 }
 
 void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict) {
   out.paint(verdict.is_certain ? Ink::header : Ink::warning, headline(dump, verdict));
   out.plain() << '\n';
+  const std::size_t most = verdict.kind == VerdictKind::starved_pool ? kMostWorkers : kMostSteps;
   std::size_t shown = 0;
   for (const VerdictStep& step : verdict.steps) {
-    if (shown++ == kMostSteps) {
-      out.plain() << fmt::format("  ... and {} more threads (--json has all)\n", verdict.steps.size() - kMostSteps);
+    if (shown++ == most) {
+      out.plain() << fmt::format("  ... and {} more threads (--json has all)\n", verdict.steps.size() - most);
       break;
     }
     if (const ThreadDump* thread = find_thread(dump, step.thread)) write_step(out, dump, *thread);
@@ -87,6 +110,9 @@ void write_waits(Painter& out, const ProcessDump& dump) {
     std::string words = wait_words(dump, t);
     if (words.empty()) continue;
     waiting++;
+    // Threads that wait for equal chains of async methods wait for tasks of their own.
+    const AsyncChain* chain = chain_of(dump, t.tid);
+    if (chain != nullptr) words = t.wait->object.type + "\n" + chain_words(dump, *chain);
     Group& g = groups[words + "\n" + place_words(dump, t)];
     g.count++;
     if (g.first == nullptr) g.first = &t;
@@ -105,11 +131,7 @@ void write_waits(Painter& out, const ProcessDump& dump) {
       continue;
     }
     out.plain() << fmt::format("  {} threads, {} one of them: {}\n", sorted[i]->count, t.tid, wait_words(dump, t));
-    if (const std::string place = place_words(dump, t); !place.empty()) {
-      out.plain() << "      at ";
-      out.paint(Ink::user, place);
-      out.plain() << '\n';
-    }
+    write_place(out, dump, t);
   }
   if (sorted.size() > kMostGroups)
     out.plain() << fmt::format("  ... and {} more (--json has all)\n", sorted.size() - kMostGroups);
@@ -126,6 +148,8 @@ std::string_view verdict_name(VerdictKind kind) {
   switch (kind) {
     case VerdictKind::deadlock:
       return "deadlock";
+    case VerdictKind::starved_pool:
+      return "starved_pool";
     case VerdictKind::stuck_suspension:
       return "stuck_suspension";
     case VerdictKind::blocked_finalizer:
@@ -148,6 +172,7 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   write_waits(out, dump);
+  write_pending_text(out, dump);
   if (dump.runtimes.empty())
     out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes and joins are read.\n";
   for (const Diagnosis& d : dump.diagnoses)

@@ -548,28 +548,6 @@ TEST(SelfWalker, LearnsStacksOfThreadsInTheirHandlers) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
-/// What a runtime does that suspends a thread: the function returns to the beginning of another one.
-[[gnu::noinline]] SelfTrace walk_with_return_to(const void* function, const SelfWalker& walker, Frames& out) {
-  const void** const slot = static_cast<const void**>(__builtin_frame_address(0)) + 1;
-  const void* const before = std::exchange(*const_cast<const void* volatile*>(slot), function);
-  const SelfTrace trace = walker.walk_here(out);
-  *const_cast<const void* volatile*>(slot) = before;
-  return trace;
-}
-[[gnu::noinline, gnu::aligned(64)]] void is_returned_to() { asm volatile(""); }
-
-TEST(SelfWalker, AReplacedReturnAddressEndsTheWalk) {
-  const OneMethod method({});
-  const auto walker = std::move(*SelfWalker::create({.code = &method}));
-  Frames out;
-  for (int i = 0; i < 3; i++) {
-    const SelfTrace trace = walk_with_return_to(reinterpret_cast<const void*>(&is_returned_to), *walker, out);
-    EXPECT_EQ(trace.stop, StopReason::bad_return_address);
-    EXPECT_EQ(trace.count, 1u) << "what was put there is no caller";
-  }
-  EXPECT_EQ(walker->walk_here(out).stop, StopReason::end_of_stack);
-}
-
 TEST(SelfWalker, InterruptedCodeWithoutAFrameLeadsToItsCaller) {
   const MadeCode code({0xcc, 0xc3}, {0xd4200000, 0xd65f03c0});  // int3 or brk, ret
   FromMadeCode found;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "arch/call_arguments.h"
+
 namespace mixstack::session {
 namespace {
 
@@ -39,19 +41,12 @@ class Calls {
   std::vector<std::string_view> names_;
 };
 
-/// Registers of the arguments of a system call, in order (syscall(2)), by DWARF number.
-std::array<unsigned, 6> argument_registers(Arch arch) {
-  using namespace x86_64_reg;
-  if (arch == Arch::aarch64) return {0, 1, 2, 3, 4, 5};
-  return {rdi, rsi, rdx, r10, r8, r9};
-}
-
 /// Arguments of the call that a thread waits in: as the kernel tells, or of a core as its registers have them.
 std::optional<Arguments> arguments_of(const ThreadDump& thread) {
   if (thread.facts.arguments) return thread.facts.arguments;
   if (thread.facts.cpu || thread.syscall < 0) return std::nullopt;  // the kernel was asked, and it is in no call
   Arguments arguments{};
-  const auto registers = argument_registers(thread.registers.arch());
+  const auto& registers = arch::kCallArguments[thread.registers.arch()];
   for (std::size_t i = 0; i < arguments.size(); i++) {
     const auto value = thread.registers.get(registers[i]);
     if (!value) return std::nullopt;

@@ -17,6 +17,7 @@
 #include "session/missing_files.h"
 #include "session/native_aot.h"
 #include "session/native_waits.h"
+#include "session/pending_work.h"
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
@@ -391,6 +392,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
   if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
+  if (options.waits) read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;

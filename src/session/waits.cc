@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 namespace mixstack::session {
-namespace {
 
 std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
   std::vector<dotnet::objects::WaitFrame> frames;
@@ -17,8 +16,6 @@ std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, cons
   }
   return frames;
 }
-
-}  // namespace
 
 void read_waits(ProcessDump& dump, const Capture& capture,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "why/async_circles.h"
+#include "why/starvation.h"
 #include "why/wait_graph.h"
 
 namespace mixstack::why {
@@ -97,6 +99,8 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
     verdicts.push_back(deadlock(graph, circle, held_up));
     for (const std::uint32_t n : circle) is_in_circle[n] = true;
   }
+  add_async_circles(dump, verdicts);
+  add_starvation(dump, verdicts);
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {

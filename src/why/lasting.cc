@@ -37,6 +37,13 @@ bool is_in_the_same_call(const ProcessDump& first, const ProcessDump& second, Th
   return a != nullptr && b != nullptr && a->pc == b->pc && a->sp == b->sp;
 }
 
+/// Likewise, and it has hardly run.
+bool waits_in_the_same_call(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
+  const ThreadDump *a = find(first, tid), *b = find(second, tid);
+  if (a == nullptr || b == nullptr || a->wait || b->wait || !a->facts.cpu || !b->facts.cpu) return false;
+  return *b->facts.cpu - *a->facts.cpu <= kOurStop && is_in_the_same_call(first, second, tid);
+}
+
 std::set<ThreadId> threads_of(const Verdict& verdict) {
   std::set<ThreadId> threads;
   for (const VerdictStep& s : verdict.steps) threads.insert(s.thread);
@@ -48,7 +55,19 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
   if (a.kind != b.kind || a.steps.empty() || b.steps.empty()) return false;
   switch (a.kind) {
     case VerdictKind::deadlock:
-      return threads_of(a) == threads_of(b);
+      // A thread that waits for itself does so through an async method: whether it is the same one, its task tells.
+      return threads_of(a) == threads_of(b) &&
+             (b.steps.size() != 1 || b.is_certain || stands(first, second, b.steps[0].thread));
+    case VerdictKind::starved_pool: {
+      const auto before = threads_of(a);
+      const auto still = [&](const VerdictStep& s) {
+        return before.contains(s.thread) &&
+               (stands(first, second, s.thread) || waits_in_the_same_call(first, second, s.thread));
+      };
+      // Who waits for queued work proves it; of workers of which that is not known all must have stood.
+      return b.is_certain ? std::any_of(b.steps.begin(), b.steps.end(), still)
+                          : std::all_of(b.steps.begin(), b.steps.end(), still);
+    }
     case VerdictKind::stuck_suspension:
       return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
              is_in_the_same_call(first, second, b.steps[0].waits_for);

@@ -5,9 +5,13 @@ import tempfile
 import time
 import unittest
 
+import jsonschema
+
 import mixstack_dump
 import processes
 from harness import LiveCase
+
+SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
 
 STUCK, FINE, NOT_KNOWN = 11, 0, 7
 
@@ -16,7 +20,9 @@ class Why(LiveCase):
     def why(self, pid, *options):
         status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
         self.assertIn(status, (STUCK, FINE), error)
-        return status, json.loads(out)
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        return status, answer
 
     def truth(self, debuggee):
         """Waiter's name to (wait, type, owner's name or None)."""
@@ -128,8 +134,102 @@ class Why(LiveCase):
             self.compare(answer, self.truth(debuggee))
             self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
+    def chains(self, answer, waiter=None):
+        """Chains of the thread with a name, or of no thread, as "A > B end"."""
+        names = {t["tid"]: t["name"] for t in answer["threads"]}
+        [pending] = answer["pending"]
+        told = [c for c in pending["chains"] if (names.get(c["waiter"]) if c["waiter"] else None) == waiter]
+        return [(" > ".join(self.short(s["method"]) for s in c["steps"]), c) for c in told]
+
+    def test_chains_of_async_methods(self):
+        expected = {"delay": ("GetOrder > Load > ReadRow > Delayed", "delay"),
+                    "promise": ("GetOrder > Load > ReadRow", "promise"),
+                    "all": ("GetOrder > Load > ReadRow > lambda", "all_tasks"),
+                    "semaphore": ("GetOrder > Load > ReadRow > lambda", "semaphore"),
+                    "work": ("GetOrder > Load > ReadRow", "work")}
+        with processes.scenario("async_chains") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            for waiter, (methods, end) in expected.items():
+                with self.subTest(waiter):
+                    [(told, chain)] = self.chains(answer, waiter)
+                    self.assertEqual((told, chain["end"], chain["proof"]), (methods, end, "proved"))
+                    self.assertEqual([s["state"] for s in chain["steps"]], [0] * len(chain["steps"]))
+                    self.assertEqual(names.get(chain["runner"]), "worker" if waiter == "work" else None)
+            [(_, delay)] = self.chains(answer, "delay")
+            self.assertTrue(3_000_000 < delay["due_ms"] <= 3_600_000, delay)
+            alone = [(told, chain["end"]) for told, chain in self.chains(answer)]
+            self.assertEqual(alone, [expected["delay"]] * 20)
+            timers = answer["pending"][0]["timers"]
+            self.assertEqual((timers["delays"], timers["timeouts"]), (21, 1))
+            text = mixstack_dump.run("why", debuggee.pid)[1]
+            self.assertIn("20 x OrderApi.GetOrder > PriceService.Load > Db.ReadRow > AsyncWaits.Delayed awaits Task.Delay", text)
+            self.assertIn("waits for the async method OrderApi.GetOrder 0x", text)
+
+    @staticmethod
+    def short(method):
+        return "lambda" if "lambda" in method else method.split("(")[0].rpartition(".")[2]
+
+    def test_a_starved_pool(self):
+        for scenario, queued in (("pool_starved", "Yielded"), ("pool_starved_timers", "timers that are due")):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                for _ in range(100):  # until the workers wait
+                    status, answer = self.why(debuggee.pid)
+                    if answer["verdicts"]:
+                        break
+                    time.sleep(0.2)
+                self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("starved_pool", True)])
+                self.assertEqual((status, answer["verdicts"][0]["threads"]), (STUCK, 3))
+                pool = answer["pending"][0]["pool"]
+                self.assertEqual((pool["existing"], pool["max"], len(pool["busy"]), pool["idle"]), (3, 3, 3, []))
+                self.assertTrue(any(queued in w["what"] for w in pool["work"]), pool)
+                text = mixstack_dump.run("why", debuggee.pid)[1]
+                self.assertTrue(text.startswith("STARVED: all 3 workers of the thread pool wait"), text)
+
+    def test_a_blocked_pool_is_possibly_starved(self):
+        with processes.scenario("pool_blocked") as debuggee:
+            for _ in range(100):  # until nothing was taken for a while
+                status, answer = self.why(debuggee.pid)
+                if answer["verdicts"]:
+                    break
+                time.sleep(0.2)
+            self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("starved_pool", False)])
+            pool = answer["pending"][0]["pool"]
+            self.assertEqual(pool["queued"], 4)
+
+    def test_a_lock_and_an_async_method(self):
+        with processes.scenario("deadlock_async") as debuggee:
+            for _ in range(100):  # until the rest of the method runs
+                _, answer = self.why(debuggee.pid)
+                if answer["verdicts"]:
+                    break
+                time.sleep(0.2)
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
+            self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, {"holder", "resumed"})
+            [(told, chain)] = self.chains(answer, "holder")
+            self.assertEqual((told, chain["end"]), ("GetOrder > Load > ReadRow > Locked", "running"))
+            self.assertEqual(names[chain["runner"]], "resumed")
+
+    def test_a_context_of_one_thread(self):
+        with processes.scenario("deadlock_context") as debuggee:
+            for _ in range(100):  # until what is awaited has ended
+                _, answer = self.why(debuggee.pid)
+                if answer["verdicts"]:
+                    break
+                time.sleep(0.2)
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", False))
+            self.assertEqual([names[s["thread"]] for s in verdict["steps"]], ["context"])
+            [(told, chain)] = self.chains(answer, "context")
+            self.assertEqual((told, chain["end"]), ("ReadRow > Short", "completed"))
+            self.assertTrue(chain["context"].endswith("OneThread"), chain)
+
     def test_healthy_programs(self):
-        for scenario in ("sleep", "pool", "split", "traffic", "gc_storm"):
+        for scenario in ("sleep", "pool", "pool_busy", "split", "traffic", "gc_storm"):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:
                 status, answer = self.why(debuggee.pid)
                 self.assertEqual((status, answer["verdicts"]), (FINE, []))

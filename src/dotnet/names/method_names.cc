@@ -20,6 +20,7 @@ class MethodNames::Implementation {
 
   Result<const MethodName*> describe(Address method_desc);
   Result<std::string> type_name(Address method_table, bool raw);
+  Result<std::string> method_of_type(Address method_table, std::string_view name);
   void new_capture();
 
   RuntimeMemory memory_;
@@ -62,6 +63,27 @@ Result<std::string> MethodNames::Implementation::type_name(Address method_table,
   return text_.type(*facts, raw);
 }
 
+Result<std::string> MethodNames::Implementation::method_of_type(Address method_table, std::string_view name) {
+  const auto facts = types_.method_table(method_table);
+  if (!facts) return fail(facts.error());
+  const ModuleFacts& module = modules_.at(facts->module);
+  if (module.metadata == nullptr) return fail(ErrorCode::not_found, method_table);
+  const RowRange methods = module.metadata->methods_of(facts->type_def());
+  constexpr std::uint32_t kMostMethods = 1 << 12;
+  for (std::uint32_t i = methods.first; i < methods.last && i - methods.first < kMostMethods; i++) {
+    const std::uint32_t rid = module.metadata->method_at(i);
+    const auto row = module.metadata->method_def(rid);
+    if (!row || row->name != name) continue;
+    MethodDescFacts method;
+    method.method_table = method_table;
+    method.rid = rid;
+    auto text = text_.method(method);
+    if (!text) return fail(text.error());
+    return std::move(text->name);
+  }
+  return fail(ErrorCode::not_found, method_table);
+}
+
 void MethodNames::Implementation::new_capture() {
   std::erase_if(names_, [](const auto& entry) { return entry.second.is_dynamic || entry.second.is_collectible; });
   modules_.forget_transient();
@@ -76,6 +98,10 @@ MethodNames::~MethodNames() = default;
 Result<const MethodName*> MethodNames::describe(Address method_desc) { return implementation_->describe(method_desc); }
 Result<std::string> MethodNames::type_name(Address method_table, bool raw) {
   return implementation_->type_name(method_table, raw);
+}
+
+Result<std::string> MethodNames::method_of_type(Address method_table, std::string_view name) {
+  return implementation_->method_of_type(method_table, name);
 }
 
 Result<std::string> MethodNames::object_type_name(Address object, bool raw) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "dotnet/code/runtime_memory.h"
 #include "dotnet/names/runtime_method.h"
@@ -59,6 +60,9 @@ class MethodNames {
   [[nodiscard]] Result<const MethodName*> describe(Address method_desc);
   /// Full C# name of the type of a MethodTable: `System.Collections.Generic.List<int>`. Raw form with `raw`.
   [[nodiscard]] Result<std::string> type_name(Address method_table, bool raw = false);
+  /// C# name of a method that the type of a MethodTable declares, by its name in the metadata (the first one of that
+  /// name). `not_found`: there is none.
+  [[nodiscard]] Result<std::string> method_of_type(Address method_table, std::string_view name);
   /// Type of an object: its MethodTable word without the bits the GC uses.
   [[nodiscard]] Result<std::string> object_type_name(Address object, bool raw = false);
   /// A String object as printable UTF-8, cut after `limit` UTF-16 units.

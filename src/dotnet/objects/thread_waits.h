@@ -46,6 +46,8 @@ class ThreadWaits {
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
   [[nodiscard]] ThreadWait of(const WaitingThread& at);
+  /// The OS thread id of the thread whose current task it is; 0: none.
+  [[nodiscard]] std::uint64_t thread_that_runs(Address task);
 
  private:
   /// An object that a word of the stack points at.
@@ -68,7 +70,6 @@ class ThreadWaits {
   void describe_task(Address task, ThreadWait& wait);
   void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
   [[nodiscard]] WaitedObject object(Address address);
-  [[nodiscard]] std::uint64_t thread_that_runs(Address task);
   [[nodiscard]] std::uint64_t os_id_of_managed(std::int32_t id) const;
 
   ManagedObjects& objects_;

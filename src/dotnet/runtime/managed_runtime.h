@@ -10,6 +10,7 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
+#include "dotnet/objects/pending_work.h"
 #include "dotnet/objects/thread_waits.h"
 #include "dotnet/runtime/freed_code.h"
 #include "mixstack/dump.h"
@@ -81,6 +82,12 @@ class ManagedRuntime {
   }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
+  /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of
+  /// this capture wait for. Ids of threads are as the runtime has them.
+  [[nodiscard]] virtual std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> /*waits*/,
+                                                                std::span<const objects::WaitingThread> /*threads*/) {
+    return std::nullopt;
+  }
 
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
   /// null: it has called none. To be asked for when managed frames have names.

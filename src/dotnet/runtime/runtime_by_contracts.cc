@@ -1,6 +1,7 @@
 #include "dotnet/runtime/runtime_by_contracts.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "dotnet/code/suspension.h"
 #include "dotnet/runtime/crash_facts.h"
@@ -170,6 +171,20 @@ std::string RuntimeByContracts::why_no_waits() {
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   objects::ThreadWaits* waits = thread_waits();
   return waits == nullptr ? ThreadWait{} : waits->of(at);
+}
+
+std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const objects::WaitedTask> waits,
+                                                            std::span<const objects::WaitingThread> threads) {
+  objects::ThreadWaits* by_thread = thread_waits();
+  if (by_thread == nullptr || types_->modules().empty()) return std::nullopt;
+  // Environment.TickCount64 is this clock in milliseconds; what it was in a core nobody knows.
+  std::optional<std::int64_t> now;
+  if (!is_frozen_) {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    now = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+  }
+  objects::PendingWorkReader reader(*objects_, *code_, *names_, now);
+  return reader.read(waits, threads, [&](Address task) { return by_thread->thread_that_runs(task); });
 }
 
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {

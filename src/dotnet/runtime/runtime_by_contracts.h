@@ -56,6 +56,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   }
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
+  [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
+                                                        std::span<const objects::WaitingThread> threads) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;

@@ -1,0 +1,18 @@
+// Where the arguments of a system call are.
+#pragma once
+
+#include "arch/aarch64/call_arguments.h"
+#include "arch/per_cpu.h"
+#include "arch/x86_64/call_arguments.h"
+
+namespace mixstack::arch {
+
+/// DWARF numbers of their registers, in order; of a CPU whose stacks are not walked none that a thread has.
+inline constexpr PerCpu<std::array<unsigned, 6>> kCallArguments{
+    .x86_64 = x86_64::kCallArguments,
+    .aarch64 = aarch64::kCallArguments,
+    .x86 = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax},
+    .arm = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax},
+    .unknown = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax}};
+
+}  // namespace mixstack::arch

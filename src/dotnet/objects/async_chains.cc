@@ -1,0 +1,125 @@
+#include "dotnet/objects/async_chains.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+constexpr std::int32_t kRunning = -1;  // of a state machine that has begun
+
+/// A timer's time that says "never" (Timeout.UnsignedInfinite in src/System/Threading/Timer.cs).
+constexpr std::uint32_t kNever = 0xffffffff;
+
+/// What tasks of the core library are, by their types' names. (A promise that is none of these is a completion source.)
+struct KnownTask {
+  std::string_view part;
+  AsyncEnd end;
+};
+constexpr KnownTask kKnown[] = {
+    {"+DelayPromise", AsyncEnd::delay},
+    {"+WhenAllPromise", AsyncEnd::all_tasks},
+    {"+WhenAnyPromise", AsyncEnd::any_task},
+    {"+TwoTaskWhenAnyPromise", AsyncEnd::any_task},
+    {"CompleteOnInvokePromise", AsyncEnd::any_task},
+    {"SemaphoreSlim+TaskNode", AsyncEnd::semaphore},
+};
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
+  const auto start = objects_.value<std::int64_t>(timer, "_startTicks");
+  const auto time = objects_.value<std::uint32_t>(timer, "_dueTime");
+  if (!now_ || !start || !time || *time == kNever) return std::nullopt;
+  const std::uint64_t left = static_cast<std::uint64_t>(*start) + *time - static_cast<std::uint64_t>(*now_);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(left));
+}
+
+/// The task that another one waits for and does nothing but that: a continuation's, one with a time-out.
+Address AsyncChains::behind(Address task) {
+  for (const std::string_view field : {"m_antecedent", "_task"}) {
+    const Address other = objects_.reference(task, field).value_or(0);
+    if (other != 0 && other != task && machines_.is_task(other)) return other;
+  }
+  return 0;
+}
+
+void AsyncChains::end_at(Address object, AsyncChain& chain) {
+  chain.awaited = {object, objects_.type_name(object), {}};
+  const TypeFacts* type = objects_.types().at(objects_.type_of(object));
+  if (type == nullptr) return;
+  if (!machines_.is_task(object)) {
+    chain.end = has(type->name, "SocketAsyncEventArgs") ? AsyncEnd::socket : AsyncEnd::source;
+    return;
+  }
+  if (machines_.is_completed(object)) {
+    chain.end = AsyncEnd::completed;
+    return;
+  }
+  for (const KnownTask& known : kKnown)
+    if (objects_.types().at(objects_.type_of(object))->name.find(known.part) != std::string::npos)
+      chain.end = known.end;
+  if (chain.end == AsyncEnd::delay) {
+    if (const Address timer = objects_.reference(object, "_timer").value_or(0); timer != 0) chain.due = due(timer);
+    return;
+  }
+  if (chain.end != AsyncEnd::unknown) return;
+  const Address action = objects_.reference(object, "m_action").value_or(0);
+  chain.end = action == 0 ? AsyncEnd::promise : AsyncEnd::work;
+  if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
+}
+
+AsyncChain AsyncChains::below(Address task) {
+  AsyncChain chain;
+  std::vector<Address> seen;
+  for (Address at = task; at != 0;) {
+    if (seen.size() == kMostSteps || std::find(seen.begin(), seen.end(), at) != seen.end()) {
+      chain.is_cut = true;
+      return chain;
+    }
+    seen.push_back(at);
+    const auto machine = machines_.machine_of(at);
+    if (!machine) {
+      if (const Address other = behind(at); other != 0 && !machines_.is_completed(at)) {
+        at = other;
+        continue;
+      }
+      end_at(at, chain);
+      return chain;
+    }
+    const auto state = machines_.state_of(*machine);
+    if (!state || machines_.is_completed(at)) {
+      chain.end = state ? AsyncEnd::completed : AsyncEnd::unknown;
+      return chain;
+    }
+    chain.steps.push_back({machines_.method_of(*machine), at, *state});
+    if (*state == kRunning) chain.end = AsyncEnd::running;
+    if (*state < 0) return chain;
+    const Address awaited = machines_.awaited_by(*machine, at);
+    if (awaited == 0) {
+      chain.end = AsyncEnd::yielded;
+      return chain;
+    }
+    if (machines_.is_task(awaited) && machines_.is_completed(awaited)) {
+      chain.end = AsyncEnd::completed;
+      chain.awaited = {awaited, objects_.type_name(awaited), {}};
+      return chain;
+    }
+    if (!machines_.is_awaited_by(awaited, at)) chain.proof = Proof::likely;
+    at = awaited;
+  }
+  return chain;
+}
+
+std::vector<Address> AsyncChains::way_up(Address object) {
+  std::vector<Address> way{object};
+  while (way.size() < kMostSteps) {
+    const auto& next = machines_.continuations(way.back());
+    if (next.empty() || std::find(way.begin(), way.end(), next.front()) != way.end()) break;
+    way.push_back(next.front());
+  }
+  return way;
+}
+
+}  // namespace mixstack::dotnet::objects

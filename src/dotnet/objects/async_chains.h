@@ -1,0 +1,39 @@
+// Chains of async methods: down from a task to what its innermost method awaits, up from there to the outermost.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dotnet/objects/state_machines.h"
+#include "mixstack/async.h"
+
+namespace mixstack::dotnet::objects {
+
+/// Follows chains without a scan of the heap. Bounded, circles end. Borrows everything; not thread-safe.
+class AsyncChains {
+ public:
+  static constexpr std::size_t kMostSteps = 60;
+
+  /// `now`: the runtime's clock (Environment.TickCount64) at the capture; none: not known.
+  AsyncChains(ManagedObjects& objects, Delegates& delegates, StateMachines& machines, std::optional<std::int64_t> now)
+      : objects_(objects), delegates_(delegates), machines_(machines), now_(now) {}
+
+  /// What a task waits for. Ids of threads are not filled in.
+  [[nodiscard]] AsyncChain below(Address task);
+  /// The outermost of those that wait for an object, or a thread's event behind it: each `way` goes from the object to
+  /// it. Where several wait for one the first is followed.
+  [[nodiscard]] std::vector<Address> way_up(Address object);
+  /// Time until a timer goes off, from the capture on.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> due(Address timer);
+
+ private:
+  void end_at(Address object, AsyncChain& chain);
+  [[nodiscard]] Address behind(Address task);
+
+  ManagedObjects& objects_;
+  Delegates& delegates_;
+  StateMachines& machines_;
+  std::optional<std::int64_t> now_;
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,170 @@
+#include "dotnet/objects/pending_work.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+/// A method's name without its arguments and parameters, which frames of shared code have otherwise.
+std::string_view bare(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
+
+bool has_frame_of(const WaitingThread& at, std::string_view method) {
+  return std::any_of(at.frames.begin(), at.frames.end(), [method](const WaitFrame& f) {
+    return f.is_managed && !f.method.empty() && bare(f.method) == bare(method);
+  });
+}
+
+std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread& at) {
+  Address end = at.frames.front().sp;
+  for (const WaitFrame& f : at.frames)
+    if (f.is_managed && f.cfa > end) end = f.cfa;
+  const Address begin = at.frames.front().sp & ~Address{7};
+  std::vector<Address> words(std::min<std::size_t>((end - begin) / 8, PendingWorkReader::kMostWords));
+  const auto n = objects.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  for (unsigned r = 0; at.registers != nullptr && r < Registers::kMax; r++)
+    if (const auto v = at.registers->get(r)) words.push_back(*v);
+  return words;
+}
+
+}  // namespace
+
+PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
+                                    const std::function<std::uint64_t(Address)>& runs) {
+  found_ = {};
+  ways_.clear();
+  on_ways_.clear();
+  told_.clear();
+  found_.pool = pool_.read();
+  queued_ = {pool_.items().begin(), pool_.items().end()};
+  const auto timers = read_timers(objects_, chains_, kMostTimers);
+  std::vector<Address> roots;
+  if (timers) {
+    found_.timers = timers->timers;
+    roots = timers->delays;
+  }
+  roots.insert(roots.end(), pool_.items().begin(), pool_.items().end());
+  for (const Address root : roots) {
+    if (ways_.size() == kMostChains) {
+      found_.has_more_chains = true;
+      break;
+    }
+    ways_.push_back(chains_.way_up(root));
+    for (std::size_t i = 0; i < ways_.back().size(); i++) on_ways_.try_emplace(ways_.back()[i], ways_.size() - 1, i);
+  }
+  add_waited(waits);
+  for (const Way& way : ways_) add_unwaited(way);
+  for (AsyncChain& chain : found_.chains) {
+    chain.is_queued = is_queued(chain);
+    if (chain.end == AsyncEnd::work && !chain.is_queued)
+      chain.runner = static_cast<std::uint32_t>(runs(chain.awaited.address));
+  }
+  find_contexts(threads);
+  find_runners(threads);
+  return std::move(found_);
+}
+
+void PendingWorkReader::add_waited(std::span<const WaitedTask> waits) {
+  for (const WaitedTask& wait : waits) {
+    if (found_.chains.size() == kMostChains) {
+      found_.has_more_chains = true;
+      return;
+    }
+    AsyncChain chain = chains_.below(wait.task);
+    chain.waiter = wait.thread;
+    extend(chain);
+    for (const AsyncStep& s : chain.steps) told_.insert(s.box);
+    found_.chains.push_back(std::move(chain));
+  }
+}
+
+/// A promise does not name whom it waits for (Task.Run of an async method, Task.WhenAll); where it lies on the way up
+/// from a timer or a queued item, that is known all the same.
+void PendingWorkReader::extend(AsyncChain& chain) {
+  if (chain.end != AsyncEnd::promise && chain.end != AsyncEnd::all_tasks) return;
+  const auto at = on_ways_.find(chain.awaited.address);
+  if (at == on_ways_.end() || at->second.second == 0) return;
+  append(ways_[at->second.first], at->second.second - 1, chain);
+}
+
+/// The methods of a way from one of its places down to its beginning, and what that is.
+void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& chain) {
+  for (std::size_t i = from + 1; i-- > 1;) {
+    const auto machine = machines_.machine_of(way[i]);
+    const auto state = machine ? machines_.state_of(*machine) : std::nullopt;
+    if (state) chain.steps.push_back({machines_.method_of(*machine), way[i], *state});
+  }
+  const AsyncChain end = chains_.below(way.front());
+  chain.steps.insert(chain.steps.end(), end.steps.begin(), end.steps.end());
+  chain.end = end.end;
+  chain.awaited = end.awaited;
+  chain.work = end.work;
+  chain.due = end.due;
+}
+
+void PendingWorkReader::add_unwaited(const Way& way) {
+  AsyncChain chain;
+  append(way, way.size() - 1, chain);
+  if (chain.steps.empty()) return;
+  if (!told_.insert(chain.steps.back().box).second) return;
+  if (found_.chains.size() == kMostChains) {
+    found_.has_more_chains = true;
+    return;
+  }
+  found_.chains.push_back(std::move(chain));
+}
+
+bool PendingWorkReader::is_queued(const AsyncChain& chain) {
+  if (!chain.steps.empty() && queued_.contains(chain.steps.back().box)) return true;
+  if (chain.end == AsyncEnd::delay) {
+    // A worker runs what is due of a queue of timers.
+    const Address timer = objects_.reference(chain.awaited.address, "_timer").value_or(0);
+    const Address queue = objects_.reference(timer, "_associatedTimerQueue").value_or(0);
+    return chain.due && chain.due->count() <= 0 && queued_.contains(queue);
+  }
+  return chain.awaited.address != 0 && chain.end != AsyncEnd::completed && queued_.contains(chain.awaited.address);
+}
+
+/// The synchronization context of a thread is where the rest of methods goes that it called.
+void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
+  for (AsyncChain& chain : found_.chains) {
+    if (chain.waiter == 0) continue;
+    const auto is_it = [&](const WaitingThread& t) { return t.thread != nullptr && t.thread->os_id == chain.waiter; };
+    const auto at = std::find_if(threads.begin(), threads.end(), is_it);
+    if (at == threads.end() || at->thread->thread_object_handle == 0) continue;
+    const Address object = objects_.read<std::uint64_t>(at->thread->thread_object_handle).value_or(0);
+    const Address context = objects_.reference(object, "_synchronizationContext").value_or(0);
+    if (context != 0 && objects_.is_a(context, "System.Threading.SynchronizationContext"))
+      chain.context = objects_.type_name(context);
+  }
+}
+
+/// A method that runs has its box, or what is inside it, on the stack of the thread that runs it, below a frame of the
+/// method.
+void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
+  std::unordered_map<Address, std::vector<AsyncChain*>> wanted;
+  for (AsyncChain& chain : found_.chains) {
+    if (chain.end != AsyncEnd::running || chain.is_queued || chain.steps.empty()) continue;
+    const Address box = chain.steps.back().box;
+    wanted[box].push_back(&chain);
+    const auto machine = machines_.machine_of(box);
+    if (!machine) continue;
+    wanted[machine->address].push_back(&chain);
+    wanted[machine->address - objects_.memory().pointer_size()].push_back(&chain);
+  }
+  if (wanted.empty()) return;
+  std::unordered_map<AsyncChain*, std::unordered_set<std::uint64_t>> by_chain;
+  for (const WaitingThread& thread : threads) {
+    if (thread.thread == nullptr || thread.frames.empty()) continue;
+    for (const Address word : words_of(objects_, thread)) {
+      const auto it = wanted.find(word);
+      if (it == wanted.end()) continue;
+      for (AsyncChain* chain : it->second)
+        if (has_frame_of(thread, chain->steps.back().method)) by_chain[chain].insert(thread.thread->os_id);
+    }
+  }
+  for (const auto& [chain, ids] : by_chain)
+    if (ids.size() == 1) chain->runner = static_cast<std::uint32_t>(*ids.begin());
+}
+
+}  // namespace mixstack::dotnet::objects

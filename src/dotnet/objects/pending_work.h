@@ -1,0 +1,61 @@
+// What a program has to do besides what its threads do: its thread pool, timers, and chains of async methods.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_set>
+
+#include "dotnet/objects/thread_pool.h"
+#include "dotnet/objects/thread_waits.h"
+#include "dotnet/objects/timers.h"
+
+namespace mixstack::dotnet::objects {
+
+/// A thread that waits for a task. Its id in the target's pid namespace.
+struct WaitedTask {
+  std::uint32_t thread = 0;
+  Address task = 0;
+};
+
+/// Puts together what is read of one capture. Ids of threads are those of the runtime. Borrows everything; not
+/// thread-safe.
+class PendingWorkReader {
+ public:
+  static constexpr std::size_t kMostChains = 1 << 11;
+  static constexpr std::size_t kMostTimers = 1 << 12;
+  static constexpr std::size_t kMostWords = 1 << 13;  ///< of one thread's stack
+
+  PendingWorkReader(ManagedObjects& objects, CodeManager& code, names::MethodNames& names,
+                    std::optional<std::int64_t> now)
+      : objects_(objects),
+        delegates_(objects, code, names),
+        machines_(objects, delegates_),
+        chains_(objects, delegates_, machines_, now),
+        pool_(objects, delegates_, machines_, now) {}
+
+  /// `runs` tells which thread runs a task; 0: none.
+  [[nodiscard]] PendingWork read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
+                                 const std::function<std::uint64_t(Address)>& runs);
+
+ private:
+  using Way = std::vector<Address>;
+  void add_waited(std::span<const WaitedTask> waits);
+  void add_unwaited(const Way& way);
+  void extend(AsyncChain& chain);
+  void append(const Way& way, std::size_t from, AsyncChain& chain);
+  [[nodiscard]] bool is_queued(const AsyncChain& chain);
+  void find_contexts(std::span<const WaitingThread> threads);
+  void find_runners(std::span<const WaitingThread> threads);
+
+  ManagedObjects& objects_;
+  Delegates delegates_;
+  StateMachines machines_;
+  AsyncChains chains_;
+  ThreadPoolReader pool_;
+  PendingWork found_;
+  std::vector<Way> ways_;  ///< from timers, then from queued items, upwards
+  std::unordered_map<Address, std::pair<std::size_t, std::size_t>> on_ways_;  ///< object to way and its place there
+  std::unordered_set<Address> queued_, told_;  ///< objects in the pool's queues; boxes of chains
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,156 @@
+#include "dotnet/objects/state_machines.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+// System.Private.CoreLib, src/System/Runtime/CompilerServices. The box of a debuggable method derives from the first.
+constexpr std::string_view kBox = "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1";
+constexpr std::string_view kPooledBox =
+    "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox`1";
+
+// Names that C# compilers give (Roslyn's GeneratedNames: StateMachineStateField, AsyncBuilderField, AwaiterFields).
+constexpr std::string_view kState = "<>1__state", kBuilder = "<>t__builder", kAwaiters = "<>u__";
+
+/// An awaiter is a struct of a reference and little more; with a value inside it may be longer.
+constexpr std::uint32_t kMostAwaiterBytes = 64;
+
+/// TASK_STATE_FAULTED, _CANCELED, _RAN_TO_COMPLETION (src/System/Threading/Tasks/Task.cs).
+constexpr std::uint32_t kEndedBits = 0x01600000;
+
+/// Of every object: the word before it and its MethodTable are part of its base size.
+constexpr std::uint32_t kObjectOverhead = 16;
+
+}  // namespace
+
+bool StateMachines::is_iterator(Address object) {
+  bool has_state = false, has_builder = false;
+  for (const auto& f : objects_.types().own_fields(objects_.type_of(object))) {
+    has_state |= f.name == kState && !f.place.is_static;
+    has_builder |= f.name == kBuilder && !f.place.is_static;
+  }
+  return has_state && has_builder;
+}
+
+std::optional<StructPlace> StateMachines::machine_of(Address box) {
+  LoadedTypes& types = objects_.types();
+  const Address type = objects_.type_of(box);
+  if (type == 0) return std::nullopt;
+  if (!types.is_a(type, kBox) && !types.is_a(type, kPooledBox)) {
+    if (!is_iterator(box)) return std::nullopt;
+    return StructPlace{box + objects_.memory().pointer_size(), type};
+  }
+  const auto arguments = types.arguments(type);
+  const auto at = objects_.place(box, "StateMachine");
+  if (arguments.empty() || !at) return std::nullopt;
+  const Address argument = arguments.back();
+  const TypeFacts* machine = types.at(argument);
+  if (machine == nullptr) return std::nullopt;
+  if (machine->is_value) return StructPlace{*at, argument};
+  const Address object = objects_.read<std::uint64_t>(*at).value_or(0);  // of a debuggable method it is a class
+  if (objects_.type_of(object) != argument) return std::nullopt;
+  return StructPlace{object + objects_.memory().pointer_size(), argument};
+}
+
+std::optional<std::int32_t> StateMachines::state_of(const StructPlace& machine) {
+  return objects_.value<std::int32_t>(machine, kState);
+}
+
+const std::string& StateMachines::method_of(const StructPlace& machine) {
+  const auto [it, is_new] = names_.try_emplace(machine.method_table);
+  if (is_new) it->second = delegates_.method_of_type(machine.method_table, "MoveNext");
+  if (is_new && it->second.empty()) it->second = objects_.types().csharp_name(machine.method_table);
+  return it->second;
+}
+
+// Awaiters are cleared when the method goes on: the one that holds something is the one it is suspended at.
+Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
+  LoadedTypes& types = objects_.types();
+  const TypeFacts* type = types.at(machine.method_table);
+  if (type == nullptr || type->base_size < kObjectOverhead) return 0;
+  const std::uint32_t size = type->base_size - kObjectOverhead;
+  const auto fields = types.own_fields(machine.method_table);
+  for (const auto& f : fields) {
+    if (f.place.is_static || !f.name.starts_with(kAwaiters) || f.place.offset >= size) continue;
+    std::uint32_t end = std::min(size, f.place.offset + kMostAwaiterBytes);
+    for (const auto& other : fields)
+      if (!other.place.is_static && other.place.offset > f.place.offset) end = std::min(end, other.place.offset);
+    for (std::uint32_t at = f.place.offset; at + 8 <= end; at += 8) {
+      const Address word = objects_.read<std::uint64_t>(machine.address + at).value_or(0);
+      if (word == 0 || word == box || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
+      if (objects_.type_of(word) != 0) return word;
+    }
+  }
+  return 0;
+}
+
+bool StateMachines::is_completed(Address task) {
+  const auto flags = objects_.value<std::uint32_t>(task, "m_stateFlags");
+  return flags && (*flags & kEndedBits) != 0;
+}
+
+/// What a continuation leads to: a box, a task, an event that a thread waits for. 0: nothing that is known.
+Address StateMachines::resolve(Address continuation) {
+  if (delegates_.is_delegate(continuation)) {
+    const Address target = delegates_.target(continuation);
+    return machine_of(target) ? target : 0;
+  }
+  if (is_task(continuation) || machine_of(continuation)) return continuation;
+  if (objects_.is_a(continuation, "System.Threading.Tasks.TaskContinuation")) {
+    const Address task = objects_.reference(continuation, "m_task").value_or(0);
+    if (is_task(task)) return task;
+    const Address action = objects_.reference(continuation, "m_action").value_or(0);
+    if (!delegates_.is_delegate(action)) return 0;
+    const Address target = delegates_.target(action);
+    return machine_of(target) ? target : 0;
+  }
+  return objects_.is_a(continuation, "System.Threading.ManualResetEventSlim") ? continuation : 0;
+}
+
+std::vector<Address> StateMachines::words_in(Address object) {
+  const TypeFacts* type = objects_.types().at(objects_.type_of(object));
+  if (type == nullptr || type->base_size < kObjectOverhead || type->component_size != 0) return {};
+  std::vector<Address> words(std::min<std::size_t>((type->base_size - kObjectOverhead) / 8, kMostWords));
+  const auto n = objects_.memory().reader().read_some(object + 8, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  return words;
+}
+
+const std::vector<Address>& StateMachines::continuations(Address object) {
+  const auto known = continuations_.find(object);
+  if (known != continuations_.end()) return known->second;
+  return continuations_.emplace(object, read_continuations(object)).first->second;
+}
+
+std::vector<Address> StateMachines::read_continuations(Address object) {
+  std::vector<Address> found;
+  const auto add = [&](Address a) {
+    const Address to = a == 0 ? 0 : resolve(a);
+    if (to != 0 && to != object && std::find(found.begin(), found.end(), to) == found.end()) found.push_back(to);
+  };
+  if (is_task(object)) {
+    const Address next = objects_.reference(object, "m_continuationObject").value_or(0);
+    const auto items = objects_.items_of_list(next, kMostContinuations);
+    if (items.empty()) add(next);
+    for (const Address item : items) add(item);
+    return found;
+  }
+  // Sources of values keep their continuation as they like: a box among their words that awaits them.
+  for (const Address word : words_in(object)) {
+    if (word == 0 || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
+    const Address type = objects_.type_of(word);
+    if (type == 0) continue;
+    const Address box = delegates_.is_delegate(word) ? delegates_.target(word) : word;
+    const auto machine = machine_of(box);
+    if (machine && awaited_by(*machine, box) == object) add(box);
+  }
+  return found;
+}
+
+bool StateMachines::is_awaited_by(Address object, Address box) {
+  const auto& all = continuations(object);
+  return std::find(all.begin(), all.end(), box) != all.end();
+}
+
+}  // namespace mixstack::dotnet::objects

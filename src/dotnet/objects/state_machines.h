@@ -1,0 +1,52 @@
+// Async methods as objects: the box, the state machine inside it, what it awaits and what awaits it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dotnet/objects/delegates.h"
+
+namespace mixstack::dotnet::objects {
+
+/// Reads the objects that compilers and the core library make of async methods, one step at a time. All of it is
+/// foreign and may change while it is read: what it answers proves itself only where one object names another and is
+/// named by it (`is_awaited_by`). For one reading of a process. Borrows everything; not thread-safe.
+class StateMachines {
+ public:
+  static constexpr std::size_t kMostContinuations = 512;  ///< of one task
+  static constexpr std::size_t kMostWords = 128;          ///< of one object, where no field's name is known
+
+  StateMachines(ManagedObjects& objects, Delegates& delegates) : objects_(objects), delegates_(delegates) {}
+
+  /// The fields of an async method's state machine: of its box, or of an async iterator, which is one itself.
+  [[nodiscard]] std::optional<StructPlace> machine_of(Address box);
+  /// `<>1__state`: the await that it is suspended at; -1: it runs; -2: it has ended.
+  [[nodiscard]] std::optional<std::int32_t> state_of(const StructPlace& machine);
+  /// C# name of the method.
+  [[nodiscard]] const std::string& method_of(const StructPlace& machine);
+  /// The task, or source of a value, that a suspended one awaits; 0: none is kept.
+  [[nodiscard]] Address awaited_by(const StructPlace& machine, Address box);
+  /// Tasks, boxes and events that go on when the object has ended. Read once: many chains pass through one task.
+  [[nodiscard]] const std::vector<Address>& continuations(Address object);
+  /// Whether `box` is one of these.
+  [[nodiscard]] bool is_awaited_by(Address object, Address box);
+
+  [[nodiscard]] bool is_task(Address object) { return objects_.is_a(object, "System.Threading.Tasks.Task"); }
+  /// A task that has ended, in whichever way.
+  [[nodiscard]] bool is_completed(Address task);
+
+ private:
+  [[nodiscard]] bool is_iterator(Address object);
+  [[nodiscard]] std::vector<Address> read_continuations(Address object);
+  [[nodiscard]] Address resolve(Address continuation);
+  [[nodiscard]] std::vector<Address> words_in(Address object);
+
+  ManagedObjects& objects_;
+  Delegates& delegates_;
+  std::unordered_map<Address, std::vector<Address>> continuations_;
+  std::unordered_map<Address, std::string> names_;  ///< by MethodTable of the state machine
+};
+
+}  // namespace mixstack::dotnet::objects

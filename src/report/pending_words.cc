@@ -1,0 +1,146 @@
+#include "report/pending_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/escape.h"
+#include "report/wait_words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostMethods = 12;  // of one chain, in words
+constexpr std::size_t kMostWork = 6;
+
+std::string on_thread(const ProcessDump& dump, const AsyncChain& chain) {
+  if (chain.runner != 0) return ", run by " + thread_words(dump, chain.runner);
+  return chain.is_queued ? ", queued in the thread pool" : "";
+}
+
+/// Why nobody runs the rest, where the thread that waits has a synchronization context.
+std::string posted_words(const AsyncChain& chain) {
+  if (chain.context.empty() || chain.waiter == 0) return {};
+  return ": its rest was posted to a synchronization context, the waiting thread's own " +
+         escape_for_terminal(chain.context) + " as it seems";
+}
+
+std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
+  switch (chain.end) {
+    case AsyncEnd::unknown:
+      break;
+    case AsyncEnd::running:
+      if (chain.runner != 0) return "runs on thread " + thread_words(dump, chain.runner);
+      return chain.is_queued ? "is queued in the thread pool" : "runs, or is about to";
+    case AsyncEnd::yielded:
+      return chain.is_queued ? "is queued in the thread pool" : "has yielded" + posted_words(chain);
+    case AsyncEnd::completed:
+      return chain.is_queued ? "is queued in the thread pool"
+                             : "has what it awaited, and has not gone on" + posted_words(chain);
+    case AsyncEnd::delay:
+      return "awaits Task.Delay";
+    case AsyncEnd::all_tasks:
+      return "awaits Task.WhenAll";
+    case AsyncEnd::any_task:
+      return "awaits Task.WhenAny";
+    case AsyncEnd::promise:
+      return "awaits a TaskCompletionSource";
+    case AsyncEnd::semaphore:
+      return "awaits SemaphoreSlim.WaitAsync";
+    case AsyncEnd::socket:
+      return "awaits a socket";
+    case AsyncEnd::work:
+      return "awaits " + (chain.work.empty() ? "a task's work" : escape_for_terminal(short_method(chain.work))) +
+             on_thread(dump, chain);
+    case AsyncEnd::source:
+      return "awaits " + escape_for_terminal(chain.awaited.type);
+  }
+  return "awaits something that is not known";
+}
+
+}  // namespace
+
+std::string duration_words(std::chrono::milliseconds time) {
+  const double ms = static_cast<double>(time.count());
+  if (ms < 1000) return fmt::format("{} ms", time.count());
+  if (ms < 60e3) return fmt::format("{:.1f} s", ms / 1000);
+  if (ms < 3600e3) return fmt::format("{:.0f} min", ms / 60e3);
+  return fmt::format("{:.1f} h", ms / 3600e3);
+}
+
+std::string short_method(std::string_view method) {
+  // What kind of a method it is stands behind it: "[async]".
+  if (const std::size_t kind = method.rfind(" ["); kind != std::string_view::npos && method.back() == ']')
+    method = method.substr(0, kind);
+  // Parameters are the last pair of brackets.
+  int depth = 0;
+  if (!method.empty() && method.back() == ')')
+    for (std::size_t i = method.size(); i-- > 0;) {
+      if (method[i] == ')') depth++;
+      if (method[i] == '(' && --depth == 0) {
+        if (i != 0) method = method.substr(0, i);
+        break;
+      }
+    }
+  depth = 0;
+  int dots = 0;
+  for (std::size_t i = method.size(); i-- > 0;) {
+    if (method[i] == '>' || method[i] == ')') depth++;
+    if (method[i] == '<' || method[i] == '(') depth--;
+    if (method[i] == '.' && depth == 0 && ++dots == 2) return std::string(method.substr(i + 1));
+  }
+  return std::string(method);
+}
+
+std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
+  if (chain.steps.empty() && chain.end != AsyncEnd::work) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(chain.steps.size(), kMostMethods); i++)
+    text += (i == 0 ? "" : " > ") + escape_for_terminal(short_method(chain.steps[i].method));
+  if (chain.steps.size() > kMostMethods) text += fmt::format(" > {} more", chain.steps.size() - kMostMethods);
+  if (chain.steps.empty()) return escape_for_terminal(short_method(chain.work)) + on_thread(dump, chain);
+  if (chain.is_cut) return text + " > ...";
+  text += " " + end_words(dump, chain);
+  if (chain.proof == Proof::likely) text += " (likely)";
+  return text;
+}
+
+std::string due_words(const AsyncChain& chain) {
+  if (chain.end != AsyncEnd::delay || !chain.due) return {};
+  if (chain.due->count() >= 0) return fmt::format(" (due in {})", duration_words(*chain.due));
+  return fmt::format(" ({} late{})", duration_words(-*chain.due),
+                     chain.is_queued ? ": timers are queued in the thread pool" : "");
+}
+
+std::string pool_words(const ThreadPool& pool) {
+  std::string text = fmt::format("{} workers (goal {}, max {}), {} blocked; {}{} queued", pool.existing, pool.goal,
+                                 pool.max, pool.blocked, pool.has_more ? "more than " : "", pool.queued);
+  for (std::size_t i = 0; i < std::min(pool.work.size(), kMostWork); i++) {
+    const QueuedWork& w = pool.work[i];
+    text += fmt::format("{} {} x {}{}", i == 0 ? ":" : ",", w.count, w.is_continuation ? "the rest of " : "",
+                        escape_for_terminal(short_method(w.what)));
+  }
+  if (pool.work.size() > kMostWork) text += fmt::format(" and {} other kinds", pool.work.size() - kMostWork);
+  return text;
+}
+
+std::string timer_words(const Timers& timers) {
+  std::string text = fmt::format("{}{}", timers.has_more ? "more than " : "", timers.count);
+  if (timers.delays != 0) text += fmt::format(", {} of Task.Delay", timers.delays);
+  if (timers.timeouts != 0) text += fmt::format(", {} of time-outs", timers.timeouts);
+  if (timers.next_due)
+    text += timers.next_due->count() >= 0 ? "; the next is due in " + duration_words(*timers.next_due)
+                                          : "; the first is " + duration_words(-*timers.next_due) + " late";
+  return text;
+}
+
+const AsyncChain* chain_of(const ProcessDump& dump, ThreadId tid) {
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    for (const AsyncChain& chain : runtime.pending->chains)
+      if (chain.waiter == tid && !chain_words(dump, chain).empty()) return &chain;
+  }
+  return nullptr;
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,27 @@
+// Async methods, the thread pool and timers in words.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "mixstack/dump.h"
+
+namespace mixstack::report {
+
+/// "812 ms", "3.2 s", "59 min", "2.5 h".
+[[nodiscard]] std::string duration_words(std::chrono::milliseconds time);
+/// "OrderApi.GetOrder" of "Shop.OrderApi.GetOrder(int)": type and method, without namespace and parameters.
+[[nodiscard]] std::string short_method(std::string_view method);
+/// "OrderApi.GetOrder > Db.ReadRow awaits Task.Delay": the same for chains that wait for the same. Empty: the chain
+/// says no more than the wait itself.
+[[nodiscard]] std::string chain_words(const ProcessDump& dump, const AsyncChain& chain);
+/// " (due in 3.2 s)", " (4 s late)", or empty.
+[[nodiscard]] std::string due_words(const AsyncChain& chain);
+/// "27 workers (goal 27, max 32767), 27 blocked; 40 queued: 27 x the rest of Db.ReadRow, 13 x Program.Main lambda".
+[[nodiscard]] std::string pool_words(const ThreadPool& pool);
+/// "33, 21 of them Task.Delay, 1 a time-out; the next is due in 3.2 s".
+[[nodiscard]] std::string timer_words(const Timers& timers);
+/// The chain that a thread waits for, with something to say; null: none.
+[[nodiscard]] const AsyncChain* chain_of(const ProcessDump& dump, ThreadId tid);
+
+}  // namespace mixstack::report

@@ -1,0 +1,174 @@
+#include "report/why_pending.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/escape.h"
+#include "report/pending_words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostGroups = 12;
+
+/// Chains that no thread waits for, equal ones together, the most frequent first.
+void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pending) {
+  struct Group {
+    std::size_t count = 0;
+    const AsyncChain* first = nullptr;  ///< that is due first
+  };
+  std::map<std::string, Group> groups;
+  std::size_t all = 0;
+  for (const AsyncChain& chain : pending.chains) {
+    if (chain.waiter != 0) continue;
+    all++;
+    Group& g = groups[chain_words(dump, chain)];
+    g.count++;
+    if (g.first == nullptr || (chain.due && g.first->due && *chain.due < *g.first->due)) g.first = &chain;
+  }
+  if (groups.empty()) return;
+  std::vector<const std::pair<const std::string, Group>*> sorted;
+  for (const auto& entry : groups) sorted.push_back(&entry);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->second.count > b->second.count; });
+  out.paint(Ink::header, fmt::format("{}{} chains of async methods that no thread waits for:",
+                                     pending.has_more_chains ? "more than " : "", all));
+  out.plain() << '\n';
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++)
+    out.plain() << fmt::format("  {} x {}{}\n", sorted[i]->second.count, sorted[i]->first,
+                               due_words(*sorted[i]->second.first));
+  if (sorted.size() > kMostGroups)
+    out.plain() << fmt::format("  ... and {} more kinds (--json has all)\n", sorted.size() - kMostGroups);
+}
+
+void write_due(JsonObject& json, std::string_view key, const std::optional<std::chrono::milliseconds>& time) {
+  if (time) {
+    json.number(key, std::int64_t{time->count()});
+  } else {
+    json.null(key);
+  }
+}
+
+void write_pool(Writer& out, const ThreadPool& pool) {
+  JsonObject json(out);
+  json.number("processing", std::int64_t{pool.processing});
+  json.number("existing", std::int64_t{pool.existing});
+  json.number("goal", std::int64_t{pool.goal});
+  json.number("min", std::int64_t{pool.min});
+  json.number("max", std::int64_t{pool.max});
+  json.number("blocked", std::int64_t{pool.blocked});
+  json.number("queued", std::uint64_t{pool.queued});
+  json.boolean("has_more", pool.has_more);
+  write_due(json, "since_dequeue_ms", pool.since_dequeue);
+  json_array(json.key("work"), pool.work, "", [&](const QueuedWork& w) {
+    JsonObject work(out);
+    work.text("what", w.what);
+    work.boolean("is_continuation", w.is_continuation);
+    work.number("count", std::uint64_t{w.count});
+    work.close();
+  });
+  const auto id = [&](ThreadId tid) { out.decimal(std::uint64_t{tid}); };
+  json_array(json.key("busy"), pool.busy, "", id);
+  json_array(json.key("idle"), pool.idle, "", id);
+  json.close();
+}
+
+void write_timers(Writer& out, const Timers& timers) {
+  JsonObject json(out);
+  json.number("count", std::uint64_t{timers.count});
+  json.boolean("has_more", timers.has_more);
+  json.number("delays", std::uint64_t{timers.delays});
+  json.number("timeouts", std::uint64_t{timers.timeouts});
+  write_due(json, "next_due_ms", timers.next_due);
+  json.close();
+}
+
+void write_chain(Writer& out, const AsyncChain& chain) {
+  JsonObject json(out);
+  json.number("waiter", std::uint64_t{chain.waiter});
+  json_array(json.key("steps"), chain.steps, "", [&](const AsyncStep& s) {
+    JsonObject step(out);
+    step.text("method", s.method);
+    step.hex("box", s.box);
+    step.number("state", std::int64_t{s.state});
+    step.close();
+  });
+  json.word("end", to_string(chain.end));
+  json.hex_or_null("awaited", chain.awaited.address);
+  json.text_or_null("awaited_type", chain.awaited.type);
+  json.text_or_null("work", chain.work);
+  json.word("proof", to_string(chain.proof));
+  json.number("runner", std::uint64_t{chain.runner});
+  json.text_or_null("context", chain.context);
+  json.boolean("is_queued", chain.is_queued);
+  json.boolean("is_cut", chain.is_cut);
+  write_due(json, "due_ms", chain.due);
+  json.close();
+}
+
+}  // namespace
+
+void write_pending_text(Painter& out, const ProcessDump& dump) {
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    write_chains(out, dump, *runtime.pending);
+    if (runtime.pending->pool) out.plain() << "thread pool: " << pool_words(*runtime.pending->pool) << '\n';
+    if (runtime.pending->timers && runtime.pending->timers->count != 0)
+      out.plain() << "timers: " << timer_words(*runtime.pending->timers) << '\n';
+  }
+}
+
+void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump) {
+  std::vector<const PendingWork*> all;
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    if (runtime.pending) all.push_back(&*runtime.pending);
+  json_array(json.key("pending"), all, "\n", [&](const PendingWork* pending) {
+    JsonObject of(out);
+    if (pending->pool) {
+      write_pool(of.key("pool"), *pending->pool);
+    } else {
+      of.null("pool");
+    }
+    if (pending->timers) {
+      write_timers(of.key("timers"), *pending->timers);
+    } else {
+      of.null("timers");
+    }
+    of.boolean("has_more_chains", pending->has_more_chains);
+    json_array(of.key("chains"), pending->chains, "\n", [&](const AsyncChain& chain) { write_chain(out, chain); });
+    of.close();
+  });
+}
+
+void write_pending_dot(Writer& out, const ProcessDump& dump) {
+  std::set<Address> shown;
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    for (const AsyncChain& chain : runtime.pending->chains) {
+      if (chain.waiter == 0 || chain.steps.empty()) continue;
+      std::string from = fmt::format("t{}", chain.waiter);
+      for (const AsyncStep& step : chain.steps) {
+        const std::string to = fmt::format("m{:x}", step.box);
+        out << fmt::format("  {} -> {} [label=\"{}\"];\n", from, to, from[0] == 't' ? "waits for" : "awaits");
+        if (!shown.insert(step.box).second) {
+          from.clear();
+          break;
+        }
+        out << fmt::format("  {} [shape=box, style=rounded, label={}];\n", to, json_string(short_method(step.method)));
+        from = to;
+      }
+      if (from.empty()) continue;
+      if (chain.runner != 0) {
+        out << fmt::format("  {} -> t{} [style=dashed];\n", from, chain.runner);
+      } else if (chain.awaited.address != 0) {
+        out << fmt::format("  e{:x} [shape=ellipse, label={}];\n  {} -> e{:x} [label=\"awaits\"];\n",
+                           chain.awaited.address, json_string(chain.awaited.type), from, chain.awaited.address);
+      }
+    }
+  }
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,16 @@
+// Parts of `mixstack why` about what no thread does: thread pool, timers, async methods.
+#pragma once
+
+#include "mixstack/dump.h"
+#include "report/json_fields.h"
+#include "report/style.h"
+
+namespace mixstack::report {
+
+void write_pending_text(Painter& out, const ProcessDump& dump);
+/// The key "pending": one object for each runtime that tells.
+void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump);
+/// Async methods between a thread that waits and the thread that runs their end.
+void write_pending_dot(Writer& out, const ProcessDump& dump);
+
+}  // namespace mixstack::report

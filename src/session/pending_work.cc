@@ -1,0 +1,96 @@
+#include "session/pending_work.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "session/waits.h"
+
+namespace mixstack::session {
+namespace {
+
+using dotnet::objects::WaitFrame;
+using Ids = std::unordered_map<ThreadId, ThreadId>;
+
+bool waits_for_tasks(const ThreadWait& wait) {
+  return wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks || wait.kind == WaitKind::any_task;
+}
+
+/// The threads of the common instant that a runtime knows, as it wants to see them.
+struct Asked {
+  std::vector<ThreadDump*> dumps;
+  std::vector<std::vector<WaitFrame>> frames;
+  std::vector<dotnet::objects::WaitingThread> threads;
+  std::vector<dotnet::objects::WaitedTask> tasks;
+};
+
+Asked ask(ProcessDump& dump, const Capture& capture, const dotnet::ManagedRuntime& runtime,
+          const std::deque<SymbolInfo>& symbols) {
+  constexpr std::size_t kMostTasks = 64;  // of one thread
+  std::unordered_set<ThreadId> captured;
+  for (const ThreadCapture& t : capture.threads)
+    if (t.captured && t.instant == 0) captured.insert(t.tid);
+  Asked asked;
+  for (ThreadDump& t : dump.threads)
+    if (captured.contains(t.tid) && runtime.thread(t.ns_tid) != nullptr) asked.dumps.push_back(&t);
+  for (const ThreadDump* t : asked.dumps) asked.frames.push_back(frames_of(*t, symbols));
+  for (std::size_t i = 0; i < asked.dumps.size(); i++) {
+    const ThreadDump& t = *asked.dumps[i];
+    asked.threads.push_back({runtime.thread(t.ns_tid), &t.registers, asked.frames[i]});
+    if (!t.wait || !waits_for_tasks(*t.wait)) continue;
+    if (t.wait->others.empty()) asked.tasks.push_back({t.ns_tid, t.wait->object.address});
+    for (std::size_t o = 0; o < std::min(t.wait->others.size(), kMostTasks); o++)
+      asked.tasks.push_back({t.ns_tid, t.wait->others[o].address});
+  }
+  return asked;
+}
+
+/// A worker has PortableThreadPool's loop below its frames; an idle one waits in the loop itself.
+void find_workers(const Asked& asked, ThreadPool& pool) {
+  for (std::size_t i = 0; i < asked.dumps.size(); i++) {
+    const auto& frames = asked.frames[i];
+    const auto calls = [&frames](std::string_view part) {
+      return std::any_of(frames.begin(), frames.end(), [part](const WaitFrame& f) {
+        return f.is_managed && f.method.find(part) != std::string_view::npos;
+      });
+    };
+    if (!calls("System.Threading.PortableThreadPool.WorkerThread.WorkerThreadStart")) continue;
+    const bool is_busy = calls("System.Threading.ThreadPoolWorkQueue.Dispatch");
+    (is_busy ? pool.busy : pool.idle).push_back(asked.dumps[i]->tid);
+  }
+}
+
+/// Whoever runs the end of a chain holds up the thread that waits for its beginning.
+void add_owners(const Asked& asked, const PendingWork& pending) {
+  for (const AsyncChain& chain : pending.chains) {
+    if (chain.waiter == 0 || chain.runner == 0 || chain.runner == chain.waiter || chain.proof == Proof::likely)
+      continue;
+    const auto is_it = [&](const ThreadDump* t) { return t->tid == chain.waiter; };
+    const auto at = std::find_if(asked.dumps.begin(), asked.dumps.end(), is_it);
+    if (at == asked.dumps.end()) continue;
+    auto& owners = (*at)->wait->owners;
+    if (std::find(owners.begin(), owners.end(), chain.runner) == owners.end()) owners.push_back(chain.runner);
+  }
+}
+
+}  // namespace
+
+void read_pending_work(ProcessDump& dump, const Capture& capture,
+                       std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
+                       const std::deque<SymbolInfo>& symbols) {
+  Ids ours;  // by the id inside the target's pid namespace
+  for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
+  for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++) {
+    const Asked asked = ask(dump, capture, *runtimes[i], symbols);
+    auto pending = runtimes[i]->pending_work(asked.tasks, asked.threads);
+    if (!pending) continue;
+    for (AsyncChain& chain : pending->chains)
+      for (std::uint32_t* id : {&chain.waiter, &chain.runner})
+        if (const auto it = ours.find(*id); it != ours.end()) *id = it->second;
+    if (pending->pool) find_workers(asked, *pending->pool);
+    add_owners(asked, *pending);
+    dump.runtimes[i].pending = std::move(*pending);
+  }
+}
+
+}  // namespace mixstack::session

@@ -1,0 +1,19 @@
+// A thread pool all of whose workers wait while work is queued.
+#pragma once
+
+#include <vector>
+
+#include "mixstack/dump.h"
+#include "model/verdict.h"
+
+namespace mixstack::why {
+
+/// How long nothing must have been taken from the queue before that is worth a word.
+inline constexpr std::chrono::milliseconds kLongSinceDequeue{500};
+
+/// Certain where every worker waits, and one of them for work that lies in the pool's queue; possible where every
+/// worker waits and nothing was taken for a while. A pool that has an idle worker, or one that runs, is not starved.
+/// One look is not enough: see `lasting`.
+void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts);
+
+}  // namespace mixstack::why

@@ -1,0 +1,107 @@
+#include "why/starvation.h"
+
+#include <gtest/gtest.h>
+
+#include "why/judge.h"
+#include "why/lasting.h"
+
+namespace mixstack::why {
+namespace {
+
+/// A pool of `workers` threads, each of which waits for a task of its own; `queued` items.
+ProcessDump pool_of(std::uint32_t workers, std::uint32_t queued) {
+  ProcessDump dump;
+  PendingWork& pending = dump.runtimes.emplace_back().pending.emplace();
+  ThreadPool& pool = pending.pool.emplace();
+  pool.processing = pool.existing = pool.goal = static_cast<std::int32_t>(workers);
+  pool.queued = queued;
+  pool.since_dequeue = std::chrono::milliseconds(20);
+  for (ThreadId tid = 1; tid <= workers; tid++) {
+    pool.busy.push_back(tid);
+    ThreadDump& thread = dump.threads.emplace_back();
+    thread.tid = thread.ns_tid = tid;
+    thread.facts.cpu = std::chrono::milliseconds(1);
+    thread.wait.emplace();
+    thread.wait->kind = WaitKind::task;
+    thread.wait->proof = Proof::proved;
+    thread.wait->object.address = 0x1000 * tid;
+    AsyncChain& chain = pending.chains.emplace_back();
+    chain.waiter = tid;
+    chain.steps.push_back({"Db.ReadRow()", 0x1000 * tid, 0});
+    chain.end = AsyncEnd::yielded;
+  }
+  return dump;
+}
+
+PendingWork& pending_of(ProcessDump& dump) { return *dump.runtimes.front().pending; }
+
+TEST(Starvation, AWorkerThatWaitsForWhatIsQueuedProvesIt) {
+  ProcessDump dump = pool_of(3, 5);
+  EXPECT_TRUE(judge(dump).empty()) << "nothing is known to be queued for them, and work was taken just now";
+  pending_of(dump).chains[1].is_queued = true;
+  const auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::starved_pool);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].threads, 3u);
+  ASSERT_EQ(verdicts[0].steps.size(), 1u);
+  EXPECT_EQ(verdicts[0].steps[0].thread, 2u);
+}
+
+TEST(Starvation, APoolThatCanTakeWorkIsNotStarved) {
+  for (int way = 0; way < 5; way++) {
+    ProcessDump dump = pool_of(3, 5);
+    pending_of(dump).chains[1].is_queued = true;
+    pending_of(dump).pool->since_dequeue = std::chrono::seconds(5);
+    if (way == 0) pending_of(dump).pool->idle.push_back(9);
+    if (way == 1) pending_of(dump).pool->existing = 4;  // one has just been made
+    if (way == 2) pending_of(dump).pool->queued = 0;
+    if (way == 3) dump.threads[0].wait.reset(), dump.threads[0].kernel_state = 'R';
+    if (way == 4) pending_of(dump).pool->busy.clear();
+    EXPECT_TRUE(judge(dump).empty()) << way;
+  }
+}
+
+TEST(Starvation, WithoutProofItIsPossibleAfterAWhile) {
+  ProcessDump dump = pool_of(2, 1);
+  pending_of(dump).pool->since_dequeue = kLongSinceDequeue;
+  const auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].steps.size(), 2u);
+}
+
+TEST(Starvation, WhatIsOnlyLikelyOrGivesUpProvesNothing) {
+  for (int way = 0; way < 4; way++) {
+    ProcessDump dump = pool_of(2, 1);
+    pending_of(dump).chains[0].is_queued = true;
+    if (way == 0) pending_of(dump).chains[0].proof = Proof::likely;
+    if (way == 1) dump.threads[0].wait->proof = Proof::likely;
+    if (way == 2) dump.threads[0].wait->timeout = std::chrono::milliseconds(100);
+    if (way == 3) dump.threads[0].wait->kind = WaitKind::any_task;
+    EXPECT_TRUE(judge(dump).empty()) << way;
+  }
+}
+
+TEST(Starvation, LastsWhereTheSameWorkerStillWaits) {
+  ProcessDump first = pool_of(2, 3);
+  pending_of(first).chains[0].is_queued = true;
+  ProcessDump second = first;
+  EXPECT_EQ(lasting(first, judge(first), second, judge(second)).size(), 1u);
+  second.threads[0].facts.cpu = std::chrono::milliseconds(5);
+  EXPECT_TRUE(lasting(first, judge(first), second, judge(second)).empty()) << "it has gone on";
+  ProcessDump third = pool_of(2, 3);
+  EXPECT_TRUE(lasting(first, judge(first), third, judge(third)).empty());
+}
+
+TEST(Starvation, APossibleOneLastsWhereAllOfThemStand) {
+  ProcessDump first = pool_of(2, 3);
+  pending_of(first).pool->since_dequeue = std::chrono::seconds(1);
+  ProcessDump second = first;
+  EXPECT_EQ(lasting(first, judge(first), second, judge(second)).size(), 1u);
+  second.threads[1].wait->object.address = 0x9000;
+  EXPECT_TRUE(lasting(first, judge(first), second, judge(second)).empty());
+}
+
+}  // namespace
+}  // namespace mixstack::why

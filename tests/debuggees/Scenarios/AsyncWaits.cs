@@ -1,0 +1,194 @@
+using System.Runtime.CompilerServices;
+
+namespace Scenarios;
+
+// Async methods, the thread pool and timers for `mixstack why`.
+internal static class AsyncWaits
+{
+    internal static class OrderApi
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static async Task<int> GetOrder(Func<Task<int>> read)
+        {
+            int price = await PriceService.Load(read).ConfigureAwait(false);
+            return price + 1;
+        }
+    }
+
+    internal static class PriceService
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static async ValueTask<int> Load(Func<Task<int>> read)
+        {
+            try
+            {
+                return await Db.ReadRow(read);
+            }
+            finally
+            {
+                Lines.Keep();
+            }
+        }
+    }
+
+    internal static class Db
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static async Task<int> ReadRow(Func<Task<int>> read) => await read();
+    }
+
+    private static async Task<int> Delayed()
+    {
+        await Task.Delay(TimeSpan.FromHours(1));
+        return 1;
+    }
+
+    private static async Task<int> Yielded()
+    {
+        await Task.Yield();
+        return 1;
+    }
+
+    private static async Task<int> Short()
+    {
+        await Task.Delay(20);
+        return 1;
+    }
+
+    private static async Task<int> Locked(object gate, TaskCompletionSource held)
+    {
+        await held.Task;
+        await Task.Yield();
+        Thread.CurrentThread.Name = "resumed";
+        lock (gate)
+        {
+            return 1;
+        }
+    }
+
+    private static void Waiter(string name, Func<Task<int>> begin) => Scene.Actor(name, () =>
+    {
+        Task<int> task = begin();
+        Scene.InPlace();
+        task.Wait();
+    });
+
+    private static readonly List<object> s_kept = [];
+
+    private static T Keep<T>(T what) where T : class
+    {
+        s_kept.Add(what);
+        return what;
+    }
+
+    // Threads wait for chains of async methods with different ends; many chains have no thread.
+    [Scenario("async_chains")]
+    private static void Chains()
+    {
+        TaskCompletionSource<int> source = Keep(new TaskCompletionSource<int>());
+        SemaphoreSlim semaphore = Keep(new SemaphoreSlim(0));
+        Waiter("delay", () => OrderApi.GetOrder(Delayed));
+        Waiter("promise", () => OrderApi.GetOrder(() => source.Task));
+        Waiter("all", () => OrderApi.GetOrder(async () => { await Task.WhenAll(source.Task, Keep(new TaskCompletionSource()).Task); return 1; }));
+        Waiter("semaphore", () => OrderApi.GetOrder(async () => { await semaphore.WaitAsync(); return 1; }));
+        Waiter("work", () => OrderApi.GetOrder(() => Task.Factory.StartNew(() => { Thread.CurrentThread.Name = "worker"; Thread.Sleep(Timeout.Infinite); return 1; }, TaskCreationOptions.LongRunning)));
+        for (int i = 0; i < 20; i++)
+        {
+            Keep(OrderApi.GetOrder(Delayed));
+        }
+        Keep(new CancellationTokenSource(TimeSpan.FromMinutes(30)));
+        Thread.Sleep(300);
+    }
+
+    private static void Starve(Func<Task<int>> read)
+    {
+        ThreadPool.SetMinThreads(3, 3);
+        ThreadPool.SetMaxThreads(3, 3);
+        Scene.Expect(3);
+        for (int i = 0; i < 10; i++)
+        {
+            Task.Run(() =>
+            {
+                Task<int> order = OrderApi.GetOrder(read);
+                Scene.InPlace();
+                return order.Result;
+            });
+        }
+    }
+
+    // Every worker of the pool waits for a method whose rest is queued behind the other work.
+    [Scenario("pool_starved")]
+    private static void Starved() => Starve(Yielded);
+
+    // The same, but the timers that must go off are what is queued.
+    [Scenario("pool_starved_timers")]
+    private static void StarvedTimers() => Starve(Short);
+
+    // All workers sleep in work that takes its time, and more is queued.
+    [Scenario("pool_blocked")]
+    private static void Blocked()
+    {
+        ThreadPool.SetMinThreads(2, 2);
+        ThreadPool.SetMaxThreads(2, 2);
+        Scene.Expect(2);
+        for (int i = 0; i < 6; i++)
+        {
+            ThreadPool.QueueUserWorkItem(_ => Scene.Park());
+        }
+    }
+
+    // Sync over async, blocking and computing, with workers enough: busy and healthy. (With fewer it starves at times.)
+    [Scenario("pool_busy")]
+    private static void Busy()
+    {
+        ThreadPool.SetMinThreads(32, 32);
+        for (int i = 0; i < 24; i++)
+        {
+            ThreadPool.QueueUserWorkItem(Work);
+        }
+
+        static void Work(object? _)
+        {
+            OrderApi.GetOrder(Yielded).Wait();
+            Thread.SpinWait(20_000);
+            Thread.Sleep(2);
+            ThreadPool.QueueUserWorkItem(Work);
+        }
+    }
+
+    // A thread holds a lock and waits for an async method, which awaits one that wants the lock.
+    [Scenario("deadlock_async")]
+    private static void Deadlock()
+    {
+        Waits.Account gate = Keep(new Waits.Account());
+        TaskCompletionSource held = Keep(new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
+        Scene.Actor("holder", () =>
+        {
+            lock (gate)
+            {
+                Task<int> order = OrderApi.GetOrder(() => Locked(gate, held));
+                held.SetResult();
+                Scene.InPlace();
+                order.Wait();
+            }
+        });
+        Thread.Sleep(300);
+    }
+
+    private sealed class OneThread : SynchronizationContext
+    {
+        private readonly System.Collections.Concurrent.BlockingCollection<(SendOrPostCallback, object?)> _posted = [];
+
+        public override void Post(SendOrPostCallback callback, object? state) => _posted.Add((callback, state));
+    }
+
+    // A thread of its own synchronization context waits for a method whose rest only it could run.
+    [Scenario("deadlock_context")]
+    private static void Context() => Scene.Actor("context", () =>
+    {
+        SynchronizationContext.SetSynchronizationContext(new OneThread());
+        Task<int> row = Db.ReadRow(Short);
+        Scene.InPlace();
+        row.Wait();
+    });
+}
