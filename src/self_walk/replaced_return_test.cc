@@ -22,7 +22,8 @@ class NoCode final : public self_walk::CodeRules {
 };
 
 /// What a runtime does that suspends a thread: the function returns to the beginning of another one.
-[[gnu::noinline]] SelfTrace walk_with_return_to(const void* function, const SelfWalker& walker, std::span<Address> out) {
+[[gnu::noinline]] SelfTrace walk_with_return_to(const void* function, const SelfWalker& walker,
+                                                std::span<Address> out) {
   const void** const slot = static_cast<const void**>(__builtin_frame_address(0)) + 1;
   const void* const before = std::exchange(*const_cast<const void* volatile*>(slot), function);
   const SelfTrace trace = walker.walk_here(out);
