@@ -36,7 +36,7 @@ struct RuntimeSummary {
   bool by_dac = false;    ///< by the runtime's DAC in mixstack-helper, not by its descriptor
   std::vector<Diagnosis> missing;
   std::optional<Suspension> suspension{};
-  std::optional<PendingWork> pending{};  ///< with `DumpOptions::waits`; none: it cannot be told
+  std::optional<PendingWork> pending{};  ///< with `DumpOptions::pending_work`; none: it cannot be told
 };
 
 /// Why the runtime is ending the process on this thread.

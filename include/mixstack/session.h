@@ -36,6 +36,7 @@ struct DumpOptions {
   /// `ThreadDump::wait` is read: what each thread waits for and who holds it, from the runtime's records and objects.
   /// Outside the stop; believed as far as threads have not run since.
   bool waits = false;
+  bool pending_work = false;  ///< with `waits`: `RuntimeSummary::pending`, too, and who runs what tasks wait for
   WalkOptions walk;
 };
 

@@ -31,6 +31,7 @@ DumpArguments dump_arguments(const WhyArguments& why) {
   dump.pid = why.pid;
   dump.core = why.core;
   dump.options.waits = true;
+  dump.options.pending_work = true;
   dump.options.off_cpu = false;
   return dump;
 }

@@ -392,7 +392,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
   if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
-  if (options.waits) read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
+  if (options.waits && options.pending_work)
+    read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;
