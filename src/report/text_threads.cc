@@ -104,17 +104,7 @@ std::string waiting_words(const ThreadFacts& facts) {
 
 /// Of waits that the system call does not tell: those in the kernel alone are in the state.
 [[nodiscard]] std::string runtime_wait_words(const ProcessDump& dump, const ThreadDump& thread) {
-  if (!thread.wait) return {};
-  switch (thread.wait->kind) {
-    case WaitKind::file:
-    case WaitKind::socket:
-    case WaitKind::pipe:
-    case WaitKind::poll:
-    case WaitKind::sleep:
-      return {};
-    default:
-      return wait_words(dump, thread);
-  }
+  return thread.wait && !is_told_by_call(thread.wait->kind) ? wait_words(dump, thread) : std::string();
 }
 
 }  // namespace
@@ -197,7 +187,7 @@ void write_group_head(Painter& out, const ProcessDump& dump, const StackGroup& g
   bool first = true;
   for (const auto& [what, fact] : facts) {
     if (!fact->is_same()) {
-      differ += fmt::format("  {}: {}\n", what, wrapped(fact->words(), width > 4 ? width - 4 : 0, "    "));
+      differ += fmt::format("  {}: {}\n", what, wrapped(fact->words(), width > 9 ? width - 9 : 0, "    "));
     } else if (!fact->value().empty()) {
       head += (first ? ": " : ", ") + fact->value();
       first = false;
@@ -222,7 +212,10 @@ std::string wrapped(const std::string& text, std::size_t width, const std::strin
       out += line + "\n";
       line = indent;
     }
-    line += piece;
+    // A name may be longer than a line.
+    const std::size_t taken = columns(line);
+    const bool is_long = width > taken + 1 && columns(piece) > width - taken + blank;
+    line += is_long ? shorten_middle(piece, width - taken) : std::string(piece);
     at = end;
   }
   return out + line;

@@ -85,6 +85,20 @@ std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
 
 }  // namespace
 
+bool is_told_by_call(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::child_process:
+    case WaitKind::file:
+    case WaitKind::socket:
+    case WaitKind::pipe:
+    case WaitKind::poll:
+    case WaitKind::sleep:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
   const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
   const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);

@@ -137,6 +137,18 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   return find_pdb(*pe, facts.path, opener_, fetch, lookup);
 }
 
+namespace {
+
+/// In the wrong layout the header of an image leads to other bytes of it, which may look like the next header.
+bool leads_to_metadata(const object::PeImage& pe) {
+  constexpr std::array<std::byte, 4> kSignature{std::byte{'B'}, std::byte{'S'}, std::byte{'J'}, std::byte{'B'}};
+  const auto cli = pe.cli_header();
+  std::array<std::byte, 4> signature{};
+  return cli && pe.read(cli->metadata.rva, signature) && signature == kSignature;
+}
+
+}  // namespace
+
 RuntimeModules::OpenImage RuntimeModules::open_image(Address module) {
   const ModuleFacts& facts = at(module);
   bool has_image = false;
@@ -151,7 +163,7 @@ RuntimeModules::OpenImage RuntimeModules::open_image(Address module) {
   for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
     const auto layout = is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
     auto pe = object::PeImage::from_memory(bulk_, image.base, layout, image.size);
-    if (pe && pe->cli_header()) return {nullptr, std::move(*pe)};
+    if (pe && leads_to_metadata(*pe)) return {nullptr, std::move(*pe)};
     if (image.is_certain) break;
   }
   return {};
