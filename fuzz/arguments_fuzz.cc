@@ -35,7 +35,8 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 void check_dump(const DumpArguments& dump) {
-  const int sources = (dump.pid != 0 ? 1 : 0) + (dump.core.path.empty() ? 0 : 1) + (dump.stored_core.empty() ? 0 : 1);
+  const int sources = (dump.pid != 0 ? 1 : 0) + (dump.core.path.empty() ? 0 : 1) + (dump.stored_core.empty() ? 0 : 1) +
+                      (dump.name.empty() ? 0 : 1);
   require(sources == 1);
   require(dump.pid <= INT32_MAX);
   const auto& threads = dump.options.threads;
@@ -87,6 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool is_text = invocation.action == Action::print || invocation.action == Action::usage_error;
   if (is_text) require(!invocation.text.empty());
   // The other commands look at this machine.
-  if (is_text || (invocation.action == Action::dump && invocation.dump.stored_core.empty())) run(words);
+  if (is_text ||
+      (invocation.action == Action::dump && invocation.dump.stored_core.empty() && invocation.dump.name.empty()))
+    run(words);
   return 0;
 }
