@@ -95,8 +95,10 @@ TEST_F(Iterator, RegistersAndStacksEqualThoseOfAStop) {
     auto registers = ours.registers();
     ASSERT_TRUE(registers.has_value());
     Registers expected = other.registers;
-    // On AArch64 a stop puts the pc of a call that is made again back to it before its tracer looks.
-    if (expected.pc() + 4 == registers->registers.pc()) expected.set_pc(registers->registers.pc());
+    // Where the kernel hides the number of a call from a tracer (AArch64), a stop has put the pc of one that is made
+    // again back to it before its tracer looks.
+    if (ours.system_call >= 0 && expected.pc() + 4 == registers->registers.pc())
+      expected.set_pc(registers->registers.pc());
     expected.forget(0);  // of a call that the stop interrupted, what it answers (rax, x0)
     registers->registers.forget(0);
     EXPECT_EQ(registers->registers, expected);

@@ -23,17 +23,19 @@ bool stands(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
          a->wait->owners == b->wait->owners && *b->facts.cpu - *a->facts.cpu <= kOurStop;
 }
 
-/// Whether the innermost managed frame of a thread is where it was: it has not come back from what it called.
+/// The innermost managed frame of a thread, or null.
+const Frame* managed_frame(const ProcessDump& dump, ThreadId tid) {
+  const ThreadDump* thread = find(dump, tid);
+  if (thread == nullptr) return nullptr;
+  const auto& frames = thread->trace.frames;
+  const auto at =
+      std::find_if(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+  return at == frames.end() ? nullptr : &*at;
+}
+
+/// Whether that frame is where it was: the thread has not come back from what it called.
 bool is_in_the_same_call(const ProcessDump& first, const ProcessDump& second, ThreadId tid) {
-  const auto managed = [tid](const ProcessDump& dump) -> const Frame* {
-    const ThreadDump* thread = find(dump, tid);
-    if (thread == nullptr) return nullptr;
-    const auto& frames = thread->trace.frames;
-    const auto at =
-        std::find_if(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
-    return at == frames.end() ? nullptr : &*at;
-  };
-  const Frame *a = managed(first), *b = managed(second);
+  const Frame *a = managed_frame(first, tid), *b = managed_frame(second, tid);
   return a != nullptr && b != nullptr && a->pc == b->pc && a->sp == b->sp;
 }
 
@@ -42,6 +44,15 @@ bool waits_in_the_same_call(const ProcessDump& first, const ProcessDump& second,
   const ThreadDump *a = find(first, tid), *b = find(second, tid);
   if (a == nullptr || b == nullptr || a->wait || b->wait || !a->facts.cpu || !b->facts.cpu) return false;
   return *b->facts.cpu - *a->facts.cpu <= kOurStop && is_in_the_same_call(first, second, tid);
+}
+
+/// While a suspension lasts no managed code runs, but of threads that delay it: of all others the innermost managed
+/// frames stay where they are. Where one moved, the suspensions of the two looks are not the same.
+bool no_managed_code_ran(const ProcessDump& first, const ProcessDump& second, const std::set<ThreadId>& but) {
+  return std::all_of(second.threads.begin(), second.threads.end(), [&](const ThreadDump& t) {
+    return but.contains(t.tid) || managed_frame(first, t.tid) == nullptr || managed_frame(second, t.tid) == nullptr ||
+           is_in_the_same_call(first, second, t.tid);
+  });
 }
 
 std::set<ThreadId> threads_of(const Verdict& verdict) {
@@ -70,7 +81,8 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
     }
     case VerdictKind::stuck_suspension:
       return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
-             is_in_the_same_call(first, second, b.steps[0].waits_for);
+             is_in_the_same_call(first, second, b.steps[0].waits_for) &&
+             no_managed_code_ran(first, second, threads_of(b));
     case VerdictKind::blocked_finalizer:
       return a.steps[0].thread == b.steps[0].thread && stands(first, second, b.steps[0].thread);
     case VerdictKind::chain:

@@ -44,11 +44,16 @@ TEST(Lasting, CirclesOfTheSameThreads) {
   EXPECT_TRUE(lasting({}, a, {}, c).empty());
 }
 
-/// A look at a thread that delays a suspension, in a call that it made from `sp`.
-ProcessDump delayed_by(Address sp) {
+/// A look at a thread that delays a suspension, in a call that it made from `sp`; another one is in managed code there.
+ProcessDump delayed_by(Address sp, Address other = 0x5000) {
   ProcessDump dump;
-  dump.threads.resize(1);
+  dump.threads.resize(2);
   dump.threads[0].tid = 2;
+  dump.threads[1].tid = 4;
+  Frame bystander;
+  bystander.kind = FrameKind::managed;
+  bystander.pc = CodeAddress::exact(other);
+  dump.threads[1].trace.frames = {bystander};
   Frame native, managed;
   managed.kind = FrameKind::managed;
   managed.pc = CodeAddress::after_call(0x4000);
@@ -63,6 +68,7 @@ TEST(Lasting, ASuspensionThatIsOverWasNone) {
   EXPECT_EQ(lasting(delayed_by(0x100), a, delayed_by(0x100), a).size(), 1u);
   EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100), b).empty()) << "another one delays it";
   EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x200), a).empty()) << "it has come back since";
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100, 0x5004), a).empty()) << "managed code ran in between";
   EXPECT_TRUE(lasting({}, {}, {}, a).empty());
 }
 

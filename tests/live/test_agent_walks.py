@@ -55,6 +55,8 @@ class Walks(LiveCase):
         memory = agent_walks.Memory(debuggee.pid)
         others = {t["tid"]: (agent_walks.like_datadog(t["frames"], memory), agent_walks.like_otel(t["frames"], memory))
                   for t in dump["threads"]}
+        for thread in dump["threads"]:
+            thread["replaced"] = agent_walks.replaced_returns(thread, memory)
         memory.close()
         written = path.stat().st_size if path.exists() else 0
         asked = {t["tid"] for t in dump["threads"] if t["name"] not in self.OWN

@@ -19,7 +19,8 @@ if os.environ.get("MIXSTACK_ALL_CORES"):
 # A triage or normal core lacks the heap: strings are gone (which is said), and some types that only arguments are of.
 # What was inlined is concluded from metadata and IL, of which pages are missing.
 INLINED = [r"thread\.frames\[\d+\]\.inlined(\[\d+\])?\..*"]
-WITHOUT_HEAP = [r"thread\.managed\.name", r"thread\.managed\.exceptions\[\d+\]\.chain\[\d+\]\.(message|error)", *INLINED]
+# A wait is told by objects; where they are missing it is not told, never another one.
+WITHOUT_HEAP = [r"thread\.managed\.name", r"thread\.wait", r"thread\.managed\.exceptions\[\d+\]\.chain\[\d+\]\.(message|error)", *INLINED]
 # Without symbol files static functions have no names.
 STATIC_NAMES = core_compare.frame_names("name", "raw_name", "named", "symbol_offset")
 # Without PDBs there are no lines.

@@ -35,11 +35,16 @@ class DotNet9(LiveCase):
     def compare(self, *names):
         for name in names:
             with self.subTest(name), self.scenario(name) as debuggee:
-                seen = self.observe(debuggee, options=("--registers",))
-                self.assert_by_contracts(seen.dump)
-                self.assertEqual(seen.dump["diagnoses"], [])
-                self.assert_no_faults(seen)
-                self.compare_registers(seen)
+                compared = 0
+                for _ in range(5):  # at some moments ClrMD walks few frames of threads in suppressed transitions
+                    seen = self.observe(debuggee, options=("--registers",))
+                    self.assert_by_contracts(seen.dump)
+                    self.assertEqual(seen.dump["diagnoses"], [])
+                    self.assert_no_faults(seen)
+                    compared = max(compared, self.compare_registers(seen))
+                    if compared > 10:
+                        break
+                self.assertGreater(compared, 10)
 
     def compare_registers(self, seen):
         compared = 0
@@ -50,7 +55,7 @@ class DotNet9(LiveCase):
                                                                  ours[thread["osId"]]["frames"])
                 self.assertEqual([str(d) for d in differences], [])
                 compared += n
-        self.assertGreater(compared, 5)
+        return compared
 
     def test_frames(self):
         self.compare("sleep", "reverse_pinvoke", "marshalling", "suppress_gc_transition", "native_spin", "uco_fnptr",

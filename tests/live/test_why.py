@@ -7,6 +7,7 @@ import unittest
 
 import jsonschema
 
+import cores
 import mixstack_dump
 import processes
 from harness import LiveCase
@@ -248,6 +249,22 @@ class Why(LiveCase):
             pack = pathlib.Path(folder) / "waits.pack"
             self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
             self.compare(self.why(pack)[1], self.truth(debuggee))
+
+    def test_cores_with_and_without_the_heap(self):
+        with processes.scenario("deadlock") as debuggee, tempfile.TemporaryDirectory() as folder:
+            for kind, expected in (("t", NOT_KNOWN), ("n", NOT_KNOWN), ("h", STUCK), ("u", STUCK)):
+                core = cores.createdump(debuggee.pid, pathlib.Path(folder) / "core", kind)
+                status, out, error, _ = mixstack_dump.run("why", core)
+                self.assertEqual(status, expected, kind + out + error)
+                self.assertTrue(out.startswith("DEADLOCK" if expected == STUCK else "Nothing can be told"), out)
+                core.unlink()
+
+    def test_native_mutexes_in_a_core(self):
+        with processes.native("locks") as debuggee, tempfile.TemporaryDirectory() as folder:
+            core = cores.gcore(debuggee.pid, pathlib.Path(folder) / "core")
+            status, out, error, _ = mixstack_dump.run("why", core)
+            self.assertEqual(status, STUCK, out + error)
+            self.assertTrue(out.startswith("DEADLOCK: 2 threads wait for each other in a circle, 1 more behind them"), out)
 
     def test_what_cannot_be_told_is_not_healthy(self):
         with processes.native("plain") as debuggee:

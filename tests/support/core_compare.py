@@ -16,7 +16,6 @@ NOT_IN_A_CORE = {
     "thread.syscall.arguments": "read of the blocked thread, after the stop",
     "thread.syscall.fd": "the same",
     "thread.syscall.object": "the same",
-    "thread.wait": "as a whole: the heap's objects and the metadata of their types, which some cores lack; never another one",
     "thread.kernel_state": "a core has one state letter for the process (pr_state), if any",
 }
 # Without debug files a static function has no name.

@@ -35,6 +35,20 @@ std::optional<Address> BlockingRecords::first_slot(Address thread) {
   return *data + kFirstRecordSlot;
 }
 
+bool BlockingRecords::are_there(Address thread, AddressRange stack) {
+  const RuntimeMemory& memory = objects_.memory();
+  const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
+  if (!data || *data == 0) return data.has_value();
+  const auto slot = first_slot(thread);
+  const auto first = slot ? objects_.read<std::uint64_t>(*slot) : std::nullopt;
+  if (!first) return false;
+  const auto records = of(thread, stack);
+  if (*first != 0 && stack.contains(*first) && records.empty()) return false;
+  return std::all_of(records.begin(), records.end(), [this](const BlockingRecord& r) {
+    return r.pointer != 0 && objects_.read<std::uint64_t>(r.pointer).has_value();
+  });
+}
+
 bool BlockingRecords::is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now) {
   const auto slot = first_slot(thread);
   if (!slot) return false;

@@ -37,6 +37,8 @@ class BlockingRecords {
 
   /// Newest first; none where the runtime does not keep them (before .NET 9). `stack` bounds where records may lie.
   [[nodiscard]] std::vector<BlockingRecord> of(Address thread, AddressRange stack);
+  /// Whether a thread's records, and what they point at, can be read, or it has none. A core may lack them.
+  [[nodiscard]] bool are_there(Address thread, AddressRange stack);
   /// Whether the newest record of a thread is still this one, as `now` reads: the thread has not gone on since it was
   /// captured, or has come back to the same place.
   [[nodiscard]] bool is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now);

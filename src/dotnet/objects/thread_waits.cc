@@ -38,6 +38,18 @@ ThreadWait ThreadWaits::of(const WaitingThread& at) {
   return wait;
 }
 
+bool ThreadWaits::can_be_told() {
+  bool all = true;  // each is read in any case: a pack holds what is read while it is made
+  for (const ManagedThread& t : threads_) {
+    if (t.os_id == 0 || t.is_dead()) continue;
+    all = records_.are_there(t.address, t.stack) && all;
+    if (t.thread_object_handle == 0) continue;
+    const auto object = objects_.read<std::uint64_t>(t.thread_object_handle);
+    all = object && (*object == 0 || objects_.type_of(*object) != 0) && all;
+  }
+  return all;
+}
+
 ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   AddressRange stack = at.thread->stack;
   if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};

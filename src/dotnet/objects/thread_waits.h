@@ -46,6 +46,9 @@ class ThreadWaits {
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
   [[nodiscard]] ThreadWait of(const WaitingThread& at);
+  /// Whether the records and objects of all threads are there: of a core without the heap no wait is told, and that
+  /// none is told says nothing.
+  [[nodiscard]] bool can_be_told();
   /// The OS thread id of the thread whose current task it is; 0: none.
   [[nodiscard]] std::uint64_t thread_that_runs(Address task);
 

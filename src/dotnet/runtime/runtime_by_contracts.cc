@@ -164,7 +164,9 @@ std::string RuntimeByContracts::why_no_waits() {
   const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
   if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)
     return "it is told from .NET 10 on";
-  if (types_->modules().empty()) return "the memory of its heap is not there";
+  // A running process has all of it; threads that begin and end meanwhile say nothing.
+  const bool can_be_told = waits_->can_be_told() || !is_frozen_;
+  if (types_->modules().empty() || !can_be_told) return "the memory of its heap is not there";
   return {};
 }
 
