@@ -30,12 +30,25 @@ struct {
   __uint(value_size, 4096); /* set before loading */
 } records SEC(".maps");
 
+struct extent {
+  unsigned long begin, end;
+  int is_ours_to_touch;
+};
+struct found_extent {
+  struct extent extent;
+  unsigned int mappings; /* of which state it is */
+  unsigned long mm;
+};
+
 /* Goes with the thread: no id that is used again is ever taken for it. */
 struct seen {
   unsigned long long switches;
   unsigned long long pc, sp;
   unsigned int tid, ns_tid;
-  int own_pid; /* of the kernel's own counting; another thread's after an exec: then it is named anew */
+  int own_pid;           /* of the kernel's own counting; another thread's after an exec: then it is named anew */
+  unsigned int mappings; /* state of the process's mappings in which `extent` is so; 0: none that is known */
+  unsigned long mm;
+  struct extent extent; /* the mapping of its stack */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -45,11 +58,6 @@ struct {
 } last_copies SEC(".maps");
 
 enum { kBusy = 16 }; /* EBUSY */
-
-struct extent {
-  unsigned long begin, end;
-  int is_ours_to_touch;
-};
 
 static long note_extent(struct task_struct* task, struct vm_area_struct* area, struct extent* out) {
   (void)task;
@@ -129,15 +137,41 @@ static __always_inline void describe(struct task_struct* task, struct mixstack_r
   out->run_time = task->se.sum_exec_runtime;
 }
 
+/* A number that is another after each change of the mappings; 0 where the kernel tells none, or one is being made. */
+static __always_inline unsigned int state_of_mappings(struct mm_struct* mm) {
+  if (bpf_core_field_exists(((struct mm_struct*)0)->mm_lock_seq.sequence)) {
+    const unsigned int sequence = *(volatile unsigned int*)__builtin_preserve_access_index(&mm->mm_lock_seq.sequence);
+    return (sequence & 1) != 0 ? 0 : sequence;
+  }
+  struct mm_struct___plain* plain = (struct mm_struct___plain*)mm;
+  if (bpf_core_field_exists(plain->mm_lock_seq)) return BPF_CORE_READ(plain, mm_lock_seq);
+  return 0;
+}
+
+/* The mapping at `sp`: as it was at the last copy, where no mapping of the process has changed since. */
+static __always_inline long find_extent(struct task_struct* task, struct seen* seen, unsigned long long sp,
+                                        struct found_extent* out) {
+  struct mm_struct* mm = task->mm;
+  out->mappings = state_of_mappings(mm);
+  out->mm = (unsigned long)mm;
+  if (seen != NULL && out->mappings != 0 && seen->mappings == out->mappings && seen->mm == out->mm &&
+      sp >= seen->extent.begin && sp < seen->extent.end) {
+    out->extent = seen->extent;
+    return 0;
+  }
+  return bpf_find_vma(task, sp, note_extent, &out->extent, 0);
+}
+
 /* Bytes of the stack behind the record, as far as its mapping goes. */
-static __always_inline void copy_stack(struct task_struct* task, struct mixstack_record* out, unsigned long long sp) {
-  struct extent extent = {0, 0, 0};
-  const long found = bpf_find_vma(task, sp, note_extent, &extent, 0);
+static __always_inline void copy_stack(struct task_struct* task, struct mixstack_record* out, unsigned long long sp,
+                                       struct seen* seen, struct found_extent* at) {
+  const long found = find_extent(task, seen, sp, at);
   if (found == -kBusy) { /* the process changes its mappings */
     out->flags |= MIXSTACK_NOT_COPIED;
     out->error = kBusy;
     return;
   }
+  const struct extent extent = at->extent;
   if (found != 0 || !extent.is_ours_to_touch) {
     out->flags |= MIXSTACK_NO_STACK;
     return;
@@ -160,7 +194,8 @@ static __always_inline void copy_stack(struct task_struct* task, struct mixstack
   out->stack_size = size;
 }
 
-static __always_inline void copy(struct task_struct* task, struct mixstack_record* out, struct pt_regs* saved) {
+static __always_inline void copy(struct task_struct* task, struct mixstack_record* out, struct pt_regs* saved,
+                                 struct seen* seen, struct found_extent* at) {
   bpf_probe_read_kernel(out->registers, kSavedBytes, saved);
   bpf_probe_read_kernel(out->comm, sizeof out->comm, task->comm);
   out->thread_pointer = THREAD_POINTER(task);
@@ -171,7 +206,7 @@ static __always_inline void copy(struct task_struct* task, struct mixstack_recor
     const long size = bpf_get_task_stack(task, out + 1, settings.kernel_bytes, 0);
     if (size > 0) out->kernel_size = size;
   }
-  if (settings.stack_bytes != 0) copy_stack(task, out, saved->sp);
+  if (settings.stack_bytes != 0) copy_stack(task, out, saved->sp, seen, at);
   out->size =
       sizeof *out + settings.kernel_bytes + ((out->stack_size + MIXSTACK_ALIGNMENT - 1) & ~(MIXSTACK_ALIGNMENT - 1u));
 }
@@ -199,6 +234,7 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   struct pt_regs* saved = (struct pt_regs*)bpf_task_pt_regs(task);
   const unsigned long long pc = PROGRAM_COUNTER(saved), sp = saved->sp;
   struct seen* seen = bpf_task_storage_get(&last_copies, task, NULL, 0);
+  struct found_extent at = {};
   const int has_run = seen == NULL || seen->switches != switches || seen->pc != pc || seen->sp != sp;
   if (seen != NULL && seen->own_pid == task->pid) {
     out->tid = seen->tid;
@@ -212,7 +248,7 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   else if (is_full)
     out->flags = MIXSTACK_NO_ROOM;
   else if (control.copies)
-    copy(task, out, saved);
+    copy(task, out, saved, seen, &at);
   fence();
   /* A thread that went on a processor after the first look is there still, or counts one switch more. */
   if (is_on_cpu(task) || switches_of(task) != switches) {
@@ -231,6 +267,9 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   seen->tid = out->tid;
   seen->ns_tid = out->ns_tid;
   seen->own_pid = task->pid;
+  seen->mappings = at.mappings;
+  seen->mm = at.mm;
+  seen->extent = at.extent;
   return 1;
 }
 

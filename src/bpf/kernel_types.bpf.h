@@ -26,6 +26,18 @@ struct vm_area_struct {
   struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
 } KERNELS;
 
+/* Counts what is written to the mappings; odd while somebody writes (Linux 6.14 on). */
+struct seqcount {
+  unsigned int sequence;
+} KERNELS;
+struct mm_struct {
+  struct seqcount mm_lock_seq;
+} KERNELS;
+/* Counts each end of writing (Linux 6.4 to 6.13). */
+struct mm_struct___plain {
+  int mm_lock_seq;
+} KERNELS;
+
 struct sched_entity {
   unsigned long long sum_exec_runtime;
 } KERNELS;

@@ -16,6 +16,7 @@
 #include "cli/fd_output.h"
 #include "report/escape.h"
 #include "report/profile_report.h"
+#include "report/words.h"
 
 namespace mixstack::cli {
 namespace {
@@ -151,8 +152,8 @@ ExitCode record(const AgentArguments& arguments, const Environment& environment,
     errors.write(fmt::format(
         "mixstack: the agent sampled already, at {} Hz of CPU time and {} Hz of wall time: this is what was recorded\n",
         recording->profile.cpu_hertz, recording->profile.wall_hertz));
-  errors.write(fmt::format("mixstack: {} samples, {} cut, {} lost, {} lost on their way\n", a.samples, a.cut, a.lost,
-                           a.lost_on_way));
+  errors.write(fmt::format("mixstack: {}, {} cut, {} lost, {} lost on their way\n",
+                           report::counted(a.samples, "sample"), a.cut, a.lost, a.lost_on_way));
   if (written != ExitCode::ok) return written;
   if (recording->is_whole) return ExitCode::ok;
   errors.write(fmt::format("mixstack: the recording of process {} ended early: {}\n", arguments.pid, recording->why));

@@ -25,8 +25,8 @@ using report::escape_for_terminal;
 }
 
 [[nodiscard]] std::string sampled_words(const agent_link::Report& r) {
-  std::string text =
-      fmt::format("{} samples, {} of them cut, {} lost", r.account.samples, r.account.cut, r.account.lost);
+  std::string text = fmt::format("{}, {} of them cut, {} lost", report::counted(r.account.samples, "sample"),
+                                 r.account.cut, r.account.lost);
   const auto add = [&text](std::uint64_t n, std::string_view what) {
     if (n != 0) text += fmt::format("; {} {}", n, what);
   };
@@ -50,13 +50,14 @@ std::string status_text(std::uint32_t pid, const agent_link::Report& r) {
   }
   if (r.is_sampling || r.sampling_for != 0) {
     text += fmt::format("  {}{}\n", r.is_sampling ? "" : "before: ", sampled_words(r));
-    text += fmt::format("  code: {} methods in {} pieces, {} freed, {} refused, {} images of precompiled code\n",
-                        r.methods, r.pieces, r.freed, r.refused, r.images);
+    text += fmt::format("  code: {} in {}, {} freed, {} refused, {} of precompiled code\n",
+                        report::counted(r.methods, "method"), report::counted(r.pieces, "piece"), r.freed, r.refused,
+                        report::counted(r.images, "image"));
   }
   if (r.is_sampling)
     text +=
-        fmt::format("  takes: {} KiB for code, {} KiB for samples at most; {} threads have timers; {} of CPU time\n",
-                    r.code_bytes >> 10, r.ring_bytes >> 10, r.threads, time_words(r.cpu));
+        fmt::format("  takes: {} KiB for code, {} KiB for samples at most; {} with timers; {} of CPU time\n",
+                    r.code_bytes >> 10, r.ring_bytes >> 10, report::counted(r.threads, "thread"), time_words(r.cpu));
   if (r.is_sampling && !r.out.empty()) text += fmt::format("  will write {}\n", escape_for_terminal(r.out));
   if (!r.is_sampling) text += fmt::format("  stays loaded: {}\n", escape_for_terminal(r.remains));
   return text;

@@ -42,7 +42,8 @@ std::string size_words(std::uint64_t bytes) {
 std::string read_back_text(const PackSummary& s, const std::string& path) {
   constexpr std::size_t kMostNamed = 16;
   if (s.different.empty())
-    return fmt::format("Read back: all {} threads as now. Read it with: mixstack dump --core {}\n", s.threads, path);
+    return fmt::format("Read back: {} as now. Read it with: mixstack dump --core {}\n",
+                       s.threads == 1 ? std::string("its thread") : fmt::format("all {} threads", s.threads), path);
   if (s.different.front() == 0) return "Read back: it cannot be read. This is a fault of mixstack\n";
   std::string text = "Read back: not as now are the stacks of threads";
   for (std::size_t i = 0; i < std::min(s.different.size(), kMostNamed); i++) text += fmt::format(" {}", s.different[i]);
@@ -51,9 +52,9 @@ std::string read_back_text(const PackSummary& s, const std::string& path) {
 
 std::string summary_text(const PackArguments& arguments, const PackSummary& s) {
   const std::string path = arguments.out == "-" ? "standard output" : report::escape_for_terminal(arguments.out);
-  std::string text =
-      fmt::format("{}: {}, with {} threads, {} core of {}, {} files of {}\n", path, size_words(s.written), s.threads,
-                  s.full ? "a full" : "a small", size_words(s.core_bytes), s.files, size_words(s.file_bytes));
+  std::string text = fmt::format("{}: {}, with {}, {} core of {}, {} of {}\n", path, size_words(s.written),
+                                 report::counted(s.threads, "thread"), s.full ? "a full" : "a small",
+                                 size_words(s.core_bytes), report::counted(s.files, "file"), size_words(s.file_bytes));
   if (s.full && !arguments.full) text += "  the whole core: a small one did not tell the same as the core itself\n";
   if (s.pause.count() != 0) text += fmt::format("  the process stood still for {}\n", report::duration_words(s.pause));
   if (!s.diagnoses.empty()) text += "Missing already in a dump made here:\n";

@@ -19,15 +19,22 @@ constexpr std::size_t kMostSteps = 12;   // of one verdict that are shown
 constexpr std::size_t kMostWorkers = 3;  // of a starved pool: they wait for much the same
 constexpr std::size_t kMostGroups = 24;
 
+std::string all_workers(std::size_t count) {
+  return count == 1 ? "the only worker" : fmt::format("all {} workers", count);
+}
+
 std::string starved_words(const ProcessDump& dump, const Verdict& v) {
   const auto has_pool = [](const RuntimeSummary& r) { return r.pending && r.pending->pool; };
   const auto runtime = std::find_if(dump.runtimes.begin(), dump.runtimes.end(), has_pool);
   const ThreadPool pool = runtime == dump.runtimes.end() ? ThreadPool{} : *runtime->pending->pool;
   if (v.is_certain)
-    return fmt::format("STARVED: all {} workers of the thread pool wait, {} of them for work that is queued ({} items)",
-                       v.threads, v.steps.size(), pool.queued);
-  return fmt::format("POSSIBLY STARVED: all {} workers of the thread pool wait, {} items are queued, none taken for {}",
-                     v.threads, pool.queued, duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
+    return fmt::format("STARVED: {} of the thread pool {}, {} of them for work that is queued ({})",
+                       all_workers(v.threads), v.threads == 1 ? "waits" : "wait", v.steps.size(),
+                       counted(pool.queued, "item"));
+  return fmt::format("POSSIBLY STARVED: {} of the thread pool {}, {} {} queued, none taken for {}",
+                     all_workers(v.threads), v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"),
+                     pool.queued == 1 ? "is" : "are",
+                     duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
 }
 
 std::string headline(const ProcessDump& dump, const Verdict& v) {
@@ -121,8 +128,8 @@ void write_waits(Painter& out, const ProcessDump& dump) {
   for (const auto& [key, group] : groups) sorted.push_back(&group);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
   if (sorted.empty()) return;
-  out.paint(Ink::header,
-            fmt::format("{} of {} threads wait for something that is known:", waiting, dump.threads.size()));
+  out.paint(Ink::header, fmt::format("{} of {} {} for something that is known:", waiting,
+                                     counted(dump.threads.size(), "thread"), waiting == 1 ? "waits" : "wait"));
   out.plain() << '\n';
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
     const ThreadDump& t = *sorted[i]->first;

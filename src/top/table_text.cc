@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/escape.h"
+#include "report/words.h"
 
 namespace mixstack::top {
 namespace {
@@ -109,10 +110,11 @@ std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width) {
   lines.push_back(fitted(fmt::format("mixstack top: pid {} {}", facts.pid, facts.command), width));
   const double cpu = facts.elapsed_ns == 0 ? 0 : percent(facts.own_cpu_ns, facts.elapsed_ns);
   std::string lost = fmt::format("{} lost", facts.lost);
-  if (facts.rounds_left_out != 0) lost += fmt::format(", {} rounds left out", facts.rounds_left_out);
-  lines.push_back(fitted(fmt::format("{:.1f} s, {} samples, {}, own CPU {:.1f} %, {} threads",
-                                     seconds(facts.elapsed_ns), facts.samples, lost, cpu, facts.threads),
-                         width));
+  if (facts.rounds_left_out != 0) lost += ", " + report::counted(facts.rounds_left_out, "round") + " left out";
+  lines.push_back(
+      fitted(fmt::format("{:.1f} s, {}, {}, own CPU {:.1f} %, {}", seconds(facts.elapsed_ns),
+                         report::counted(facts.samples, "sample"), lost, cpu, report::counted(facts.threads, "thread")),
+             width));
   lines.push_back(fitted("by " + facts.source, width));
   for (const std::string& note : facts.notes) lines.push_back(fitted("  " + report::escape_for_terminal(note), width));
   return lines;

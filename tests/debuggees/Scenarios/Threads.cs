@@ -19,13 +19,45 @@ internal static unsafe class Threads
         {
             Scene.Actor("sleep" + i, () => Even(depth));
         }
-        for (int i = 0; i < spinners; i++)
+        Spin(spinners);
+    }
+
+    private static void Spin(int count)
+    {
+        for (int i = 0; i < count; i++)
         {
             Scene.Actor("spin" + i, () =>
             {
                 Scene.InPlace();
                 Spinning.Forever();
             });
+        }
+    }
+
+    // wakers [count] [depth] [ms] [spinners]: threads that wait, and run for a moment all the time.
+    [Scenario("wakers")]
+    private static void Wakers()
+    {
+        int count = Program.Argument(0, 500), depth = Program.Argument(1, 20), ms = Program.Argument(2, 8);
+        for (int i = 0; i < count; i++)
+        {
+            Scene.Actor("wake" + i, () => WakeBelow(depth, ms));
+        }
+        Spin(Program.Argument(3, 0));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int WakeBelow(int n, int ms)
+    {
+        if (n > 0)
+        {
+            return WakeBelow(n - 1, ms) + n;
+        }
+        Scene.InPlace();
+        while (true)
+        {
+            Thread.Sleep(ms);
+            s_churned++;
         }
     }
 
