@@ -40,8 +40,10 @@ struct found_extent {
   unsigned long mm;
 };
 
-/* Goes with the thread: no id that is used again is ever taken for it. */
+/* What is known of a thread: told from another by when it began, too, for ids and addresses are used again. */
 struct seen {
+  unsigned long task;
+  unsigned long long start_time;
   unsigned long long switches;
   unsigned long long pc, sp;
   unsigned int tid, ns_tid;
@@ -50,10 +52,12 @@ struct seen {
   unsigned long mm;
   struct extent extent; /* the mapping of its stack */
 };
+/* In the order in which the kernel tells the threads of a process, which is that of their birth: one after the other,
+ * so that the next is in the processor's cache before it is asked for. (Storage that goes with the task is not.) */
 struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, MIXSTACK_MOST_SEEN);
+  __type(key, unsigned int);
   __type(value, struct seen);
 } last_copies SEC(".maps");
 
@@ -220,6 +224,26 @@ static __always_inline int made_room_for_us(struct task_struct* task) {
   return since != 0 && since == BPF_CORE_READ(self, sched_info.last_arrival);
 }
 
+enum { kEndedSideBySide = 4 };
+
+/* What the last rounds learnt of the task. Threads that have ended since the last round make the places of all behind
+ * them one less; who is not found is looked at as if it were new. */
+static __always_inline struct seen* find_seen(struct task_struct* task, struct seen** place) {
+  const unsigned int at = control.position++;
+  const unsigned long long start_time = task->start_time;
+  *place = bpf_map_lookup_elem(&last_copies, &at);
+  for (unsigned int ended = 0; ended < kEndedSideBySide; ended++) {
+    const unsigned int before = at + control.ended + ended;
+    struct seen* seen = bpf_map_lookup_elem(&last_copies, &before);
+    if (seen == NULL || seen->task != (unsigned long)task || seen->start_time != start_time) continue;
+    control.ended += ended;
+    if (control.ended == 0 || *place == NULL) return seen;
+    **place = *seen;
+    return *place;
+  }
+  return NULL;
+}
+
 /* Whatever happens to a thread that has no memory or is on a processor is told without a look. */
 static __always_inline unsigned int flags_without_a_look(struct task_struct* task) {
   if (task->mm == NULL || task->exit_state != 0) return MIXSTACK_ENDING;
@@ -233,13 +257,15 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   fence();
   struct pt_regs* saved = (struct pt_regs*)bpf_task_pt_regs(task);
   const unsigned long long pc = PROGRAM_COUNTER(saved), sp = saved->sp;
-  struct seen* seen = bpf_task_storage_get(&last_copies, task, NULL, 0);
+  struct seen* place = NULL;
+  struct seen* seen = find_seen(task, &place);
   struct found_extent at = {};
   const int has_run = seen == NULL || seen->switches != switches || seen->pc != pc || seen->sp != sp;
   if (seen != NULL && seen->own_pid == task->pid) {
     out->tid = seen->tid;
     out->ns_tid = seen->ns_tid;
   } else if (!name_task(task, out)) {
+    control.position--;
     return 0;
   }
   if (out->flags != 0) return 1;
@@ -259,8 +285,10 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   }
   /* What could not be copied is tried again. */
   if ((out->flags & (MIXSTACK_REGISTERS | MIXSTACK_NOT_COPIED)) != MIXSTACK_REGISTERS) return 1;
-  if (seen == NULL) seen = bpf_task_storage_get(&last_copies, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  seen = place;
   if (seen == NULL) return 1;
+  seen->task = (unsigned long)task;
+  seen->start_time = task->start_time;
   seen->switches = switches;
   seen->pc = pc;
   seen->sp = sp;

@@ -49,6 +49,7 @@ struct task_struct {
   int on_cpu; /* not there on machines with one processor */
   int exit_state;
   int pid, tgid;
+  unsigned long long start_time;
   char comm[MIXSTACK_COMM_BYTES];
   unsigned long nvcsw, nivcsw;
   struct sched_entity se;

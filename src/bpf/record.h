@@ -7,6 +7,7 @@ enum {
   MIXSTACK_REGISTER_BYTES = 34 * 8,
   MIXSTACK_COMM_BYTES = 16,
   MIXSTACK_ALIGNMENT = 8,
+  MIXSTACK_MOST_SEEN = 1 << 15, /* threads of which is known whether they have run: those beyond are copied each time */
   MIXSTACK_SPARE_ROOM = 2 << 20 /* bytes for records without a copy, when that for copies is used up */
 };
 
@@ -57,6 +58,8 @@ struct mixstack_control {
   unsigned long long used;
   unsigned long long own_namespace; /* ours, and how deep it lies */
   unsigned int own_level;
+  unsigned int position; /* of the next thread of the process */
+  unsigned int ended;    /* threads before it that have ended since the last round */
   unsigned int unused;
   unsigned long long fence;
 };

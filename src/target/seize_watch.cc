@@ -8,6 +8,15 @@ namespace mixstack::target {
 namespace {
 
 constexpr long kInterval = 2'000'000;  // ns
+// Thousands of threads take the handler longer than the interval: the seize must have most of the time.
+constexpr long kShareOfSeize = 4;
+constexpr long kSecond = 1'000'000'000;
+
+[[nodiscard]] long now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
 
 [[nodiscard]] sigset_t own_signal() {
   sigset_t set;
@@ -20,8 +29,18 @@ constexpr long kInterval = 2'000'000;  // ns
 
 __attribute__((no_sanitize("thread", "address", "undefined"))) void SeizeWatch::on_timer(int, siginfo_t* info, void*) {
   const int before = errno;
-  static_cast<const SeizeWatch*>(info->si_value.sival_ptr)->collect_();
+  static_cast<const SeizeWatch*>(info->si_value.sival_ptr)->collect_and_rearm();
   errno = before;
+}
+
+/// The timer goes off once: one that goes on would be due again before a slow handler has ended, and so for ever.
+__attribute__((no_sanitize("thread", "address", "undefined"))) void SeizeWatch::collect_and_rearm() const {
+  const long begin = now_ns();
+  collect_();
+  const long took = now_ns() - begin;
+  const long pause = took > kInterval / kShareOfSeize ? took * kShareOfSeize : kInterval;
+  const itimerspec next{{0, 0}, {pause / kSecond, pause % kSecond}};
+  (void)::timer_settime(timer_, 0, &next, nullptr);
 }
 
 Result<void> SeizeWatch::set_up() {
@@ -32,16 +51,15 @@ Result<void> SeizeWatch::set_up() {
   event.sigev_notify = SIGEV_SIGNAL;
   event.sigev_signo = SIGRTMAX;
   event.sigev_value.sival_ptr = this;
-  timer_t timer{};  // of the tracer's process; ends with it
-  const itimerspec spec{{0, kInterval}, {0, kInterval}};
-  if (::sigaction(SIGRTMAX, &action, nullptr) != 0 || ::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
-      ::timer_settime(timer, 0, &spec, nullptr) != 0)
+  const itimerspec first{{0, 0}, {0, kInterval}};
+  if (::sigaction(SIGRTMAX, &action, nullptr) != 0 || ::timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0 ||
+      ::timer_settime(timer_, 0, &first, nullptr) != 0)
     return fail(ErrorCode::internal, 0, errno);
   return {};
 }
 
 int SeizeWatch::seize(ThreadId tid, long options) const {
-  // The signal comes in the call or stays pending, and while it is pending the timer does not run.
+  // The signal comes in the call or stays pending; the timer runs again when it was handled.
   const sigset_t signal = own_signal();
   (void)pthread_sigmask(SIG_UNBLOCK, &signal, nullptr);
   const int error = ptrace_seize(tid, options);

@@ -30,7 +30,9 @@ class SeizeWatch {
 
  private:
   static void on_timer(int, siginfo_t* info, void*);
+  void collect_and_rearm() const;
   std::function<void()> collect_;
+  timer_t timer_{};  // of the tracer's process; ends with it
 };
 
 }  // namespace mixstack::target
