@@ -27,7 +27,8 @@ struct DumpOptions {
   /// suffice, each thread has 256 all the same (fewer where there are thousands), stacks end with `max_frames`, and a
   /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
-  bool vectors = false;  ///< floating-point and vector registers, too; our own process does not tell them
+  std::size_t together = 0;  ///< as in CaptureRequest; for `capture` alone
+  bool vectors = false;      ///< floating-point and vector registers, too; our own process does not tell them
   /// `ThreadDump::facts` and `ProcessDump::usage` are read: some files of /proc for each thread, some 30 us of it, all
   /// outside the stop.
   bool facts = true;

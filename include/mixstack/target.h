@@ -101,7 +101,9 @@ struct Capture {
   std::uint64_t pac_mask = 0;         ///< bits of a return address that are signature, not address (AArch64)
   std::vector<MemorySlice> roots;     ///< the runtime's roots, read in the same stop (see RootSource), and stacks that
                                       ///< threads have left for an alternate signal stack
-  std::chrono::nanoseconds pause{0};  ///< first interrupt to last release
+  std::chrono::nanoseconds pause{0};  ///< first interrupt to last release; of `together` threads, the longest such time
+  /// Summed up over the threads of a capture `together`: how long each was held.
+  std::chrono::nanoseconds held{0};
   std::uint32_t threads_not_stopped = 0;
   std::vector<OwnedBytes> storage;  ///< what the slices point into
   /// The mappings of that instant, by address; null where the source does not tell (`Target::regions` does).
@@ -134,7 +136,10 @@ struct CaptureRequest {
   std::size_t stack_byte_budget = 64 << 20;
   RootSource* roots = nullptr;  ///< borrowed; may be null
   bool vectors = false;         ///< floating-point and vector registers, too (of live and debugged processes)
-  bool goes_on = false;         ///< more of what the last capture was taken for: its budgets are not renewed
+  /// So many threads stand still at the same time, at most, one group after the other: for samples, which need not be
+  /// of one instant. The capture is `not_stopped` then, and has no roots. 0: all. (Only of live processes.)
+  std::size_t together = 0;
+  bool goes_on = false;  ///< more of what the last capture was taken for: its budgets are not renewed
 };
 
 /// What ended the process, as its core tells.

@@ -46,18 +46,24 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   DumpOptions options;
   options.threads = std::move(threads);
   options.facts = false;
+  // A stop of hundreds of threads takes longer than a round.
+  if (threads.size() > options_.together) options.together = options_.together;
   // Threads that cannot stop soon are late by themselves; a round waits for none of them.
   options.late_timeout = std::chrono::milliseconds(50);
   const std::lock_guard lock(session_.mutex);
   return session_.session->capture(options);
 }
 
-void StopSource::note_pause(std::uint64_t pause_ns, std::size_t threads) {
+void StopSource::note_pause(const Capture& capture) {
+  const std::size_t threads = capture.threads.size();
+  const auto pause_ns = static_cast<std::uint64_t>(capture.pause.count());
+  const auto held_ns =
+      capture.held.count() == 0 ? pause_ns * threads : static_cast<std::uint64_t>(capture.held.count());
   HoldHistogram& holds = account_.holds;
-  const auto micros = pause_ns / 1000;
+  const auto micros = threads == 0 ? 0 : held_ns / threads / 1000;
   holds.counts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(micros)), holds.counts.size() - 1)] +=
       threads;
-  holds.total_ns += pause_ns * threads;
+  holds.total_ns += held_ns;
   holds.longest_ns = std::max(holds.longest_ns, pause_ns);
   holds.holds += threads;
   held_ns_ += pause_ns;
@@ -88,7 +94,7 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
   if (round->changed.empty()) return batch;
   auto capture = this->capture(std::move(round->changed));
   if (!capture) return fail(capture.error());
-  note_pause(static_cast<std::uint64_t>(capture->pause.count()), capture->threads.size());
+  note_pause(*capture);
   for (const ThreadCapture& thread : capture->threads) {
     watch_.captured(thread);
     // It began to run meanwhile, and is sampled elsewhere.

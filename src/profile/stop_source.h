@@ -13,6 +13,7 @@ namespace mixstack::profile {
 struct StopOptions {
   std::uint32_t hertz = 100;
   double most_held = 0;       ///< share of the time that threads may be held, 0.01 is 1 %; 0: as it comes
+  std::size_t together = 4;   ///< threads that are held at the same time, at most
   bool waiting_only = false;  ///< threads that run are sampled by somebody else
 };
 
@@ -28,7 +29,7 @@ class StopSource final : public SampleSource {
 
  private:
   [[nodiscard]] Result<Capture> capture(std::vector<ThreadId> threads);
-  void note_pause(std::uint64_t pause_ns, std::size_t threads);
+  void note_pause(const Capture& capture);
 
   SharedSession& session_;
   StopOptions options_;

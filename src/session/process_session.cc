@@ -262,6 +262,8 @@ Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options)
   request.stack_byte_budget = options.stack_byte_budget;
   request.roots = worker.prepare_roots();
   request.vectors = options.vectors;
+  request.together = options.together;
+  if (request.together != 0) request.roots = nullptr;
   auto capture = target_->capture(request);
   worker.forget_memory();
   return capture;

@@ -21,6 +21,7 @@ constexpr Address kUsualInitial = 64 << 10;
 constexpr Address kUsualMost = 16 << 20;  // of a stack
 constexpr std::size_t kShortList = 400;   // mappings whose text the kernel makes in some 100 us
 constexpr int kLatePatiences = 5;         // of late_timeout, at most, while late threads keep coming
+constexpr auto kGroupPatience = 2ms;      // one that has no processor must not hold up the others
 constexpr auto kLateLook = 20ms;          // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
@@ -189,10 +190,10 @@ Result<void> LiveCapture::prepare() {
 }
 
 /// Whose file can still be read has had its id since before the seize: it is the thread that is traced.
-void LiveCapture::read_names() {
+void LiveCapture::read_names(std::size_t begin) {
   constexpr std::size_t kLongest = 15;  // TASK_COMM_LEN without its end: a string of ours needs no memory for it
   const auto threads = stopper_->threads();
-  for (std::size_t i = 0; i < slots_.size(); i++) {
+  for (std::size_t i = begin; i < threads.size() && i < slots_.size(); i++) {
     if (slots_[i].name_file < 0 || threads[i].phase != StopPhase::pending) continue;
     std::array<char, kLongest + 1> text;
     const ssize_t n = ::pread(slots_[i].name_file, text.data(), text.size(), 0);
@@ -200,6 +201,12 @@ void LiveCapture::read_names() {
     if (n > 0) slots_[i].stat.comm.assign(text.data(), static_cast<std::size_t>(n) - 1);
     if (n <= 0) stopper_->check_owner(threads[i]);
   }
+}
+
+void LiveCapture::seize(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < std::min(end, slots_.size()); i++)
+    stopper_->seize(slots_[i].tid, slots_[i].stat.state == 'R', slots_[i].name_file >= 0);
+  read_names(begin);
 }
 
 Result<void> LiveCapture::seize_all() {
@@ -276,6 +283,42 @@ void LiveCapture::copy_and_release() {
   stopper_->release_all();
 }
 
+void LiveCapture::copy_group(Instant& instant) {
+  const std::size_t first = instant.copies.size();
+  read_registers();
+  add_copies(instant, true);
+  add_copies(instant, false);
+  tracer_->begin_read();
+  instant.copies.plan(*regions_, first);
+  instant.copies.copy(first, instant.copies.size(), *regions_);
+  tracer_->end_read();
+}
+
+/// Seized in its group, too: a thread that is traced stops by itself at every signal. One that does not stop in time is
+/// copied with the group in which it stands.
+void LiveCapture::stop_in_groups() {
+  Instant& instant = *instants_.front();
+  const auto end = Clock::now() + request_.stop_timeout + request_.late_timeout;
+  const std::size_t all = slots_.size();
+  for (std::size_t at = 0; at < all && !stopper_->has_execed() && Clock::now() < end; at += request_.together) {
+    const auto begin = Clock::now();
+    const std::size_t before = instant.copies.size();
+    seize(at, at + request_.together);
+    stopper_->interrupt(at, at + request_.together);
+    (void)stopper_->wait_until_stopped(at, at + request_.together, begin + kGroupPatience);
+    if (!stopper_->has_execed()) copy_group(instant);
+    stopper_->release_all();
+    const auto held = Clock::now() - begin;
+    pause_ = std::max<std::chrono::nanoseconds>(pause_, held);
+    held_ += held * static_cast<long>(instant.copies.size() - before);
+  }
+  follow_mappings(instant);
+  if (auto seized = seize_all(); !seized) error_ = seized.error();
+  if (stopper_->has_execed()) error_ = {ErrorCode::process_changed, 0, proc_.pid()};
+  note_missing();
+  stopper_->release_late();
+}
+
 void LiveCapture::take_late_ones_that_stand(Clock::time_point begin) {
   const auto now = Clock::now();
   auto own_roots = std::make_unique<RootReads>(roots_.again());
@@ -349,13 +392,13 @@ void LiveCapture::stop(Tracer& tracer) {
   tracer_ = &tracer;
   stopper_.emplace(proc_, tracer);
   stopper_->reserve(slots_.size() + kSpareThreads);
-  for (const auto& s : slots_) stopper_->seize(s.tid, s.stat.state == 'R', s.name_file >= 0);
-  read_names();
+  leave_their_cpus();
+  if (request_.together != 0) return stop_in_groups();
+  seize(0, slots_.size());
   if (auto seized = seize_all(); !seized) {
     error_ = seized.error();
     return;
   }
-  leave_their_cpus();
   const auto begin = Clock::now();
   stopper_->interrupt_all();
   const bool all = stopper_->wait_until_stopped(begin + request_.stop_timeout, request_.threads.empty());
@@ -445,6 +488,8 @@ Result<Capture> LiveCapture::finish() {
     if (instants_[i]->regions == nullptr) instants_[i]->regions = regions_;
     hand_over(*instants_[i], captures[i]);
     captures[i].pause = i == 0 ? pause_ : instants_[i]->held;
+    captures[i].held = held_;
+    if (request_.together != 0) captures[i].consistency = Consistency::not_stopped;
   }
   Capture capture = std::move(captures.front());
   for (std::size_t i = 1; i < captures.size(); i++)

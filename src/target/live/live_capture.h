@@ -75,12 +75,15 @@ class LiveCapture {
   [[nodiscard]] Result<void> make_room();
   void expect_roots();
   // in the stop
-  void read_names();
+  void seize(std::size_t begin, std::size_t end);
+  void read_names(std::size_t begin);
   [[nodiscard]] Result<void> seize_all();
   void read_registers();
   void add_copies(Instant& instant, bool of_running);
   void follow_mappings(Instant& instant);
   void copy_and_release();
+  void stop_in_groups();
+  void copy_group(Instant& instant);
   void take_late(Clock::time_point begin);
   void take_late_ones_that_stand(Clock::time_point begin);
   [[nodiscard]] bool all_wait_uninterruptibly();
@@ -112,7 +115,7 @@ class LiveCapture {
   std::vector<VectorBytes> vectors_;  // parallel to them, if wanted
   std::vector<std::unique_ptr<Instant>> instants_;
   std::optional<std::uint64_t> pac_mask_;  ///< of whichever thread stood first
-  std::chrono::nanoseconds pause_{0};
+  std::chrono::nanoseconds pause_{0}, held_{0};
   Error error_;
 };
 

@@ -86,8 +86,8 @@ std::size_t StackCopies::add(ThreadId tid, const RegisterSet& registers) {
   return copies_.size() - 1;
 }
 
-void StackCopies::plan(const std::vector<Region>& regions) {
-  plan_stacks(copies_, regions, request_.initial_stack_bytes, request_.stack_byte_budget, order_);
+void StackCopies::plan(const std::vector<Region>& regions, std::size_t first) {
+  budget_ = plan_stacks(std::span(copies_).subspan(first), regions, request_.initial_stack_bytes, budget_, order_);
 }
 
 bool StackCopies::is_readable(State state, Address at, Regions regions) {

@@ -47,13 +47,19 @@ class StackCopies {
  public:
   /// Borrows all.
   StackCopies(const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request, StackRoom& room)
-      : memory_(memory), info_(info), request_(request), room_(room), left_budget_(request.stack_byte_budget) {}
+      : memory_(memory),
+        info_(info),
+        request_(request),
+        room_(room),
+        budget_(request.stack_byte_budget),
+        left_budget_(budget_) {}
 
   void reserve(std::size_t threads);
   /// Answers the number of the copy.
   std::size_t add(ThreadId tid, const RegisterSet& registers);
   [[nodiscard]] std::size_t size() const { return copies_.size(); }
-  void plan(const std::vector<Region>& regions);
+  /// Of the copies from `first` on: the others were copied, and took their part of the budget.
+  void plan(const std::vector<Region>& regions, std::size_t first = 0);
   void copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions);
 
   /// Stack and `stack_truncated`.
@@ -82,6 +88,7 @@ class StackCopies {
   std::vector<std::size_t> order_;
   std::vector<memory::RangeRead> reads_;
   std::vector<memory::RangeRead> more_reads_;
+  std::size_t budget_;       ///< of bytes beyond the initial ones
   std::size_t left_budget_;  ///< for stacks that threads have left, beyond their initial bytes
 };
 

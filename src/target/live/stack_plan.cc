@@ -54,8 +54,8 @@ AddressRange home_stack(const std::vector<Region>& regions, bool is_main_thread,
   return {};
 }
 
-void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regions, std::size_t initial,
-                 std::size_t budget, std::vector<std::size_t>& order) {
+std::size_t plan_stacks(std::span<StackCopy> copies, const std::vector<Region>& regions, std::size_t initial,
+                        std::size_t budget, std::vector<std::size_t>& order) {
   order.clear();
   for (std::size_t i = 0; i < copies.size(); i++) {
     StackCopy& c = copies[i];
@@ -81,6 +81,7 @@ void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regi
     budget -= more;
     copies[i].truncated = rest(i) > 0;
   }
+  return budget;
 }
 
 Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "mixstack/target.h"
@@ -39,9 +40,9 @@ inline constexpr std::size_t kRedZone = 128;
 
 /// Gives every stack its first `initial` bytes and then completes the shortest rests first until `budget` is used up.
 /// `sp` and `thread_pointer` of each copy are given, the rest is filled in. Only stacks whose end is known are
-/// completed. Allocates nothing if `order` has room for all.
-void plan_stacks(std::vector<StackCopy>& copies, const std::vector<Region>& regions, std::size_t initial,
-                 std::size_t budget, std::vector<std::size_t>& order);
+/// completed. Allocates nothing if `order` has room for all. Answers what is left of the budget.
+std::size_t plan_stacks(std::span<StackCopy> copies, const std::vector<Region>& regions, std::size_t initial,
+                        std::size_t budget, std::vector<std::size_t>& order);
 
 /// The lowest word in a copied stack that points into `other`, or 0: the signal frame on an alternate stack holds the
 /// interrupted sp, and nothing on it points below that but leftovers.

@@ -69,6 +69,36 @@ void ThreadStopper::interrupt_all() {
       if (t.phase == StopPhase::pending && t.is_running == running) ptrace_interrupt(t.tid);
 }
 
+void ThreadStopper::interrupt(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < std::min(end, threads_.size()); i++) {
+    if (threads_[i].phase != StopPhase::pending) continue;
+    threads_[i].is_asked = true;
+    ptrace_interrupt(threads_[i].tid);
+  }
+}
+
+bool ThreadStopper::wait_until_stopped(std::size_t begin, std::size_t end, Clock::time_point deadline) {
+  const auto is_awaited = [](const StoppedThread& t) { return t.phase == StopPhase::pending && t.is_asked; };
+  const auto first = threads_.begin() + static_cast<std::ptrdiff_t>(std::min(begin, threads_.size()));
+  const auto last = threads_.begin() + static_cast<std::ptrdiff_t>(std::min(end, threads_.size()));
+  long nap = 0;
+  Clock::time_point eager_until = Clock::now() + kEager;
+  for (;;) {
+    for (StoppedThread& t : threads_)
+      if (is_awaited(t) && poll(t)) pending_--;
+    if (std::none_of(first, last, is_awaited)) return true;
+    const auto now = Clock::now();
+    if (now >= deadline) return false;
+    if (now < eager_until) {
+      ::sched_yield();
+      continue;
+    }
+    nap = nap == 0 ? kFirstNap : std::min(nap * 2, kLongestNap);
+    sleep_for(nap);
+    if (nap == kLongestNap) probe_pending();
+  }
+}
+
 void ThreadStopper::handle_stop(StoppedThread& t, const TraceeReport& stop) {
   t.phase = StopPhase::stopped;
   t.signal = stop.event == TraceeEvent::signal ? stop.value : 0;

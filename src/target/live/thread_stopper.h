@@ -25,6 +25,7 @@ struct StoppedThread {
   ThreadId tid = 0;
   StopPhase phase = StopPhase::pending;
   bool is_running = false;      ///< seen on a CPU before the stop: interrupted last, released first
+  bool is_asked = false;        ///< by `interrupt`
   bool is_in_job_stop = false;  ///< by SIGSTOP or its like
   bool is_foreign = false;      ///< a process that a thread made while we traced it, not of the target
   std::int32_t signal = 0;      ///< its delivery was intercepted; released with it
@@ -53,6 +54,12 @@ class ThreadStopper {
   void check_owner(StoppedThread& t) const { t.is_foreign = !proc_.has_task(t.tid); }
   /// Asks every seized thread to stop.
   void interrupt_all();
+  /// Asks those with the numbers [begin, end) in `threads`.
+  void interrupt(std::size_t begin, std::size_t end);
+  /// Waits until each of them stands still, or will never. False at the deadline. Others that were asked before and
+  /// stand still by then are `stopped`, too.
+  [[nodiscard]] bool wait_until_stopped(std::size_t begin, std::size_t end,
+                                        std::chrono::steady_clock::time_point deadline);
   /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until all there
   /// are stand still. False at the deadline: some are still `pending`, those born meanwhile among them.
   [[nodiscard]] bool wait_until_stopped(std::chrono::steady_clock::time_point deadline, bool whole_process);
