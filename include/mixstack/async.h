@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mixstack/address.h"
+#include "mixstack/gc_heap.h"
 #include "mixstack/waits.h"
 
 namespace mixstack {
@@ -52,6 +53,8 @@ struct AsyncChain {
   std::string context;                           ///< type of the waiter's synchronization context; empty: none
   bool is_queued = false;                        ///< its end, or the rest of it, lies in the thread pool's queue
   bool is_cut = false;                           ///< too long, or a circle
+  /// Chains of a scan of the heap that differ in their objects alone; those told are of the first that is due.
+  std::uint32_t count = 1;
   friend bool operator==(const AsyncChain&, const AsyncChain&) = default;
 };
 
@@ -89,8 +92,12 @@ struct Timers {
 struct PendingWork {
   std::optional<ThreadPool> pool;  ///< none: there is none yet, or it cannot be told
   std::optional<Timers> timers;
-  std::vector<AsyncChain> chains;  ///< those that threads wait for, then those that end in timers or the pool's queue
+  /// Those that threads wait for, then those that end in timers or the pool's queue or, with `heap`, all others.
+  std::vector<AsyncChain> chains;
   bool has_more_chains = false;
+  std::optional<GcState> gc;     ///< none: it cannot be told
+  std::optional<HeapScan> heap;  ///< with `DumpOptions::heap`
+  std::string no_heap;           ///< why there is none, though it was asked for
 };
 
 }  // namespace mixstack

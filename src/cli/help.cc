@@ -76,6 +76,12 @@ What is shown:
       --registers          the registers known in each frame
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
+      --async              async methods that have not ended, as chains; with
+                           --merge equal ones once
+      --heap               with --async: those that only a search of the heap
+                           finds; the process stands still for it, some 0.5 s
+                           for each GB
+      --heap-limit SIZE    not if there is more to search (2G); 512M, 8G
       --raw-names          names as metadata and symbol tables have them
       --no-fold            every frame: of recursions, async calls, and images
                            without symbols
@@ -238,6 +244,9 @@ Usage: mixstack why PID [OPTIONS]
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m
+      --heap           all async methods, found by a search of the heap: the
+                       process stands still for it, some 0.5 s for each GB
+      --heap-limit SIZE  not if there is more to search (2G); 512M, 8G
 
 Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
 10, no .NET, a core without its heap); else as of 'mixstack dump'.

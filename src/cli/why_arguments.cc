@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/heap_question.h"
 #include "cli/help.h"
 #include "cli/parsing.h"
 
@@ -9,7 +10,7 @@ namespace mixstack::cli {
 
 Invocation parse_why(std::vector<std::string> arguments) {
   WhyArguments why;
-  std::string what, watch;
+  std::string what, watch, heap_limit;
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::why, {}, {}}, "mixstack why",
@@ -23,6 +24,8 @@ Invocation parse_why(std::vector<std::string> arguments) {
         app.add_flag("-j,--json", why.json);
         app.add_flag("--dot", why.dot);
         app.add_option("--watch", watch);
+        app.add_flag("--heap", why.heap);
+        app.add_option("--heap-limit", heap_limit);
       },
       why_help());
   if (result.action != Invocation::Action::why) return result;
@@ -42,6 +45,7 @@ Invocation parse_why(std::vector<std::string> arguments) {
     if (is_core) return wrong("--watch: a core does not change");
     if (std::string text = read_seconds("--watch", watch, why.watch); !text.empty()) return wrong(text);
   }
+  if (std::string text = read_heap_limit(heap_limit, why.heap, why.heap_limit); !text.empty()) return wrong(text);
   why.core.use_own_files = !only_sysroot;
   result.why = std::move(why);
   return result;

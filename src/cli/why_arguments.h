@@ -15,6 +15,8 @@ struct WhyArguments {
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool json = false, dot = false;
+  bool heap = false;                   ///< search the heap for async methods
+  std::uint64_t heap_limit = 0;        ///< bytes of it above which a process is not stopped for that
   std::chrono::milliseconds watch{0};  ///< time between answers; 0: one answer
 };
 

@@ -15,6 +15,7 @@
 #include "base/scoped_fd.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
+#include "cli/heap_question.h"
 #include "cli/ps_command.h"
 #include "cli/symbol_options.h"
 #include "report/escape.h"
@@ -61,8 +62,9 @@ struct Judged {
   std::vector<Verdict> verdicts;
 };
 
-tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment) {
-  const DumpArguments what = dump_arguments(arguments);
+tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment, bool with_heap) {
+  DumpArguments what = dump_arguments(arguments);
+  if (with_heap) what.options.heap = heap_question(arguments.pid != 0, arguments.heap_limit, environment);
   auto dumped = dump_target(what, symbol_options(what), environment);
   if (!dumped) return tl::unexpected(dumped.error());
   std::vector<Verdict> verdicts = why::judge(dumped->dump);
@@ -76,12 +78,13 @@ tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environ
 /// waited for, and stops its threads now and then.
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
   constexpr std::chrono::milliseconds kBetween{200};
-  auto first = look(arguments, environment);
+  auto first = look(arguments, environment, arguments.heap && arguments.pid == 0);
   if (!first || arguments.pid == 0) return first;
   const auto is_certain = [](const Verdict& v) { return v.kind == VerdictKind::deadlock && v.is_certain; };
-  if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
-  std::this_thread::sleep_for(kBetween);
-  auto second = look(arguments, environment);
+  const bool is_enough = std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain);
+  if (is_enough && !arguments.heap) return first;
+  if (!is_enough) std::this_thread::sleep_for(kBetween);
+  auto second = look(arguments, environment, arguments.heap);
   if (second)
     second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts);
   return second;

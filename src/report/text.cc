@@ -14,6 +14,7 @@
 #include "report/overview.h"
 #include "report/summary.h"
 #include "report/symbols_hint.h"
+#include "report/text_async.h"
 #include "report/text_exception.h"
 #include "report/text_frame.h"
 #include "report/text_threads.h"
@@ -246,6 +247,7 @@ void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& op
     for (const StackGroup& group : sections_of(dump, threads, options)) write_group(report, group);
   }
   write_idle(out, threads, options);
+  write_async_text(out, dump, options);
   write_what_failed(out, dump, symbols_hint(dump, threads, options), options);
 }
 

@@ -24,9 +24,9 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
   std::size_t all = 0;
   for (const AsyncChain& chain : pending.chains) {
     if (chain.waiter != 0) continue;
-    all++;
+    all += chain.count;
     Group& g = groups[chain_words(dump, chain)];
-    g.count++;
+    g.count += chain.count;
     if (g.first == nullptr || (chain.due && g.first->due && *chain.due < *g.first->due)) g.first = &chain;
   }
   if (groups.empty()) return;
@@ -76,6 +76,35 @@ void write_pool(Writer& out, const ThreadPool& pool) {
   json.close();
 }
 
+void write_gc(Writer& out, const GcState& gc, const std::optional<Suspension>& suspension) {
+  JsonObject json(out);
+  json.boolean("is_server", gc.is_server);
+  json.number("heaps", std::uint64_t{gc.heaps});
+  json.number("bytes", gc.bytes);
+  json.boolean("is_walkable", gc.is_walkable);
+  json.boolean("in_background", gc.in_background);
+  if (gc.collections) {
+    json.number("collections", *gc.collections);
+  } else {
+    json.null("collections");
+  }
+  json.number("finalizable", gc.finalizable);
+  json.number("suspended_by", std::uint64_t{suspension ? suspension->by : 0});
+  json.close();
+}
+
+void write_heap(Writer& out, const HeapScan& scan) {
+  JsonObject json(out);
+  json.number("bytes", scan.bytes);
+  json.number("missing", scan.missing);
+  json.number("suspended", scan.suspended);
+  json.number("running", scan.running);
+  json.boolean("has_more", scan.has_more);
+  json.number("pause_us", std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(scan.pause).count()});
+  json.number("stops", std::uint64_t{scan.stops});
+  json.close();
+}
+
 void write_timers(Writer& out, const Timers& timers) {
   JsonObject json(out);
   json.number("count", std::uint64_t{timers.count});
@@ -105,6 +134,7 @@ void write_chain(Writer& out, const AsyncChain& chain) {
   json.text_or_null("context", chain.context);
   json.boolean("is_queued", chain.is_queued);
   json.boolean("is_cut", chain.is_cut);
+  json.number("count", std::uint64_t{chain.count});
   write_due(json, "due_ms", chain.due);
   json.close();
 }
@@ -118,14 +148,19 @@ void write_pending_text(Painter& out, const ProcessDump& dump) {
     if (runtime.pending->pool) out.plain() << "thread pool: " << pool_words(*runtime.pending->pool) << '\n';
     if (runtime.pending->timers && runtime.pending->timers->count != 0)
       out.plain() << "timers: " << timer_words(*runtime.pending->timers) << '\n';
+    if (runtime.pending->gc) out.plain() << "garbage collector: " << gc_words(dump, runtime) << '\n';
+    if (runtime.pending->heap) out.plain() << "heap: " << heap_words(*runtime.pending->heap) << '\n';
+    if (!runtime.pending->no_heap.empty())
+      out.plain() << "Not known: the heap was not searched: " << escape_for_terminal(runtime.pending->no_heap) << '\n';
   }
 }
 
 void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump) {
-  std::vector<const PendingWork*> all;
+  std::vector<const RuntimeSummary*> all;
   for (const RuntimeSummary& runtime : dump.runtimes)
-    if (runtime.pending) all.push_back(&*runtime.pending);
-  json_array(json.key("pending"), all, "\n", [&](const PendingWork* pending) {
+    if (runtime.pending) all.push_back(&runtime);
+  json_array(json.key("pending"), all, "\n", [&](const RuntimeSummary* runtime) {
+    const PendingWork* pending = &*runtime->pending;
     JsonObject of(out);
     if (pending->pool) {
       write_pool(of.key("pool"), *pending->pool);
@@ -137,6 +172,17 @@ void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump) 
     } else {
       of.null("timers");
     }
+    if (pending->gc) {
+      write_gc(of.key("gc"), *pending->gc, runtime->suspension);
+    } else {
+      of.null("gc");
+    }
+    if (pending->heap) {
+      write_heap(of.key("heap"), *pending->heap);
+    } else {
+      of.null("heap");
+    }
+    of.text_or_null("no_heap", pending->no_heap);
     of.boolean("has_more_chains", pending->has_more_chains);
     json_array(of.key("chains"), pending->chains, "\n", [&](const AsyncChain& chain) { write_chain(out, chain); });
     of.close();

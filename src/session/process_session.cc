@@ -12,6 +12,7 @@
 #include "session/core_opening.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
+#include "session/heap_search.h"
 #include "session/inlined_frames.h"
 #include "session/launch.h"
 #include "session/missing_files.h"
@@ -394,6 +395,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
   if (options.waits && options.pending_work)
     read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
+  if (options.waits && options.pending_work)
+    read_heaps(dump, capture->frozen != nullptr ? *capture->frozen : target_->memory(), capture->frozen != nullptr,
+               worker->runtimes(), options.heap);
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;

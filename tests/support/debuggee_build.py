@@ -63,6 +63,14 @@ def starved():
     return output / "Starved"
 
 
+def heaps(kind="release"):
+    """A program with many async methods in its heap, as "release" or as "debug", where their state machines are classes."""
+    output = BUILD / "debuggees" / ("Heaps" if kind == "release" else f"Heaps-{kind}")
+    settings = () if kind == "release" else ("-p:Optimize=false", f"-p:MixstackBuildRoot={output}-work")
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Heaps", output, *settings)
+    return output / "Heaps"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"

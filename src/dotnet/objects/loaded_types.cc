@@ -39,6 +39,7 @@ const TypeFacts* LoadedTypes::at(Address method_table) {
   if (types_.size() >= kMaxTypes) {
     types_.clear();
     fields_.clear();
+    asked_.clear();
   }
   auto& kept = types_[method_table];
   kept = read(method_table);
@@ -132,6 +133,16 @@ std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(const TypeFacts& t
 }
 
 std::optional<FieldPlace> LoadedTypes::field(Address method_table, std::string_view name) {
+  const auto known = asked_.find(method_table);
+  if (known != asked_.end())
+    for (const auto& [asked, place] : known->second)
+      if (asked == name) return place;
+  const auto place = look_for_field(method_table, name);
+  if (at(method_table) != nullptr) asked_[method_table].emplace_back(name, place);
+  return place;
+}
+
+std::optional<FieldPlace> LoadedTypes::look_for_field(Address method_table, std::string_view name) {
   Address table = method_table;
   for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
     for (const NamedField& f : own_fields(table))
@@ -149,6 +160,17 @@ bool LoadedTypes::is_a(Address method_table, std::string_view name) {
     const TypeFacts* type = at(table);
     if (type == nullptr) return false;
     if (type->name == name) return true;
+    table = type->parent;
+  }
+  return false;
+}
+
+bool LoadedTypes::is_core(Address method_table, std::string_view name) {
+  Address table = method_table;
+  for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
+    const TypeFacts* type = at(table);
+    if (type == nullptr) return false;
+    if (type->name == name && type->assembly == "System.Private.CoreLib") return true;
     table = type->parent;
   }
   return false;

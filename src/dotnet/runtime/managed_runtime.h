@@ -10,6 +10,7 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
+#include "dotnet/objects/heap_reader.h"
 #include "dotnet/objects/pending_work.h"
 #include "dotnet/objects/thread_waits.h"
 #include "dotnet/runtime/freed_code.h"
@@ -88,6 +89,9 @@ class ManagedRuntime {
                                                                 std::span<const objects::WaitingThread> /*threads*/) {
     return std::nullopt;
   }
+
+  /// Who searches its heap for async methods, for this capture; null: nobody can.
+  [[nodiscard]] virtual objects::HeapReader* heap() { return nullptr; }
 
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
   /// null: it has called none. To be asked for when managed frames have names.

@@ -91,6 +91,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   is_frozen_ = capture.frozen != nullptr;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
+  heap_.reset();
   waits_.reset();
   objects_.reset();
   types_.reset();
@@ -187,6 +188,12 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
   }
   objects::PendingWorkReader reader(*objects_, *code_, *names_, now);
   return reader.read(waits, threads, [&](Address task) { return by_thread->thread_that_runs(task); });
+}
+
+objects::HeapReader* RuntimeByContracts::heap() {
+  if (thread_waits() == nullptr || types_->modules().empty()) return nullptr;
+  if (!heap_) heap_ = std::make_unique<objects::HeapReader>(*objects_, *code_, *names_, known_->image.dac_table);
+  return heap_.get();
 }
 
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {

@@ -58,6 +58,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
                                                         std::span<const objects::WaitingThread> threads) override;
+  [[nodiscard]] objects::HeapReader* heap() override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;
@@ -113,6 +114,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
+  std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
   /// Of these, by Thread; read when first asked.
