@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "mixstack/address.h"
+#include "mixstack/requests.h"
+#include "mixstack/values.h"
 #include "mixstack/waits.h"
 
 namespace mixstack {
@@ -36,6 +38,7 @@ struct AsyncStep {
   Address box = 0;     ///< the object that holds its state: the task that its caller got
   /// The await that it is suspended at, from 0 in the order of the source; -1: it runs, or is about to.
   std::int32_t state = -1;
+  std::vector<ProgramValue> values{};  ///< parameters and locals: with `DumpOptions::data`
   friend bool operator==(const AsyncStep&, const AsyncStep&) = default;
 };
 
@@ -43,7 +46,8 @@ struct AsyncStep {
 struct AsyncChain {
   std::vector<AsyncStep> steps;  ///< may be empty: a thread waits for a task that is no async method's
   AsyncEnd end = AsyncEnd::unknown;
-  WaitedObject awaited;                          ///< at its end
+  WaitedObject awaited;                          ///< at its end; `detail` of `socket`: the other end
+  std::int32_t descriptor = -1;                  ///< of `socket`; -1: not known
   std::string work;                              ///< of `work`: the method
   std::optional<std::chrono::milliseconds> due;  ///< of `delay`: from the capture on; negative: it is late
   Proof proof = Proof::proved;                   ///< proved: each awaited object points back at who awaits it
@@ -91,6 +95,8 @@ struct PendingWork {
   std::optional<Timers> timers;
   std::vector<AsyncChain> chains;  ///< those that threads wait for, then those that end in timers or the pool's queue
   bool has_more_chains = false;
+  std::vector<Request> requests;  ///< that threads or chains work on
+  bool has_more_requests = false;
 };
 
 }  // namespace mixstack

@@ -37,6 +37,11 @@ struct DumpOptions {
   /// Outside the stop; believed as far as threads have not run since.
   bool waits = false;
   bool pending_work = false;  ///< with `waits`: `RuntimeSummary::pending`, too, and who runs what tasks wait for
+  /// `ThreadDump::arguments` are read, of managed frames. Implies `walk.keep_registers`.
+  bool arguments = false;
+  /// Contents of the user's own data are told: of strings, paths of requests, text of commands, variables of async
+  /// methods. Without it types, numbers and addresses are.
+  bool data = false;
   WalkOptions walk;
 };
 

@@ -74,6 +74,9 @@ What is shown:
       --managed-only       managed frames only
       --frames             the runtime's explicit Frames, too, where they lie
       --registers          the registers known in each frame
+      --arguments          this and arguments of managed frames: numbers, types
+                           and addresses of objects, where the code keeps them
+      --data               with --arguments: what strings hold, too (cut)
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
       --raw-names          names as metadata and symbol tables have them
@@ -237,6 +240,8 @@ Usage: mixstack why PID [OPTIONS]
   -j, --json           all of it as JSON: docs/formats/why.schema.json
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
+      --data           the user's own data, too, cut: variables of async methods,
+                       paths of requests, text of database commands
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m
 
 Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
