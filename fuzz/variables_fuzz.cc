@@ -18,8 +18,7 @@ void look(const Result<std::vector<VariableHome>>& homes) {
   for (const VariableHome& home : *homes)
     if (home.end < home.begin || home.place.first >= Registers::kMax || home.place.second >= Registers::kMax) std::abort();
   for (const std::uint32_t native : {0u, 1u, 20u, ~0u})
-    for (const bool is_exact : {false, true})
-      for (std::int32_t number = -4; number < 8; number++) (void)place_of(*homes, number, native, is_exact);
+    for (std::int32_t number = -4; number < 8; number++) (void)place_of(*homes, number, native);
 }
 
 }  // namespace

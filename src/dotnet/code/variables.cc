@@ -35,12 +35,20 @@ std::optional<unsigned> psabi_register(std::uint32_t number, Arch arch) {
   return number <= aarch64_reg::sp ? std::optional<unsigned>(number) : std::nullopt;
 }
 
-/// Reads places; a register that is none makes all of it malformed.
+/// Reads places. What lies in a register that is not of the general ones is elsewhere.
 class Places {
  public:
   Places(Nibbles& in, Arch arch) : in_(in), arch_(arch) {}
 
   VariablePlace next() {
+    is_general_ = true;
+    const VariablePlace place = read();
+    return is_general_ ? place : VariablePlace{};
+  }
+  [[nodiscard]] bool ok() const { return ok_ && in_.ok(); }
+
+ private:
+  VariablePlace read() {
     using Kind = VariablePlace::Kind;
     VariablePlace place;
     switch (static_cast<Stored>(in_.number())) {
@@ -83,12 +91,9 @@ class Places {
     ok_ = false;
     return place;
   }
-  [[nodiscard]] bool ok() const { return ok_ && in_.ok(); }
-
- private:
   unsigned reg() {
     const auto number = psabi_register(in_.number(), arch_);
-    if (!number) ok_ = false;
+    if (!number) is_general_ = false;
     return number.value_or(0);
   }
   VariablePlace one(VariablePlace::Kind kind) {
@@ -105,7 +110,7 @@ class Places {
 
   Nibbles& in_;
   Arch arch_;
-  bool ok_ = true;
+  bool ok_ = true, is_general_ = true;
 };
 
 }  // namespace
@@ -145,20 +150,14 @@ Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Add
   return decode_variables(bytes, arch);
 }
 
-std::optional<VariablePlace> place_of(std::span<const VariableHome> homes, std::int32_t number, std::uint32_t native,
-                                      bool is_exact) {
-  const auto only_at = [&](std::uint32_t at) -> std::optional<VariablePlace> {
-    std::optional<VariablePlace> found;
-    for (const VariableHome& home : homes) {
-      if (home.number != number || at < home.begin || at >= home.end) continue;
-      if (found && *found != home.place) return std::nullopt;
-      found = home.place;
-    }
-    return found;
-  };
-  const auto here = only_at(native);
-  if (is_exact || !here || native == 0) return here;
-  return only_at(native - 1) == here ? here : std::nullopt;
+std::optional<VariablePlace> place_of(std::span<const VariableHome> homes, std::int32_t number, std::uint32_t native) {
+  std::optional<VariablePlace> found;
+  for (const VariableHome& home : homes) {
+    if (home.number != number || native < home.begin || native >= home.end) continue;
+    if (found && *found != home.place) return std::nullopt;
+    found = home.place;
+  }
+  return found;
 }
 
 }  // namespace mixstack::dotnet

@@ -14,7 +14,7 @@ namespace mixstack::dotnet {
 /// A place of a variable (ICorDebugInfo::VarLoc). Registers are numbered as the psABI has them (mixstack/registers.h).
 struct VariablePlace {
   enum class Kind : std::uint8_t {
-    elsewhere,       ///< in a floating-point register, on the x87 stack, among variable arguments
+    elsewhere,  ///< in a floating-point or vector register, on the x87 stack, among variable arguments
     in_register,
     by_register,     ///< the register holds its address
     on_stack,        ///< at base + offset
@@ -48,10 +48,9 @@ inline constexpr std::uint32_t kMostVariableHomes = 1 << 16;  ///< of one method
 [[nodiscard]] Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Address blob,
                                                                DebugInfoWriter writer, DebugInfoForm form, Arch arch);
 
-/// Where variable `number` is, for a frame whose code stands at `native`: before that instruction where `is_exact`, else
-/// behind the call before it, and then the place must be good on both sides of the call, for what only the call still
-/// needed is not kept up to date any more. Nothing: it is not kept, or the table contradicts itself.
+/// Where variable `number` is before the instruction at `native`. Nothing: it is not kept, or the table contradicts
+/// itself.
 [[nodiscard]] std::optional<VariablePlace> place_of(std::span<const VariableHome> homes, std::int32_t number,
-                                                    std::uint32_t native, bool is_exact);
+                                                    std::uint32_t native);
 
 }  // namespace mixstack::dotnet

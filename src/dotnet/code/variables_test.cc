@@ -58,23 +58,24 @@ TEST(Variables, RegistersAreThoseOfTheCpu) {
   ASSERT_TRUE(homes);
   EXPECT_EQ((*homes)[0].place.first, unsigned{aarch64_reg::x19});
   EXPECT_EQ((*homes)[1].place, (VariablePlace{Kind::on_stack, aarch64_reg::fp, 0, -16}));
-  const auto foreign = nibbles({1, 0, 9, kThis, kInRegister, 19});
-  EXPECT_EQ(decode_variables(foreign, Arch::x86_64).error().code, ErrorCode::malformed);
-  EXPECT_EQ(decode_variables(foreign, Arch::arm).error().code, ErrorCode::unsupported_cpu);
+  const auto vector = nibbles({1, 0, 9, kThis, kInRegister, 33});
+  for (const Arch arch : {Arch::x86_64, Arch::aarch64})
+    EXPECT_EQ(decode_variables(vector, arch)->front().place, VariablePlace{}) << "numbered behind the general ones";
+  EXPECT_EQ(decode_variables(vector, Arch::arm).error().code, ErrorCode::unsupported_cpu);
 }
 
 TEST(Variables, WhereOneIs) {
   const auto homes = decode_variables(table(), Arch::x86_64).value();
-  EXPECT_EQ(place_of(homes, 0, 0, true)->kind, Kind::in_register);
-  EXPECT_EQ(place_of(homes, 0, 10, true)->kind, Kind::on_stack);
-  EXPECT_FALSE(place_of(homes, 0, 210, true)) << "behind its end";
-  EXPECT_EQ(place_of(homes, 1, 50, false)->kind, Kind::in_register);
-  EXPECT_FALSE(place_of(homes, 1, 100, false)) << "in another place before the call";
-  EXPECT_FALSE(place_of(homes, 1, 210, false)) << "the call was the last to need it";
-  EXPECT_FALSE(place_of(homes, 9, 50, true));
+  EXPECT_EQ(place_of(homes, 0, 0)->kind, Kind::in_register);
+  EXPECT_EQ(place_of(homes, 0, 9)->kind, Kind::in_register);
+  EXPECT_EQ(place_of(homes, 0, 10)->kind, Kind::on_stack);
+  EXPECT_FALSE(place_of(homes, 0, 210)) << "behind its end";
+  EXPECT_EQ(place_of(homes, 1, 99)->kind, Kind::in_register);
+  EXPECT_EQ(place_of(homes, 1, 100)->kind, Kind::by_stack);
+  EXPECT_FALSE(place_of(homes, 9, 50));
   auto twice = homes;
   twice.push_back({0, 300, 1, {Kind::in_register, x86_64_reg::r12, 0, 0}});
-  EXPECT_FALSE(place_of(twice, 1, 50, true)) << "the table contradicts itself";
+  EXPECT_FALSE(place_of(twice, 1, 50)) << "the table contradicts itself";
 }
 
 TEST(Variables, WhatCannotBeRight) {

@@ -56,6 +56,16 @@ void ValueTypes::describe_named(TypeIndex type, const MethodContext& context, Va
   out.assemblies.emplace_back(node.assembly.empty() ? context.metadata->assembly_name() : node.assembly);
 }
 
+/// Of what it is one, where that is a primitive type: then nothing else need be known of the instance.
+void ValueTypes::describe_nullable(const TypeNode& instance, ValueType& out) const {
+  const TypeIndex argument = instance.first_child == kNoType ? kNoType : tree_[instance.first_child].next;
+  const TypeNode& of = tree_[argument];
+  if (of.kind != TypeKind::primitive || of.element == ElementType::string || of.element == ElementType::object) return;
+  out.kind = ValueKind::primitive;
+  out.element = of.element;
+  out.is_nullable = true;
+}
+
 ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
   ValueType out;
   BoundedText text(kMostText);
@@ -85,6 +95,7 @@ ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
       if (node.first_child != kNoType) describe_named(node.first_child, context, out);
       out.handle = node.handle;
       out.is_generic = true;
+      if (out.name == "System.Nullable`1") describe_nullable(node, out);
       break;
     case TypeKind::sz_array:
     case TypeKind::array:

@@ -25,6 +25,7 @@ struct ValueType {
   ElementType element = ElementType::end;
   bool is_by_ref = false;   ///< the value is the address of one: all else is of what it refers to
   bool is_array = false;
+  bool is_nullable = false;  ///< System.Nullable of the primitive `element`
   bool is_generic = false;  ///< an instance: `name` is that of its definition, `handle` its own
   std::string text;                     ///< as C# writes it: "ref int", "List<string>"
   std::string name;         ///< as reflection writes it: "System.Guid"; empty: none that can be looked up
@@ -58,6 +59,7 @@ class ValueTypes {
 
  private:
   [[nodiscard]] ValueType describe(TypeIndex type, const MethodContext& context);
+  void describe_nullable(const TypeNode& instance, ValueType& out) const;
   void describe_named(TypeIndex type, const MethodContext& context, ValueType& out);
 
   RuntimeMemory memory_;

@@ -18,6 +18,23 @@ bool is_preserved(Arch arch, unsigned reg) {
   return reg == rbx || reg == rbp || reg == rsp || (reg >= r12 && reg <= r15);
 }
 
+/// Whether the code at `native` is neither of a prologue nor of an epilogue.
+bool is_body(std::span<const IlMapRow> map, std::uint32_t native) {
+  auto row = std::upper_bound(map.begin(), map.end(), native,
+                              [](std::uint32_t offset, const IlMapRow& r) { return offset < r.native; });
+  if (row == map.begin()) return false;
+  // Of several rows at one place each says what the code is.
+  const std::uint32_t begin = (row - 1)->native;
+  for (; row != map.begin() && (row - 1)->native == begin; --row)
+    if ((row - 1)->il == IlMapRow::kProlog || (row - 1)->il == IlMapRow::kEpilog) return false;
+  return true;
+}
+
+bool begins_epilogue(std::span<const IlMapRow> map, std::uint32_t native) {
+  return std::any_of(map.begin(), map.end(),
+                     [native](const IlMapRow& r) { return r.native == native && r.il == IlMapRow::kEpilog; });
+}
+
 }  // namespace
 
 std::optional<std::vector<ProgramValue>> Arguments::of(const ArgumentFrame& at) {
@@ -52,22 +69,6 @@ ValueType Arguments::type_of_this(Address method_table) {
   return type;
 }
 
-/// Registers and stack of code that a prologue has not arranged yet, or an epilogue has given back, are not those that
-/// the table tells of.
-bool Arguments::is_between_prologue_and_epilogue(const CodeInfo& info, std::uint32_t native) {
-  if (info.is_funclet()) return false;  // where theirs are, nothing tells
-  const auto map = code_.il_map(info);
-  if (!map || map->empty()) return false;
-  auto row = std::upper_bound(map->begin(), map->end(), native,
-                              [](std::uint32_t offset, const IlMapRow& r) { return offset < r.native; });
-  if (row == map->begin()) return false;
-  // Of several rows at one place each says what the code is.
-  const std::uint32_t begin = (row - 1)->native;
-  for (; row != map->begin() && (row - 1)->native == begin; --row)
-    if ((row - 1)->il == IlMapRow::kProlog || (row - 1)->il == IlMapRow::kEpilog) return false;
-  return true;
-}
-
 std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
   const Frame& frame = *at.frame;
   // A frame that was guessed at has registers that were guessed at.
@@ -78,9 +79,20 @@ std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
   if (!info.is_managed() || info.method_desc != frame.method || info.origin == 0 || pc < info.origin)
     return std::nullopt;
   Place place;
-  place.native = static_cast<std::uint32_t>(pc - info.origin);
-  place.is_exact = frame.pc.is_exact();
-  if (place.is_exact && !is_between_prologue_and_epilogue(info, place.native)) return std::nullopt;
+  place.from = place.to = static_cast<std::uint32_t>(pc - info.origin);
+  const auto map = code_.il_map(info);
+  if (frame.pc.is_exact()) {
+    // Registers and stack that a prologue has not arranged yet, or an epilogue has given back, are not those that the
+    // table tells of. Where funclets have theirs, nothing tells.
+    const bool is_arranged = map && is_body(*map, place.from) && !info.is_funclet();
+    if (!is_arranged) return std::nullopt;
+  } else {
+    // What only the call still needed is not kept up to date any more: it must be needed behind the call as well, or
+    // there is nothing behind it but the method's end.
+    if (place.from == 0) return std::nullopt;
+    place.from--;
+    if (map && begins_epilogue(*map, place.to)) place.to = place.from;
+  }
   auto homes = code_.variables(info);
   if (!homes) return std::nullopt;
   place.homes = std::move(*homes);
@@ -133,8 +145,8 @@ ProgramValue Arguments::value(const ArgumentFrame& at, const std::optional<Place
                               const ValueType& type) {
   ProgramValue out;
   out.type = type.text;
-  const auto place = code ? place_of(code->homes, number, code->native, code->is_exact) : std::nullopt;
-  if (!place) return out;
+  const auto place = code ? place_of(code->homes, number, code->to) : std::nullopt;
+  if (!place || place_of(code->homes, number, code->from) != place) return out;
   const std::size_t size = values_.size_of(type);
   if (size == 0 || size > Values::kMostBytes) {
     if (size != 0 || type.kind == ValueKind::structure) out.state = ValueState::told;  // its type is all

@@ -33,11 +33,9 @@ class Arguments {
   /// What is known of the frame's code, for all its variables.
   struct Place {
     std::vector<VariableHome> homes;
-    std::uint32_t native = 0;
-    bool is_exact = false;
+    std::uint32_t from = 0, to = 0;  ///< a variable must be in the same place at both
   };
   [[nodiscard]] std::optional<Place> place_in(const ArgumentFrame& at);
-  [[nodiscard]] bool is_between_prologue_and_epilogue(const CodeInfo& info, std::uint32_t native);
   [[nodiscard]] std::optional<std::uint64_t> register_in(const ArgumentFrame& at, unsigned reg) const;
   [[nodiscard]] bool read(const ArgumentFrame& at, const VariablePlace& place, std::span<std::byte> out) const;
   [[nodiscard]] bool read_memory(const ArgumentFrame& at, Address address, std::span<std::byte> out) const;

@@ -56,6 +56,9 @@ std::string address_text(ManagedObjects& objects, Address address) {
       !objects.memory().reader().read_exact(objects.elements_of(numbers), std::as_writable_bytes(std::span(parts))))
     return {};
   for (std::uint16_t& part : parts) part = htons(part);
+  constexpr std::array<std::uint16_t, 6> kMapped{0, 0, 0, 0, 0, 0xffff};  // an IPv4 address
+  if (std::equal(kMapped.begin(), kMapped.end(), parts.begin()))
+    return inet_ntop(AF_INET, &parts[6], text.data(), text.size()) == nullptr ? std::string() : text.data();
   if (inet_ntop(AF_INET6, parts.data(), text.data(), text.size()) == nullptr) return {};
   return std::string("[") + text.data() + "]";
 }

@@ -119,7 +119,8 @@ std::size_t Values::size_of(const ValueType& type) {
   if (type.is_by_ref) return pointer;
   switch (type.kind) {
     case ValueKind::primitive:
-      return primitive_size(type.element);
+      // Nullable<T>: whether there is a value, then the value, each at its own alignment.
+      return primitive_size(type.element) * (type.is_nullable ? 2 : 1);
     case ValueKind::reference:
     case ValueKind::pointer:
       return pointer;
@@ -147,6 +148,11 @@ void Values::tell(const ValueType& type, std::span<const std::byte> bytes, Progr
     out.state = ValueState::told;
     const std::uint64_t to = word_of(bytes);
     out.text = to == 0 ? "null" : address_text(to);
+    return;
+  }
+  if (type.is_nullable) {
+    out.state = ValueState::told;
+    out.text = bytes[0] == std::byte{0} ? "null" : primitive_text(type.element, bytes.subspan(size / 2));
     return;
   }
   if (type.kind == ValueKind::primitive) {
