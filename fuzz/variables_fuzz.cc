@@ -16,7 +16,8 @@ void look(const Result<std::vector<VariableHome>>& homes) {
   if (!homes) return;
   if (homes->size() > kMostVariableHomes) std::abort();
   for (const VariableHome& home : *homes)
-    if (home.end < home.begin || home.place.first >= Registers::kMax || home.place.second >= Registers::kMax) std::abort();
+    if (home.end < home.begin || home.place.first >= Registers::kMax || home.place.second >= Registers::kMax)
+      std::abort();
   for (const std::uint32_t native : {0u, 1u, 20u, ~0u})
     for (std::int32_t number = -4; number < 8; number++) (void)place_of(*homes, number, native);
 }

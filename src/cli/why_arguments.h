@@ -15,7 +15,7 @@ struct WhyArguments {
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool json = false, dot = false;
-  bool data = false;  ///< the user's own data, too: variables, paths, commands
+  bool data = false;                   ///< the user's own data, too: variables, paths, commands
   std::chrono::milliseconds watch{0};  ///< time between answers; 0: one answer
 };
 

@@ -40,6 +40,15 @@ std::string method_words(const std::map<std::string, std::size_t>& methods) {
   return text;
 }
 
+/// Most of a chain are methods of libraries: its beginning and its end say which it is.
+std::string in_chain(const ProcessDump& dump, const AsyncChain& chain) {
+  constexpr std::size_t kLast = 2;
+  if (chain.steps.size() <= kLast + 1) return chain_words(dump, chain);
+  AsyncChain end = chain;
+  end.steps.erase(end.steps.begin(), end.steps.end() - kLast);
+  return escape_for_terminal(short_method(chain.steps.front().method)) + " > ... > " + chain_words(dump, end);
+}
+
 }  // namespace
 
 std::string requests_words(const PendingWork& pending) {
@@ -62,8 +71,8 @@ std::string request_words(const ProcessDump& dump, const PendingWork& pending, c
   if (request.thread != 0) {
     text += " on thread " + thread_words(dump, request.thread);
   } else if (request.chain != 0 && request.chain <= pending.chains.size()) {
-    if (const std::string chain = chain_words(dump, pending.chains[request.chain - 1]); !chain.empty())
-      text += " in " + chain;
+    const AsyncChain& at = pending.chains[request.chain - 1];
+    if (const std::string chain = in_chain(dump, at); !chain.empty()) text += " in " + chain + due_words(at);
   }
   if (request.age) text += ", for " + duration_words(*request.age);
   return text;

@@ -23,11 +23,14 @@ TEST(RequestWords, AreCountedByKindAndMethod) {
   for (const char* method : {"POST", "GET", "GET"}) pending.requests.push_back(request(RequestKind::incoming, method));
   EXPECT_EQ(requests_words(pending), "3 requests in flight: 2 GET, 1 POST");
   pending.requests.push_back(request(RequestKind::outgoing, "PUT"));
-  pending.requests.push_back(request(RequestKind::database, "Shop.\x1b" "Command"));
+  pending.requests.push_back(request(RequestKind::database,
+                                     "Shop.\x1b"
+                                     "Command"));
   pending.has_more_requests = true;
   EXPECT_EQ(requests_words(pending),
             "3 requests in flight: 2 GET, 1 POST; 1 call by HttpClient: 1 PUT; 1 database command: 1 "
-            "Shop.\\x1b" "Command; and more");
+            "Shop.\\x1b"
+            "Command; and more");
 }
 
 TEST(RequestWords, OneOfThem) {
@@ -45,6 +48,10 @@ TEST(RequestWords, OneOfThem) {
   Request in_chain = request(RequestKind::database, "Shop.Command", "DELETE");
   in_chain.chain = 1;
   EXPECT_EQ(request_words(dump, pending, in_chain), "Shop.Command: DELETE in Api.Get awaits Task.Delay");
+  pending.chains.front().steps = {
+      {"Shop.Api.A()", 1, 0}, {"Shop.Api.B()", 2, 0}, {"Shop.Api.C()", 3, 0}, {"Shop.Api.D()", 4, 0}};
+  EXPECT_EQ(request_words(dump, pending, in_chain),
+            "Shop.Command: DELETE in Api.A > ... > Api.C > Api.D awaits Task.Delay");
   in_chain.chain = 2;
   EXPECT_EQ(request_words(dump, pending, in_chain), "Shop.Command: DELETE") << "there is no such chain";
 }

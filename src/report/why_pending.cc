@@ -44,9 +44,9 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
   out.plain() << '\n';
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
     const Group& g = sorted[i]->second;
-    out.plain() << fmt::format("  {} x {}{}\n", g.count, sorted[i]->first,
-                               g.peers.size() > 1 ? fmt::format(" ({} other ends)", g.peers.size())
-                                                  : due_words(*g.first));
+    out.plain() << fmt::format(
+        "  {} x {}{}\n", g.count, sorted[i]->first,
+        g.peers.size() > 1 ? fmt::format(" ({} other ends)", g.peers.size()) : due_words(*g.first));
     write_values(out, *g.first, g.count > 1);
   }
   if (sorted.size() > kMostGroups)

@@ -6,8 +6,8 @@
 namespace mixstack::session {
 namespace {
 
-constexpr std::size_t kMostFrames = 1 << 14;     // of all threads
-constexpr std::size_t kMostOfThread = 1 << 9;    // innermost ones
+constexpr std::size_t kMostFrames = 1 << 14;   // of all threads
+constexpr std::size_t kMostOfThread = 1 << 9;  // innermost ones
 
 /// Frames of one runtime, and whose they are.
 struct Asked {

@@ -83,6 +83,7 @@ class Values(LiveCase):
     def compare(self, dump, truth):
         """No value is another than the program says. Answers how many are told, and how many are not."""
         told, lacking, wrong = 0, [], []
+        self.check_belongs_together(dump)
         for method, name, value in self.arguments(dump):
             if (method, name) not in truth:
                 continue
@@ -95,6 +96,19 @@ class Values(LiveCase):
                 wrong.append(f"{method} {name}: {value}, expected {truth[method, name]}")
         self.assertEqual(wrong, [])
         return told, lacking
+
+    def check_belongs_together(self, dump):
+        """Two threads are in Cart.Add: what the one has was never the other's."""
+        for thread in dump["threads"]:
+            for frame in thread["frames"]:
+                if frame["module"] != "Values" or short(frame) != "Cart.Add" or not frame["arguments"]:
+                    continue
+                lengths = {v["name"]: v["length"] for v in frame["arguments"] if v["length"] is not None}
+                prices = {float(v["text"]) for v in frame["arguments"] if v["name"] == "price" and v["text"]}
+                of_big = [lengths.get("item") == 200] * ("item" in lengths) + [lengths.get("counts") == 70] * ("counts" in lengths)
+                of_big += [price > 10 for price in prices]
+                of_big += [v["type"] == "Values.BigCart" for v in frame["arguments"] if v["name"] == "this" and v["object"]]
+                self.assertLessEqual(len(set(of_big)), 1, frame["arguments"])
 
     def check(self, kind, fewest, environment=None, most_lacking=None):
         with values(kind, "arguments", environment) as debuggee:
@@ -170,6 +184,13 @@ class Values(LiveCase):
             dump = mixstack_dump.dump_core(core, "--arguments", "--data")
             told, lacking = self.compare(dump, truth)
             self.assertGreaterEqual(told, 50, lacking)
+
+    def test_packs_tell_the_same_but_contents(self):
+        with values("release", "arguments") as debuggee, tempfile.TemporaryDirectory() as folder:
+            pack = pathlib.Path(folder) / "values.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
+            live = sorted(map(str, self.arguments(mixstack_dump.dump(debuggee.pid, "--arguments"))))
+            self.assertEqual(sorted(map(str, self.arguments(mixstack_dump.dump_core(pack, "--arguments")))), live)
 
     def why(self, pid, *options):
         status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)

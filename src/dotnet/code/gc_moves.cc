@@ -20,7 +20,9 @@ constexpr std::int32_t kMostBytes = 1024;
 
 /// The counts of a server's first heap.
 AddressRange counts_of_heap(const RuntimeMemory& memory, Address vars) {
-  const auto pointer = [&](std::uint32_t number) { return memory.pointer_at(vars + kFirstPointer + 8 * number).value_or(0); };
+  const auto pointer = [&](std::uint32_t number) {
+    return memory.pointer_at(vars + kFirstPointer + 8 * number).value_or(0);
+  };
   const Address heaps = pointer(kHeaps), fields = pointer(kHeapFields);
   if (heaps == 0 || fields == 0) return {};
   const Address array = memory.pointer_at(heaps).value_or(0);
@@ -47,8 +49,8 @@ std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_
   GcCounts found;
   found.invalid = memory.pointer_at(vars + kFirstPointer + 8 * kStructuresInvalid).value_or(0);
   const Address mechanisms = memory.pointer_at(vars + kFirstPointer + 8 * kMechanisms).value_or(0);
-  found.counts = mechanisms != 0 ? AddressRange{mechanisms, mechanisms + 8 * kMechanismWords}
-                                 : counts_of_heap(memory, vars);
+  found.counts =
+      mechanisms != 0 ? AddressRange{mechanisms, mechanisms + 8 * kMechanismWords} : counts_of_heap(memory, vars);
   if (found.counts.empty() || found.invalid == 0) return std::nullopt;
   return found;
 }

@@ -11,17 +11,17 @@ namespace mixstack::dotnet {
 
 /// Where the collector's own counts lie.
 struct GcCounts {
-  /// Words of which at least one grows with each collection that moves objects: how many were compacting, promoting, for
-  /// which reasons.
+  /// Words of which at least one grows with each collection that moves objects: how many were compacting, promoting,
+  /// for which reasons.
   AddressRange counts;
   Address invalid = 0;  ///< 32 bits: not zero while a collection works on the heap
 };
 
 /// No descriptor of .NET 10 tells them: they are found through the table that the runtime makes for its DAC, which must
-/// agree with what the descriptor does tell of it. Nothing where it does not, or has another version. Of a server's heaps
-/// the first counts for all: they are collected together.
-/// Source: src/coreclr/debug/ee/dactable.cpp, src/coreclr/inc/dacvars.h, src/coreclr/gc/gcinterface.dacvars.def,
-/// dac_gcheap_fields.h, record_global_mechanisms and record_interesting_info_per_heap in gc.cpp there.
+/// agree with what the descriptor does tell of it. Nothing where it does not, or has another version. Of a server's
+/// heaps the first counts for all: they are collected together. Source: src/coreclr/debug/ee/dactable.cpp,
+/// src/coreclr/inc/dacvars.h, src/coreclr/gc/gcinterface.dacvars.def, dac_gcheap_fields.h, record_global_mechanisms and
+/// record_interesting_info_per_heap in gc.cpp there.
 [[nodiscard]] std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_table);
 
 /// The counts as `memory` has them; nothing while a collection works, or where they cannot be read. They are counted up

@@ -10,8 +10,8 @@
 namespace mixstack::dotnet {
 namespace {
 
-constexpr Address kTable = 0x1000, kGlobals = 0x3000, kVars = 0x5000, kCounts = 0x6000, kInvalid = 0x7000, kHeaps = 0x8000,
-                  kHeap = 0x9000;
+constexpr Address kTable = 0x1000, kGlobals = 0x3000, kVars = 0x5000, kCounts = 0x6000, kInvalid = 0x7000,
+                  kHeaps = 0x8000, kHeap = 0x9000;
 
 /// A process with the words that the collector keeps.
 struct Process {
@@ -52,7 +52,8 @@ struct Process {
     vars[3 + 20] = is_server ? kHeaps : 0;
     vars[3 + 21] = kInvalid;
     vars[3 + 27] = is_server ? kHeaps + 16 : 0;
-    add(kHeaps, {kHeaps + 8, kHeap, 0, 0, first_count, 0, 0x150});  // offsets are of 32 bits: the 5th and the 9th of them
+    add(kHeaps,
+        {kHeaps + 8, kHeap, 0, 0, first_count, 0, 0x150});  // offsets are of 32 bits: the 5th and the 9th of them
     add(kVars, vars);
     add(kCounts, counts);
     add(kInvalid, {invalid});

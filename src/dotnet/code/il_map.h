@@ -23,8 +23,8 @@ struct IlMapRow {
 /// Decodes the debug information at `blob`.
 /// Errors: those of reading, `malformed` (not ascending, wider than any code), `limit_exceeded`.
 /// Source: src/coreclr/vm/debuginfostore.cpp (CompressDebugInfo), src/coreclr/inc/cordebuginfo.h.
-[[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob, DebugInfoWriter writer,
-                                                        DebugInfoForm form);
+[[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob,
+                                                        DebugInfoWriter writer, DebugInfoForm form);
 
 /// What the JIT recorded of inlined methods in the same information. `not_found`: nothing.
 [[nodiscard]] Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob,

@@ -96,7 +96,8 @@ TEST(IlMap, OfTheJitBehindWhatElseItKeeps) {
   inlined.byte(2).word(5).byte(1).byte(2).byte(3).byte(4).byte(5);
   EXPECT_EQ(inlined.append(blob(bounds(kMap))).read(DebugInfoWriter::jit).value(), kMap);
   const BlobWriter b = bounds(kMap);
-  const auto instrumented = BlobWriter().byte(0).nibbles({0xffffffff, b.size(), 0, 0}).append(b).read(DebugInfoWriter::jit);
+  const auto instrumented =
+      BlobWriter().byte(0).nibbles({0xffffffff, b.size(), 0, 0}).append(b).read(DebugInfoWriter::jit);
   EXPECT_EQ(instrumented.value(), kMap);
 }
 
@@ -129,7 +130,8 @@ TEST(IlMap, OfNibbles) {
 TEST(IlMap, WhatCannotBeRight) {
   const BlobWriter whole = BlobWriter().byte(0).append(blob(bounds(kMap)));
   for (std::size_t cut = 1; cut <= whole.size(); cut++) EXPECT_FALSE(whole.read(DebugInfoWriter::jit, cut)) << cut;
-  EXPECT_EQ(BlobWriter().byte(4).append(blob(bounds(kMap))).read(DebugInfoWriter::jit).error().code, ErrorCode::malformed);
+  EXPECT_EQ(BlobWriter().byte(4).append(blob(bounds(kMap))).read(DebugInfoWriter::jit).error().code,
+            ErrorCode::malformed);
   const BlobWriter many = BlobWriter().nibbles({1000, 9, 8}).rows(kMap, 10, 9);
   EXPECT_EQ(blob(many).read(DebugInfoWriter::ready_to_run).error().code, ErrorCode::truncated);
   const BlobWriter wide = BlobWriter().nibbles({6, 40, 8}).rows(kMap, 10, 9);

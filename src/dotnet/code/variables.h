@@ -16,11 +16,11 @@ struct VariablePlace {
   enum class Kind : std::uint8_t {
     elsewhere,  ///< in a floating-point or vector register, on the x87 stack, among variable arguments
     in_register,
-    by_register,     ///< the register holds its address
-    on_stack,        ///< at base + offset
-    by_stack,        ///< its address lies at base + offset
-    in_registers,    ///< its first eight bytes in `first`, the rest in `second`
-    split,           ///< a half in a register, a half on the stack
+    by_register,   ///< the register holds its address
+    on_stack,      ///< at base + offset
+    by_stack,      ///< its address lies at base + offset
+    in_registers,  ///< its first eight bytes in `first`, the rest in `second`
+    split,         ///< a half in a register, a half on the stack
   };
   Kind kind = Kind::elsewhere;
   unsigned first = 0, second = 0;  ///< registers; of those on the stack `first` is the base

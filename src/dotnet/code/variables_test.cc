@@ -29,10 +29,10 @@ constexpr std::uint32_t kThis = 4, kFirst = 5, kTypeContext = 1;  // numbers are
 constexpr std::uint32_t kInRegister = 0, kByRegister = 1, kInFloat = 2, kOnStack = 3, kByStack = 4, kTwo = 5;
 
 std::vector<std::byte> table() {
-  return nibbles({7,                                        //
-                  0,   10,  kThis,        kInRegister, 7,   // rdi
+  return nibbles({7,                                           //
+                  0,   10,  kThis,        kInRegister, 7,      // rdi
                   10,  200, kThis,        kOnStack,    5, 33,  // [rbp - 16]
-                  10,  90,  kFirst,       kInRegister, 3,   // rbx
+                  10,  90,  kFirst,       kInRegister, 3,      // rbx
                   100, 110, kFirst,       kByStack,    4, 48,  // [[rsp + 24]]
                   0,   300, kTypeContext, kOnStack,    5, 17,  //
                   5,   10,  kFirst + 1,   kTwo,        0, 2,   // rax, rdx
@@ -53,8 +53,8 @@ TEST(Variables, PlacesOfEachKind) {
 }
 
 TEST(Variables, RegistersAreThoseOfTheCpu) {
-  const auto homes = decode_variables(nibbles({2, 0, 9, kThis, kInRegister, 19, 0, 9, kFirst, kOnStack, 29, 33}),
-                                      Arch::aarch64);
+  const auto homes =
+      decode_variables(nibbles({2, 0, 9, kThis, kInRegister, 19, 0, 9, kFirst, kOnStack, 29, 33}), Arch::aarch64);
   ASSERT_TRUE(homes);
   EXPECT_EQ((*homes)[0].place.first, unsigned{aarch64_reg::x19});
   EXPECT_EQ((*homes)[1].place, (VariablePlace{Kind::on_stack, aarch64_reg::fp, 0, -16}));

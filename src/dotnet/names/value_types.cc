@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostText = 512;
 constexpr std::string_view kCoreLibrary = "System.Private.CoreLib";
-constexpr std::uint8_t kHasThis = 0x20;  // ECMA-335 II.23.2.1
-constexpr std::byte kField{0x06};        // II.23.2.4
+constexpr std::uint8_t kHasThis = 0x20;                                                           // ECMA-335 II.23.2.1
+constexpr std::byte kField{0x06};                                                                 // II.23.2.4
 constexpr unsigned kTypeRefScope = 0, kAssemblyRefName = 6, kFieldName = 1, kFieldSignature = 2;  // columns, II.22
 
 /// The assembly that the outermost of nested references names; empty: it is of the module itself, or of another one.

@@ -23,12 +23,12 @@ enum class ValueKind : std::uint8_t {
 struct ValueType {
   ValueKind kind = ValueKind::unknown;
   ElementType element = ElementType::end;
-  bool is_by_ref = false;   ///< the value is the address of one: all else is of what it refers to
+  bool is_by_ref = false;  ///< the value is the address of one: all else is of what it refers to
   bool is_array = false;
-  bool is_nullable = false;  ///< System.Nullable of the primitive `element`
-  bool is_generic = false;  ///< an instance: `name` is that of its definition, `handle` its own
+  bool is_nullable = false;             ///< System.Nullable of the primitive `element`
+  bool is_generic = false;              ///< an instance: `name` is that of its definition, `handle` its own
   std::string text;                     ///< as C# writes it: "ref int", "List<string>"
-  std::string name;         ///< as reflection writes it: "System.Guid"; empty: none that can be looked up
+  std::string name;                     ///< as reflection writes it: "System.Guid"; empty: none that can be looked up
   std::vector<std::string> assemblies;  ///< simple names
   Address handle = 0;                   ///< TypeHandle; 0: not known
 };

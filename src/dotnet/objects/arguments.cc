@@ -12,8 +12,7 @@ using names::ValueType;
 
 /// Registers that a callee gives back as they were (System V AMD64 psABI, AAPCS64), and the stack pointer.
 bool is_preserved(Arch arch, unsigned reg) {
-  if (arch == Arch::aarch64)
-    return (reg >= aarch64_reg::x19 && reg <= aarch64_reg::x29) || reg == aarch64_reg::sp;
+  if (arch == Arch::aarch64) return (reg >= aarch64_reg::x19 && reg <= aarch64_reg::x29) || reg == aarch64_reg::sp;
   using namespace x86_64_reg;
   return reg == rbx || reg == rbp || reg == rsp || (reg >= r12 && reg <= r15);
 }
@@ -96,6 +95,9 @@ std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
   auto homes = code_.variables(info);
   if (!homes) return std::nullopt;
   place.homes = std::move(*homes);
+  std::uint32_t end = 0;  // of what the table tells of: an epilogue of a funclet, or nothing, is behind it
+  for (const VariableHome& home : place.homes) end = std::max(end, home.end);
+  if (!frame.pc.is_exact() && place.to >= end) place.to = place.from;
   return place;
 }
 

@@ -15,8 +15,7 @@ void add_fields(ManagedObjects& objects, Values& values, const StructPlace& in, 
     if (!is_closure && field.name.starts_with(kClosure)) {
       const Address closure = objects.read<std::uint64_t>(in.address + field.place.offset).value_or(0);
       const Address type = objects.header_is_clear(closure) ? objects.type_of(closure) : 0;
-      if (type != 0)
-        add_fields(objects, values, {closure + objects.memory().pointer_size(), type}, true, most, out);
+      if (type != 0) add_fields(objects, values, {closure + objects.memory().pointer_size(), type}, true, most, out);
       continue;
     }
     const std::string_view name = variable_of_field(field.name);

@@ -19,7 +19,7 @@ constexpr std::string_view kCommand = "System.Data.Common.DbCommand";
 /// RequestProcessingStatus of Kestrel: the program has begun to answer, and has not ended.
 constexpr std::int32_t kAppStarted = 3, kResponseCompleted = 6;
 /// HttpMethod of Kestrel, a byte.
-constexpr std::array<std::string_view, 9> kMethods{"GET",  "PUT",   "DELETE", "POST",   "HEAD",
+constexpr std::array<std::string_view, 9> kMethods{"GET",   "PUT",   "DELETE",  "POST",   "HEAD",
                                                    "TRACE", "PATCH", "CONNECT", "OPTIONS"};
 constexpr std::string_view kHostContext = ".HostContext>k__BackingField";
 
@@ -128,8 +128,8 @@ void Requests::look_at_connection(Address transport) {
     const auto size = objects_.value<std::int32_t>(list, "_size").value_or(0);
     if (!objects_.array_length(items) || size <= 0) return std::vector<Address>{};
     std::vector<Address> words(2 * std::min<std::size_t>(static_cast<std::size_t>(size), kMostMembers));
-    const auto n = objects_.memory().reader().read_some(objects_.elements_of(items),
-                                                        std::as_writable_bytes(std::span(words)));
+    const auto n =
+        objects_.memory().reader().read_some(objects_.elements_of(items), std::as_writable_bytes(std::span(words)));
     words.resize(n ? *n / sizeof(Address) : 0);
     return words;
   };
@@ -183,7 +183,8 @@ void Requests::look_at(const WaitingThread& thread) {
     if (!may_have) continue;
     std::vector<Address> words(std::min<std::size_t>((frame.cfa - frame.sp) / 8, left));
     left -= words.size();
-    const auto n = objects_.memory().reader().read_some(frame.sp & ~Address{7}, std::as_writable_bytes(std::span(words)));
+    const auto n =
+        objects_.memory().reader().read_some(frame.sp & ~Address{7}, std::as_writable_bytes(std::span(words)));
     words.resize(n ? *n / sizeof(Address) : 0);
     for (const Address word : words) {
       if (word % 8 != 0 || word < (1 << 16)) continue;

@@ -15,8 +15,8 @@
 namespace mixstack::dotnet::objects {
 
 /// Finds requests of Kestrel, HttpClient and ADO.NET on the stacks of threads that are inside of their methods, and in
-/// the variables of async methods. Private fields of these libraries, by name: where another version has others, nothing
-/// is found. For one reading of a process. Borrows everything; not thread-safe.
+/// the variables of async methods. Private fields of these libraries, by name: where another version has others,
+/// nothing is found. For one reading of a process. Borrows everything; not thread-safe.
 class Requests {
  public:
   static constexpr std::size_t kMost = 1 << 12;

@@ -86,7 +86,8 @@ SocketEnd end_of_socket(ManagedObjects& objects, Address event_args) {
   if (!objects.is_a(socket, "System.Net.Sockets.Socket")) return end;
   const Address handle = objects.reference(socket, "_handle").value_or(0);
   const auto descriptor = objects.value<std::int64_t>(handle, "handle");
-  if (descriptor && *descriptor >= 0 && *descriptor <= INT32_MAX) end.descriptor = static_cast<std::int32_t>(*descriptor);
+  if (descriptor && *descriptor >= 0 && *descriptor <= INT32_MAX)
+    end.descriptor = static_cast<std::int32_t>(*descriptor);
   const Address remote = objects.reference(socket, "_remoteEndPoint").value_or(0);
   const auto port = objects.value<std::int32_t>(remote, "_port");
   if (!port || *port < 0 || *port > 65535) return end;
