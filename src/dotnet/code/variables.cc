@@ -1,7 +1,9 @@
 #include "dotnet/code/variables.h"
 
-#include <array>
-
+#include "arch/cpu.h"
+#include "arch/per_cpu.h"
+#include "dotnet/code/frames/aarch64/debug_registers.h"
+#include "dotnet/code/frames/x86_64/debug_registers.h"
 #include "dotnet/code/nibbles.h"
 
 namespace mixstack::dotnet {
@@ -25,14 +27,13 @@ enum class Stored : std::uint32_t {
   fixed_va
 };
 
-/// ICorDebugInfo::RegNum of the CPU in psABI numbers; nothing for what is no register of it.
+/// psABI numbers by those that debug information has.
+constexpr arch::PerCpu<std::span<const unsigned>> kDebugRegisters{.x86_64 = frames::x86_64::kDebugRegisters,
+                                                                  .aarch64 = frames::aarch64::kDebugRegisters};
+
 std::optional<unsigned> psabi_register(std::uint32_t number, Arch arch) {
-  using namespace x86_64_reg;
-  static constexpr std::array<unsigned, 16> kX64{rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
-                                                 r8,  r9,  r10, r11, r12, r13, r14, r15};
-  if (arch == Arch::x86_64) return number < kX64.size() ? std::optional<unsigned>(kX64[number]) : std::nullopt;
-  // X0 to X28, FP, LR, SP: the same in both.
-  return number <= aarch64_reg::sp ? std::optional<unsigned>(number) : std::nullopt;
+  const auto registers = kDebugRegisters[arch];
+  return number < registers.size() ? std::optional<unsigned>(registers[number]) : std::nullopt;
 }
 
 /// Reads places. What lies in a register that is not of the general ones is elsewhere.
@@ -116,7 +117,7 @@ class Places {
 }  // namespace
 
 Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch) {
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
+  if (kDebugRegisters[arch].empty()) return fail(ErrorCode::unsupported_cpu);
   Nibbles in(bytes);
   const std::uint32_t count = in.number();
   if (!in.ok()) return fail(ErrorCode::truncated);
@@ -148,6 +149,10 @@ Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Add
   if (bytes.empty()) return std::vector<VariableHome>{};
   if (const auto read = memory.read_exact(parts->variables.begin, bytes); !read) return fail(read.error());
   return decode_variables(bytes, arch);
+}
+
+bool is_kept_across_calls(Arch arch, unsigned reg) {
+  return reg < Registers::kMax && (arch::cpu(arch).preserved_with_sp() >> reg & 1) != 0;
 }
 
 std::optional<VariablePlace> place_of(std::span<const VariableHome> homes, std::int32_t number, std::uint32_t native) {

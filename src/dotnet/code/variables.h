@@ -48,6 +48,9 @@ inline constexpr std::uint32_t kMostVariableHomes = 1 << 16;  ///< of one method
 [[nodiscard]] Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Address blob,
                                                                DebugInfoWriter writer, DebugInfoForm form, Arch arch);
 
+/// Whether a callee gives the register back as it was, the stack pointer included.
+[[nodiscard]] bool is_kept_across_calls(Arch arch, unsigned reg);
+
 /// Where variable `number` is before the instruction at `native`. Nothing: it is not kept, or the table contradicts
 /// itself.
 [[nodiscard]] std::optional<VariablePlace> place_of(std::span<const VariableHome> homes, std::int32_t number,

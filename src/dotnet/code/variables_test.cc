@@ -78,6 +78,16 @@ TEST(Variables, WhereOneIs) {
   EXPECT_FALSE(place_of(twice, 1, 50)) << "the table contradicts itself";
 }
 
+TEST(Variables, RegistersBehindACall) {
+  EXPECT_TRUE(is_kept_across_calls(Arch::x86_64, x86_64_reg::rbx));
+  EXPECT_TRUE(is_kept_across_calls(Arch::x86_64, x86_64_reg::rsp));
+  EXPECT_FALSE(is_kept_across_calls(Arch::x86_64, x86_64_reg::rdi));
+  EXPECT_TRUE(is_kept_across_calls(Arch::aarch64, aarch64_reg::x19));
+  EXPECT_TRUE(is_kept_across_calls(Arch::aarch64, aarch64_reg::fp));
+  EXPECT_FALSE(is_kept_across_calls(Arch::aarch64, aarch64_reg::x0));
+  EXPECT_FALSE(is_kept_across_calls(Arch::x86_64, 100));
+}
+
 TEST(Variables, WhatCannotBeRight) {
   const auto whole = table();
   for (std::size_t cut = 1; cut < whole.size(); cut++)

@@ -10,13 +10,6 @@ namespace {
 using names::ValueKind;
 using names::ValueType;
 
-/// Registers that a callee gives back as they were (System V AMD64 psABI, AAPCS64), and the stack pointer.
-bool is_preserved(Arch arch, unsigned reg) {
-  if (arch == Arch::aarch64) return (reg >= aarch64_reg::x19 && reg <= aarch64_reg::x29) || reg == aarch64_reg::sp;
-  using namespace x86_64_reg;
-  return reg == rbx || reg == rbp || reg == rsp || (reg >= r12 && reg <= r15);
-}
-
 /// Whether the code at `native` is neither of a prologue nor of an epilogue.
 bool is_body(std::span<const IlMapRow> map, std::uint32_t native) {
   auto row = std::upper_bound(map.begin(), map.end(), native,
@@ -103,7 +96,7 @@ std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
 
 std::optional<std::uint64_t> Arguments::register_in(const ArgumentFrame& at, unsigned reg) const {
   // Behind a call only those hold what they held before it.
-  if (!at.frame->pc.is_exact() && !is_preserved(at.registers->arch(), reg)) return std::nullopt;
+  if (!at.frame->pc.is_exact() && !is_kept_across_calls(at.registers->arch(), reg)) return std::nullopt;
   return at.registers->get(reg);
 }
 
