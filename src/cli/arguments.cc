@@ -45,6 +45,8 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("--frames", dump.options.walk.explicit_frames);
   app.add_flag("--registers", dump.options.walk.keep_registers);
   app.add_flag("--explain", dump.options.walk.explain);
+  app.add_flag("--arguments", dump.options.arguments);
+  app.add_flag("--data", dump.options.data);
   app.add_flag("-m,--merge", dump.merge);
   app.add_flag("--tree", dump.tree);
   app.add_flag("-a,--all", dump.all);
@@ -167,6 +169,10 @@ std::string read_heap(const RawOptions& raw, DumpArguments& dump) {
 std::string read_looks(const RawOptions& raw, DumpArguments& dump) {
   if (dump.merge && dump.tree) return "--merge and --tree: one of them";
   if (dump.json && dump.tree) return "--tree is text: without --json";
+  if (dump.options.arguments && (dump.merge || dump.tree))
+    return "--arguments are those of single threads: without --merge and --tree";
+  if (dump.options.arguments && dump.no_stop) return "--arguments needs the stop: without --no-stop";
+  if (dump.options.data && !dump.options.arguments) return "--data is for --arguments: contents of strings, too";
   if (raw.color.empty() || raw.color == "auto") return {};
   if (raw.color != "always" && raw.color != "never")
     return fmt::format("--color: '{}' is none of auto, always, never", raw.color);

@@ -53,6 +53,7 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.fold = !arguments.no_fold;
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
+  options.arguments = arguments.options.arguments;
   options.merge = arguments.merge;
   options.tree = arguments.tree;
   // Who names threads wants to see them.

@@ -74,6 +74,9 @@ What is shown:
       --managed-only       managed frames only
       --frames             the runtime's explicit Frames, too, where they lie
       --registers          the registers known in each frame
+      --arguments          this and arguments of managed frames: numbers, types
+                           and addresses of objects, where the code keeps them
+      --data               with --arguments: what strings hold, too (cut)
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
       --async              async methods that have not ended, as chains; with
@@ -243,6 +246,8 @@ Usage: mixstack why PID [OPTIONS]
   -j, --json           all of it as JSON: docs/formats/why.schema.json
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
+      --data           the user's own data, too, cut: variables of async methods,
+                       paths of requests, text of database commands
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m
       --heap           all async methods, found by a search of the heap: the
                        process stands still for it, some 0.5 s for each GB

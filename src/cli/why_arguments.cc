@@ -23,6 +23,7 @@ Invocation parse_why(std::vector<std::string> arguments) {
         app.add_flag("--only-sysroot", only_sysroot);
         app.add_flag("-j,--json", why.json);
         app.add_flag("--dot", why.dot);
+        app.add_flag("--data", why.data);
         app.add_option("--watch", watch);
         app.add_flag("--heap", why.heap);
         app.add_option("--heap-limit", heap_limit);

@@ -17,6 +17,7 @@ struct WhyArguments {
   bool json = false, dot = false;
   bool heap = false;                   ///< search the heap for async methods
   std::uint64_t heap_limit = 0;        ///< bytes of it above which a process is not stopped for that
+  bool data = false;                   ///< the user's own data, too: variables, paths, commands
   std::chrono::milliseconds watch{0};  ///< time between answers; 0: one answer
 };
 

@@ -34,6 +34,7 @@ DumpArguments dump_arguments(const WhyArguments& why) {
   dump.options.waits = true;
   dump.options.pending_work = true;
   dump.options.off_cpu = false;
+  dump.options.data = why.data;
   return dump;
 }
 

@@ -107,6 +107,8 @@ std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
 }
 
 std::string due_words(const AsyncChain& chain) {
+  if (chain.end == AsyncEnd::socket && !chain.awaited.detail.empty())
+    return " (" + escape_for_terminal(chain.awaited.detail) + ")";
   if (chain.end != AsyncEnd::delay || !chain.due) return {};
   if (chain.due->count() >= 0) return fmt::format(" (due in {})", duration_words(*chain.due));
   return fmt::format(" ({} late{})", duration_words(-*chain.due),

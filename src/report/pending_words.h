@@ -17,7 +17,7 @@ namespace mixstack::report {
 [[nodiscard]] std::string chain_words(const ProcessDump& dump, const AsyncChain& chain);
 /// "awaits Task.Delay", "runs on thread 12": what the innermost method of a chain does.
 [[nodiscard]] std::string end_words(const ProcessDump& dump, const AsyncChain& chain);
-/// " (due in 3.2 s)", " (4 s late)", or empty.
+/// " (due in 3.2 s)", " (4 s late)", of a socket " (10.0.0.1:443)", or empty.
 [[nodiscard]] std::string due_words(const AsyncChain& chain);
 /// "27 workers (goal 27, max 32767), 27 blocked; 40 queued: 27 x the rest of Db.ReadRow, 13 x Program.Main lambda".
 [[nodiscard]] std::string pool_words(const ThreadPool& pool);

@@ -80,8 +80,10 @@ void write_place(Painter& out, const ProcessDump& dump, const ThreadDump& thread
     out.paint(Ink::user, place);
     out.plain() << '\n';
   }
-  if (const AsyncChain* chain = chain_of(dump, thread.tid))
-    out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
+  const AsyncChain* chain = chain_of(dump, thread.tid);
+  if (chain == nullptr) return;
+  out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
+  write_values(out, *chain, false);
 }
 
 void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {

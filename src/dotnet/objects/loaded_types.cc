@@ -13,6 +13,7 @@ using names::TableId;
 // MethodTable flags (src/coreclr/vm/methodtable.h: enum_flag_Category_Mask, its values, enum_flag_HasComponentSize).
 constexpr std::uint32_t kArrayMask = 0x000c0000, kArray = 0x00080000;
 constexpr std::uint32_t kValueMask = 0x000c0000, kValue = 0x00040000, kHasComponentSize = 0x80000000u;
+constexpr std::uint32_t kCategoryMask = 0x000f0000, kInterface = 0x000c0000;
 constexpr std::uint32_t kGenericsMask = 0x30;
 
 // FieldDesc (src/coreclr/vm/field.h), which no descriptor tells: the enclosing MethodTable, then two words of bits.
@@ -71,6 +72,7 @@ std::optional<TypeFacts> LoadedTypes::read(Address method_table) {
   t.type_def = *flags2 >> 8;
   t.is_array = (*flags & kArrayMask) == kArray;
   t.is_value = (*flags & kValueMask) == kValue;
+  t.is_interface = (*flags & kCategoryMask) == kInterface;
   const bool has_components = (*flags & kHasComponentSize) != 0;
   if (has_components) t.component_size = static_cast<std::uint16_t>(*flags & 0xffff);
   if (t.is_array || (!has_components && (*flags & kGenericsMask) != 0))
