@@ -237,7 +237,12 @@ Usage: mixstack why PID [OPTIONS]
   -j, --json           all of it as JSON: docs/formats/why.schema.json
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
-      --watch TIME     the answer again, each 10 (seconds), 10s, 5m
+  -o, --out FILE       into a file, by the end of its name: .html (a page with
+                       the picture of the graph), .txt, .json, .dot
+      --sample TIME    if nothing is stuck, say what runs, sampled so long (1s,
+                       and only if it runs); 0: do not
+      --watch TIME     the answer again, each 10 (seconds), 10s, 5m, with what
+                       has not moved since
 
 Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
 10, no .NET, a core without its heap); else as of 'mixstack dump'.
