@@ -248,10 +248,15 @@ Usage: mixstack why PID [OPTIONS]
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
       --data           the user's own data, too, cut: variables of async methods,
                        paths of requests, text of database commands
-      --watch TIME     the answer again, each 10 (seconds), 10s, 5m
       --heap           all async methods, found by a search of the heap: the
                        process stands still for it, some 0.5 s for each GB
       --heap-limit SIZE  not if there is more to search (2G); 512M, 8G
+  -o, --out FILE       into a file, by the end of its name: .html (a page with
+                       the picture of the graph), .txt, .json, .dot
+      --sample TIME    if nothing is stuck, say what runs, sampled so long (1s,
+                       and only if it runs); 0: do not
+      --watch TIME     the answer again, each 10 (seconds), 10s, 5m, with what
+                       has not moved since
 
 Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
 10, no .NET, a core without its heap); else as of 'mixstack dump'.

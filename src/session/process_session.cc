@@ -19,6 +19,7 @@
 #include "session/missing_files.h"
 #include "session/native_aot.h"
 #include "session/native_waits.h"
+#include "session/other_ends.h"
 #include "session/pending_work.h"
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
@@ -147,6 +148,13 @@ void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
+}
+
+/// What threads wait for that no runtime knows of.
+void read_waits_outside(ProcessDump& dump, const DumpOptions& options, const Capture& capture,
+                        const MemoryReader& memory) {
+  read_native_waits(dump, capture.frozen != nullptr ? *capture.frozen : memory);
+  if (options.pending_work && capture.frozen == nullptr) tell_other_ends(dump);
 }
 
 Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
@@ -416,7 +424,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
-  if (options.waits) read_native_waits(dump, capture->frozen != nullptr ? *capture->frozen : target_->memory());
+  if (options.waits) read_waits_outside(dump, options, *capture, target_->memory());
   inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())

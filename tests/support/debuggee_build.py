@@ -87,6 +87,13 @@ def values(kind="release"):
     return output / "Values"
 
 
+def busy():
+    """A program that is busy with one thing."""
+    output = BUILD / "debuggees" / "Busy"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Busy", output)
+    return output / "Busy"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"
