@@ -1,4 +1,5 @@
-# cmake -DWEB=DIR -DSCRIPTS=a.js,b.js -DSTYLES=a.css -DOUTPUT=FILE -P embed_page.cmake: the viewer page as a C++ file.
+# cmake -DWEB=DIR -DPAGE=page.html -DSCRIPTS=a.js,b.js -DSTYLES=a.css -DFUNCTION=NAME -DOUTPUT=FILE -P embed_page.cmake: a
+# page as a C++ file with a function of that name (report/page_template.h).
 # Text in, text out: the same on every machine and for every CPU.
 cmake_minimum_required(VERSION 3.25)
 
@@ -47,7 +48,7 @@ joined("${STYLES}" style)
 joined("${SCRIPTS}" script)
 hash_of("${style}" style_hash)
 hash_of("${script}" script_hash)
-file(READ "${WEB}/page.html" html)
+file(READ "${WEB}/${PAGE}" html)
 foreach(part html style script)
   if("${${part}}" MATCHES "[^\t\n -~]")
     message(FATAL_ERROR "web/: characters beyond ASCII in the ${part}")
@@ -59,7 +60,7 @@ file(WRITE "${OUTPUT}" "// Made by cmake/embed_page.cmake from web/.
 
 namespace mixstack::report {
 
-PageTemplate page_template() {
+PageTemplate ${FUNCTION}() {
   return {${html}, ${style}, ${script}, \"${style_hash}\", \"${script_hash}\"};
 }
 

@@ -78,7 +78,8 @@ class CoreAnatomist {
  public:
   explicit CoreAnatomist(const CoreOverlay& core) : core_(core) {}
 
-  [[nodiscard]] CoreAnatomy study(const std::vector<std::string>& sysroots) {
+  /// `dump`: of what kind; what it reads is what is studied.
+  [[nodiscard]] CoreAnatomy study(const std::vector<std::string>& sysroots, const DumpOptions& dump = {}) {
     out_.headers = core_.word(32);
     out_.header_count = core_.word(56) & 0xffff;
     auto bytes = target::CoreBytes::open(core_.path());
@@ -87,7 +88,7 @@ class CoreAnatomist {
     if (!file) return out_;
     out_.segments = file->segments();
     find_notes(*file);
-    for (const Address page : pages_read(sysroots))
+    for (const Address page : pages_read(sysroots, dump))
       if (const auto offset = offset_of(page)) add_page(*offset);
     find_json();
     return std::move(out_);
@@ -119,7 +120,7 @@ class CoreAnatomist {
         if (const auto at = offset_of(thread.registers->registers.sp())) out_.stacks.push_back(*at);
   }
 
-  [[nodiscard]] std::set<Address> pages_read(const std::vector<std::string>& sysroots) const {
+  [[nodiscard]] std::set<Address> pages_read(const std::vector<std::string>& sysroots, const DumpOptions& dump) const {
     std::set<Address> pages;
     auto bytes = target::CoreBytes::open(core_.path());
     if (!bytes) return pages;
@@ -129,7 +130,7 @@ class CoreAnatomist {
     auto target = target::open_core(std::move(*bytes), std::move(files));
     if (!target) return pages;
     auto session = session::ProcessSession::open(std::make_unique<RecordingTarget>(std::move(*target), pages));
-    if (session) (void)(*session)->dump({});
+    if (session) (void)(*session)->dump(dump);
     return pages;
   }
 

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "mixstack/address.h"
+#include "mixstack/gc_heap.h"
+#include "mixstack/requests.h"
+#include "mixstack/values.h"
 #include "mixstack/waits.h"
 
 namespace mixstack {
@@ -36,6 +39,7 @@ struct AsyncStep {
   Address box = 0;     ///< the object that holds its state: the task that its caller got
   /// The await that it is suspended at, from 0 in the order of the source; -1: it runs, or is about to.
   std::int32_t state = -1;
+  std::vector<ProgramValue> values{};  ///< parameters and locals: with `DumpOptions::data`
   friend bool operator==(const AsyncStep&, const AsyncStep&) = default;
 };
 
@@ -43,7 +47,8 @@ struct AsyncStep {
 struct AsyncChain {
   std::vector<AsyncStep> steps;  ///< may be empty: a thread waits for a task that is no async method's
   AsyncEnd end = AsyncEnd::unknown;
-  WaitedObject awaited;                          ///< at its end
+  WaitedObject awaited;                          ///< at its end; `detail` of `socket`: the other end
+  std::int32_t descriptor = -1;                  ///< of `socket`; -1: not known
   std::string work;                              ///< of `work`: the method
   std::optional<std::chrono::milliseconds> due;  ///< of `delay`: from the capture on; negative: it is late
   Proof proof = Proof::proved;                   ///< proved: each awaited object points back at who awaits it
@@ -52,6 +57,8 @@ struct AsyncChain {
   std::string context;                           ///< type of the waiter's synchronization context; empty: none
   bool is_queued = false;                        ///< its end, or the rest of it, lies in the thread pool's queue
   bool is_cut = false;                           ///< too long, or a circle
+  /// Chains of a scan of the heap that differ in their objects alone; those told are of the first that is due.
+  std::uint32_t count = 1;
   friend bool operator==(const AsyncChain&, const AsyncChain&) = default;
 };
 
@@ -89,8 +96,14 @@ struct Timers {
 struct PendingWork {
   std::optional<ThreadPool> pool;  ///< none: there is none yet, or it cannot be told
   std::optional<Timers> timers;
-  std::vector<AsyncChain> chains;  ///< those that threads wait for, then those that end in timers or the pool's queue
+  /// Those that threads wait for, then those that end in timers or the pool's queue or, with `heap`, all others.
+  std::vector<AsyncChain> chains;
   bool has_more_chains = false;
+  std::optional<GcState> gc;     ///< none: it cannot be told
+  std::optional<HeapScan> heap;  ///< with `DumpOptions::heap`
+  std::string no_heap;           ///< why there is none, though it was asked for
+  std::vector<Request> requests;  ///< that threads or chains work on
+  bool has_more_requests = false;
 };
 
 }  // namespace mixstack

@@ -15,6 +15,7 @@
 #include "mixstack/frame.h"
 #include "mixstack/symbol.h"
 #include "mixstack/target.h"
+#include "mixstack/values.h"
 #include "mixstack/waits.h"
 
 namespace mixstack {
@@ -86,6 +87,8 @@ struct ThreadDump {
   std::optional<ThreadWait> wait;  ///< with `DumpOptions::waits`; none: nothing is known that it waits for
   Trace trace;
   std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols
+  /// With `DumpOptions::arguments`: of managed frames that have variables, ascending by frame.
+  std::vector<FrameArguments> arguments;
 };
 
 struct ProcessDump {

@@ -28,6 +28,7 @@ struct ReportOptions {
   bool raw_names = false;  ///< metadata and linker names instead of readable ones
   bool registers = false;  ///< needs WalkOptions::keep_registers
   bool explain = false;    ///< needs WalkOptions::explain
+  bool arguments = false;  ///< needs DumpOptions::arguments
   bool merge = false;      ///< threads with equal stacks once
   bool tree = false;       ///< text only: all stacks as one tree of calls, with the number of threads at each
   /// Text only: the repeating part of a stack once, frames of one image without symbols and the calls that run an async

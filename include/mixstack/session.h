@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,14 @@ struct DumpOptions {
   /// Outside the stop; believed as far as threads have not run since.
   bool waits = false;
   bool pending_work = false;  ///< with `waits`: `RuntimeSummary::pending`, too, and who runs what tasks wait for
+  /// With `pending_work`: the whole heap of each runtime is searched for async methods (`PendingWork::heap`), in a stop
+  /// of its own. Asked before that, with the bytes that are to be read; false: they are not. Null: no search.
+  std::function<bool(std::uint64_t bytes)> heap{};
+  /// `ThreadDump::arguments` are read, of managed frames. Implies `walk.keep_registers`.
+  bool arguments = false;
+  /// Contents of the user's own data are told: of strings, paths of requests, text of commands, variables of async
+  /// methods. Without it types, numbers and addresses are.
+  bool data = false;
   WalkOptions walk;
 };
 

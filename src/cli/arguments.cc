@@ -9,6 +9,7 @@
 
 #include "cli/command_table.h"
 #include "cli/completions.h"
+#include "cli/heap_question.h"
 #include "cli/help.h"
 #include "cli/parsing.h"
 #include "cli/version.h"
@@ -20,7 +21,7 @@ using Action = Invocation::Action;
 
 /// The texts of the options as the parser fills them in, before they are checked.
 struct RawOptions {
-  std::string pid, pid_option, max_frames, frame_budget, stop_timeout, wait, color, provider;
+  std::string pid, pid_option, max_frames, frame_budget, stop_timeout, wait, color, provider, heap_limit;
   std::vector<std::string> threads, more_pids;
   bool only_sysroot = false, no_lines = false, all_lines = false;
   bool help = false;
@@ -44,6 +45,8 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("--frames", dump.options.walk.explicit_frames);
   app.add_flag("--registers", dump.options.walk.keep_registers);
   app.add_flag("--explain", dump.options.walk.explain);
+  app.add_flag("--arguments", dump.options.arguments);
+  app.add_flag("--data", dump.options.data);
   app.add_flag("-m,--merge", dump.merge);
   app.add_flag("--tree", dump.tree);
   app.add_flag("-a,--all", dump.all);
@@ -51,6 +54,9 @@ void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_
   app.add_flag("--no-pager", dump.no_pager);
   app.add_flag("--raw-names", dump.raw_names);
   app.add_flag("--no-fold", dump.no_fold);
+  app.add_flag("--async", dump.async);
+  app.add_flag("--heap", dump.heap);
+  app.add_option("--heap-limit", raw.heap_limit);
   app.add_flag("--no-lines", raw.no_lines);
   app.add_flag("--all-lines", raw.all_lines);
   app.add_option("--provider", raw.provider)->type_name("auto|cdac|dac");
@@ -154,9 +160,19 @@ std::string read_limits(const RawOptions& raw, DumpArguments& dump) {
   return {};
 }
 
+std::string read_heap(const RawOptions& raw, DumpArguments& dump) {
+  if (dump.heap && !dump.async) return "--heap is for async methods: add --async";
+  if (dump.async && dump.no_stop) return "--async reads objects of one instant: without --no-stop";
+  return read_heap_limit(raw.heap_limit, dump.heap, dump.heap_limit);
+}
+
 std::string read_looks(const RawOptions& raw, DumpArguments& dump) {
   if (dump.merge && dump.tree) return "--merge and --tree: one of them";
   if (dump.json && dump.tree) return "--tree is text: without --json";
+  if (dump.options.arguments && (dump.merge || dump.tree))
+    return "--arguments are those of single threads: without --merge and --tree";
+  if (dump.options.arguments && dump.no_stop) return "--arguments needs the stop: without --no-stop";
+  if (dump.options.data && !dump.options.arguments) return "--data is for --arguments: contents of strings, too";
   if (raw.color.empty() || raw.color == "auto") return {};
   if (raw.color != "always" && raw.color != "never")
     return fmt::format("--color: '{}' is none of auto, always, never", raw.color);
@@ -172,7 +188,7 @@ Invocation parse_dump_with(CLI::App& app, std::vector<std::string> arguments, bo
   app.parse(std::move(arguments));
   if (raw.help) return help_of(app, dump_help());
   read_lines(raw, result.dump);
-  for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_looks})
+  for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_heap, read_looks})
     if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
   return result;
 }

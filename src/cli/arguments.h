@@ -40,6 +40,9 @@ struct DumpArguments {
   bool raw_names = false;
   bool no_stop = false;
   bool no_fold = false;
+  bool async = false;  ///< async methods, too
+  bool heap = false;   ///< those that only a search of the heap finds
+  std::uint64_t heap_limit = 0;
   ColorMode color = ColorMode::automatic;
 };
 

@@ -82,6 +82,12 @@ TEST(Arguments, EveryFlagReachesItsOption) {
   EXPECT_EQ(all.color, ColorMode::always);
 }
 
+TEST(Arguments, DataIsForArguments) {
+  const DumpArguments both = dump("dump 1 --arguments --data");
+  EXPECT_TRUE(both.options.arguments && both.options.data);
+  EXPECT_FALSE(dump("dump 1 --arguments").options.data);
+}
+
 TEST(Arguments, TimesHaveUnits) {
   EXPECT_EQ(dump("dump 1 --stop-timeout 5m").options.stop_timeout, std::chrono::minutes(5));
   EXPECT_EQ(dump("dump 1 --stop-timeout 50").options.stop_timeout, std::chrono::milliseconds(50));
@@ -107,6 +113,10 @@ TEST(Arguments, WrongLinesSayWhatIsWrong) {
                            "doctor x",
                            "dump 1 -m --tree",
                            "dump 1 -j --tree",
+                           "dump 1 --arguments --merge",
+                           "dump 1 --arguments --tree",
+                           "dump 1 --arguments --no-stop",
+                           "dump 1 --data",
                            "dump 1 -p 2",
                            "dump 1 -t",
                            "dump 1 -t x",

@@ -14,6 +14,7 @@
 
 #include "bpf/bpf_refusal.h"
 #include "cli/fd_output.h"
+#include "cli/heap_question.h"
 #include "cli/process_facts.h"
 #include "cli/ps_command.h"
 #include "cli/symbol_options.h"
@@ -52,6 +53,7 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.fold = !arguments.no_fold;
   options.registers = arguments.options.walk.keep_registers;
   options.explain = arguments.options.walk.explain;
+  options.arguments = arguments.options.arguments;
   options.merge = arguments.merge;
   options.tree = arguments.tree;
   // Who names threads wants to see them.
@@ -242,6 +244,8 @@ namespace {
 
 ExitCode run_one(DumpArguments arguments, const Environment& environment) {
   arguments.options.waits = true;
+  arguments.options.pending_work = arguments.async;
+  if (arguments.heap) arguments.options.heap = heap_question(arguments.pid != 0, arguments.heap_limit, environment);
   auto dumped = dump_target(arguments, symbol_options(arguments), environment);
   if (!dumped) return dumped.error();
   // Who asks for stacks is told of waits where they are known, and not why they are not.

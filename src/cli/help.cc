@@ -74,8 +74,17 @@ What is shown:
       --managed-only       managed frames only
       --frames             the runtime's explicit Frames, too, where they lie
       --registers          the registers known in each frame
+      --arguments          this and arguments of managed frames: numbers, types
+                           and addresses of objects, where the code keeps them
+      --data               with --arguments: what strings hold, too (cut)
       --explain            for each frame: who found it, by which evidence,
                            and who else was asked and declined
+      --async              async methods that have not ended, as chains; with
+                           --merge equal ones once
+      --heap               with --async: those that only a search of the heap
+                           finds; the process stands still for it, some 0.5 s
+                           for each GB
+      --heap-limit SIZE    not if there is more to search (2G); 512M, 8G
       --raw-names          names as metadata and symbol tables have them
       --no-fold            every frame: of recursions, async calls, and images
                            without symbols
@@ -237,7 +246,17 @@ Usage: mixstack why PID [OPTIONS]
   -j, --json           all of it as JSON: docs/formats/why.schema.json
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
-      --watch TIME     the answer again, each 10 (seconds), 10s, 5m
+      --data           the user's own data, too, cut: variables of async methods,
+                       paths of requests, text of database commands
+      --heap           all async methods, found by a search of the heap: the
+                       process stands still for it, some 0.5 s for each GB
+      --heap-limit SIZE  not if there is more to search (2G); 512M, 8G
+  -o, --out FILE       into a file, by the end of its name: .html (a page with
+                       the picture of the graph), .txt, .json, .dot
+      --sample TIME    if nothing is stuck, say what runs, sampled so long (1s,
+                       and only if it runs); 0: do not
+      --watch TIME     the answer again, each 10 (seconds), 10s, 5m, with what
+                       has not moved since
 
 Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
 10, no .NET, a core without its heap); else as of 'mixstack dump'.

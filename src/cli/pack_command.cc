@@ -73,8 +73,8 @@ std::string summary_text(const PackArguments& arguments, const PackSummary& s) {
 session::PackOptions options_of(const PackArguments& arguments) {
   session::PackOptions options;
   options.dump.walk.explicit_frames = true;
-  // So that what `why` reads of metadata and objects is in it.
-  options.dump.waits = options.dump.pending_work = true;
+  // So that what `why` and `dump --arguments` read of metadata and objects is in it; what strings hold is not.
+  options.dump.waits = options.dump.pending_work = options.dump.arguments = true;
   options.full = arguments.full;
   options.with_environment = arguments.with_environment;
   options.with_command_line = arguments.with_command_line;

@@ -2,14 +2,32 @@
 
 #include <fmt/core.h>
 
+#include "cli/heap_question.h"
 #include "cli/help.h"
 #include "cli/parsing.h"
+#include "report/escape.h"
 
 namespace mixstack::cli {
 
+namespace {
+
+constexpr std::chrono::minutes kLongestSample{10};
+
+/// What is written to a file, by the end of its name. An empty answer when all is well.
+std::string read_output(WhyArguments& why) {
+  if (why.out.empty() || why.out == "-" || why.json || why.dot) return {};
+  why.json = why.out.ends_with(".json");
+  why.dot = why.out.ends_with(".dot") || why.out.ends_with(".gv");
+  why.html = why.out.ends_with(".html") || why.out.ends_with(".htm");
+  if (why.json || why.dot || why.html || why.out.ends_with(".txt")) return {};
+  return "the end of " + report::escape_for_terminal(why.out) + " tells no format: .html, .txt, .json, .dot";
+}
+
+}  // namespace
+
 Invocation parse_why(std::vector<std::string> arguments) {
   WhyArguments why;
-  std::string what, watch;
+  std::string what, watch, heap_limit, sample;
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::why, {}, {}}, "mixstack why",
@@ -22,7 +40,12 @@ Invocation parse_why(std::vector<std::string> arguments) {
         app.add_flag("--only-sysroot", only_sysroot);
         app.add_flag("-j,--json", why.json);
         app.add_flag("--dot", why.dot);
+        app.add_flag("--data", why.data);
+        app.add_option("-o,--out", why.out);
+        app.add_option("--sample", sample);
         app.add_option("--watch", watch);
+        app.add_flag("--heap", why.heap);
+        app.add_option("--heap-limit", heap_limit);
       },
       why_help());
   if (result.action != Invocation::Action::why) return result;
@@ -38,10 +61,17 @@ Invocation parse_why(std::vector<std::string> arguments) {
   if (!is_core && (!why.core.sysroots.empty() || !why.core.executable.empty() || only_sysroot))
     return wrong("--sysroot, --exe and --only-sysroot are for cores");
   if (why.json && why.dot) return wrong("--json and --dot: one of them");
+  if (std::string text = read_output(why); !text.empty()) return wrong(text);
+  if (!sample.empty()) {
+    if (is_core) return wrong("--sample: nothing runs in a core");
+    if (std::string text = read_seconds("--sample", sample, why.sample.emplace()); !text.empty()) return wrong(text);
+    if (*why.sample > kLongestSample) return wrong("--sample: at most 10 minutes; longer: mixstack record");
+  }
   if (!watch.empty()) {
     if (is_core) return wrong("--watch: a core does not change");
     if (std::string text = read_seconds("--watch", watch, why.watch); !text.empty()) return wrong(text);
   }
+  if (std::string text = read_heap_limit(heap_limit, why.heap, why.heap_limit); !text.empty()) return wrong(text);
   why.core.use_own_files = !only_sysroot;
   result.why = std::move(why);
   return result;

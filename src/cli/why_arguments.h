@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,13 @@ struct WhyArguments {
   std::uint32_t pid = 0;  ///< 0: a core, or a process by name
   std::string name;
   CoreOptions core;  ///< path empty: a process
-  bool json = false, dot = false;
-  std::chrono::milliseconds watch{0};  ///< time between answers; 0: one answer
+  bool json = false, dot = false, html = false;
+  std::string out;                                    ///< a file; empty: standard output
+  std::optional<std::chrono::milliseconds> sample{};  ///< what runs; none: for a second if something does; 0: not
+  bool heap = false;                                  ///< search the heap for async methods
+  std::uint64_t heap_limit = 0;  ///< bytes of it above which a process is not stopped for that
+  bool data = false;             ///< the user's own data, too: variables, paths, commands
+  std::chrono::milliseconds watch{0};                 ///< time between answers; 0: one answer
 };
 
 struct Invocation;

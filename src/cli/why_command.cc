@@ -1,25 +1,28 @@
 #include "cli/why_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <system_error>
 #include <thread>
 
-#include "base/scoped_fd.h"
+#include "cli/busy_sample.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
+#include "cli/heap_question.h"
+#include "cli/profile_file.h"
 #include "cli/ps_command.h"
 #include "cli/symbol_options.h"
+#include "cli/thread_cpu.h"
+#include "mixstack/report.h"
 #include "report/escape.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_html.h"
 #include "why/judge.h"
 #include "why/lasting.h"
 
@@ -33,6 +36,7 @@ DumpArguments dump_arguments(const WhyArguments& why) {
   dump.options.waits = true;
   dump.options.pending_work = true;
   dump.options.off_cpu = false;
+  dump.options.data = why.data;
   return dump;
 }
 
@@ -40,13 +44,8 @@ DumpArguments dump_arguments(const WhyArguments& why) {
 /// than the others: then the circle is possible, no more.
 bool has_run(std::uint32_t pid, const ThreadDump& thread) {
   if (!thread.facts.cpu) return true;
-  const base::ScopedFd file(
-      ::open(fmt::format("/proc/{}/task/{}/schedstat", pid, thread.tid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 64> text{};
-  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  std::int64_t cpu = -1;
-  return size <= 0 || std::from_chars(text.data(), text.data() + size, cpu).ec != std::errc{} ||
-         cpu != thread.facts.cpu->count();
+  const auto cpu = thread_cpu(pid, thread.tid);
+  return !cpu || *cpu != *thread.facts.cpu;
 }
 
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
@@ -59,58 +58,109 @@ bool has_run(const ProcessDump& dump, const Verdict& verdict) {
 struct Judged {
   Dumped dumped;
   std::vector<Verdict> verdicts;
+  std::chrono::steady_clock::time_point began;  ///< of the last look
+  std::optional<Busyness> busy{};
 };
 
-tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment) {
-  const DumpArguments what = dump_arguments(arguments);
+tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment, bool with_heap) {
+  const auto began = std::chrono::steady_clock::now();
+  DumpArguments what = dump_arguments(arguments);
+  if (with_heap) what.options.heap = heap_question(arguments.pid != 0, arguments.heap_limit, environment);
   auto dumped = dump_target(what, symbol_options(what), environment);
   if (!dumped) return tl::unexpected(dumped.error());
   std::vector<Verdict> verdicts = why::judge(dumped->dump);
   for (Verdict& v : verdicts)
     if (arguments.pid != 0 && v.kind == VerdictKind::deadlock && v.is_certain && has_run(dumped->dump, v))
       v.is_certain = false;
-  return Judged{std::move(*dumped), std::move(verdicts)};
+  return Judged{std::move(*dumped), std::move(verdicts), began};
 }
 
 /// Only a circle that is certain stands after one look at a running process: a healthy one has locks that are held and
 /// waited for, and stops its threads now and then.
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
   constexpr std::chrono::milliseconds kBetween{200};
-  auto first = look(arguments, environment);
+  auto first = look(arguments, environment, arguments.heap && arguments.pid == 0);
   if (!first || arguments.pid == 0) return first;
   const auto is_certain = [](const Verdict& v) { return v.kind == VerdictKind::deadlock && v.is_certain; };
-  if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
-  std::this_thread::sleep_for(kBetween);
-  auto second = look(arguments, environment);
+  const bool is_enough = std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain);
+  if (is_enough && !arguments.heap) return first;
+  if (!is_enough) std::this_thread::sleep_for(kBetween);
+  auto second = look(arguments, environment, arguments.heap);
   if (second)
     second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts);
   return second;
 }
 
-ExitCode answer(const WhyArguments& arguments, const Environment& environment) {
-  const auto judged = judge(arguments, environment);
-  if (!judged) return judged.error();
-  const auto& [dumped, verdicts] = *judged;
+/// Of a process in which nothing is stuck: what runs, if something does or samples were asked for.
+void sample(const WhyArguments& arguments, const Environment& environment, Judged& judged) {
+  constexpr std::chrono::milliseconds kUsually{1000};
+  const std::chrono::milliseconds time = arguments.sample.value_or(kUsually);
+  if (arguments.pid == 0 || !judged.verdicts.empty() || time.count() == 0) return;
+  if (!arguments.sample && !has_run_since(judged.dumped.dump, judged.began)) return;
+  auto busy = sample_busyness(std::move(judged.dumped.session), judged.dumped.dump, time, environment);
+  if (busy) {
+    judged.busy = std::move(*busy);
+    return;
+  }
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: what process {} runs could not be sampled: {}\n", arguments.pid,
+                         describe(busy.error())));
+}
+
+void write_answer(report::Writer& writer, const WhyArguments& arguments, const Environment& environment,
+                  const Judged& judged, const std::optional<Unmoved>& unmoved) {
+  const ProcessDump& dump = judged.dumped.dump;
+  const report::WhyExtras extras{.busy = judged.busy ? &*judged.busy : nullptr,
+                                 .unmoved = unmoved ? &*unmoved : nullptr};
+  if (arguments.json) {
+    report::write_why_json(writer, dump, judged.verdicts, extras);
+  } else if (arguments.dot) {
+    report::write_why_dot(writer, dump, judged.verdicts);
+  } else if (arguments.html) {
+    report::write_why_html(writer, dump, judged.verdicts, extras);
+  } else {
+    report::ReportOptions options;
+    const bool is_file = !arguments.out.empty() && arguments.out != "-";
+    options.color = wants_color(is_file ? ColorMode::never : ColorMode::automatic, environment.out);
+    report::write_why_text(writer, dump, judged.verdicts, options, extras);
+  }
+}
+
+ExitCode write_out(const WhyArguments& arguments, const Environment& environment, const Judged& judged,
+                   const std::optional<Unmoved>& unmoved) {
+  const auto write = [&](report::Writer& writer) { write_answer(writer, arguments, environment, judged, unmoved); };
+  if (!arguments.out.empty() && arguments.out != "-") {
+    const ExitCode code = write_profile_file(arguments.out, true, environment, write);
+    if (code == ExitCode::ok)
+      FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(arguments.out)));
+    return code;
+  }
   FdOutput out(environment.out);
   report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  report::ReportOptions options;
-  options.color = wants_color(ColorMode::automatic, environment.out);
-  if (arguments.json) {
-    report::write_why_json(writer, dumped.dump, verdicts);
-  } else if (arguments.dot) {
-    report::write_why_dot(writer, dumped.dump, verdicts);
-  } else {
-    report::write_why_text(writer, dumped.dump, verdicts, options);
-  }
+  write(writer);
   writer.flush();
-  if (out.error() != 0) {
-    FdOutput(environment.err)
-        .write(fmt::format("mixstack: the answer could not be written: {}\n",
-                           std::generic_category().message(out.error())));
-    return ExitCode::output;
+  if (out.error() == 0) return ExitCode::ok;
+  FdOutput(environment.err)
+      .write(
+          fmt::format("mixstack: the answer could not be written: {}\n", std::generic_category().message(out.error())));
+  return ExitCode::output;
+}
+
+/// `before` is the answer before, none at first, and becomes this one.
+ExitCode answer(const WhyArguments& arguments, const Environment& environment, std::optional<Judged>& before) {
+  auto judged = judge(arguments, environment);
+  if (!judged) return judged.error();
+  sample(arguments, environment, *judged);
+  std::optional<Unmoved> unmoved;
+  if (before) {
+    unmoved = why::unmoved(before->dumped.dump, before->verdicts, judged->dumped.dump, judged->verdicts);
+    unmoved->since = std::chrono::duration_cast<std::chrono::milliseconds>(judged->began - before->began);
   }
-  if (!verdicts.empty()) return ExitCode::stuck;
-  return report::knows_waits(dumped.dump) ? ExitCode::ok : ExitCode::partial;
+  if (const ExitCode code = write_out(arguments, environment, *judged, unmoved); code != ExitCode::ok) return code;
+  before = std::move(*judged);
+  before->dumped.session.reset();
+  if (!before->verdicts.empty()) return ExitCode::stuck;
+  return report::knows_waits(before->dumped.dump) ? ExitCode::ok : ExitCode::partial;
 }
 
 }  // namespace
@@ -128,11 +178,12 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
     }
     of.pid = pids->front();
   }
-  ExitCode code = answer(of, environment);
+  std::optional<Judged> before;
+  ExitCode code = answer(of, environment, before);
   while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck || code == ExitCode::partial)) {
     std::this_thread::sleep_for(of.watch);
-    FdOutput(environment.out).write("\n");
-    code = answer(of, environment);
+    if (of.out.empty() || of.out == "-") FdOutput(environment.out).write("\n");
+    code = answer(of, environment, before);
   }
   return code;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mixstack::report {
 
 const SymbolInfo& symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
@@ -18,6 +20,12 @@ std::vector<std::uint32_t> inlined_of(const ProcessDump& dump, const ThreadDump&
   std::vector<std::uint32_t> all = logical_frames(dump.symbols, thread.symbols[frame]);
   all.pop_back();
   return all;
+}
+
+const FrameArguments* arguments_of(const ThreadDump& thread, std::size_t frame) {
+  const auto at = std::lower_bound(thread.arguments.begin(), thread.arguments.end(), frame,
+                                   [](const FrameArguments& a, std::size_t f) { return a.frame < f; });
+  return at != thread.arguments.end() && at->frame == frame ? &*at : nullptr;
 }
 
 std::string_view inlining_words(Inlining inlining) {

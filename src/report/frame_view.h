@@ -18,6 +18,9 @@ namespace mixstack::report {
 [[nodiscard]] std::vector<std::uint32_t> inlined_of(const ProcessDump& dump, const ThreadDump& thread,
                                                     std::size_t frame);
 
+/// `this` and arguments of a frame; null: they were not asked for, or cannot be told.
+[[nodiscard]] const FrameArguments* arguments_of(const ThreadDump& thread, std::size_t frame);
+
 /// " {inlined}", and whether that is a conclusion.
 [[nodiscard]] std::string_view inlining_words(Inlining inlining);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "report/fold.h"
@@ -16,6 +17,7 @@
 #include "report/vector_text.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_pending.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -221,6 +223,11 @@ void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& optio
     out << '\n';
     document.key("groups");
     json_array(out, merge_stacks(dump, options), "\n", [&out](const StackGroup& g) { write_group(out, g); });
+  }
+  const auto has_pending = [](const RuntimeSummary& r) { return r.pending.has_value(); };
+  if (std::any_of(dump.runtimes.begin(), dump.runtimes.end(), has_pending)) {
+    out << '\n';
+    write_pending_json(document, out, dump);
   }
   out << '\n';
   document.key("diagnoses");

@@ -2,6 +2,7 @@
 
 #include "report/frame_view.h"
 #include "report/json_fields.h"
+#include "report/value_words.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -119,6 +120,15 @@ void JsonFrames::write_frame(Writer& out, const ThreadDump& thread, std::size_t 
   if (options_.registers && frame.registers != 0 && frame.registers <= thread.trace.registers.size()) {
     object.key("registers");
     write_registers(out, thread.trace.registers[frame.registers - 1]);
+  }
+  if (options_.arguments) {
+    const FrameArguments* arguments = arguments_of(thread, index);
+    if (arguments == nullptr) {
+      object.null("arguments");
+    } else {
+      json_array(object.key("arguments"), arguments->values, "",
+                 [&out](const ProgramValue& v) { write_value_json(out, v); });
+    }
   }
   if (options_.explain) {
     object.key("evidence");

@@ -36,6 +36,19 @@ TEST(Json, EverythingOn) {
   expect_golden("report/everything.json", json_of(dump, options));
 }
 
+TEST(Json, ArgumentsOfFrames) {
+  ProcessDump dump = sample_dump();
+  ProgramValue count{"count", "int", ValueState::told, "3", 0, {}, {}};
+  dump.threads[0].arguments = {{3, {count}}, {9999, {count}}};
+  ReportOptions options;
+  options.arguments = true;
+  const json document = json::parse(json_of(dump, options));
+  const json& frames = document.at("threads").at(0).at("frames");
+  EXPECT_EQ(frames.at(3).at("arguments").at(0).at("text"), "3");
+  EXPECT_TRUE(frames.at(0).at("arguments").is_null()) << "nothing is told of it";
+  EXPECT_FALSE(json::parse(json_of(dump)).at("threads").at(0).at("frames").at(3).contains("arguments"));
+}
+
 TEST(Json, PromisedNames) {
   const json document = json::parse(json_of(sample_dump()));
   const json& thread = document.at("threads").at(0);

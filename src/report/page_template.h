@@ -1,7 +1,11 @@
-// The viewer page of `web/`, as the build put it in (`cmake/embed_page.cmake`).
+// Pages of `web/`, as the build put them in (`cmake/embed_page.cmake`), and how they are filled.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
+
+#include "report/writer.h"
 
 namespace mixstack::report {
 
@@ -13,6 +17,20 @@ struct PageTemplate {
   std::string_view style_hash, script_hash;
 };
 
+/// The viewer of recordings.
 [[nodiscard]] PageTemplate page_template();
+/// The answer of `mixstack why`.
+[[nodiscard]] PageTemplate why_template();
+
+struct PageFilling {
+  std::string_view title;
+  bool live = false;  ///< may ask the server that it comes from
+  std::function<void(Writer&)> write_data;
+};
+void write_page(Writer& out, const PageTemplate& page, const PageFilling& filling);
+/// What the browser lets such a page do.
+[[nodiscard]] std::string page_policy(const PageTemplate& page, bool live);
+/// Data of a page, compressed and in base 64, for a script to find by `id`.
+void write_page_block(Writer& out, std::string_view id, std::string_view data);
 
 }  // namespace mixstack::report

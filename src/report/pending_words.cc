@@ -26,6 +26,8 @@ std::string posted_words(const AsyncChain& chain) {
          escape_for_terminal(chain.context) + " as it seems";
 }
 
+}  // namespace
+
 std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
   switch (chain.end) {
     case AsyncEnd::unknown:
@@ -58,8 +60,6 @@ std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
   }
   return "awaits something that is not known";
 }
-
-}  // namespace
 
 std::string duration_words(std::chrono::milliseconds time) {
   const double ms = static_cast<double>(time.count());
@@ -107,6 +107,8 @@ std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
 }
 
 std::string due_words(const AsyncChain& chain) {
+  if (chain.end == AsyncEnd::socket && !chain.awaited.detail.empty())
+    return " (" + escape_for_terminal(chain.awaited.detail) + ")";
   if (chain.end != AsyncEnd::delay || !chain.due) return {};
   if (chain.due->count() >= 0) return fmt::format(" (due in {})", duration_words(*chain.due));
   return fmt::format(" ({} late{})", duration_words(-*chain.due),
@@ -132,6 +134,31 @@ std::string timer_words(const Timers& timers) {
   if (timers.next_due)
     text += timers.next_due->count() >= 0 ? "; the next is due in " + duration_words(*timers.next_due)
                                           : "; the first is " + duration_words(-*timers.next_due) + " late";
+  return text;
+}
+
+std::string gc_words(const ProcessDump& dump, const RuntimeSummary& runtime) {
+  const GcState& gc = *runtime.pending->gc;
+  std::string text = gc.is_server ? fmt::format("server, {} heaps", gc.heaps) : "workstation";
+  text += fmt::format(", {} of small objects", size_words(gc.bytes));
+  if (gc.collections) text += fmt::format(", {} collections", *gc.collections);
+  if (gc.in_background) text += ", one in the background now";
+  if (runtime.suspension) text += "; thread " + thread_words(dump, runtime.suspension->by) + " stops the others";
+  if (!gc.is_walkable) text += "; objects are being moved";
+  if (gc.finalizable != 0)
+    text += fmt::format("; {} object{} for a finalizer", gc.finalizable, gc.finalizable == 1 ? " waits" : "s wait");
+  return text;
+}
+
+std::string heap_words(const HeapScan& scan) {
+  std::string text = fmt::format("{} searched", size_words(scan.bytes));
+  if (scan.pause.count() != 0)
+    text += fmt::format(" in {}, in which the process stood still",
+                        duration_words(std::chrono::duration_cast<std::chrono::milliseconds>(scan.pause)));
+  if (scan.stops > 1) text += fmt::format(" (at stop {}: a collection ran at those before)", scan.stops);
+  text +=
+      fmt::format("; {}{} async methods wait, {} run", scan.has_more ? "more than " : "", scan.suspended, scan.running);
+  if (scan.missing != 0) text += fmt::format("; {} are not in the file", size_words(scan.missing));
   return text;
 }
 

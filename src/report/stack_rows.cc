@@ -103,7 +103,7 @@ std::size_t end_of_async(const Stack& stack, std::size_t at) {
 
 std::vector<Row> rows_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options) {
   const Stack stack(dump, thread);
-  const bool folds = options.fold && !options.registers && !options.explain && !options.raw_names;
+  const bool folds = options.fold && !options.registers && !options.explain && !options.arguments && !options.raw_names;
   std::vector<Row> rows;
   rows.reserve(stack.size());
   for (std::size_t i = 0; i < stack.size();) {

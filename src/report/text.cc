@@ -14,6 +14,7 @@
 #include "report/overview.h"
 #include "report/summary.h"
 #include "report/symbols_hint.h"
+#include "report/text_async.h"
 #include "report/text_exception.h"
 #include "report/text_frame.h"
 #include "report/text_threads.h"
@@ -117,7 +118,7 @@ void write_stack(StackText& stack, Folder& folder) {
   const auto& [out, dump, thread, options, evidence, user, show_addresses, number_columns] = stack;
   const std::vector<Row> rows = rows_of(dump, thread, options);
   for (const Row& row : rows) stack.number_columns = std::max(stack.number_columns, row_number(row).size());
-  const auto repeats = options.fold ? folder.repeats(thread, rows) : std::vector<Repeat>{};
+  const auto repeats = options.fold && !options.arguments ? folder.repeats(thread, rows) : std::vector<Repeat>{};
   auto next = repeats.begin();
   for (std::size_t i = 0; i < rows.size(); i++) {
     if (next != repeats.end() && i == next->end()) next++;
@@ -246,6 +247,7 @@ void write_text(Writer& writer, const ProcessDump& dump, const ReportOptions& op
     for (const StackGroup& group : sections_of(dump, threads, options)) write_group(report, group);
   }
   write_idle(out, threads, options);
+  write_async_text(out, dump, options);
   write_what_failed(out, dump, symbols_hint(dump, threads, options), options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "report/escape.h"
 #include "report/frame_view.h"
+#include "report/value_words.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -103,6 +104,13 @@ void write_first_columns(const StackText& stack, std::string_view number, const 
   out << ' ' << mark(frame.kind) << ' ';
 }
 
+void write_arguments(const StackText& stack, std::size_t index) {
+  const FrameArguments* arguments = arguments_of(stack.thread, index);
+  if (arguments == nullptr) return;
+  for (const ProgramValue& value : arguments->values)
+    stack.out.paint(Ink::faint, fmt::format("{}  {}\n", kIndent, value_words(value)));
+}
+
 /// As wide as what stands before a name.
 std::size_t first_columns(const StackText& stack) { return stack.number_columns + 1 + 12 + 3; }
 
@@ -182,6 +190,7 @@ void write_row(const StackText& stack, const Row& row) {
     return;
   }
   write_function(stack, frame, symbol);
+  if (stack.options.arguments) write_arguments(stack, index);
   if (stack.options.registers) write_registers(stack, frame);
   if (stack.options.explain) {
     write_how_found(stack, frame);

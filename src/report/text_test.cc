@@ -32,6 +32,20 @@ TEST(Text, ManagedFramesOnly) {
   expect_golden("report/managed_only.txt", text_of(sample_dump(), options));
 }
 
+TEST(Text, ArgumentsStandBelowTheirFrame) {
+  ProcessDump dump = sample_dump();
+  dump.threads.resize(1);
+  dump.threads[0].arguments = {{3, {{"count", "int", ValueState::told, "3", 0, {}, {}}}}};
+  ReportOptions options;
+  options.arguments = true;
+  const std::string text = text_of(dump, options);
+  const std::size_t frame = text.find("M Shop.Cart.Add(Int32)");
+  ASSERT_NE(frame, std::string::npos);
+  const std::size_t end = text.find('\n', frame);
+  EXPECT_EQ(text.substr(end, text.find('\n', end + 1) - end), "\n                      count: int = 3");
+  EXPECT_EQ(text_of(dump).find("count: int"), std::string::npos);
+}
+
 TEST(Text, ExplainedWithRegisters) {
   ProcessDump dump = sample_dump();
   dump.threads.resize(1);

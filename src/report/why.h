@@ -2,18 +2,29 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "mixstack/dump.h"
+#include "model/busy.h"
+#include "model/unmoved.h"
 #include "model/verdict.h"
 #include "report/options.h"
 #include "report/writer.h"
 
 namespace mixstack::report {
 
+/// What an answer has besides the dump and its verdicts. Borrowed; null: nothing.
+struct WhyExtras {
+  const Busyness* busy = nullptr;
+  const Unmoved* unmoved = nullptr;
+};
+
 /// Verdicts first, then what was looked at.
 void write_why_text(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
-                    const ReportOptions& options);
-void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
+                    const ReportOptions& options, const WhyExtras& extras = {});
+void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
+                    const WhyExtras& extras = {});
 /// One wait, as both schemas have it.
 void write_wait_json(Writer& out, const ThreadWait& wait);
 /// Threads that wait or are waited for, and what lies between them.
@@ -21,6 +32,8 @@ void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict
 
 /// Whether waits of the process's threads are told: without, no verdict says nothing.
 [[nodiscard]] bool knows_waits(const ProcessDump& dump);
+/// "DEADLOCK: 2 threads wait for each other in a circle".
+[[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);
 /// "deadlock": stable, for programs.
 [[nodiscard]] std::string_view verdict_name(VerdictKind kind);
 

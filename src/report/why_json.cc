@@ -1,6 +1,7 @@
 #include "report/json_fields.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_busy.h"
 #include "report/why_pending.h"
 
 namespace mixstack::report {
@@ -35,7 +36,7 @@ void write_wait_json(Writer& out, const ThreadWait& wait) {
   json.close();
 }
 
-void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
+void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts, const WhyExtras& extras) {
   JsonObject json(out);
   json.number("pid", std::uint64_t{dump.target.pid});
   json.boolean("is_known", knows_waits(dump));
@@ -66,6 +67,16 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
     thread.close();
   });
   write_pending_json(json, out, dump);
+  if (extras.busy != nullptr) {
+    write_busy_json(json.key("busy"), *extras.busy);
+  } else {
+    json.null("busy");
+  }
+  if (extras.unmoved != nullptr) {
+    write_unmoved_json(json.key("unmoved"), *extras.unmoved);
+  } else {
+    json.null("unmoved");
+  }
   json.close();
   out << '\n';
 }

@@ -8,25 +8,30 @@
 
 #include "report/escape.h"
 #include "report/pending_words.h"
+#include "report/request_words.h"
+#include "report/value_words.h"
 
 namespace mixstack::report {
 namespace {
 
 constexpr std::size_t kMostGroups = 12;
+constexpr std::size_t kMostRequests = 24;
 
 /// Chains that no thread waits for, equal ones together, the most frequent first.
 void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pending) {
   struct Group {
     std::size_t count = 0;
     const AsyncChain* first = nullptr;  ///< that is due first
+    std::set<std::string> peers;        ///< of sockets
   };
   std::map<std::string, Group> groups;
   std::size_t all = 0;
   for (const AsyncChain& chain : pending.chains) {
     if (chain.waiter != 0) continue;
-    all++;
+    all += chain.count;
     Group& g = groups[chain_words(dump, chain)];
-    g.count++;
+    g.count += chain.count;
+    if (chain.end == AsyncEnd::socket) g.peers.insert(chain.awaited.detail);
     if (g.first == nullptr || (chain.due && g.first->due && *chain.due < *g.first->due)) g.first = &chain;
   }
   if (groups.empty()) return;
@@ -37,9 +42,13 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
   out.paint(Ink::header, fmt::format("{}{} chains of async methods that no thread waits for:",
                                      pending.has_more_chains ? "more than " : "", all));
   out.plain() << '\n';
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++)
-    out.plain() << fmt::format("  {} x {}{}\n", sorted[i]->second.count, sorted[i]->first,
-                               due_words(*sorted[i]->second.first));
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
+    const Group& g = sorted[i]->second;
+    out.plain() << fmt::format(
+        "  {} x {}{}\n", g.count, sorted[i]->first,
+        g.peers.size() > 1 ? fmt::format(" ({} other ends)", g.peers.size()) : due_words(*g.first));
+    write_values(out, *g.first, g.count > 1);
+  }
   if (sorted.size() > kMostGroups)
     out.plain() << fmt::format("  ... and {} more kinds (--json has all)\n", sorted.size() - kMostGroups);
 }
@@ -76,6 +85,35 @@ void write_pool(Writer& out, const ThreadPool& pool) {
   json.close();
 }
 
+void write_gc(Writer& out, const GcState& gc, const std::optional<Suspension>& suspension) {
+  JsonObject json(out);
+  json.boolean("is_server", gc.is_server);
+  json.number("heaps", std::uint64_t{gc.heaps});
+  json.number("bytes", gc.bytes);
+  json.boolean("is_walkable", gc.is_walkable);
+  json.boolean("in_background", gc.in_background);
+  if (gc.collections) {
+    json.number("collections", *gc.collections);
+  } else {
+    json.null("collections");
+  }
+  json.number("finalizable", gc.finalizable);
+  json.number("suspended_by", std::uint64_t{suspension ? suspension->by : 0});
+  json.close();
+}
+
+void write_heap(Writer& out, const HeapScan& scan) {
+  JsonObject json(out);
+  json.number("bytes", scan.bytes);
+  json.number("missing", scan.missing);
+  json.number("suspended", scan.suspended);
+  json.number("running", scan.running);
+  json.boolean("has_more", scan.has_more);
+  json.number("pause_us", std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(scan.pause).count()});
+  json.number("stops", std::uint64_t{scan.stops});
+  json.close();
+}
+
 void write_timers(Writer& out, const Timers& timers) {
   JsonObject json(out);
   json.number("count", std::uint64_t{timers.count});
@@ -94,38 +132,73 @@ void write_chain(Writer& out, const AsyncChain& chain) {
     step.text("method", s.method);
     step.hex("box", s.box);
     step.number("state", std::int64_t{s.state});
+    if (!s.values.empty())
+      json_array(step.key("values"), s.values, "", [&](const ProgramValue& v) { write_value_json(out, v); });
     step.close();
   });
   json.word("end", to_string(chain.end));
   json.hex_or_null("awaited", chain.awaited.address);
   json.text_or_null("awaited_type", chain.awaited.type);
+  if (chain.end == AsyncEnd::socket) json.text_or_null("peer", chain.awaited.detail);
   json.text_or_null("work", chain.work);
   json.word("proof", to_string(chain.proof));
   json.number("runner", std::uint64_t{chain.runner});
   json.text_or_null("context", chain.context);
   json.boolean("is_queued", chain.is_queued);
   json.boolean("is_cut", chain.is_cut);
+  json.number("count", std::uint64_t{chain.count});
   write_due(json, "due_ms", chain.due);
   json.close();
 }
 
+void write_requests(Painter& out, const ProcessDump& dump, const PendingWork& pending) {
+  if (pending.requests.empty()) return;
+  out.plain() << "requests: " << requests_words(pending) << '\n';
+  const auto tells = [](const Request& r) { return !r.what.empty(); };
+  if (std::none_of(pending.requests.begin(), pending.requests.end(), tells)) return;
+  for (std::size_t i = 0; i < std::min(pending.requests.size(), kMostRequests); i++)
+    out.plain() << "  " << request_words(dump, pending, pending.requests[i]) << '\n';
+  if (pending.requests.size() > kMostRequests)
+    out.plain() << fmt::format("  ... and {} more (--json has all)\n", pending.requests.size() - kMostRequests);
+}
+
 }  // namespace
+
+void write_values(Painter& out, const AsyncChain& chain, bool is_of_several) {
+  bool is_first = true;
+  for (const AsyncStep& step : chain.steps) {
+    if (step.values.empty()) continue;
+    std::string text = is_first && is_of_several ? "      of one: " : "      ";
+    text += escape_for_terminal(short_method(step.method)) + ":";
+    for (std::size_t i = 0; i < step.values.size(); i++)
+      text += fmt::format("{} {} = {}", i == 0 ? "" : ",", escape_for_terminal(step.values[i].name),
+                          short_value_words(step.values[i]));
+    out.paint(Ink::faint, text + "\n");
+    is_first = false;
+  }
+}
 
 void write_pending_text(Painter& out, const ProcessDump& dump) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
+    write_requests(out, dump, *runtime.pending);
     write_chains(out, dump, *runtime.pending);
     if (runtime.pending->pool) out.plain() << "thread pool: " << pool_words(*runtime.pending->pool) << '\n';
     if (runtime.pending->timers && runtime.pending->timers->count != 0)
       out.plain() << "timers: " << timer_words(*runtime.pending->timers) << '\n';
+    if (runtime.pending->gc) out.plain() << "garbage collector: " << gc_words(dump, runtime) << '\n';
+    if (runtime.pending->heap) out.plain() << "heap: " << heap_words(*runtime.pending->heap) << '\n';
+    if (!runtime.pending->no_heap.empty())
+      out.plain() << "Not known: the heap was not searched: " << escape_for_terminal(runtime.pending->no_heap) << '\n';
   }
 }
 
 void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump) {
-  std::vector<const PendingWork*> all;
+  std::vector<const RuntimeSummary*> all;
   for (const RuntimeSummary& runtime : dump.runtimes)
-    if (runtime.pending) all.push_back(&*runtime.pending);
-  json_array(json.key("pending"), all, "\n", [&](const PendingWork* pending) {
+    if (runtime.pending) all.push_back(&runtime);
+  json_array(json.key("pending"), all, "\n", [&](const RuntimeSummary* runtime) {
+    const PendingWork* pending = &*runtime->pending;
     JsonObject of(out);
     if (pending->pool) {
       write_pool(of.key("pool"), *pending->pool);
@@ -137,8 +210,21 @@ void write_pending_json(JsonObject& json, Writer& out, const ProcessDump& dump) 
     } else {
       of.null("timers");
     }
+    if (pending->gc) {
+      write_gc(of.key("gc"), *pending->gc, runtime->suspension);
+    } else {
+      of.null("gc");
+    }
+    if (pending->heap) {
+      write_heap(of.key("heap"), *pending->heap);
+    } else {
+      of.null("heap");
+    }
+    of.text_or_null("no_heap", pending->no_heap);
     of.boolean("has_more_chains", pending->has_more_chains);
     json_array(of.key("chains"), pending->chains, "\n", [&](const AsyncChain& chain) { write_chain(out, chain); });
+    of.boolean("has_more_requests", pending->has_more_requests);
+    json_array(of.key("requests"), pending->requests, "\n", [&](const Request& r) { write_request_json(out, r); });
     of.close();
   });
 }

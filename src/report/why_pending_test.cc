@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/pending_words.h"
+#include "report/text_async.h"
 #include "report/why.h"
 
 namespace mixstack::report {
@@ -127,6 +128,73 @@ TEST(WhyPending, DotLeadsFromTheThreadToTheEnd) {
   has("t7 -> m1007 [label=\"waits for\"]");
   has("m1007 -> m2007 [label=\"awaits\"]");
   has("m2007 -> e3000 [label=\"awaits\"]");
+}
+
+ProcessDump dump_of_a_heap() {
+  ProcessDump dump = dump_of_a_pool();
+  PendingWork& pending = *dump.runtimes[0].pending;
+  pending.gc = GcState{true, 2, 268'000'000, true, false, std::nullopt, 3};
+  pending.heap = HeapScan{268'000'000, 0, 61, 2, false, std::chrono::milliseconds(153), 2};
+  AsyncChain many = chain(0, milliseconds(0));
+  many.due.reset();
+  many.end = AsyncEnd::promise;
+  many.count = 40;
+  pending.chains.push_back(many);
+  return dump;
+}
+
+TEST(WhyPending, ChainsOfTheHeapAreCounted) {
+  const ProcessDump dump = dump_of_a_heap();
+  const std::string text = collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
+  const auto has = [&](std::string_view part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  has("42 chains of async methods that no thread waits for:\n"
+      "  40 x OrderApi.GetOrder > Db.ReadRow awaits a TaskCompletionSource\n");
+  has("garbage collector: server, 2 heaps, 268 MB of small objects; 3 objects wait for a finalizer\n");
+  has("heap: 268 MB searched in 153 ms, in which the process stood still (at stop 2: a collection ran at those "
+      "before); "
+      "61 async methods wait, 2 run\n");
+}
+
+TEST(WhyPending, WhyTheHeapWasNotSearchedIsSaid) {
+  ProcessDump dump = dump_of_a_pool();
+  dump.runtimes[0].pending->no_heap = "its size is above the limit";
+  const std::string text = collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
+  EXPECT_NE(text.find("Not known: the heap was not searched: its size is above the limit\n"), std::string::npos)
+      << text;
+}
+
+TEST(WhyPending, JsonHasTheHeap) {
+  const ProcessDump dump = dump_of_a_heap();
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_why_json(out, dump, {}); }));
+  const auto& pending = json["pending"][0];
+  EXPECT_EQ(pending["heap"]["suspended"], 61);
+  EXPECT_EQ(pending["heap"]["pause_us"], 153000);
+  EXPECT_EQ(pending["gc"]["finalizable"], 3);
+  EXPECT_TRUE(pending["gc"]["collections"].is_null());
+  EXPECT_EQ(pending["chains"][3]["count"], 40);
+}
+
+TEST(AsyncText, ChainsAreLikeStacks) {
+  const ProcessDump dump = dump_of_a_heap();
+  ReportOptions options;
+  const auto text = [&] {
+    return collect([&](Writer& out) {
+      Painter painter(out, false);
+      write_async_text(painter, dump, options);
+    });
+  };
+  const std::string alone = text();
+  EXPECT_TRUE(
+      alone.starts_with("\nAsync chain: the innermost awaits Task.Delay (due in 500 ms), thread 7 waits for it\n"
+                        "    Shop.Db.ReadRow()\n    Shop.OrderApi.GetOrder(int)\n"))
+      << alone;
+  options.merge = true;
+  const std::string merged = text();
+  EXPECT_TRUE(
+      merged.starts_with("\n40 async chains: the innermost awaits a TaskCompletionSource\n"
+                         "    Shop.Db.ReadRow()\n    Shop.OrderApi.GetOrder(int)\n\n"
+                         "3 async chains: the innermost awaits Task.Delay (due in 500 ms), thread 7"))
+      << merged;
 }
 
 }  // namespace

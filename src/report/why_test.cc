@@ -76,6 +76,23 @@ TEST(Why, DotHasEachThreadAndObjectOnce) {
   EXPECT_NE(dot.find("o1000 -> t2"), std::string::npos) << dot;
 }
 
+TEST(Why, ThreadsThatWaitAlikeAreOneEntry) {
+  ProcessDump dump = deadlock();
+  for (ThreadDump& t : dump.threads) t.wait->owners.clear();
+  dump.threads.push_back(dump.threads[0]);
+  dump.threads[2].tid = 3;
+  const auto text = [&] { return collect([&](Writer& out) { write_why_text(out, dump, {}, {}); }); };
+  EXPECT_NE(
+      text().find("  3 threads, for 2 different ones, 1 one of them: waits for the monitor of Bank.Account\" 0x1000\n"),
+      std::string::npos)
+      << text();
+  dump.threads[2].wait->object.address = 0x3000;
+  EXPECT_NE(text().find("  3 threads, each for one of its own, 1 one of them: "), std::string::npos) << text();
+  dump.threads[2].wait->object.type = "Other";
+  dump.threads[1].wait->object.address = 0x1000;
+  EXPECT_NE(text().find("  2 threads, 1 one of them: waits for"), std::string::npos) << text();
+}
+
 TEST(WaitWords, WhatIsOnlyLikelySaysSo) {
   ProcessDump dump = deadlock();
   dump.threads[0].wait->proof = Proof::likely;

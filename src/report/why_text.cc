@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "report/escape.h"
@@ -9,6 +10,7 @@
 #include "report/style.h"
 #include "report/wait_words.h"
 #include "report/why.h"
+#include "report/why_busy.h"
 #include "report/why_pending.h"
 #include "report/words.h"
 
@@ -80,8 +82,10 @@ void write_place(Painter& out, const ProcessDump& dump, const ThreadDump& thread
     out.paint(Ink::user, place);
     out.plain() << '\n';
   }
-  if (const AsyncChain* chain = chain_of(dump, thread.tid))
-    out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
+  const AsyncChain* chain = chain_of(dump, thread.tid);
+  if (chain == nullptr) return;
+  out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
+  write_values(out, *chain, false);
 }
 
 void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
@@ -105,23 +109,30 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
   out.plain() << '\n';
 }
 
-/// Waits with the same words, the most frequent first.
+/// What threads that do the same wait for: equal of those that do so each at an object of its own.
+std::string likeness(const ProcessDump& dump, const ThreadDump& t) {
+  // Threads that wait for equal chains of async methods wait for tasks of their own.
+  const AsyncChain* chain = chain_of(dump, t.tid);
+  const std::string what =
+      chain != nullptr ? chain_words(dump, *chain) : fmt::format("{} {}", to_string(t.wait->kind), t.wait->is_reading);
+  return fmt::format("{}\n{}\n{}", t.wait->object.type, what, place_words(dump, t));
+}
+
+/// Waits that are alike, the most frequent first.
 void write_waits(Painter& out, const ProcessDump& dump) {
   struct Group {
     std::size_t count = 0;
     const ThreadDump* first = nullptr;
+    std::set<Address> objects;
   };
   std::map<std::string, Group> groups;
   std::size_t waiting = 0;
   for (const ThreadDump& t : dump.threads) {
-    std::string words = wait_words(dump, t);
-    if (words.empty()) continue;
+    if (wait_words(dump, t).empty()) continue;
     waiting++;
-    // Threads that wait for equal chains of async methods wait for tasks of their own.
-    const AsyncChain* chain = chain_of(dump, t.tid);
-    if (chain != nullptr) words = t.wait->object.type + "\n" + chain_words(dump, *chain);
-    Group& g = groups[words + "\n" + place_words(dump, t)];
+    Group& g = groups[likeness(dump, t)];
     g.count++;
+    g.objects.insert(t.wait->object.address);
     if (g.first == nullptr) g.first = &t;
   }
   std::vector<const Group*> sorted;
@@ -132,16 +143,39 @@ void write_waits(Painter& out, const ProcessDump& dump) {
                                      counted(dump.threads.size(), "thread"), waiting == 1 ? "waits" : "wait"));
   out.plain() << '\n';
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
-    const ThreadDump& t = *sorted[i]->first;
-    if (sorted[i]->count == 1) {
+    const Group& group = *sorted[i];
+    const ThreadDump& t = *group.first;
+    if (group.count == 1) {
       write_step(out, dump, t);
       continue;
     }
-    out.plain() << fmt::format("  {} threads, {} one of them: {}\n", sorted[i]->count, t.tid, wait_words(dump, t));
+    const std::size_t objects = group.objects.size();
+    const std::string of = objects == 1             ? std::string()
+                           : objects == group.count ? " each for one of its own,"
+                                                    : fmt::format(" for {} different ones,", objects);
+    out.plain() << fmt::format("  {} threads,{} {} one of them: {}\n", group.count, of, t.tid, wait_words(dump, t));
     write_place(out, dump, t);
   }
   if (sorted.size() > kMostGroups)
     out.plain() << fmt::format("  ... and {} more (--json has all)\n", sorted.size() - kMostGroups);
+}
+
+/// Of suspensions that are no verdict: they take a moment, mostly.
+void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
+  const auto is_suspension = [](const Verdict& v) { return v.kind == VerdictKind::stuck_suspension; };
+  if (std::any_of(verdicts.begin(), verdicts.end(), is_suspension)) return;
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.suspension) continue;
+    const auto& [by, waits_for] = *runtime.suspension;
+    out.plain() << "GC: thread " << thread_words(dump, by)
+                << (waits_for.empty() ? " has stopped the runtime's threads (for a garbage collection, mostly)\n"
+                                      : " stops the runtime's threads (for a garbage collection, mostly), and waits "
+                                        "for these to let it begin:\n");
+    if (const ThreadDump* thread = find_thread(dump, by); thread != nullptr && waits_for.empty())
+      write_place(out, dump, *thread);
+    for (std::size_t i = 0; i < std::min(waits_for.size(), kMostSteps); i++)
+      if (const ThreadDump* thread = find_thread(dump, waits_for[i])) write_step(out, dump, *thread);
+  }
 }
 
 }  // namespace
@@ -167,9 +201,12 @@ std::string_view verdict_name(VerdictKind kind) {
   return "chain";
 }
 
+std::string verdict_words(const ProcessDump& dump, const Verdict& verdict) { return headline(dump, verdict); }
+
 void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Verdict> verdicts,
-                    const ReportOptions& options) {
+                    const ReportOptions& options, const WhyExtras& extras) {
   Painter out(writer, options.color);
+  if (extras.busy != nullptr) write_busy_text(out, *extras.busy);
   if (verdicts.empty()) {
     out.paint(Ink::header, knows_waits(dump)
                                ? "Nothing is stuck as far as can be seen: no thread waits for another in a "
@@ -178,6 +215,8 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
     out.plain() << "\n\n";
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
+  if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
+  write_suspensions(out, dump, verdicts);
   write_waits(out, dump);
   write_pending_text(out, dump);
   if (dump.runtimes.empty())

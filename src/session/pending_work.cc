@@ -77,16 +77,18 @@ void add_owners(const Asked& asked, const PendingWork& pending) {
 
 void read_pending_work(ProcessDump& dump, const Capture& capture,
                        std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                       const std::deque<SymbolInfo>& symbols) {
+                       const std::deque<SymbolInfo>& symbols, bool data) {
   Ids ours;  // by the id inside the target's pid namespace
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
   for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++) {
     const Asked asked = ask(dump, capture, *runtimes[i], symbols);
-    auto pending = runtimes[i]->pending_work(asked.tasks, asked.threads);
+    auto pending = runtimes[i]->pending_work(asked.tasks, asked.threads, data);
     if (!pending) continue;
     for (AsyncChain& chain : pending->chains)
       for (std::uint32_t* id : {&chain.waiter, &chain.runner})
         if (const auto it = ours.find(*id); it != ours.end()) *id = it->second;
+    for (Request& request : pending->requests)
+      if (const auto it = ours.find(request.thread); it != ours.end()) request.thread = it->second;
     if (pending->pool) find_workers(asked, *pending->pool);
     add_owners(asked, *pending);
     dump.runtimes[i].pending = std::move(*pending);

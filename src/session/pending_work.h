@@ -11,9 +11,10 @@
 namespace mixstack::session {
 
 /// Fills in `RuntimeSummary::pending`, and the owners of tasks that are run by a thread at the end of a chain of async
-/// methods. To be called after `read_waits`. `symbols` name the managed frames.
+/// methods. To be called after `read_waits`. `symbols` name the managed frames. `data`: the
+/// user's own data are told, too.
 void read_pending_work(ProcessDump& dump, const Capture& capture,
                        std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                       const std::deque<SymbolInfo>& symbols);
+                       const std::deque<SymbolInfo>& symbols, bool data);
 
 }  // namespace mixstack::session

@@ -8,15 +8,18 @@
 #include "dotnet/runtime/aot_symbols.h"
 #include "dotnet/runtime/assembly_pdb.h"
 #include "object/file_bytes.h"
+#include "session/arguments.h"
 #include "session/capture_walk.h"
 #include "session/core_opening.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
+#include "session/heap_search.h"
 #include "session/inlined_frames.h"
 #include "session/launch.h"
 #include "session/missing_files.h"
 #include "session/native_aot.h"
 #include "session/native_waits.h"
+#include "session/other_ends.h"
 #include "session/pending_work.h"
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
@@ -147,6 +150,13 @@ void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
     for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
 }
 
+/// What threads wait for that no runtime knows of.
+void read_waits_outside(ProcessDump& dump, const DumpOptions& options, const Capture& capture,
+                        const MemoryReader& memory) {
+  read_native_waits(dump, capture.frozen != nullptr ? *capture.frozen : memory);
+  if (options.pending_work && capture.frozen == nullptr) tell_other_ends(dump);
+}
+
 Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
   return {{ErrorCode::limit_exceeded, 0, budget},
           "frames of all threads",
@@ -164,7 +174,7 @@ std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
 
 /// What the stages of a dump share.
 struct ProcessSession::DumpInProgress {
-  const DumpOptions& options;
+  const DumpOptions options;
   Worker& worker;
   Capture& capture;
   std::chrono::steady_clock::time_point captured_at;
@@ -344,7 +354,21 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   return completed != 0;
 }
 
-Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
+/// What objects of the runtimes tell, as long as they are as the capture found them.
+void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols) {
+  const auto runtimes = at.worker.runtimes();
+  if (at.options.waits) read_waits(at.dump, at.capture, runtimes, symbols);
+  if (at.options.waits && at.options.pending_work)
+    read_pending_work(at.dump, at.capture, runtimes, symbols, at.options.data);
+  const bool is_frozen = at.capture.frozen != nullptr;
+  if (at.options.waits && at.options.pending_work)
+    read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap);
+  if (at.options.arguments) read_arguments(at.dump, at.capture, runtimes, at.options.data);
+}
+
+Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
+  DumpOptions options = wanted;
+  options.walk.keep_registers |= options.arguments;
   const WorkerPool::Lease worker = this->worker();
   if (options.facts) target_->prepare_thread_facts(options.threads, options.off_cpu);
   auto capture = take(*worker, options);
@@ -393,9 +417,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
-  if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
-  if (options.waits && options.pending_work)
-    read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
+  read_objects(at, symbolizer.symbols());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;
@@ -404,7 +426,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
-  if (options.waits) read_native_waits(dump, capture->frozen != nullptr ? *capture->frozen : target_->memory());
+  if (options.waits) read_waits_outside(dump, options, *capture, target_->memory());
   inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())

@@ -1,6 +1,7 @@
 // A session over any Target: modules, runtimes, capture, walk, names.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] WorkerPool::Lease worker();
   [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options);
   struct DumpInProgress;
+  static void read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols);
   void walk_late(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);

@@ -104,4 +104,20 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
   return kept;
 }
 
+Unmoved unmoved(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
+                std::span<const Verdict> now) {
+  Unmoved told;
+  for (const ThreadDump& t : second.threads) {
+    const ThreadDump* then = find(first, t.tid);
+    if (stands(first, second, t.tid))
+      told.threads.push_back(t.tid);
+    else if (t.wait || (then != nullptr && then->wait))
+      told.moved++;
+  }
+  for (const Verdict& b : now)
+    told.verdicts.push_back(
+        std::any_of(before.begin(), before.end(), [&](const Verdict& a) { return is_same(first, a, second, b); }));
+  return told;
+}
+
 }  // namespace mixstack::why

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mixstack/dump.h"
+#include "model/unmoved.h"
 #include "model/verdict.h"
 
 namespace mixstack::why {
@@ -13,5 +14,10 @@ namespace mixstack::why {
 /// thread that holds up others which have not got on since; the same suspension by the same thread for the same one.
 [[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
                                            const ProcessDump& second, std::span<const Verdict> now);
+
+/// What has not moved between two looks however far apart: threads that wait for the same and have hardly run, and
+/// verdicts that held at both. `since` is the caller's to fill in.
+[[nodiscard]] Unmoved unmoved(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
+                              std::span<const Verdict> now);
 
 }  // namespace mixstack::why

@@ -72,5 +72,18 @@ TEST(Lasting, ASuspensionThatIsOverWasNone) {
   EXPECT_TRUE(lasting({}, {}, {}, a).empty());
 }
 
+TEST(Lasting, WhatHasNotMoved) {
+  const std::vector<Verdict> other{{VerdictKind::chain, true, {{1, 3}, {3, 0}}, 3}};
+  const std::vector<Verdict> now{kChain[0], other[0]};
+  Unmoved told = unmoved(look(milliseconds(5)), kChain, look(milliseconds(5)), now);
+  EXPECT_EQ(told.threads, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(told.moved, 0u);
+  EXPECT_EQ(told.verdicts, (std::vector<bool>{true, false}));
+  told = unmoved(look(milliseconds(5)), kChain, look(milliseconds(7)), now);
+  EXPECT_TRUE(told.threads.empty());
+  EXPECT_EQ(told.moved, 1u);
+  EXPECT_EQ(told.verdicts, (std::vector<bool>{false, false}));
+}
+
 }  // namespace
 }  // namespace mixstack::why

@@ -43,7 +43,7 @@ class PageTest(unittest.TestCase):
         cls.written, cls.pages = {}, []
 
     def file(self, kind, ending="html"):
-        name = f"{kind.replace(':', '-')}.{ending}"
+        name = f"{re.sub('[: ]', '-', kind)}.{ending}"
         if name not in self.written:
             path = pathlib.Path(self.folder.name) / name
             subprocess.run([maker(), kind, path], check=True, timeout=60, stdin=subprocess.DEVNULL)
@@ -53,7 +53,7 @@ class PageTest(unittest.TestCase):
     def open(self, kind, address="", **options):
         page = self.chromium.open(self.file(kind).as_uri() + address, **{"width": 1300, "height": 850, **options})
         page.wait(READY)
-        self.addCleanup(self.leave, page, f"{self.id().split('.')[-1]}-{kind.replace(':', '-')}")
+        self.addCleanup(self.leave, page, f"{self.id().split('.')[-1]}-{re.sub('[: ]', '-', kind)}")
         return page
 
     def leave(self, page, name):

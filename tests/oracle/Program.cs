@@ -1,5 +1,6 @@
 // oracle PID...                 one JSON line per process: its managed stacks as ClrMD reads them
 // oracle core FILE...           the same of the process a core is of
+// oracle --boxes PID...         the boxes of async methods in its heap that are suspended, in place of its stacks
 // oracle --serve                reads "PID" or "core FILE" from standard input, answers each line with one JSON line
 // oracle --bench N PID...       N rounds of fresh attach + walk + names, prints milliseconds of each; also of core FILE
 // Options before the pids: --no-suspend (attach without ptrace), --max-frames N.
@@ -11,13 +12,14 @@ using Oracle;
 
 CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
 List<string> sources = [];
-bool serve = false, suspend = true;
+bool serve = false, suspend = true, boxes = false;
 int bench = 0, maxFrames = StackReader.MaxFrames;
 for (int i = 0; i < args.Length; i++)
 {
     switch (args[i])
     {
         case "--serve": serve = true; break;
+        case "--boxes": boxes = true; break;
         case "--no-suspend": suspend = false; break;
         case "--bench": bench = int.Parse(args[++i]); break;
         case "--max-frames": maxFrames = int.Parse(args[++i]); break;
@@ -53,7 +55,14 @@ bool Answer(string source)
     {
         try
         {
-            StackReader.Write(json, source, suspend, maxFrames);
+            if (boxes)
+            {
+                BoxReader.Write(json, source, suspend);
+            }
+            else
+            {
+                StackReader.Write(json, source, suspend, maxFrames);
+            }
         }
         catch (Exception error)
         {

@@ -12,7 +12,7 @@ internal static class StackReader
     public const string CorePrefix = "core ";
 
     /// <summary>A pid to attach to, or "core " and the path of a core.</summary>
-    private static DataTarget Open(string source, bool suspend) => source.StartsWith(CorePrefix)
+    internal static DataTarget Open(string source, bool suspend) => source.StartsWith(CorePrefix)
         ? DataTarget.LoadDump(source[CorePrefix.Length..])
         : DataTarget.AttachToProcess(int.Parse(source), suspend);
 

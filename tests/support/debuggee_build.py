@@ -63,6 +63,37 @@ def starved():
     return output / "Starved"
 
 
+def heaps(kind="release"):
+    """A program with many async methods in its heap, as "release" or as "debug", where their state machines are classes."""
+    output = BUILD / "debuggees" / ("Heaps" if kind == "release" else f"Heaps-{kind}")
+    settings = () if kind == "release" else ("-p:Optimize=false", f"-p:MixstackBuildRoot={output}-work")
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Heaps", output, *settings)
+    return output / "Heaps"
+
+
+def values(kind="release"):
+    """A program of arguments, async methods and requests, as "release", as "debug" (not optimised) or as "ready-to-run"
+    (precompiled; the first build needs the package registry). Needs the ASP.NET part of the SDK."""
+    output = BUILD / "debuggees" / ("Values" if kind == "release" else f"Values-{kind}")
+    settings = {"release": (), "debug": ("-p:Optimize=false",),
+                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
+    project = REPOSITORY / "tests" / "debuggees" / "Values"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
+              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "Values"
+
+
+def busy():
+    """A program that is busy with one thing."""
+    output = BUILD / "debuggees" / "Busy"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Busy", output)
+    return output / "Busy"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"

@@ -88,6 +88,13 @@ class MetadataBuilder {
                          std::uint32_t flags = 0) {
     return row(0x02, {four(flags), {string(name)}, {string(space)}, {0}, {1}, {first_method}});
   }
+  std::uint32_t field(std::string_view name, const std::vector<std::byte>& signature) {
+    return row(0x04, {{0}, {string(name)}, {blob(signature)}});
+  }
+  std::uint32_t type_with_fields(std::string_view space, std::string_view name, std::uint32_t first_field,
+                                 std::uint32_t first_method) {
+    return row(0x02, {four(0), {string(name)}, {string(space)}, {0}, {first_field}, {first_method}});
+  }
   std::uint32_t method_def(std::string_view name, const std::vector<std::byte>& signature, unsigned flags = 0x16,
                            std::uint32_t first_param = 1) {
     return row(0x06, {four(0), {0}, {flags}, {string(name)}, {blob(signature)}, {first_param}});

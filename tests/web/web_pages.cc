@@ -1,5 +1,6 @@
 // web_pages KIND FILE: writes a page, picture or raw recording (.mxr) of a made-up recording; which one by the ending
-// of FILE. KIND: small, faster, several, hostile, large, server; "A:B": the difference from A to B.
+// of FILE. KIND: small, faster, several, hostile, large, server; "A:B": the difference from A to B. "why KIND": the
+// page of an answer of `mixstack why`.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -7,7 +8,9 @@
 #include "formats/recording_file.h"
 #include "report/flame_html.h"
 #include "report/flame_svg.h"
+#include "report/why_html.h"
 #include "web/stack_maker.h"
+#include "web/why_answers.h"
 
 namespace {
 
@@ -28,6 +31,16 @@ Recording recording_of(const std::string& kind) {
   return maker == makers.end() ? Recording() : maker->second();
 }
 
+int write_why(const std::string& kind, std::FILE* file) {
+  const auto answer = mixstack::web_test::why_answer(kind);
+  if (!answer) return 2;
+  mixstack::report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
+  const mixstack::report::WhyExtras extras{.busy = answer->busy ? &*answer->busy : nullptr};
+  mixstack::report::write_why_html(out, answer->dump, answer->verdicts, extras);
+  out.flush();
+  return std::fclose(file) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,6 +50,7 @@ int main(int argc, char** argv) {
   const Recording recording = recording_of(colon == std::string::npos ? kind : kind.substr(colon + 1));
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return 1;
+  if (kind.starts_with("why ")) return write_why(kind.substr(4), file);
   {
     mixstack::report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
     mixstack::report::FlameOptions options;

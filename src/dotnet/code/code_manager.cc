@@ -5,9 +5,9 @@
 namespace mixstack::dotnet {
 namespace {
 
-IlMapForm form_of_jit(const Layouts& layouts) {
+DebugInfoForm form_of_jit(const Layouts& layouts) {
   const bool is_before_10 = layouts.frames_have_vtables;
-  return is_before_10 ? IlMapForm::nibbles : IlMapForm::bits;
+  return is_before_10 ? DebugInfoForm::nibbles : DebugInfoForm::bits;
 }
 
 }  // namespace
@@ -158,13 +158,12 @@ void CodeManager::describe_stub(const RangeSection& section, Address address, Co
   }
 }
 
-Result<std::vector<IlMapRow>> CodeManager::il_map(const CodeInfo& info) {
+Result<CodeManager::DebugInfo> CodeManager::debug_info(const CodeInfo& info) {
   if (info.kind == CodeKind::jit) {
     const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
     if (!blob) return fail(blob.error());
     if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
-    const bool is_before_10 = memory_.layouts().frames_have_vtables;
-    return read_il_map(memory_.reader(), *blob, IlMapWriter::jit, is_before_10 ? IlMapForm::nibbles : IlMapForm::bits);
+    return DebugInfo{*blob, &memory_.reader(), DebugInfoWriter::jit, form_of_jit(memory_.layouts())};
   }
   if (info.kind != CodeKind::r2r) return fail(ErrorCode::not_found, info.method_start);
   const auto section = ranges_.find(info.method_start);
@@ -176,8 +175,20 @@ Result<std::vector<IlMapRow>> CodeManager::il_map(const CodeInfo& info) {
   constexpr std::uint16_t kFirstOfBits = 16, kFirstOfWiderBits = 17;  // 17: .NET 11, with another bit for the source
   const std::uint16_t version = (*image)->major_version();
   if (version == 0 || version >= kFirstOfWiderBits) return fail(ErrorCode::unsupported, version);
-  return read_il_map(memory_.constants().reader(), *blob, IlMapWriter::ready_to_run,
-                     version < kFirstOfBits ? IlMapForm::nibbles : IlMapForm::bits);
+  return DebugInfo{*blob, &memory_.constants().reader(), DebugInfoWriter::ready_to_run,
+                   version < kFirstOfBits ? DebugInfoForm::nibbles : DebugInfoForm::bits};
+}
+
+Result<std::vector<IlMapRow>> CodeManager::il_map(const CodeInfo& info) {
+  const auto at = debug_info(info);
+  if (!at) return fail(at.error());
+  return read_il_map(*at->memory, at->blob, at->writer, at->form);
+}
+
+Result<std::vector<VariableHome>> CodeManager::variables(const CodeInfo& info) {
+  const auto at = debug_info(info);
+  if (!at) return fail(at.error());
+  return read_variables(*at->memory, at->blob, at->writer, at->form, memory_.layouts().arch);
 }
 
 Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {

@@ -12,6 +12,7 @@
 #include "dotnet/code/jit_code.h"
 #include "dotnet/code/ready_to_run.h"
 #include "dotnet/code/stubs.h"
+#include "dotnet/code/variables.h"
 #include "unwind/rule.h"
 #include "unwind/rule_source.h"
 
@@ -68,6 +69,9 @@ class CodeManager final : public unwind::RuleSource {
   /// Which IL the code was made from. `not_found`: nobody recorded it; other errors of reading or decoding.
   [[nodiscard]] Result<std::vector<IlMapRow>> il_map(const CodeInfo& info);
 
+  /// Where its variables are kept. Errors as above.
+  [[nodiscard]] Result<std::vector<VariableHome>> variables(const CodeInfo& info);
+
   /// Which methods the JIT put into it. `not_found`: it was not told to record that.
   [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);
 
@@ -105,6 +109,13 @@ class CodeManager final : public unwind::RuleSource {
     void clear();
     [[nodiscard]] const unwind::CompactRule* intern(const unwind::CompactRule& rule);
   };
+  struct DebugInfo {
+    Address blob = 0;
+    const MemoryReader* memory = nullptr;
+    DebugInfoWriter writer = DebugInfoWriter::jit;
+    DebugInfoForm form = DebugInfoForm::bits;
+  };
+  [[nodiscard]] Result<DebugInfo> debug_info(const CodeInfo& info);
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);

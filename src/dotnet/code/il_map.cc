@@ -7,10 +7,6 @@
 namespace mixstack::dotnet {
 namespace {
 
-constexpr std::uint8_t kHasPatchpoints = 1, kHasInlined = 2;
-constexpr std::uint32_t kInstrumented = 0xffffffff;
-constexpr std::uint32_t kMostBytes = 1 << 20;  // of the bounds of one method
-constexpr std::uint32_t kMostPatchpoints = 1 << 16, kMostInlinedBytes = 16 << 20;
 constexpr std::uint32_t kMostCode = 1 << 28;
 constexpr unsigned kSourceBits = 2, kMostBits = 32;
 constexpr std::int32_t kFirstIl = -3;  // what 0 stands for
@@ -31,49 +27,6 @@ class Bits {
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };
-
-/// Up to `n` bytes; what lies behind the last readable page is not there.
-Result<std::vector<std::byte>> some(const MemoryReader& memory, Address at, std::size_t n) {
-  std::vector<std::byte> bytes(n);
-  const auto got = memory.read_some(at, bytes);
-  if (!got) return fail(got.error());
-  bytes.resize(std::min<std::size_t>(*got, n));
-  return bytes;
-}
-
-/// Where the parts of debug information begin that the JIT wrote.
-struct Parts {
-  Address inlined = 0;  ///< 0: not recorded
-  std::uint32_t inlined_bytes = 0;
-  Address lengths = 0;  ///< of the bounds
-};
-
-Result<Parts> parts_of(const MemoryReader& memory, Address at, IlMapForm form) {
-  Parts parts;
-  const auto flags = memory.read<std::uint8_t>(at);
-  if (!flags) return fail(flags.error());
-  if ((*flags & ~(kHasPatchpoints | kHasInlined)) != 0) return fail(ErrorCode::malformed, at);
-  at++;
-  if ((*flags & kHasPatchpoints) != 0) {
-    // PatchpointInfo (src/coreclr/inc/patchpointinfo.h): numbers, then a word for each local. .NET 10 has two more.
-    const bool is_short = form == IlMapForm::nibbles;
-    const Address count_at = is_short ? 8 : 16, header = is_short ? 32 : 40;
-    const auto locals = memory.read<std::uint32_t>(at + count_at);
-    if (!locals) return fail(locals.error());
-    if (*locals > kMostPatchpoints) return fail(ErrorCode::limit_exceeded, *locals);
-    at += header + 4 * Address{*locals};
-  }
-  if ((*flags & kHasInlined) != 0) {
-    const auto bytes = memory.read<std::uint32_t>(at);
-    if (!bytes) return fail(bytes.error());
-    if (*bytes > kMostInlinedBytes) return fail(ErrorCode::limit_exceeded, *bytes);
-    parts.inlined = at + 4;
-    parts.inlined_bytes = *bytes;
-    at += 4 + Address{*bytes};
-  }
-  parts.lengths = at;
-  return parts;
-}
 
 Result<std::vector<IlMapRow>> decode_bounds(std::span<const std::byte> bytes) {
   Nibbles header(bytes);
@@ -117,37 +70,23 @@ Result<std::vector<IlMapRow>> decode_nibbles(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob, IlMapWriter writer,
-                                          IlMapForm form) {
-  if (writer == IlMapWriter::jit) {
-    const auto parts = parts_of(memory, blob, form);
-    if (!parts) return fail(parts.error());
-    blob = parts->lengths;
-  }
-  constexpr std::size_t kLengths = 24;  // four numbers of up to eleven nibbles
-  const auto lengths = some(memory, blob, kLengths);
-  if (!lengths) return fail(lengths.error());
-  Nibbles header(*lengths);
-  std::uint32_t bounds = header.number();
-  const bool is_instrumented = bounds == kInstrumented;
-  if (is_instrumented) bounds = header.number();
-  (void)header.number();  // of variables
-  if (is_instrumented) (void)header.number();
-  if (!header.ok()) return fail(ErrorCode::malformed, blob);
-  if (bounds > kMostBytes) return fail(ErrorCode::limit_exceeded, bounds);
-  std::vector<std::byte> bytes(bounds);
-  if (const auto read = memory.read_exact(blob + header.whole_bytes(), bytes); !read) return fail(read.error());
+Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob, DebugInfoWriter writer,
+                                          DebugInfoForm form) {
+  const auto parts = find_debug_info_parts(memory, blob, writer, form);
+  if (!parts) return fail(parts.error());
+  std::vector<std::byte> bytes(parts->bounds.bytes);
+  if (const auto read = memory.read_exact(parts->bounds.begin, bytes); !read) return fail(read.error());
   if (bytes.empty()) return std::vector<IlMapRow>{};
-  return form == IlMapForm::nibbles ? decode_nibbles(bytes) : decode_bounds(bytes);
+  return form == DebugInfoForm::nibbles ? decode_nibbles(bytes) : decode_bounds(bytes);
 }
 
 Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob, unsigned pointer_size,
-                                           IlMapForm form) {
-  const auto parts = parts_of(memory, blob, form);
+                                           DebugInfoForm form) {
+  const auto parts = find_debug_info_parts(memory, blob, DebugInfoWriter::jit, form);
   if (!parts) return fail(parts.error());
-  if (parts->inlined == 0) return fail(ErrorCode::not_found, blob);
-  std::vector<std::byte> bytes(parts->inlined_bytes);
-  if (const auto read = memory.read_exact(parts->inlined, bytes); !read) return fail(read.error());
+  if (parts->inlined.begin == 0) return fail(ErrorCode::not_found, blob);
+  std::vector<std::byte> bytes(parts->inlined.bytes);
+  if (const auto read = memory.read_exact(parts->inlined.begin, bytes); !read) return fail(read.error());
   return decode_rich_debug_info(bytes, pointer_size);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "dotnet/code/debug_info.h"
 #include "dotnet/code/rich_debug_info.h"
 #include "mixstack/memory_reader.h"
 
@@ -19,24 +20,15 @@ struct IlMapRow {
   friend bool operator==(const IlMapRow&, const IlMapRow&) = default;
 };
 
-/// Who wrote the bytes: only the JIT's begin with flags (patch points of OSR, inlined methods).
-enum class IlMapWriter : std::uint8_t { jit, ready_to_run };
-
-/// How the rows are packed.
-enum class IlMapForm : std::uint8_t {
-  nibbles,  ///< .NET 8 and 9, images of ReadyToRun before version 16: each number by itself
-  bits,     ///< .NET 10: fields of as many bits as the largest needs
-};
-
 /// Decodes the debug information at `blob`.
 /// Errors: those of reading, `malformed` (not ascending, wider than any code), `limit_exceeded`.
 /// Source: src/coreclr/vm/debuginfostore.cpp (CompressDebugInfo), src/coreclr/inc/cordebuginfo.h.
-[[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob, IlMapWriter writer,
-                                                        IlMapForm form);
+[[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob,
+                                                        DebugInfoWriter writer, DebugInfoForm form);
 
 /// What the JIT recorded of inlined methods in the same information. `not_found`: nothing.
 [[nodiscard]] Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob,
-                                                         unsigned pointer_size, IlMapForm form);
+                                                         unsigned pointer_size, DebugInfoForm form);
 
 /// The IL offset of the code at `native`; of a prologue 0, of code without IL the last one before it. (The runtime's
 /// own stack traces take 0 for the latter, which is the first line of the method.) Nothing where there is none.

@@ -59,8 +59,8 @@ class BlobWriter {
     return *this;
   }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(bytes_.size()); }
-  [[nodiscard]] Result<std::vector<IlMapRow>> read(IlMapWriter writer, std::size_t cut = 0,
-                                                   IlMapForm form = IlMapForm::bits) const {
+  [[nodiscard]] Result<std::vector<IlMapRow>> read(DebugInfoWriter writer, std::size_t cut = 0,
+                                                   DebugInfoForm form = DebugInfoForm::bits) const {
     memory::BufferMemory memory;
     memory.add(kBlob, std::vector<std::byte>(bytes_.begin(), bytes_.end() - static_cast<std::ptrdiff_t>(cut)));
     return read_il_map(memory, kBlob, writer, form);
@@ -79,24 +79,25 @@ BlobWriter bounds(const std::vector<IlMapRow>& map) {
 BlobWriter blob(const BlobWriter& of_bounds) { return BlobWriter().nibbles({of_bounds.size(), 0}).append(of_bounds); }
 
 TEST(IlMap, OfThePrecompiler) {
-  const auto map = blob(bounds(kMap)).read(IlMapWriter::ready_to_run);
+  const auto map = blob(bounds(kMap)).read(DebugInfoWriter::ready_to_run);
   ASSERT_TRUE(map);
   EXPECT_EQ(*map, kMap);
-  EXPECT_TRUE(blob(BlobWriter()).read(IlMapWriter::ready_to_run)->empty());
+  EXPECT_TRUE(blob(BlobWriter()).read(DebugInfoWriter::ready_to_run)->empty());
 }
 
 TEST(IlMap, OfTheJitBehindWhatElseItKeeps) {
-  EXPECT_EQ(BlobWriter().byte(0).append(blob(bounds(kMap))).read(IlMapWriter::jit).value(), kMap);
+  EXPECT_EQ(BlobWriter().byte(0).append(blob(bounds(kMap))).read(DebugInfoWriter::jit).value(), kMap);
   BlobWriter patchpoints;
   patchpoints.byte(1);
   for (unsigned i = 0; i < 10; i++) patchpoints.word(i == 4 ? 3 : 0xdddddddd);  // 40 bytes, the count of locals at 16
   for (unsigned i = 0; i < 3; i++) patchpoints.word(0xeeeeeeee);
-  EXPECT_EQ(patchpoints.append(blob(bounds(kMap))).read(IlMapWriter::jit).value(), kMap);
+  EXPECT_EQ(patchpoints.append(blob(bounds(kMap))).read(DebugInfoWriter::jit).value(), kMap);
   BlobWriter inlined;
   inlined.byte(2).word(5).byte(1).byte(2).byte(3).byte(4).byte(5);
-  EXPECT_EQ(inlined.append(blob(bounds(kMap))).read(IlMapWriter::jit).value(), kMap);
+  EXPECT_EQ(inlined.append(blob(bounds(kMap))).read(DebugInfoWriter::jit).value(), kMap);
   const BlobWriter b = bounds(kMap);
-  const auto instrumented = BlobWriter().byte(0).nibbles({0xffffffff, b.size(), 0, 0}).append(b).read(IlMapWriter::jit);
+  const auto instrumented =
+      BlobWriter().byte(0).nibbles({0xffffffff, b.size(), 0, 0}).append(b).read(DebugInfoWriter::jit);
   EXPECT_EQ(instrumented.value(), kMap);
 }
 
@@ -110,31 +111,32 @@ TEST(IlMap, OfNibbles) {
     last = row.native;
   }
   const BlobWriter whole = blob(BlobWriter().nibbles(numbers));
-  EXPECT_EQ(whole.read(IlMapWriter::ready_to_run, 0, IlMapForm::nibbles).value(), kMap);
+  EXPECT_EQ(whole.read(DebugInfoWriter::ready_to_run, 0, DebugInfoForm::nibbles).value(), kMap);
   const BlobWriter of_jit = BlobWriter().byte(0).append(whole);
-  EXPECT_EQ(of_jit.read(IlMapWriter::jit, 0, IlMapForm::nibbles).value(), kMap);
+  EXPECT_EQ(of_jit.read(DebugInfoWriter::jit, 0, DebugInfoForm::nibbles).value(), kMap);
   BlobWriter patchpoints;
   patchpoints.byte(1);
   for (unsigned i = 0; i < 8; i++) patchpoints.word(i == 2 ? 3 : 0xdddddddd);  // 32 bytes, the count of locals at 8
   for (unsigned i = 0; i < 3; i++) patchpoints.word(0xeeeeeeee);
-  EXPECT_EQ(patchpoints.append(whole).read(IlMapWriter::jit, 0, IlMapForm::nibbles).value(), kMap);
+  EXPECT_EQ(patchpoints.append(whole).read(DebugInfoWriter::jit, 0, DebugInfoForm::nibbles).value(), kMap);
   for (std::size_t cut = 1; cut <= whole.size(); cut++)
-    EXPECT_FALSE(whole.read(IlMapWriter::ready_to_run, cut, IlMapForm::nibbles)) << cut;
+    EXPECT_FALSE(whole.read(DebugInfoWriter::ready_to_run, cut, DebugInfoForm::nibbles)) << cut;
   const BlobWriter many = blob(BlobWriter().nibbles({1000, 1, 4, 1}));
-  EXPECT_EQ(many.read(IlMapWriter::ready_to_run, 0, IlMapForm::nibbles).error().code, ErrorCode::truncated);
+  EXPECT_EQ(many.read(DebugInfoWriter::ready_to_run, 0, DebugInfoForm::nibbles).error().code, ErrorCode::truncated);
   const BlobWriter far = blob(BlobWriter().nibbles({1, 0x7fffffff, 4, 1}));
-  EXPECT_EQ(far.read(IlMapWriter::ready_to_run, 0, IlMapForm::nibbles).error().code, ErrorCode::malformed);
+  EXPECT_EQ(far.read(DebugInfoWriter::ready_to_run, 0, DebugInfoForm::nibbles).error().code, ErrorCode::malformed);
 }
 
 TEST(IlMap, WhatCannotBeRight) {
   const BlobWriter whole = BlobWriter().byte(0).append(blob(bounds(kMap)));
-  for (std::size_t cut = 1; cut <= whole.size(); cut++) EXPECT_FALSE(whole.read(IlMapWriter::jit, cut)) << cut;
-  EXPECT_EQ(BlobWriter().byte(4).append(blob(bounds(kMap))).read(IlMapWriter::jit).error().code, ErrorCode::malformed);
+  for (std::size_t cut = 1; cut <= whole.size(); cut++) EXPECT_FALSE(whole.read(DebugInfoWriter::jit, cut)) << cut;
+  EXPECT_EQ(BlobWriter().byte(4).append(blob(bounds(kMap))).read(DebugInfoWriter::jit).error().code,
+            ErrorCode::malformed);
   const BlobWriter many = BlobWriter().nibbles({1000, 9, 8}).rows(kMap, 10, 9);
-  EXPECT_EQ(blob(many).read(IlMapWriter::ready_to_run).error().code, ErrorCode::truncated);
+  EXPECT_EQ(blob(many).read(DebugInfoWriter::ready_to_run).error().code, ErrorCode::truncated);
   const BlobWriter wide = BlobWriter().nibbles({6, 40, 8}).rows(kMap, 10, 9);
-  EXPECT_EQ(blob(wide).read(IlMapWriter::ready_to_run).error().code, ErrorCode::malformed);
-  EXPECT_EQ(BlobWriter().nibbles({0x7fffffff, 0}).read(IlMapWriter::ready_to_run).error().code,
+  EXPECT_EQ(blob(wide).read(DebugInfoWriter::ready_to_run).error().code, ErrorCode::malformed);
+  EXPECT_EQ(BlobWriter().nibbles({0x7fffffff, 0}).read(DebugInfoWriter::ready_to_run).error().code,
             ErrorCode::limit_exceeded);
 }
 

@@ -37,6 +37,7 @@ struct Layouts {
   SyncTableEntryLayout sync_table_entry;
   ModuleLayout module;
   ModuleLookupMapLayout module_lookup_map;
+  EETypeHashTableLayout ee_type_hash_table;
   AssemblyLayout assembly;
   PEAssemblyLayout pe_assembly;
   PEImageLayout pe_image;
@@ -112,6 +113,7 @@ struct Layouts {
     sync_table_entry.describe(names);
     module.describe(names);
     module_lookup_map.describe(names);
+    ee_type_hash_table.describe(names);
     assembly.describe(names);
     pe_assembly.describe(names);
     pe_image.describe(names);

@@ -156,6 +156,10 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
   }
   // Who suspends belongs to the same instant as who is in which mode.
   if (l.globals.gc_thread) out.push_back({l.globals.gc_thread.value, l.globals.gc_thread.value + l.pointer_size});
+  if (gc_counts_) {
+    out.push_back(gc_counts_->counts);
+    out.push_back({gc_counts_->invalid, gc_counts_->invalid + sizeof(std::int32_t)});
+  }
   // The list's head, so that the list can be walked over the copied bytes alone.
   out.push_back({*store + l.thread_store.first_thread_link.offset,
                  *store + l.thread_store.first_thread_link.offset + l.pointer_size});

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet/code/gc_moves.h"
 #include "dotnet/code/runtime_memory.h"
 #include "mixstack/target.h"
 
@@ -92,15 +94,17 @@ class ThreadNames {
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);
 
-/// The Thread objects, and which of them suspends the others, as roots of a capture.
+/// The Thread objects, which of them suspends the others, and what the collector has counted, as roots of a capture.
 class ThreadRoots final : public RootSource {
  public:
   /// Borrows the layouts behind `layouts`.
   explicit ThreadRoots(const Layouts& layouts) : layouts_(&layouts) {}
+  void use_gc_counts(const GcCounts& at) { gc_counts_ = at; }
   void collect(const MemoryReader& memory, std::vector<AddressRange>& out) override;
 
  private:
   const Layouts* layouts_;
+  std::optional<GcCounts> gc_counts_;
 };
 
 }  // namespace mixstack::dotnet

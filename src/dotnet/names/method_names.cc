@@ -5,6 +5,7 @@
 #include "dotnet/names/call_graph.h"
 #include "dotnet/names/managed_string.h"
 #include "dotnet/names/method_text.h"
+#include "dotnet/names/value_types.h"
 
 namespace mixstack::dotnet::names {
 
@@ -16,6 +17,7 @@ class MethodNames::Implementation {
         modules_(memory, options.fresh == nullptr ? memory.reader() : *options.fresh, std::move(opener)),
         types_(memory, modules_),
         text_(memory, modules_, types_, {options.signatures, options.max_name}),
+        values_(memory, modules_, types_),
         calls_(memory, modules_, types_) {}
 
   Result<const MethodName*> describe(Address method_desc);
@@ -28,6 +30,7 @@ class MethodNames::Implementation {
   RuntimeModules modules_;
   RuntimeTypes types_;
   MethodText text_;
+  ValueTypes values_;
   CallGraph calls_;
   std::unordered_map<Address, MethodName> names_;
 
@@ -102,6 +105,14 @@ Result<std::string> MethodNames::type_name(Address method_table, bool raw) {
 
 Result<std::string> MethodNames::method_of_type(Address method_table, std::string_view name) {
   return implementation_->method_of_type(method_table, name);
+}
+
+Result<MethodParameters> MethodNames::parameters(Address method_desc) {
+  return implementation_->values_.parameters(method_desc);
+}
+
+Result<ValueType> MethodNames::field_type(Address method_table, std::string_view name) {
+  return implementation_->values_.field(method_table, name);
 }
 
 Result<std::string> MethodNames::object_type_name(Address object, bool raw) {

@@ -14,6 +14,8 @@ namespace mixstack::dotnet::names {
 
 class CallGraph;
 class PortablePdb;
+struct MethodParameters;
+struct ValueType;
 struct PdbLookup;
 
 /// Everything known about one method. Text is printable UTF-8 (controls escaped), cut with "…" at the limit.
@@ -63,6 +65,10 @@ class MethodNames {
   /// C# name of a method that the type of a MethodTable declares, by its name in the metadata (the first one of that
   /// name). `not_found`: there is none.
   [[nodiscard]] Result<std::string> method_of_type(Address method_table, std::string_view name);
+  /// Types and names of a method's parameters: see `ValueTypes`.
+  [[nodiscard]] Result<MethodParameters> parameters(Address method_desc);
+  /// Type of a field that the type of a MethodTable declares, by its name in the metadata: see `ValueTypes`.
+  [[nodiscard]] Result<ValueType> field_type(Address method_table, std::string_view name);
   /// Type of an object: its MethodTable word without the bits the GC uses.
   [[nodiscard]] Result<std::string> object_type_name(Address object, bool raw = false);
   /// A String object as printable UTF-8, cut after `limit` UTF-16 units.

@@ -54,6 +54,7 @@ TypeIndex RuntimeTypes::type(TypeTree& tree, const MethodTableFacts& facts) cons
   if (!facts.has_instantiation()) return own;
   const TypeIndex t = tree.add(TypeKind::instance);
   if (t == kNoType) return t;
+  tree.at(t).handle = facts.address;
   tree.at(t).assembly = module.assembly;
   tree.at(t).is_definition = facts.is_definition();
   tree.append(t, own);
@@ -65,6 +66,7 @@ TypeIndex RuntimeTypes::named(TypeTree& tree, const MethodTableFacts& facts, con
   const TypeIndex t = tree.add(TypeKind::named);
   if (t == kNoType || module.metadata == nullptr) return t;
   TypeNode& node = tree.at(t);
+  node.handle = facts.address;
   node.metadata = module.metadata.get();
   node.token = Token(TableId::type_def, facts.type_def());
   node.assembly = module.assembly;

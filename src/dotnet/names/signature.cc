@@ -46,7 +46,7 @@ class Decoder {
  private:
   [[nodiscard]] TypeIndex element(ElementType e);
   [[nodiscard]] TypeIndex wrapped(TypeKind kind);
-  [[nodiscard]] TypeIndex named();
+  [[nodiscard]] TypeIndex named(ElementType e);
   [[nodiscard]] TypeIndex array();
   [[nodiscard]] TypeIndex instance();
   [[nodiscard]] TypeIndex function_pointer();
@@ -129,7 +129,7 @@ TypeIndex Decoder::element(ElementType e) {
       return wrapped(TypeKind::sz_array);
     case ElementType::value_type:
     case ElementType::class_:
-      return named();
+      return named(e);
     case ElementType::array:
       return array();
     case ElementType::generic_instance:
@@ -162,10 +162,11 @@ TypeIndex Decoder::wrapped(TypeKind kind) {
   return t;
 }
 
-TypeIndex Decoder::named() {
+TypeIndex Decoder::named(ElementType e) {
   const Token token = type_token();
   const TypeIndex t = tree_.add(TypeKind::named);
   if (t != kNoType) {
+    tree_.at(t).element = e;
     tree_.at(t).metadata = context_.metadata;
     tree_.at(t).token = token;
   }
@@ -189,8 +190,10 @@ TypeIndex Decoder::array() {
 TypeIndex Decoder::instance() {
   const TypeIndex t = tree_.add(TypeKind::instance);
   TypeIndex generic = kNoType;
-  if (accept(ElementType::class_) || accept(ElementType::value_type)) {
-    generic = named();
+  if (accept(ElementType::class_)) {
+    generic = named(ElementType::class_);
+  } else if (accept(ElementType::value_type)) {
+    generic = named(ElementType::value_type);
   } else if (accept(ElementType::internal)) {
     generic = internal();
   } else {

@@ -51,7 +51,7 @@ enum class ElementType : std::uint8_t {
 enum class TypeKind : std::uint8_t {
   unknown,
   primitive,         ///< `element` says which; has a token too when it came from a TypeHandle
-  named,             ///< `metadata` + `token`
+  named,             ///< `metadata` + `token`; `element` says class or value type where a signature said it
   instance,          ///< children: the generic type, then its arguments
   class_variable,    ///< `number`: an argument nobody knows
   method_variable,   ///< `number`
@@ -74,6 +74,7 @@ struct TypeNode {
   bool has_in_modifier = false;    ///< modreq InAttribute: a read-only reference
   bool has_init_modifier = false;  ///< modreq IsExternalInit: an init accessor's return type
   std::uint32_t number = 0;
+  std::uint64_t handle = 0;  ///< MethodTable that it came from; 0: from a signature
   Token token;
   TypeIndex first_child = kNoType, last_child = kNoType, next = kNoType;
   const Metadata* metadata = nullptr;  ///< borrowed; lives as long as the cache of modules it came from

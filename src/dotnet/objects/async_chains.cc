@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "dotnet/objects/sockets.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 constexpr std::int32_t kRunning = -1;  // of a state machine that has begun
 
@@ -50,7 +50,12 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   const TypeFacts* type = objects_.types().at(objects_.type_of(object));
   if (type == nullptr) return;
   if (!machines_.is_task(object)) {
-    chain.end = has(type->name, "SocketAsyncEventArgs") ? AsyncEnd::socket : AsyncEnd::source;
+    chain.end = AsyncEnd::source;
+    if (!objects_.is_a(object, "System.Net.Sockets.SocketAsyncEventArgs")) return;
+    chain.end = AsyncEnd::socket;
+    const SocketEnd socket = end_of_socket(objects_, object);
+    chain.awaited.detail = socket.peer;
+    chain.descriptor = socket.descriptor;
     return;
   }
   if (machines_.is_completed(object)) {

@@ -25,10 +25,11 @@ class AsyncChains {
   [[nodiscard]] std::vector<Address> way_up(Address object);
   /// Time until a timer goes off, from the capture on.
   [[nodiscard]] std::optional<std::chrono::milliseconds> due(Address timer);
+  /// The task that another one waits for and does nothing but that; 0: none.
+  [[nodiscard]] Address behind(Address task);
 
  private:
   void end_at(Address object, AsyncChain& chain);
-  [[nodiscard]] Address behind(Address task);
 
   ManagedObjects& objects_;
   Delegates& delegates_;

@@ -13,6 +13,7 @@ using names::TableId;
 // MethodTable flags (src/coreclr/vm/methodtable.h: enum_flag_Category_Mask, its values, enum_flag_HasComponentSize).
 constexpr std::uint32_t kArrayMask = 0x000c0000, kArray = 0x00080000;
 constexpr std::uint32_t kValueMask = 0x000c0000, kValue = 0x00040000, kHasComponentSize = 0x80000000u;
+constexpr std::uint32_t kCategoryMask = 0x000f0000, kInterface = 0x000c0000;
 constexpr std::uint32_t kGenericsMask = 0x30;
 
 // FieldDesc (src/coreclr/vm/field.h), which no descriptor tells: the enclosing MethodTable, then two words of bits.
@@ -39,6 +40,7 @@ const TypeFacts* LoadedTypes::at(Address method_table) {
   if (types_.size() >= kMaxTypes) {
     types_.clear();
     fields_.clear();
+    asked_.clear();
   }
   auto& kept = types_[method_table];
   kept = read(method_table);
@@ -70,6 +72,7 @@ std::optional<TypeFacts> LoadedTypes::read(Address method_table) {
   t.type_def = *flags2 >> 8;
   t.is_array = (*flags & kArrayMask) == kArray;
   t.is_value = (*flags & kValueMask) == kValue;
+  t.is_interface = (*flags & kCategoryMask) == kInterface;
   const bool has_components = (*flags & kHasComponentSize) != 0;
   if (has_components) t.component_size = static_cast<std::uint16_t>(*flags & 0xffff);
   if (t.is_array || (!has_components && (*flags & kGenericsMask) != 0))
@@ -132,6 +135,16 @@ std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(const TypeFacts& t
 }
 
 std::optional<FieldPlace> LoadedTypes::field(Address method_table, std::string_view name) {
+  const auto known = asked_.find(method_table);
+  if (known != asked_.end())
+    for (const auto& [asked, place] : known->second)
+      if (asked == name) return place;
+  const auto place = look_for_field(method_table, name);
+  if (at(method_table) != nullptr) asked_[method_table].emplace_back(name, place);
+  return place;
+}
+
+std::optional<FieldPlace> LoadedTypes::look_for_field(Address method_table, std::string_view name) {
   Address table = method_table;
   for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
     for (const NamedField& f : own_fields(table))
@@ -149,6 +162,17 @@ bool LoadedTypes::is_a(Address method_table, std::string_view name) {
     const TypeFacts* type = at(table);
     if (type == nullptr) return false;
     if (type->name == name) return true;
+    table = type->parent;
+  }
+  return false;
+}
+
+bool LoadedTypes::is_core(Address method_table, std::string_view name) {
+  Address table = method_table;
+  for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
+    const TypeFacts* type = at(table);
+    if (type == nullptr) return false;
+    if (type->name == name && type->assembly == "System.Private.CoreLib") return true;
     table = type->parent;
   }
   return false;

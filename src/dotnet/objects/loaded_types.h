@@ -34,7 +34,7 @@ struct TypeFacts {
   Address auxiliary = 0;      ///< MethodTableAuxiliaryData
   std::uint32_t type_def = 0, base_size = 0;
   std::uint16_t component_size = 0;  ///< bytes of an element of an array, or of a string's unit
-  bool is_array = false, is_value = false;
+  bool is_array = false, is_value = false, is_interface = false;
   std::string name;  ///< as reflection writes it, without arguments: "System.Threading.Tasks.Task`1"; empty for arrays
   std::string assembly;
 };
@@ -59,6 +59,8 @@ class LoadedTypes {
   [[nodiscard]] std::optional<FieldPlace> field(Address method_table, std::string_view name);
   /// The type itself, or one that it derives from, has this name (of a CoreLib type, or any with it).
   [[nodiscard]] bool is_a(Address method_table, std::string_view name);
+  /// The same of a type of the core library alone: others may have types of that name.
+  [[nodiscard]] bool is_core(Address method_table, std::string_view name);
   /// Names and places of the fields that a type itself declares, in the order of the metadata.
   struct NamedField {
     std::string name;
@@ -79,6 +81,7 @@ class LoadedTypes {
  private:
   [[nodiscard]] std::optional<TypeFacts> read(Address method_table);
   [[nodiscard]] std::vector<NamedField> read_fields(const TypeFacts& type);
+  [[nodiscard]] std::optional<FieldPlace> look_for_field(Address method_table, std::string_view name);
   [[nodiscard]] std::string full_name(const names::ModuleFacts& module, std::uint32_t type_def) const;
   [[nodiscard]] Address look_up(Address map, std::uint32_t index) const;
   [[nodiscard]] const std::unordered_map<std::string, std::uint32_t>& types_of(Address module);
@@ -89,6 +92,8 @@ class LoadedTypes {
   names::MethodNames& names_;
   std::unordered_map<Address, std::optional<TypeFacts>> types_;
   std::unordered_map<Address, std::vector<NamedField>> fields_;  ///< by canonical MethodTable
+  /// Answers of `field`, those that there is none included; by MethodTable.
+  std::unordered_map<Address, std::vector<std::pair<std::string, std::optional<FieldPlace>>>> asked_;
   const std::vector<NamedField> no_fields_;
   std::unordered_map<Address, std::unordered_map<std::string, std::uint32_t>> names_of_modules_;
   std::map<std::string, Address, std::less<>> found_;  ///< "assembly!type"

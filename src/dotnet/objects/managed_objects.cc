@@ -152,6 +152,16 @@ std::vector<Address> ManagedObjects::items_of_list(Address list, std::size_t mos
   return references_in(*items, std::min<std::size_t>(most, static_cast<std::size_t>(*size)));
 }
 
+std::vector<Address> ManagedObjects::words_in(Address object, std::size_t most) {
+  constexpr std::uint32_t kOverhead = 16;  // the word before an object and its MethodTable are part of its base size
+  const TypeFacts* type = types_.at(type_of(object));
+  if (type == nullptr || type->base_size < kOverhead || type->component_size != 0) return {};
+  std::vector<Address> words(std::min<std::size_t>((type->base_size - kOverhead) / 8, most));
+  const auto n = memory().reader().read_some(object + 8, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  return words;
+}
+
 std::string ManagedObjects::text(Address string, std::size_t limit) const {
   return names::read_managed_string(memory(), string, limit).value_or(std::string());
 }

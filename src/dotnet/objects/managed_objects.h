@@ -71,6 +71,9 @@ class ManagedObjects {
   /// The items of a List<T> of references, the first `most`.
   [[nodiscard]] std::vector<Address> items_of_list(Address list, std::size_t most);
 
+  /// The words of an object's fields, the first `most`; of an array none.
+  [[nodiscard]] std::vector<Address> words_in(Address object, std::size_t most);
+
   /// Printable text of a String, cut after `limit` UTF-16 units.
   [[nodiscard]] std::string text(Address string, std::size_t limit) const;
   /// C# name of an object's type; empty where it is none.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dotnet/objects/sockets.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
@@ -44,6 +46,8 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     roots = timers->delays;
   }
   roots.insert(roots.end(), pool_.items().begin(), pool_.items().end());
+  const auto sockets = read_socket_waits(objects_, delegates_, kMostSockets);
+  roots.insert(roots.end(), sockets.begin(), sockets.end());
   for (const Address root : roots) {
     if (ways_.size() == kMostChains) {
       found_.has_more_chains = true;
@@ -61,7 +65,33 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
   }
   find_contexts(threads);
   find_runners(threads);
+  find_requests(threads);
+  if (data_) read_values();
   return std::move(found_);
+}
+
+void PendingWorkReader::find_requests(std::span<const WaitingThread> threads) {
+  for (const WaitingThread& thread : threads) requests_.look_at(thread);
+  for (std::size_t i = 0; i < found_.chains.size(); i++)
+    requests_.look_at(found_.chains[i], static_cast<std::uint32_t>(i + 1));
+  found_.requests = requests_.take();
+  found_.has_more_requests = requests_.has_more();
+}
+
+/// A method that has gone on since the chain was read has variables of another moment: it is left out.
+void PendingWorkReader::read_values() {
+  Values values(objects_, names_, {true, true});
+  std::size_t left = kMostValues;
+  for (AsyncChain& chain : found_.chains) {
+    for (AsyncStep& step : chain.steps) {
+      const auto machine = machines_.machine_of(step.box);
+      if (!machine) continue;
+      auto found = async_values(objects_, values, *machine, std::min(left, kMostOfMethod));
+      if (machines_.state_of(*machine) != step.state) continue;
+      left -= found.size();
+      step.values = std::move(found);
+    }
+  }
 }
 
 void PendingWorkReader::add_waited(std::span<const WaitedTask> waits) {
@@ -100,6 +130,7 @@ void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& cha
   chain.awaited = end.awaited;
   chain.work = end.work;
   chain.due = end.due;
+  chain.descriptor = end.descriptor;
 }
 
 void PendingWorkReader::add_unwaited(const Way& way) {

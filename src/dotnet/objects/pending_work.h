@@ -5,6 +5,8 @@
 #include <span>
 #include <unordered_set>
 
+#include "dotnet/objects/async_values.h"
+#include "dotnet/objects/requests.h"
 #include "dotnet/objects/thread_pool.h"
 #include "dotnet/objects/thread_waits.h"
 #include "dotnet/objects/timers.h"
@@ -24,14 +26,21 @@ class PendingWorkReader {
   static constexpr std::size_t kMostChains = 1 << 11;
   static constexpr std::size_t kMostTimers = 1 << 12;
   static constexpr std::size_t kMostWords = 1 << 13;  ///< of one thread's stack
+  static constexpr std::size_t kMostSockets = 1 << 11;
+  static constexpr std::size_t kMostValues = 1 << 14;  ///< of all async methods
+  static constexpr std::size_t kMostOfMethod = 32;
 
+  /// `data`: contents of the user's own data are told, too.
   PendingWorkReader(ManagedObjects& objects, CodeManager& code, names::MethodNames& names,
-                    std::optional<std::int64_t> now)
+                    std::optional<std::int64_t> now, bool data)
       : objects_(objects),
+        names_(names),
         delegates_(objects, code, names),
         machines_(objects, delegates_),
         chains_(objects, delegates_, machines_, now),
-        pool_(objects, delegates_, machines_, now) {}
+        pool_(objects, delegates_, machines_, now),
+        requests_(objects, machines_, chains_, data, now),
+        data_(data) {}
 
   /// `runs` tells which thread runs a task; 0: none.
   [[nodiscard]] PendingWork read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
@@ -46,14 +55,19 @@ class PendingWorkReader {
   [[nodiscard]] bool is_queued(const AsyncChain& chain);
   void find_contexts(std::span<const WaitingThread> threads);
   void find_runners(std::span<const WaitingThread> threads);
+  void find_requests(std::span<const WaitingThread> threads);
+  void read_values();
 
   ManagedObjects& objects_;
+  names::MethodNames& names_;
   Delegates delegates_;
   StateMachines machines_;
   AsyncChains chains_;
   ThreadPoolReader pool_;
+  Requests requests_;
+  bool data_;
   PendingWork found_;
-  std::vector<Way> ways_;  ///< from timers, then from queued items, upwards
+  std::vector<Way> ways_;  ///< from timers, queued items and sockets, upwards
   std::unordered_map<Address, std::pair<std::size_t, std::size_t>> on_ways_;  ///< object to way and its place there
   std::unordered_set<Address> queued_, told_;  ///< objects in the pool's queues; boxes of chains
 };

@@ -24,37 +24,77 @@ constexpr std::uint32_t kObjectOverhead = 16;
 
 }  // namespace
 
-bool StateMachines::is_iterator(Address object) {
+bool StateMachines::is_iterator(Address type) {
   bool has_state = false, has_builder = false;
-  for (const auto& f : objects_.types().own_fields(objects_.type_of(object))) {
+  for (const auto& f : objects_.types().own_fields(type)) {
     has_state |= f.name == kState && !f.place.is_static;
     has_builder |= f.name == kBuilder && !f.place.is_static;
   }
   return has_state && has_builder;
 }
 
-std::optional<StructPlace> StateMachines::machine_of(Address box) {
+std::optional<StateMachines::BoxLayout> StateMachines::read_box_layout(Address type) {
   LoadedTypes& types = objects_.types();
-  const Address type = objects_.type_of(box);
-  if (type == 0) return std::nullopt;
-  if (!types.is_a(type, kBox) && !types.is_a(type, kPooledBox)) {
-    if (!is_iterator(box)) return std::nullopt;
-    return StructPlace{box + objects_.memory().pointer_size(), type};
+  BoxLayout box;
+  box.is_pooled = types.is_core(type, kPooledBox);
+  if (!box.is_pooled && !types.is_core(type, kBox)) {
+    if (!is_iterator(type)) return std::nullopt;
+    return BoxLayout{objects_.memory().pointer_size(), type, false, false, true};
   }
   const auto arguments = types.arguments(type);
-  const auto at = objects_.place(box, "StateMachine");
-  if (arguments.empty() || !at) return std::nullopt;
-  const Address argument = arguments.back();
-  const TypeFacts* machine = types.at(argument);
+  const auto place = types.field(type, "StateMachine");
+  if (arguments.empty() || !place || place->is_static) return std::nullopt;
+  box.machine = objects_.memory().pointer_size() + place->offset;
+  box.machine_type = arguments.back();
+  const TypeFacts* machine = types.at(box.machine_type);
   if (machine == nullptr) return std::nullopt;
-  if (machine->is_value) return StructPlace{*at, argument};
-  const Address object = objects_.read<std::uint64_t>(*at).value_or(0);  // of a debuggable method it is a class
-  if (objects_.type_of(object) != argument) return std::nullopt;
-  return StructPlace{object + objects_.memory().pointer_size(), argument};
+  box.is_struct = machine->is_value;
+  return box;
+}
+
+const std::optional<StateMachines::BoxLayout>& StateMachines::box_layout(Address type) {
+  const auto known = boxes_.find(type);
+  if (known != boxes_.end()) return known->second;
+  return boxes_.emplace(type, read_box_layout(type)).first->second;
+}
+
+// Awaiters are cleared when the method goes on: the one that holds something is the one it is suspended at.
+const StateMachines::MachineLayout& StateMachines::machine_layout(Address of) {
+  const auto [it, is_new] = machines_.try_emplace(of);
+  MachineLayout& layout = it->second;
+  if (!is_new) return layout;
+  LoadedTypes& types = objects_.types();
+  const TypeFacts* type = types.at(of);
+  if (type == nullptr || type->base_size < kObjectOverhead) return layout;
+  layout.size = type->base_size - kObjectOverhead;
+  if (const auto state = types.field(of, kState); state && !state->is_static) layout.state = state->offset;
+  const auto& fields = types.own_fields(of);
+  for (const auto& f : fields) {
+    const bool is_builder = f.name == kBuilder;
+    if (f.place.is_static || f.place.offset >= layout.size || (!is_builder && !f.name.starts_with(kAwaiters))) continue;
+    std::uint32_t end = std::min(layout.size, f.place.offset + kMostAwaiterBytes);
+    for (const auto& other : fields)
+      if (!other.place.is_static && other.place.offset > f.place.offset) end = std::min(end, other.place.offset);
+    auto& words = is_builder ? layout.builder_words : layout.awaiter_words;
+    for (std::uint32_t at = f.place.offset; at + 8 <= end; at += 8) words.push_back(at);
+  }
+  return layout;
+}
+
+std::optional<StructPlace> StateMachines::machine_of(Address box) {
+  const Address type = objects_.type_of(box);
+  if (type == 0) return std::nullopt;
+  const auto& layout = box_layout(type);
+  if (!layout) return std::nullopt;
+  if (layout->is_iterator || layout->is_struct) return StructPlace{box + layout->machine, layout->machine_type};
+  const Address object = objects_.read<std::uint64_t>(box + layout->machine).value_or(0);
+  if (objects_.type_of(object) != layout->machine_type) return std::nullopt;
+  return StructPlace{object + objects_.memory().pointer_size(), layout->machine_type};
 }
 
 std::optional<std::int32_t> StateMachines::state_of(const StructPlace& machine) {
-  return objects_.value<std::int32_t>(machine, kState);
+  const auto& layout = machine_layout(machine.method_table);
+  return layout.state ? objects_.read<std::int32_t>(machine.address + *layout.state) : std::nullopt;
 }
 
 const std::string& StateMachines::method_of(const StructPlace& machine) {
@@ -64,23 +104,11 @@ const std::string& StateMachines::method_of(const StructPlace& machine) {
   return it->second;
 }
 
-// Awaiters are cleared when the method goes on: the one that holds something is the one it is suspended at.
 Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
-  LoadedTypes& types = objects_.types();
-  const TypeFacts* type = types.at(machine.method_table);
-  if (type == nullptr || type->base_size < kObjectOverhead) return 0;
-  const std::uint32_t size = type->base_size - kObjectOverhead;
-  const auto fields = types.own_fields(machine.method_table);
-  for (const auto& f : fields) {
-    if (f.place.is_static || !f.name.starts_with(kAwaiters) || f.place.offset >= size) continue;
-    std::uint32_t end = std::min(size, f.place.offset + kMostAwaiterBytes);
-    for (const auto& other : fields)
-      if (!other.place.is_static && other.place.offset > f.place.offset) end = std::min(end, other.place.offset);
-    for (std::uint32_t at = f.place.offset; at + 8 <= end; at += 8) {
-      const Address word = objects_.read<std::uint64_t>(machine.address + at).value_or(0);
-      if (word == 0 || word == box || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
-      if (objects_.type_of(word) != 0) return word;
-    }
+  for (const std::uint32_t at : machine_layout(machine.method_table).awaiter_words) {
+    const Address word = objects_.read<std::uint64_t>(machine.address + at).value_or(0);
+    if (word == 0 || word == box || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
+    if (objects_.type_of(word) != 0) return word;
   }
   return 0;
 }

@@ -20,6 +20,25 @@ class StateMachines {
 
   StateMachines(ManagedObjects& objects, Delegates& delegates) : objects_(objects), delegates_(delegates) {}
 
+  /// Where the box of an async method has its state machine.
+  struct BoxLayout {
+    std::uint32_t machine = 0;  ///< of the struct, or of the reference at an object: bytes from the object's begin
+    Address machine_type = 0;
+    bool is_struct = true;     ///< false: a debuggable method's, an object of its own; or an async iterator's
+    bool is_pooled = false;    ///< a box that is used again, and no task
+    bool is_iterator = false;  ///< the object is the state machine
+  };
+  /// Of objects of a type; nothing where they are no boxes.
+  [[nodiscard]] const std::optional<BoxLayout>& box_layout(Address type);
+  /// What is asked of a state machine again and again. Offsets are from the begin of its fields.
+  struct MachineLayout {
+    std::optional<std::uint32_t> state;
+    std::vector<std::uint32_t> awaiter_words;  ///< that may refer to what it awaits
+    std::vector<std::uint32_t> builder_words;  ///< one of which refers to its box
+    std::uint32_t size = 0;
+  };
+  [[nodiscard]] const MachineLayout& machine_layout(Address type);
+
   /// The fields of an async method's state machine: of its box, or of an async iterator, which is one itself.
   [[nodiscard]] std::optional<StructPlace> machine_of(Address box);
   /// `<>1__state`: the await that it is suspended at; -1: it runs; -2: it has ended.
@@ -38,7 +57,8 @@ class StateMachines {
   [[nodiscard]] bool is_completed(Address task);
 
  private:
-  [[nodiscard]] bool is_iterator(Address object);
+  [[nodiscard]] bool is_iterator(Address type);
+  [[nodiscard]] std::optional<BoxLayout> read_box_layout(Address type);
   [[nodiscard]] std::vector<Address> read_continuations(Address object);
   [[nodiscard]] Address resolve(Address continuation);
   [[nodiscard]] std::vector<Address> words_in(Address object);
@@ -47,6 +67,8 @@ class StateMachines {
   Delegates& delegates_;
   std::unordered_map<Address, std::vector<Address>> continuations_;
   std::unordered_map<Address, std::string> names_;  ///< by MethodTable of the state machine
+  std::unordered_map<Address, std::optional<BoxLayout>> boxes_;
+  std::unordered_map<Address, MachineLayout> machines_;
 };
 
 }  // namespace mixstack::dotnet::objects

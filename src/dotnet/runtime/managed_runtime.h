@@ -10,6 +10,8 @@
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
+#include "dotnet/objects/arguments.h"
+#include "dotnet/objects/heap_reader.h"
 #include "dotnet/objects/pending_work.h"
 #include "dotnet/objects/thread_waits.h"
 #include "dotnet/runtime/freed_code.h"
@@ -83,10 +85,21 @@ class ManagedRuntime {
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
   /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of
-  /// this capture wait for. Ids of threads are as the runtime has them.
+  /// this capture wait for. Ids of threads are as the runtime has them. `data`: the user's own data, too.
   [[nodiscard]] virtual std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> /*waits*/,
-                                                                std::span<const objects::WaitingThread> /*threads*/) {
+                                                                std::span<const objects::WaitingThread> /*threads*/,
+                                                                bool /*data*/) {
     return std::nullopt;
+  }
+
+  /// Who searches its heap for async methods, for this capture; null: nobody can.
+  [[nodiscard]] virtual objects::HeapReader* heap() { return nullptr; }
+
+  /// `this` and arguments of managed frames of this capture, one answer for each; empty: they cannot be told. `data`:
+  /// contents of strings, too.
+  [[nodiscard]] virtual std::vector<std::optional<std::vector<ProgramValue>>> arguments(
+      std::span<const objects::ArgumentFrame> /*frames*/, bool /*data*/) {
+    return {};
   }
 
   /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;

@@ -72,6 +72,8 @@ void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, Uses us
     summary_.missing.push_back(
         {{ErrorCode::mismatch, 0, 0}, "Architecture", "the descriptor is of another CPU than the process"});
   const RuntimeMemory memory = runtime_->memory(live_);
+  gc_counts_ = find_gc_counts(memory, runtime_->image().dac_table);
+  if (roots_ && gc_counts_) roots_->use_gc_counts(*gc_counts_);
   names::NameOptions options;
   options.fresh = &target_.memory();
   names_ = std::make_unique<names::MethodNames>(memory, options, opener);
@@ -91,6 +93,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   is_frozen_ = capture.frozen != nullptr;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
+  heap_.reset();
   waits_.reset();
   objects_.reset();
   types_.reset();
@@ -176,7 +179,8 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
 }
 
 std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const objects::WaitedTask> waits,
-                                                            std::span<const objects::WaitingThread> threads) {
+                                                            std::span<const objects::WaitingThread> threads,
+                                                            bool data) {
   objects::ThreadWaits* by_thread = thread_waits();
   if (by_thread == nullptr || types_->modules().empty()) return std::nullopt;
   // Environment.TickCount64 is this clock in milliseconds; what it was in a core nobody knows.
@@ -185,8 +189,48 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     now = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
   }
-  objects::PendingWorkReader reader(*objects_, *code_, *names_, now);
-  return reader.read(waits, threads, [&](Address task) { return by_thread->thread_that_runs(task); });
+  objects::PendingWorkReader reader(*objects_, *code_, *names_, now, data);
+  auto found = reader.read(waits, threads, [&](Address task) { return by_thread->thread_that_runs(task); });
+  // Variables of what has been moved, or freed, meanwhile may be anything's.
+  if (data && !objects_stand_still())
+    for (AsyncChain& chain : found.chains)
+      for (AsyncStep& step : chain.steps) step.values.clear();
+  return found;
+}
+
+/// Objects lie where references of the captured stacks say: no collection was at work at that moment.
+bool RuntimeByContracts::objects_stand_at_capture() const {
+  if (gc_counts_) return read_gc_counts(captured_memory(), *gc_counts_).has_value();
+  return is_frozen_ && !summary_.suspension;  // of a running process nothing would tell when they have moved
+}
+
+/// They still do.
+bool RuntimeByContracts::objects_stand_still() const {
+  if (is_frozen_ || !gc_counts_) return objects_stand_at_capture();
+  const auto then = read_gc_counts(captured_memory(), *gc_counts_);
+  return then && then == read_gc_counts(runtime_->memory(target_.memory()), *gc_counts_);
+}
+
+std::vector<std::optional<std::vector<ProgramValue>>> RuntimeByContracts::arguments(
+    std::span<const objects::ArgumentFrame> frames, bool data) {
+  // Types are read from .NET 10 on; without them hardly a value can be told.
+  if (thread_waits() == nullptr || !runtime_->layouts().ee_class.num_instance_fields) return {};
+  const auto read = [&](bool objects_stand) {
+    objects::Arguments reader(*objects_, *code_, *names_, {data, objects_stand});
+    std::vector<std::optional<std::vector<ProgramValue>>> all;
+    all.reserve(frames.size());
+    for (const objects::ArgumentFrame& frame : frames) all.push_back(reader.of(frame));
+    return all;
+  };
+  if (objects_stand_at_capture())
+    if (auto all = read(true); objects_stand_still()) return all;
+  return read(false);
+}
+
+objects::HeapReader* RuntimeByContracts::heap() {
+  if (thread_waits() == nullptr || types_->modules().empty()) return nullptr;
+  if (!heap_) heap_ = std::make_unique<objects::HeapReader>(*objects_, *code_, *names_, known_->image.dac_table);
+  return heap_.get();
 }
 
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {

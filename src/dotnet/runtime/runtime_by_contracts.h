@@ -57,7 +57,11 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
-                                                        std::span<const objects::WaitingThread> threads) override;
+                                                        std::span<const objects::WaitingThread> threads,
+                                                        bool data) override;
+  [[nodiscard]] std::vector<std::optional<std::vector<ProgramValue>>> arguments(
+      std::span<const objects::ArgumentFrame> frames, bool data) override;
+  [[nodiscard]] objects::HeapReader* heap() override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;
@@ -89,6 +93,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   void use_descriptor(const names::FileOpener& opener, Uses uses);
   void read_thread_names();
   [[nodiscard]] objects::ThreadWaits* thread_waits();
+  [[nodiscard]] bool objects_stand_at_capture() const;
+  [[nodiscard]] bool objects_stand_still() const;
   void note_suspension(const MemoryReader& overlay);
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
   [[nodiscard]] std::uint64_t finalizer_os_id() const;
@@ -101,6 +107,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   bool is_damaged_ = false;
   std::shared_ptr<const RuntimeFacts> runtime_;  ///< null when its descriptor was refused
   std::unique_ptr<ThreadRoots> roots_;
+  std::optional<GcCounts> gc_counts_;
   std::unique_ptr<CodeManager> code_;
   std::unique_ptr<ManagedStepper> stepper_;
   std::unique_ptr<names::MethodNames> names_;
@@ -113,6 +120,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
+  std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
   /// Of these, by Thread; read when first asked.

@@ -45,6 +45,19 @@ struct ModuleLookupMapLayout {
   }
 };
 
+/// DacEnumerableHashTable (src/coreclr/vm/dacenumerablehash.h): generic instances that a module keeps.
+struct EETypeHashTableLayout {
+  Field buckets, entry_value, entry_next;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("EETypeHashTable");
+    names.field(buckets, "Buckets");
+    names.field(entry_value, "VolatileEntryValue");
+    names.field(entry_next, "VolatileEntryNextEntry");
+  }
+};
+
 struct AssemblyLayout {
   Field is_collectible, module, error;
 

@@ -1,0 +1,123 @@
+#include "cli/busy_sample.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "cli/recorded_process.h"
+#include "cli/thread_cpu.h"
+#include "profile/kernel_symbols.h"
+#include "profile/open_recorder.h"
+#include "profile/suspension_watch.h"
+#include "why/busyness.h"
+
+namespace mixstack::cli {
+namespace {
+
+constexpr std::uint32_t kHertz = 499;  // of a second, a share is known to some percent
+
+struct Taking {
+  profile::KernelSymbols kernel;
+  profile::SharedRecording shared;
+  profile::OpenedRecorder opened;
+};
+
+Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, bool kernel) {
+  auto taking = std::make_unique<Taking>();
+  const TargetInfo& target = session->target().info();
+  profile::RecorderOptions options;
+  options.want = profile::Want::cpu;
+  options.hertz = kHertz;
+  options.kernel = kernel;
+  if (kernel) options.stacks.kernel = &taking->kernel;
+  const auto process = taking->shared.recording.process({.pid = target.pid, .comm = name_of(target.pid)});
+  options.stacks.process = process.value_or(0);
+  auto shared = std::make_unique<profile::SharedSession>();
+  shared->session = std::move(session);
+  auto opened = profile::open_recorder(std::move(shared), taking->shared, options);
+  if (!opened) return fail(opened.error());
+  taking->opened = std::move(*opened);
+  return taking;
+}
+
+/// Frames of the kernel are shown where that is allowed, which the events tell.
+Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Environment& environment) {
+  const std::uint32_t pid = session->target().info().pid;
+  auto with_kernel = open(std::move(session), true);
+  if (with_kernel && (*with_kernel)->opened.cpu_hertz != 0) return with_kernel;
+  auto again = environment.open_process(pid);
+  if (!again) return fail(again.error());
+  return open(std::move(*again), false);
+}
+
+/// By our ids of threads; the runtime has those inside the target's pid namespace.
+std::map<std::uint32_t, double> by_our_ids(const std::map<ThreadId, double>& shares, const ProcessDump& dump) {
+  std::map<std::uint32_t, double> ours;
+  for (const auto& [ns_tid, share] : shares) {
+    const auto is_it = [&](const ThreadDump& t) { return t.ns_tid == ns_tid; };
+    const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+    ours[at == dump.threads.end() ? ns_tid : at->tid] = share;
+  }
+  return ours;
+}
+
+void add_losses(const Taking& taking, Busyness& busy) {
+  const profile::SourceAccount sources = taking.opened.recorder->account();
+  const RecordingAccount& account = taking.shared.recording.facts.account;
+  busy.lost = sources.lost_in_kernel + sources.lost_to_stops + taking.opened.recorder->lost_in_queue() +
+              account.lost_in_tree + account.lost_to_stops;
+}
+
+}  // namespace
+
+bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began) {
+  constexpr std::chrono::milliseconds kLeast{10};
+  constexpr std::chrono::microseconds kByOurStop{20};  // of each thread, with what it takes to go back to its wait
+  std::this_thread::sleep_until(began + kLeast);
+  std::chrono::nanoseconds used{0};
+  for (const ThreadDump& t : dump.threads) {
+    if (!t.facts.cpu) continue;
+    const auto now = thread_cpu(dump.target.pid, t.tid);
+    if (now && *now > *t.facts.cpu + kByOurStop) used += *now - *t.facts.cpu - kByOurStop;
+  }
+  return used > (std::chrono::steady_clock::now() - began) / 20;
+}
+
+Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const ProcessDump& dump,
+                                 std::chrono::milliseconds time, const Environment& environment) {
+  const std::uint32_t pid = dump.target.pid;
+  auto taking = open(std::move(session), environment);
+  if (!taking) return fail(taking.error());
+  profile::ProcessRecorder& recorder = *(*taking)->opened.recorder;
+  recorder.warm_up();
+  const auto cpu_before = process_cpu(pid);
+  const std::uint64_t start = profile::monotonic_ns();
+  const std::uint64_t end = start + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+  recorder.start(start, end);
+  std::map<ThreadId, double> shares;
+  std::uint64_t now = start;
+  {
+    profile::SuspensionWatch watch(recorder.session());
+    while ((now = profile::monotonic_ns()) < end && !recorder.has_ended())
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(end - now, 20'000'000)));
+    shares = watch.end();
+  }
+  const auto cpu_after = process_cpu(pid);
+  recorder.stop();
+  const std::lock_guard lock((*taking)->shared.mutex);
+  RecordingFacts& facts = (*taking)->shared.recording.facts;
+  facts.duration_ns = now - start;
+  facts.cpu_hertz = (*taking)->opened.cpu_hertz;
+  facts.wall_hertz = (*taking)->opened.wall_hertz;
+  facts.source = recorder.source_words();
+  Busyness busy = why::busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
+  if (cpu_before && cpu_after) busy.cpu_ns = static_cast<std::uint64_t>((*cpu_after - *cpu_before).count());
+  if (!cpu_after)  // it has ended: what was seen of it
+    busy.cpu_ns = busy.samples *
+                  ((*taking)->shared.recording.period_ns(facts.cpu_hertz != 0 ? SampleClock::cpu : SampleClock::wall));
+  busy.notes = (*taking)->opened.notes;
+  add_losses(**taking, busy);
+  return busy;
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,32 @@
+// Whether objects may have moved, or been freed, between two moments: what the garbage collector counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dotnet/code/runtime_memory.h"
+
+namespace mixstack::dotnet {
+
+/// Where the collector's own counts lie.
+struct GcCounts {
+  /// Words of which at least one grows with each collection that moves objects: how many were compacting, promoting,
+  /// for which reasons.
+  AddressRange counts;
+  Address invalid = 0;  ///< 32 bits: not zero while a collection works on the heap
+};
+
+/// No descriptor of .NET 10 tells them: they are found through the table that the runtime makes for its DAC, which must
+/// agree with what the descriptor does tell of it. Nothing where it does not, or has another version. Of a server's
+/// heaps the first counts for all: they are collected together. Source: src/coreclr/debug/ee/dactable.cpp,
+/// src/coreclr/inc/dacvars.h, src/coreclr/gc/gcinterface.dacvars.def, dac_gcheap_fields.h, record_global_mechanisms and
+/// record_interesting_info_per_heap in gc.cpp there.
+[[nodiscard]] std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_table);
+
+/// The counts as `memory` has them; nothing while a collection works, or where they cannot be read. They are counted up
+/// at the end of a collection, before threads go on: of two equal answers no collection ended in between, and what was
+/// read after the first, and before the second was asked for, is of objects that lie where they lay.
+[[nodiscard]] std::optional<std::vector<std::uint64_t>> read_gc_counts(const RuntimeMemory& memory, const GcCounts& at);
+
+}  // namespace mixstack::dotnet

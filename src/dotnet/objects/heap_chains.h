@@ -1,0 +1,75 @@
+// Chains of async methods out of all boxes of the heap, equal ones together.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "dotnet/objects/async_chains.h"
+#include "dotnet/objects/heap_scan.h"
+
+namespace mixstack::dotnet::objects {
+
+/// Puts each box into a chain: from those that no other box is below of, upwards and down to what is awaited; then from
+/// those that are in none yet (several methods may await one). For one reading of a process that stands still. Bounded;
+/// circles end. Borrows everything; not thread-safe.
+class HeapChains {
+ public:
+  static constexpr std::size_t kMostKinds = 1 << 14;  ///< of chains that differ in more than their objects
+  static constexpr unsigned kMostHops = 16;           ///< tasks between one method and the next
+
+  HeapChains(ManagedObjects& objects, StateMachines& machines, AsyncChains& chains, std::span<const FoundBox> boxes);
+
+  /// Objects in the thread pool's queues.
+  void set_queued(std::unordered_set<Address> queued) { queued_ = std::move(queued); }
+  /// Chains that are told of already, because threads wait for them, are left out: those with one of their boxes, and,
+  /// where a thread waits for the outermost, as many of the same methods as are told (objects move).
+  void leave_out(std::span<const AsyncChain> told);
+
+  /// The most frequent first.
+  [[nodiscard]] std::vector<AsyncChain> read();
+  [[nodiscard]] bool has_more() const { return has_more_; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  /// A box's neighbours.
+  struct Links {
+    std::uint32_t above = kNone;  ///< whose method goes on when this one has ended
+    std::uint32_t below = kNone;  ///< whose end this one awaits
+    Address awaited = 0;          ///< 0: nothing that is known
+    bool has_waiter = false;      ///< a thread waits for it
+    bool is_proved = false;       ///< what is awaited names it
+  };
+  using Path = std::vector<std::uint32_t>;  ///< outermost first
+  struct Kind {
+    AsyncChain chain;
+    std::size_t order = 0;
+  };
+
+  void link(std::uint32_t index);
+  void find_above(std::uint32_t index);
+  [[nodiscard]] std::uint32_t index_of(Address box) const;
+  [[nodiscard]] Path path_through(std::uint32_t index, bool& is_cut) const;
+  void add(std::uint32_t index);
+  [[nodiscard]] bool is_told(const Path& path);
+  [[nodiscard]] std::string key_of(const Path& path, bool is_cut);
+  [[nodiscard]] AsyncChain describe(const Path& path, bool is_cut);
+  [[nodiscard]] std::string methods_of(const Path& path);
+
+  ManagedObjects& objects_;
+  StateMachines& machines_;
+  AsyncChains& chains_;
+  std::span<const FoundBox> boxes_;
+  std::vector<Links> links_;
+  std::vector<bool> is_covered_;
+  std::unordered_map<Address, std::uint32_t> by_address_;
+  std::unordered_set<Address> queued_, told_boxes_;
+  std::unordered_map<std::string, std::uint32_t> told_methods_;
+  std::unordered_map<std::string, Kind> kinds_;
+  std::optional<std::uint32_t> continuation_at_;  ///< Task.m_continuationObject
+  bool has_more_ = false;
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,122 @@
+#include "session/heap_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "target/debug/debug_session.h"
+
+namespace mixstack::session {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::uint32_t kMostStops = 40;  // until one comes outside of a collection
+constexpr std::chrono::milliseconds kFirstWait{2}, kLongestWait{100};
+
+std::int64_t runtime_clock() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+void use(PendingWork& pending, dotnet::objects::HeapFound found) {
+  std::erase_if(pending.chains, [](const AsyncChain& c) { return c.waiter == 0; });
+  std::move(found.chains.begin(), found.chains.end(), std::back_inserter(pending.chains));
+  pending.has_more_chains = found.has_more;
+  pending.gc = found.gc;
+  pending.heap = found.scan;
+}
+
+std::vector<AsyncChain> waited_chains(const PendingWork& pending) {
+  std::vector<AsyncChain> chains;
+  for (const AsyncChain& c : pending.chains)
+    if (c.waiter != 0) chains.push_back(c);
+  return chains;
+}
+
+std::string stop_words(const Error& error) {
+  if (error.code == ErrorCode::already_traced)
+    return fmt::format("the process is traced by {}, which must let go of it first", error.value);
+  if (error.code == ErrorCode::thread_not_stopped)
+    return fmt::format("thread {} could not be stopped in time", error.value);
+  return fmt::format("the process could not be stopped (error {})", static_cast<unsigned>(error.code));
+}
+
+/// In a stop that no collection fell into.
+void search_process(std::uint32_t pid, const MemoryReader& memory, dotnet::objects::HeapReader& heap,
+                    PendingWork& pending) {
+  const auto told = waited_chains(pending);
+  const std::uint64_t most = 2 * pending.gc->bytes + (64 << 20);  // it was allowed for what there was a moment ago
+  auto wait = kFirstWait;
+  for (std::uint32_t stops = 1; stops <= kMostStops; stops++) {
+    const auto begin = steady_clock::now();
+    auto hold = target::stop_process(pid);
+    if (!hold) {
+      pending.no_heap = stop_words(hold.error());
+      return;
+    }
+    if (heap.is_moving(memory)) {
+      hold->release();
+      std::this_thread::sleep_for(wait);
+      wait = std::min(wait * 2, kLongestWait);
+      continue;
+    }
+    auto found = heap.read(memory, runtime_clock(), told, most);
+    hold->release();
+    if (!found) {
+      pending.no_heap = found.error().text;
+      return;
+    }
+    found->scan.pause = steady_clock::now() - begin;
+    found->scan.stops = stops;
+    use(pending, std::move(*found));
+    return;
+  }
+  pending.no_heap = fmt::format("a garbage collection was under way at each of {} stops", kMostStops);
+}
+
+void search_core(const MemoryReader& memory, dotnet::objects::HeapReader& heap, PendingWork& pending) {
+  if (heap.is_moving(memory)) {
+    pending.no_heap = "the core was taken during a garbage collection, in which objects are moved";
+    return;
+  }
+  auto found = heap.read(memory, std::nullopt, waited_chains(pending), pending.gc->bytes);
+  if (!found) {
+    pending.no_heap = found.error().text;
+  } else {
+    use(pending, std::move(*found));
+  }
+}
+
+}  // namespace
+
+void read_heaps(ProcessDump& dump, const MemoryReader& memory, bool is_frozen,
+                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
+                const std::function<bool(std::uint64_t)>& wanted) {
+  for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++) {
+    if (!dump.runtimes[i].pending) continue;
+    PendingWork& pending = *dump.runtimes[i].pending;
+    dotnet::objects::HeapReader* heap = runtimes[i]->heap();
+    if (heap == nullptr) continue;
+    const auto before = heap->heap();
+    if (before) pending.gc = before->state;
+    if (!wanted) continue;
+    if (!before) {
+      pending.no_heap = before.error().text;
+      continue;
+    }
+    if (!wanted(before->state.bytes)) {
+      pending.no_heap = "its size is above the limit";
+      continue;
+    }
+    heap->prepare();
+    if (is_frozen) {
+      search_core(memory, *heap, pending);
+    } else {
+      search_process(dump.target.pid, memory, *heap, pending);
+    }
+  }
+}
+
+}  // namespace mixstack::session

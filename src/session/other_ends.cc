@@ -1,0 +1,240 @@
+#include "session/other_ends.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/scoped_fd.h"
+#include "session/unix_peer.h"
+#include "target/live/thread_facts.h"
+
+namespace mixstack::session {
+namespace {
+
+constexpr std::chrono::milliseconds kMostTime{100};
+constexpr std::size_t kMostProcesses = 1u << 16, kMostDescriptors = 1u << 20, kMostWanted = 256;
+constexpr std::size_t kMostHolders = 3;       // of one end that are named
+constexpr std::size_t kMostTable = 4u << 20;  // bytes of a file of /proc
+constexpr std::size_t kMostInSet = 4;         // of an epoll set that are named
+
+template <class Number>
+std::optional<Number> number(std::string_view text, int base = 10) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string link_at(const std::string& path) {
+  std::array<char, 256> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::string file_at(const std::string& path, std::size_t most) {
+  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 1 << 14> piece{};
+  while (fd && text.size() < most) {
+    const ssize_t size = ::read(fd.get(), piece.data(), piece.size());
+    if (size <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+/// The number in "pipe:[4711]".
+std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view kind) {
+  if (!link.starts_with(kind) || !link.ends_with(']')) return std::nullopt;
+  return number<std::uint64_t>(link.substr(kind.size(), link.size() - kind.size() - 1));
+}
+
+/// How a descriptor was opened, as /proc/PID/fdinfo says in octal: O_RDONLY, O_WRONLY or O_RDWR.
+int mode_of(const std::string& process, std::string_view fd) {
+  const std::string text = file_at(fmt::format("{}/fdinfo/{}", process, fd), 4096);
+  const std::size_t at = text.find("flags:");
+  if (at == std::string::npos) return O_RDWR;
+  const std::size_t begin = text.find_first_of("01234567", at), end = text.find('\n', begin);
+  if (begin == std::string::npos) return O_RDWR;
+  return number<int>(std::string_view(text).substr(begin, end - begin), 8).value_or(O_RDWR) & O_ACCMODE;
+}
+
+struct Holder {
+  std::uint32_t pid = 0;
+  std::string name;
+};
+
+/// An end that is looked for.
+struct Wanted {
+  int not_mode = -1;  ///< of a pipe: how our own end is opened; the other is not opened so. -1: a socket
+  std::vector<Holder> holders;
+  std::size_t more = 0;
+};
+
+class Search {
+ public:
+  explicit Search(const ProcessDump& dump) : process_(fmt::format("/proc/{}", dump.target.pid)) {}
+
+  /// The link that the other end of a descriptor has in whoever holds it; empty: it is not known.
+  std::string want(std::int32_t fd, const std::string& object) {
+    const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
+    std::string other;
+    int not_mode = -1;
+    if (link.starts_with("pipe:[")) {
+      other = link;
+      not_mode = mode_of(process_, std::to_string(fd));
+    } else if (const auto inode = inode_of(link, "socket:[")) {
+      const auto peer = object.starts_with("unix ") ? unix_end(*inode) : inet_end(object);
+      if (peer) other = fmt::format("socket:[{}]", *peer);
+    }
+    if (other.empty() || wanted_.size() >= kMostWanted) return {};
+    wanted_.try_emplace(other, Wanted{not_mode, {}, 0});
+    return other;
+  }
+
+  void run() {
+    if (wanted_.empty()) return;
+    const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
+    for (std::size_t seen = 0; all && seen < kMostProcesses && descriptors_ < kMostDescriptors;) {
+      const dirent* entry = ::readdir(all.get());
+      if (entry == nullptr || std::chrono::steady_clock::now() > deadline) return;
+      const auto pid = number<std::uint32_t>(entry->d_name);
+      if (!pid) continue;
+      seen++;
+      look_at(*pid);
+    }
+  }
+
+  [[nodiscard]] std::string words(const std::string& end, std::uint32_t own) const {
+    const auto at = wanted_.find(end);
+    if (at == wanted_.end() || at->second.holders.empty()) return {};
+    std::string text = "the other end is held by ";
+    for (std::size_t i = 0; i < at->second.holders.size(); i++) {
+      const Holder& holder = at->second.holders[i];
+      text += i == 0 ? "" : ", ";
+      text += holder.pid == own ? "this process" : fmt::format("{} \"{}\"", holder.pid, holder.name);
+    }
+    if (at->second.more != 0) text += fmt::format(" and {} more", at->second.more);
+    return text;
+  }
+
+  /// "5 pipe, 7 tcp listening on [::]:80": what an epoll set waits for.
+  std::string members_of(std::int32_t set) {
+    const std::string text = file_at(fmt::format("{}/fdinfo/{}", process_, set), kMostTable);
+    std::string words;
+    std::size_t count = 0;
+    for (std::size_t at = text.find("tfd:"); at != std::string::npos; at = text.find("tfd:", at + 1)) {
+      if (count++ >= kMostInSet) continue;
+      const std::size_t begin = text.find_first_of("0123456789", at);
+      if (begin == std::string::npos) break;
+      const std::string fd = text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
+      words += (words.empty() ? "" : ", ") + fd + " " + name_of(fd);
+    }
+    if (count > kMostInSet) words += fmt::format(" and {} more", count - kMostInSet);
+    return words;
+  }
+
+ private:
+  std::string name_of(const std::string& fd) {
+    const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
+    if (const auto inode = inode_of(link, "socket:[")) {
+      const auto at = sockets().find(*inode);
+      return at == sockets().end() ? "socket" : at->second;
+    }
+    if (link.starts_with("pipe:[")) return "pipe";
+    constexpr std::string_view kKernels = "anon_inode:[";
+    if (!link.starts_with(kKernels) || !link.ends_with(']')) return link;
+    return link.substr(kKernels.size(), link.size() - kKernels.size() - 1);
+  }
+
+  /// Of the target's network namespace.
+  const target::SocketNames& sockets() {
+    if (!has_sockets_)
+      for (const char* protocol : {"tcp", "tcp6", "udp", "udp6"})
+        target::parse_inet_sockets(file_at(fmt::format("{}/net/{}", process_, protocol), kMostTable),
+                                   std::string_view(protocol, 3), sockets_);
+    has_sockets_ = true;
+    return sockets_;
+  }
+
+  /// Of "tcp A -> B" the socket "tcp B -> A", which is there if B is of this machine.
+  std::optional<std::uint64_t> inet_end(const std::string& object) {
+    const std::size_t arrow = object.find(" -> ");
+    if (!object.starts_with("tcp ") || arrow == std::string::npos) return std::nullopt;
+    const std::string other = "tcp " + object.substr(arrow + 4) + " -> " + object.substr(4, arrow - 4);
+    const auto is_it = [&](const auto& socket) { return socket.second == other; };
+    const auto at = std::find_if(sockets().begin(), sockets().end(), is_it);
+    return at == sockets().end() ? std::nullopt : std::optional(at->first);
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> unix_end(std::uint64_t inode) const {
+    const bool is_ours = link_at(process_ + "/ns/net") == link_at("/proc/self/ns/net");
+    if (!is_ours || inode > UINT32_MAX) return std::nullopt;
+    return unix_peer(static_cast<std::uint32_t>(inode));
+  }
+
+  void look_at(std::uint32_t pid) {
+    const std::string process = fmt::format("/proc/{}", pid);
+    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir((process + "/fd").c_str()), ::closedir);
+    while (const dirent* entry = all ? ::readdir(all.get()) : nullptr) {
+      if (++descriptors_ >= kMostDescriptors) return;
+      std::array<char, 64> link{};
+      const ssize_t size = ::readlinkat(::dirfd(all.get()), entry->d_name, link.data(), link.size());
+      if (size <= 0) continue;
+      const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
+      if (at == wanted_.end()) continue;
+      if (at->second.not_mode != -1 && mode_of(process, entry->d_name) == at->second.not_mode) continue;
+      add(at->second, pid, process);
+    }
+  }
+
+  static void add(Wanted& wanted, std::uint32_t pid, const std::string& process) {
+    const auto is_it = [pid](const Holder& h) { return h.pid == pid; };
+    if (std::any_of(wanted.holders.begin(), wanted.holders.end(), is_it)) return;
+    if (wanted.holders.size() >= kMostHolders) {
+      wanted.more++;
+      return;
+    }
+    std::string name = file_at(process + "/comm", 64);
+    while (name.ends_with('\n')) name.pop_back();
+    wanted.holders.push_back({pid, std::move(name)});
+  }
+
+  std::string process_;
+  std::unordered_map<std::string, Wanted> wanted_;
+  bool has_sockets_ = false;
+  target::SocketNames sockets_;
+  std::size_t descriptors_ = 0;
+};
+
+}  // namespace
+
+void tell_other_ends(ProcessDump& dump) {
+  Search search(dump);
+  std::vector<std::pair<ThreadWait*, std::string>> waits;
+  for (ThreadDump& t : dump.threads) {
+    if (!t.wait || !t.facts.fd) continue;
+    if (t.wait->kind == WaitKind::pipe || t.wait->kind == WaitKind::socket) {
+      if (std::string end = search.want(*t.facts.fd, t.facts.object); !end.empty()) waits.emplace_back(&*t.wait, end);
+    } else if (t.wait->kind == WaitKind::poll && t.facts.object.starts_with("epoll") && t.wait->object.detail.empty()) {
+      t.wait->object.detail = search.members_of(*t.facts.fd);
+    }
+  }
+  search.run();
+  for (auto& [wait, end] : waits)
+    if (wait->object.detail.empty()) wait->object.detail = search.words(end, dump.target.pid);
+}
+
+}  // namespace mixstack::session
