@@ -47,7 +47,7 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   options.threads = std::move(threads);
   options.facts = false;
   // A stop of hundreds of threads takes longer than a round.
-  if (threads.size() > options_.together) options.together = options_.together;
+  if (options.threads.size() > options_.together) options.together = options_.together;
   // Threads that cannot stop soon are late by themselves; a round waits for none of them.
   options.late_timeout = std::chrono::milliseconds(50);
   const std::lock_guard lock(session_.mutex);

@@ -50,7 +50,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] WorkerPool::Lease worker();
   [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options);
   struct DumpInProgress;
-  static void read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols);
+  void read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols);
   void walk_late(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);
