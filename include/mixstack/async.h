@@ -99,9 +99,9 @@ struct PendingWork {
   /// Those that threads wait for, then those that end in timers or the pool's queue or, with `heap`, all others.
   std::vector<AsyncChain> chains;
   bool has_more_chains = false;
-  std::optional<GcState> gc;     ///< none: it cannot be told
-  std::optional<HeapScan> heap;  ///< with `DumpOptions::heap`
-  std::string no_heap;           ///< why there is none, though it was asked for
+  std::optional<GcState> gc;      ///< none: it cannot be told
+  std::optional<HeapScan> heap;   ///< with `DumpOptions::heap`
+  std::string no_heap;            ///< why there is none, though it was asked for
   std::vector<Request> requests;  ///< that threads or chains work on
   bool has_more_requests = false;
 };

@@ -6,6 +6,11 @@
 
 namespace mixstack::arch {
 
+bool may_be_child_of_clone(const Registers& registers) {
+  static constexpr PerCpu<int> kResults{.x86_64 = x86_64_reg::rax, .aarch64 = aarch64_reg::x0};
+  return registers.get(kResults[registers.arch()]) == std::uint64_t{0};
+}
+
 std::optional<Address> child_after_clone(const Registers& registers, std::span<const std::byte> code) {
   static constexpr PerCpu<std::optional<Address> (*)(const Registers&, std::span<const std::byte>)> kDecoders{
       .x86_64 = x86_64::child_after_clone, .aarch64 = aarch64::child_after_clone};

@@ -13,6 +13,9 @@ namespace mixstack::arch {
 /// The most bytes any decoder looks at.
 inline constexpr std::size_t kMaxCloneReturnLength = 16;
 
+/// Whether a thread with these registers can be one at all: spares the others a look at their code. Signal-safe.
+[[nodiscard]] bool may_be_child_of_clone(const Registers& registers);
+
 /// If `code`, the instructions at `pc`, test the result of a system call for zero and branch, and the result register
 /// is zero (a child), answers the branch target. Nothing otherwise. Signal-safe.
 [[nodiscard]] std::optional<Address> child_after_clone(const Registers& registers, std::span<const std::byte> code);

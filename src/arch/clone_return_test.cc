@@ -33,6 +33,15 @@ TEST(CloneReturn, TheParentIsNoChild) {
   EXPECT_FALSE(child_after_clone(parent, kClone3));
 }
 
+TEST(CloneReturn, OnlyAThreadWithoutAResultMayBeAChild) {
+  for (const Arch arch : {Arch::x86_64, Arch::aarch64}) {
+    Registers r = child(arch, 0x1000);
+    EXPECT_TRUE(may_be_child_of_clone(r));
+    r.set(0, 4711);
+    EXPECT_FALSE(may_be_child_of_clone(r));
+  }
+}
+
 TEST(CloneReturn, OtherCodeIsNotFollowed) {
   EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), bytes_of({0xc3, 0x90, 0x90, 0x90})));
   EXPECT_FALSE(child_after_clone(child(Arch::x86_64, 0x1000), {}));

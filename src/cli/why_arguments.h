@@ -19,8 +19,8 @@ struct WhyArguments {
   std::string out;                                    ///< a file; empty: standard output
   std::optional<std::chrono::milliseconds> sample{};  ///< what runs; none: for a second if something does; 0: not
   bool heap = false;                                  ///< search the heap for async methods
-  std::uint64_t heap_limit = 0;  ///< bytes of it above which a process is not stopped for that
-  bool data = false;             ///< the user's own data, too: variables, paths, commands
+  std::uint64_t heap_limit = 0;                       ///< bytes of it above which a process is not stopped for that
+  bool data = false;                                  ///< the user's own data, too: variables, paths, commands
   std::chrono::milliseconds watch{0};                 ///< time between answers; 0: one answer
 };
 

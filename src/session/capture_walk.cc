@@ -68,6 +68,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules_),
       newborn_(overlay_, native_),
+      native_or_newborn_(native_, newborn_),
       trampoline_(overlay_),
       prologue_(
           overlay_,
@@ -102,7 +103,7 @@ void CaptureWalk::bind() {
 void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options) {
   walk::ChainOrder<walk::FrameStepper*> chain;
   const auto add = [](auto& list, walk::FrameStepper& s) { list.emplace_back(std::string(s.name()), &s); };
-  add(chain.owners, native_);
+  add(chain.owners, native_or_newborn_);
   for (const auto& runtime : runtimes_)
     if (walk::FrameStepper* stepper = runtime->stepper()) add(chain.owners, *stepper);
   add(chain.owners, copied_);

@@ -106,6 +106,7 @@ class CaptureWalk {
   walk::CopiedCodeStepper copied_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
+  walk::NativeOrNewbornStepper native_or_newborn_;
   walk::SignalTrampolineStepper trampoline_;
   walk::PrologueStepper prologue_;
   walk::FramePointerStepper frame_pointer_;
