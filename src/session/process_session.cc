@@ -392,12 +392,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
   name_managed_code(dump, symbolizer);
-  if (options.waits) read_waits(dump, *capture, worker->runtimes(), symbolizer.symbols());
-  if (options.waits && options.pending_work)
-    read_pending_work(dump, *capture, worker->runtimes(), symbolizer.symbols());
-  if (options.waits && options.pending_work)
-    read_heaps(dump, capture->frozen != nullptr ? *capture->frozen : target_->memory(), capture->frozen != nullptr,
-               worker->runtimes(), options.heap);
+  if (options.waits) read_objects(dump, *capture, *worker, symbolizer.symbols(), options);
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;
@@ -415,6 +410,16 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
   if (capture->frozen == nullptr) doubt_replaced_code(dump, *target_, regions);
   add_target_diagnoses(dump, *worker, regions);
   return std::move(dump);
+}
+
+/// What threads wait for, and what else the runtimes' objects tell.
+void ProcessSession::read_objects(ProcessDump& dump, const Capture& capture, const Worker& worker,
+                                  const std::deque<SymbolInfo>& symbols, const DumpOptions& options) const {
+  read_waits(dump, capture, worker.runtimes(), symbols);
+  if (!options.pending_work) return;
+  read_pending_work(dump, capture, worker.runtimes(), symbols);
+  const bool is_frozen = capture.frozen != nullptr;
+  read_heaps(dump, is_frozen ? *capture.frozen : target_->memory(), is_frozen, worker.runtimes(), options.heap);
 }
 
 /// Where the program was compiled ahead of time: says so, and which threads its runtime knows; answers who names its

@@ -1,6 +1,7 @@
 // A session over any Target: modules, runtimes, capture, walk, names.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,6 +58,8 @@ class ProcessSession final : public Session {
   [[nodiscard]] object::PathOpener path_opener() const;
   [[nodiscard]] std::shared_ptr<NameProvider> use_native_aot(const CaptureWalk& walk, const Capture& capture,
                                                              const Worker& worker, ProcessDump& dump) const;
+  void read_objects(ProcessDump& dump, const Capture& capture, const Worker& worker,
+                    const std::deque<SymbolInfo>& symbols, const DumpOptions& options) const;
   void add_target_diagnoses(ProcessDump& dump, const Worker& worker, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
