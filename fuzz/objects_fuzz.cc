@@ -62,7 +62,7 @@ DumpOptions all_of_it() {
   return options;
 }
 
-Told why(const Subject& subject) {
+Told ask_why(const Subject& subject) {
   Told told;
   auto session = Session::open_core(subject.options);
   if (!session) return told;
@@ -107,7 +107,7 @@ void fill(Fuzzed& all) {
     if (const std::string mods = path + ".mods"; std::filesystem::is_directory(mods)) s.options.sysroots = {mods};
     s.anatomy = CoreAnatomist(*s.core).study(s.options.sysroots, all_of_it());
     const double start = cpu_seconds();
-    s.whole = why(s);
+    s.whole = ask_why(s);
     fmt::print(stderr, "{}: {} boxes, {} kinds of chains, {} pages read, {:.3f} s\n", path, s.whole.boxes,
                s.whole.chains, s.anatomy.pages.size(), cpu_seconds() - start);
     if (s.whole.boxes != 0) all.subjects.push_back(std::move(s));
@@ -129,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Subject& subject = all.subjects[data[0] % all.subjects.size()];
   CorePatcher(*subject.core, subject.anatomy).apply(std::as_bytes(std::span(data, size).subspan(2)));
   const double start = cpu_seconds();
-  const Told told = why(subject);
+  const Told told = ask_why(subject);
   const double taken = cpu_seconds() - start;
   if (taken > kMaxSeconds || told.chains > kMostChains) {
     fmt::print(stderr, "{} s of CPU, {} chains\n", taken, told.chains);

@@ -249,7 +249,8 @@ ExitCode run_one(DumpArguments arguments, const Environment& environment) {
   auto dumped = dump_target(arguments, symbol_options(arguments), environment);
   if (!dumped) return dumped.error();
   // Who asks for stacks is told of waits where they are known, and not why they are not.
-  std::erase_if(dumped->dump.diagnoses, [](const Diagnosis& d) { return d.subject == kWaitsSubject; });
+  if (!arguments.async)
+    std::erase_if(dumped->dump.diagnoses, [](const Diagnosis& d) { return d.subject == kWaitsSubject; });
   return print(arguments, environment, dumped->dump);
 }
 

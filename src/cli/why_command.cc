@@ -62,10 +62,10 @@ struct Judged {
   std::optional<Busyness> busy{};
 };
 
-tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment, bool with_heap) {
+tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment) {
   const auto began = std::chrono::steady_clock::now();
   DumpArguments what = dump_arguments(arguments);
-  if (with_heap) what.options.heap = heap_question(arguments.pid != 0, arguments.heap_limit, environment);
+  if (arguments.heap && arguments.pid == 0) what.options.heap = heap_question(false, arguments.heap_limit, environment);
   auto dumped = dump_target(what, symbol_options(what), environment);
   if (!dumped) return tl::unexpected(dumped.error());
   std::vector<Verdict> verdicts = why::judge(dumped->dump);
@@ -79,16 +79,27 @@ tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environ
 /// waited for, and stops its threads now and then.
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
   constexpr std::chrono::milliseconds kBetween{200};
-  auto first = look(arguments, environment, arguments.heap && arguments.pid == 0);
+  auto first = look(arguments, environment);
   if (!first || arguments.pid == 0) return first;
   const auto is_certain = [](const Verdict& v) { return v.kind == VerdictKind::deadlock && v.is_certain; };
-  const bool is_enough = std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain);
-  if (is_enough && !arguments.heap) return first;
-  if (!is_enough) std::this_thread::sleep_for(kBetween);
-  auto second = look(arguments, environment, arguments.heap);
+  if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
+  std::this_thread::sleep_for(kBetween);
+  auto second = look(arguments, environment);
   if (second)
     second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts);
   return second;
+}
+
+/// A look of its own, when all is judged: a stop makes threads run that had not run before it.
+ExitCode add_heap(const WhyArguments& arguments, const Environment& environment, ProcessDump& dump) {
+  DumpArguments what = dump_arguments(arguments);
+  what.options.heap = heap_question(true, arguments.heap_limit, environment);
+  auto with_heap = dump_target(what, symbol_options(what), environment);
+  if (!with_heap) return with_heap.error();
+  std::vector<RuntimeSummary>& runtimes = with_heap->dump.runtimes;
+  for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++)
+    dump.runtimes[i].pending = std::move(runtimes[i].pending);
+  return ExitCode::ok;
 }
 
 /// Of a process in which nothing is stuck: what runs, if something does or samples were asked for.
@@ -150,6 +161,8 @@ ExitCode write_out(const WhyArguments& arguments, const Environment& environment
 ExitCode answer(const WhyArguments& arguments, const Environment& environment, std::optional<Judged>& before) {
   auto judged = judge(arguments, environment);
   if (!judged) return judged.error();
+  if (arguments.heap && arguments.pid != 0)
+    if (const ExitCode code = add_heap(arguments, environment, judged->dumped.dump); code != ExitCode::ok) return code;
   sample(arguments, environment, *judged);
   std::optional<Unmoved> unmoved;
   if (before) {

@@ -14,6 +14,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::uint32_t kMostStops = 40;  // until one comes outside of a collection
+constexpr unsigned kMostLooks = 50;       // at regions that collections change meanwhile
+constexpr unsigned kMostFailures = 5;     // of searches
 constexpr std::chrono::milliseconds kFirstWait{2}, kLongestWait{100};
 
 std::int64_t runtime_clock() {
@@ -49,6 +51,7 @@ void search_process(std::uint32_t pid, const MemoryReader& memory, dotnet::objec
   const auto told = waited_chains(pending);
   const std::uint64_t most = 2 * pending.gc->bytes + (64 << 20);  // it was allowed for what there was a moment ago
   auto wait = kFirstWait;
+  unsigned failures = 0;
   for (std::uint32_t stops = 1; stops <= kMostStops; stops++) {
     const auto begin = steady_clock::now();
     auto hold = target::stop_process(pid);
@@ -64,16 +67,21 @@ void search_process(std::uint32_t pid, const MemoryReader& memory, dotnet::objec
     }
     auto found = heap.read(memory, runtime_clock(), told, most);
     hold->release();
-    if (!found) {
+    if (!found) {  // not all that a collection changes is announced by it
       pending.no_heap = found.error().text;
-      return;
+      if (++failures == kMostFailures) return;
+      std::this_thread::sleep_for(wait);
+      wait = std::min(wait * 2, kLongestWait);
+      continue;
     }
+    pending.no_heap.clear();
     found->scan.pause = steady_clock::now() - begin;
     found->scan.stops = stops;
     use(pending, std::move(*found));
     return;
   }
-  pending.no_heap = fmt::format("a garbage collection was under way at each of {} stops", kMostStops);
+  if (pending.no_heap.empty())
+    pending.no_heap = fmt::format("a garbage collection was under way at each of {} stops", kMostStops);
 }
 
 void search_core(const MemoryReader& memory, dotnet::objects::HeapReader& heap, PendingWork& pending) {
@@ -99,7 +107,11 @@ void read_heaps(ProcessDump& dump, const MemoryReader& memory, bool is_frozen,
     PendingWork& pending = *dump.runtimes[i].pending;
     dotnet::objects::HeapReader* heap = runtimes[i]->heap();
     if (heap == nullptr) continue;
-    const auto before = heap->heap();
+    auto before = heap->heap();
+    for (unsigned tries = 1; wanted && !is_frozen && !before && tries < kMostLooks; tries++) {
+      std::this_thread::sleep_for(kFirstWait);
+      before = heap->heap(memory);
+    }
     if (before) pending.gc = before->state;
     if (!wanted) continue;
     if (!before) {

@@ -355,6 +355,7 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
 }
 
 /// What objects of the runtimes tell, as long as they are as the capture found them.
+/// What threads wait for, and what else the runtimes' objects tell.
 void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols) {
   const auto runtimes = at.worker.runtimes();
   if (at.options.waits) read_waits(at.dump, at.capture, runtimes, symbols);

@@ -115,6 +115,30 @@ class Heap(LiveCase):
                 self.assertEqual(self.counts(pending), self.counts(live))
                 core.unlink()
 
+    def test_a_deadlock_stays_certain(self):
+        with processes.scenario("deadlock") as debuggee:
+            for _ in range(10):  # a busy machine may not let its threads stop at one instant
+                status, out, error, _ = mixstack_dump.run("why", debuggee.pid, "--heap")
+                if status == STUCK:
+                    break
+            self.assertEqual(status, STUCK, error)
+            self.assertTrue(out.startswith("DEADLOCK: 2 threads"), out)
+            self.assertIn("in which the process stood still", out)
+
+    def test_what_threads_wait_for_is_told_once(self):
+        with processes.scenario("async_chains") as debuggee:
+            pending, _ = self.why(debuggee.pid)
+            self.assertEqual(sum(c["count"] for c in pending["chains"]), pending["heap"]["suspended"] - self.inner(pending))
+            waiters = [c for c in pending["chains"] if c["waiter"] != 0]
+            self.assertEqual(len(waiters), 5)
+            [(_, alone)] = [(c["end"], c["count"]) for c in pending["chains"] if c["waiter"] == 0]
+            self.assertEqual(alone, 20)
+
+    @staticmethod
+    def inner(pending):
+        """Methods that another one awaits."""
+        return sum(c["count"] * (len(c["steps"]) - 1) for c in pending["chains"])
+
     def test_words(self):
         with heaps("chains", 100) as debuggee:
             text = mixstack_dump.run("why", debuggee.pid, "--heap")[1]

@@ -24,6 +24,10 @@ class OtherMemory {
 
 Diagnosed<GcHeap> HeapReader::heap() const { return GcHeapReader(objects_.memory(), dac_table_).read(); }
 
+Diagnosed<GcHeap> HeapReader::heap(const MemoryReader& memory) const {
+  return GcHeapReader(objects_.memory().with(memory), dac_table_).read();
+}
+
 bool HeapReader::is_moving(const MemoryReader& memory) const {
   return GcHeapReader(objects_.memory().with(memory), dac_table_).is_moving();
 }
@@ -45,6 +49,8 @@ Diagnosed<HeapFound> HeapReader::read(const MemoryReader& memory, std::optional<
     return tl::unexpected<Diagnosis>({{ErrorCode::limit_exceeded, 0, heap->state.bytes}, "heap", "it grew meanwhile"});
   scanner_.find_types();
   HeapFound found{heap->state, scanner_.scan(heap->regions, memory, store), {}, false};
+  if (scanner_.saw_marks())
+    return tl::unexpected<Diagnosis>({{ErrorCode::process_changed, 0, 0}, "heap", "a garbage collection is under way"});
   AsyncChains chains(objects_, delegates_, machines_, now);
   ThreadPoolReader pool(objects_, delegates_, machines_, now);
   (void)pool.read();

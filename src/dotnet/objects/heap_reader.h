@@ -30,6 +30,8 @@ class HeapReader {
 
   /// What the collector says, as of the capture or soon after.
   [[nodiscard]] Diagnosed<GcHeap> heap() const;
+  /// The same through other memory: of a process that runs it may be torn, and refused for it.
+  [[nodiscard]] Diagnosed<GcHeap> heap(const MemoryReader& memory) const;
   /// A collection is under way: let the process run on, and stop it again.
   [[nodiscard]] bool is_moving(const MemoryReader& memory) const;
   /// Finds the types of boxes, and the names of their methods, so that the stop is short.

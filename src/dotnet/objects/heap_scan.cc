@@ -11,6 +11,7 @@ namespace {
 constexpr Address kTypeDescBit = 2;               // of a TypeHandle (src/coreclr/vm/typehandle.h)
 constexpr std::uint32_t kEndedBits = 0x01600000;  // as in StateMachines
 constexpr std::int32_t kRunning = -1, kMostAwaits = 1 << 16;
+constexpr Address kMark = 1;  // of a MethodTable word, while a collection marks (src/coreclr/gc/gc.cpp, GC_MARKED)
 constexpr std::uint64_t kPage = PageStore::kPage;
 
 // Slots of DacEnumerableHashTable's buckets (src/coreclr/vm/dacenumerablehash.inl): their number, the table that takes
@@ -78,7 +79,7 @@ std::optional<T> HeapScanner::read(const Piece& piece, Address at) const {
 }
 
 std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Address region_end) {
-  const auto type = known_.find(read<Address>(piece, at).value_or(0));
+  const auto type = known_.find(read<Address>(piece, at).value_or(0) & ~kMark);
   if (type == known_.end()) return std::nullopt;
   const BoxType& box = type->second;
   if (at + box.size - 8 > region_end) return std::nullopt;  // its size counts the word before it
@@ -108,7 +109,10 @@ std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Addre
 HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryReader& memory, PageStore& store) {
   HeapScan told;
   boxes_.clear();
-  const WordSearch search(types_);
+  saw_marks_ = false;
+  std::vector<Address> wanted = types_;
+  for (const Address type : types_) wanted.push_back(type | kMark);
+  const WordSearch search(wanted);
   std::vector<std::uint64_t> words(kPiece / 8);
   unsigned missing = 0;
   for (const AddressRange& region : regions) {
@@ -131,6 +135,7 @@ HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryRe
       search.in(std::span(words).subspan(first, *n / 8 - first), [&](std::size_t i) {
         const auto box = prove(piece, begin + 8 * i, region.end);
         if (!box) return;
+        if ((words[first + i] & kMark) != 0) saw_marks_ = true;
         if (boxes_.size() == kMostBoxes) {
           told.has_more = true;
           return;

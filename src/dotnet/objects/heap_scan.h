@@ -41,6 +41,8 @@ class HeapScanner {
 
   /// `store` is what the objects are read through; it gets the pages of what is found.
   [[nodiscard]] HeapScan scan(std::span<const AddressRange> regions, const MemoryReader& memory, PageStore& store);
+  /// The last scan saw boxes that the GC has marked: a collection was under way.
+  [[nodiscard]] bool saw_marks() const { return saw_marks_; }
   /// What was found, by address.
   [[nodiscard]] const std::vector<FoundBox>& boxes() const { return boxes_; }
 
@@ -67,6 +69,7 @@ class HeapScanner {
   std::unordered_map<Address, BoxType> known_;
   std::vector<Address> types_;
   std::vector<FoundBox> boxes_;
+  bool saw_marks_ = false;
 };
 
 }  // namespace mixstack::dotnet::objects

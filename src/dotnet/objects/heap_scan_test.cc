@@ -26,6 +26,7 @@ class HeapScanTest : public ::testing::Test {
     scanner.find_types();
     types_.assign(scanner.types().begin(), scanner.types().end());
     const HeapScan told = scanner.scan(regions, from, store);
+    saw_marks_ = scanner.saw_marks();
     boxes_.clear();
     for (const FoundBox& box : scanner.boxes()) boxes_.push_back(box.address);
     return told;
@@ -33,6 +34,7 @@ class HeapScanTest : public ::testing::Test {
 
   FakeHeap heap_;
   std::vector<Address> types_, boxes_;
+  bool saw_marks_ = false;
 };
 
 TEST_F(HeapScanTest, FindsBoxesByTheirTypes) {
@@ -53,6 +55,15 @@ TEST_F(HeapScanTest, TypesOfTheSameNamesInOtherAssembliesAreNone) {
   (void)scan();
   EXPECT_EQ(types_, (std::vector<Address>{heap_.get_box, heap_.load_box}));
   EXPECT_TRUE(boxes_.empty());
+}
+
+TEST_F(HeapScanTest, MarksOfACollectionAreSeen) {
+  const Address box = heap_.box(heap_.get_box);
+  (void)scan();
+  EXPECT_FALSE(saw_marks_);
+  heap_.memory.put_u64(box, heap_.get_box | 1);
+  (void)scan();
+  EXPECT_TRUE(saw_marks_);
 }
 
 TEST_F(HeapScanTest, RunningOnesAreToldApart) {

@@ -1,0 +1,95 @@
+#include "dotnet/objects/async_chains.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_heap.h"
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+using test::FakeHeap;
+
+class AsyncChainsTest : public ::testing::Test {
+ protected:
+  AsyncChain below(Address task) {
+    StateMachines machines(objects_, delegates_);
+    return AsyncChains(objects_, delegates_, machines, std::nullopt).below(task);
+  }
+  std::vector<Address> way_up(Address task) {
+    StateMachines machines(objects_, delegates_);
+    return AsyncChains(objects_, delegates_, machines, std::nullopt).way_up(task);
+  }
+
+  FakeHeap heap_;
+  names::MethodNames names_{heap_.runtime(), {}};
+  LoadedTypes types_{heap_.runtime(), names_};
+  ManagedObjects objects_{types_};
+  CodeManager code_{heap_.runtime(), heap_.contracts};
+  Delegates delegates_{objects_, code_, names_};
+};
+
+TEST_F(AsyncChainsTest, DownToAPromiseAndUpAgain) {
+  const Address upper = heap_.box(heap_.get_box), lower = heap_.box(heap_.load_box), promise = heap_.promise();
+  heap_.await(upper, lower);
+  heap_.await(lower, promise);
+  const AsyncChain chain = below(upper);
+  ASSERT_EQ(chain.steps.size(), 2u);
+  EXPECT_EQ(chain.steps[0].box, upper);
+  EXPECT_EQ(chain.steps[1].box, lower);
+  EXPECT_EQ(chain.end, AsyncEnd::promise);
+  EXPECT_EQ(chain.awaited.address, promise);
+  EXPECT_EQ(chain.proof, Proof::proved);
+  EXPECT_EQ(way_up(promise), (std::vector<Address>{promise, lower, upper}));
+}
+
+TEST_F(AsyncChainsTest, WhatDoesNotPointBackIsLikely) {
+  const Address upper = heap_.box(heap_.get_box), promise = heap_.promise();
+  heap_.await(upper, promise);
+  heap_.memory.put_u64(promise + FakeHeap::kContinuation, 0);
+  EXPECT_EQ(below(upper).proof, Proof::likely);
+}
+
+TEST_F(AsyncChainsTest, CirclesAreCut) {
+  const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
+  heap_.await(a, b);
+  heap_.await(b, a);
+  const AsyncChain chain = below(a);
+  EXPECT_TRUE(chain.is_cut);
+  EXPECT_EQ(chain.steps.size(), 2u);
+  EXPECT_EQ(way_up(a).size(), 2u);
+}
+
+TEST_F(AsyncChainsTest, LongOnesAreCut) {
+  const Address first = heap_.box(heap_.get_box);
+  Address above = first;
+  for (int i = 0; i < 200; i++) {
+    const Address next = heap_.box(heap_.load_box);
+    heap_.await(above, next);
+    above = next;
+  }
+  const AsyncChain chain = below(first);
+  EXPECT_TRUE(chain.is_cut);
+  EXPECT_EQ(chain.steps.size(), AsyncChains::kMostSteps);
+  EXPECT_EQ(way_up(above).size(), AsyncChains::kMostSteps);
+}
+
+TEST_F(AsyncChainsTest, RunningAndEnded) {
+  const Address box = heap_.box(heap_.get_box);
+  heap_.memory.put_u32(box + FakeHeap::kMachine + FakeHeap::kState, 0xffffffff);
+  EXPECT_EQ(below(box).end, AsyncEnd::running);
+  heap_.memory.put_u32(box + FakeHeap::kFlags, FakeHeap::kRanToCompletion);
+  EXPECT_EQ(below(box).end, AsyncEnd::completed);
+  EXPECT_TRUE(below(0x1234560).steps.empty());
+}
+
+TEST_F(AsyncChainsTest, AwaitersThatPointAtTablesOfTypesAreNone) {
+  const Address box = heap_.box(heap_.get_box);
+  const Address row = heap_.object(heap_.object_type, 64);  // words of an array: version, MethodTable, ...
+  heap_.memory.put_u64(row + 16, 0x0000000500000005);
+  heap_.memory.put_u64(row + 24, heap_.task);
+  heap_.memory.put_u64(box + FakeHeap::kMachine + FakeHeap::kAwaiter, row + 24);
+  EXPECT_EQ(below(box).end, AsyncEnd::yielded);
+}
+
+}  // namespace
+}  // namespace mixstack::dotnet::objects
