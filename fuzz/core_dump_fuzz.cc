@@ -58,6 +58,9 @@ std::size_t dump(const Subject& subject, std::uint8_t how, std::uint64_t& frames
   if (!session) return 0;
   DumpOptions options;
   options.walk.explain = options.walk.explicit_frames = options.walk.keep_registers = true;
+  // Objects of the heap as well, for every other way.
+  const bool has_objects = how / 8 % 2 != 0;
+  options.waits = options.pending_work = options.arguments = options.data = has_objects;
   std::size_t hash = 1;
   // Three threads suffice most of the time: what was damaged is mostly what all share.
   const auto threads = (*session)->target().threads().value_or(std::vector<ThreadId>{});
@@ -67,7 +70,7 @@ std::size_t dump(const Subject& subject, std::uint8_t how, std::uint64_t& frames
   if (!dump) return 0;
   report::Writer out([&hash](std::string_view text) { hash = hash * 31 + std::hash<std::string_view>{}(text); });
   if (how % 2 != 0)
-    report::write_json(out, *dump, {.registers = true, .explain = true});
+    report::write_json(out, *dump, {.registers = true, .explain = true, .arguments = has_objects});
   else
     report::write_text(out, *dump, {.registers = true, .explain = true, .merge = true});
   out.flush();

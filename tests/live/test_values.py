@@ -125,7 +125,9 @@ class Values(LiveCase):
         self.check("debug", 50, most_lacking=0)
 
     def test_tier_zero(self):
-        self.check("release", 50, most_lacking=0)
+        dump = self.check("release", 50, most_lacking=0)
+        of_replaced = [name for method, name, _ in self.arguments(dump) if method == "Cart.Looping"]
+        self.assertEqual(of_replaced, ["this", "rounds", "text", "ratio", "last"])
 
     def test_optimised_code(self):
         self.check("release", 20, NOT_TIERED)
@@ -189,8 +191,11 @@ class Values(LiveCase):
         with values("release", "arguments") as debuggee, tempfile.TemporaryDirectory() as folder:
             pack = pathlib.Path(folder) / "values.pack"
             self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
-            live = sorted(map(str, self.arguments(mixstack_dump.dump(debuggee.pid, "--arguments"))))
-            self.assertEqual(sorted(map(str, self.arguments(mixstack_dump.dump_core(pack, "--arguments")))), live)
+            # Words of the command line are left out of packs wherever they are, in names, too: "arguments" is one.
+            live, packed = (sorted(str(a) for a in self.arguments(dump) if a[0] != "Program.Main")
+                            for dump in (mixstack_dump.dump(debuggee.pid, "--arguments"), mixstack_dump.dump_core(pack, "--arguments")))
+            self.assertGreater(len(live), 50)
+            self.assertEqual(packed, live)
 
     def why(self, pid, *options):
         status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)

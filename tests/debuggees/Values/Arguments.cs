@@ -54,6 +54,24 @@ internal class Cart : IShape
         Truth.Park();
     }
 
+    /// <summary>Its code is replaced on the stack by a better one before it begins to wait.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Looping(int rounds, string text, double ratio, long last)
+    {
+        double sum = 0;
+        for (int i = 0; i < rounds; i++)
+        {
+            sum += ratio * (i % text.Length);
+            if (i == rounds - 1)
+            {
+                Truth.Tell("Cart.Looping", ("this", this), ("rounds", rounds), ("text", text), ("ratio", ratio), ("last", last));
+                Truth.Park();
+            }
+        }
+        Keep.Objects(this, text);
+        Keep.Numbers(sum, rounds, ratio, last);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Draw(string where)
     {
@@ -122,6 +140,7 @@ internal static unsafe class Arguments
         () => Captured(31, "captured"),
         () => Optional(),
         () => Recursive(5, "deep"),
+        () => new BigCart(8).Looping(400_000, "replaced while it runs", 0.5, 23),
     ];
 
     [MethodImpl(MethodImplOptions.NoInlining)]
