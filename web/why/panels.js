@@ -72,12 +72,12 @@ function section(title, ...content) {
 function threadSection(title, threads, graph, show) {
   const groups = grouped(threads, t => {
     const chain = graph.chainOf.get(t.tid);
-    return (chain ? chain.group : t.doing) + '\n' + t.place;
+    return [chain ? chain.group : t.wait ? t.wait.kind + ' ' + t.wait.type : t.doing, t.place].join('\n');
   });
   const entry = ([, list]) => {
     const [first] = list, chain = graph.chainOf.get(first.tid);
     const head = list.length === 1 ? threadButton(first, first.doing, show)
-      : element('details', {}, element('summary', {}, element('b', {}, `${list.length} threads `), first.doing),
+      : element('details', {}, element('summary', {}, element('b', {}, `${list.length} threads: `), first.doing),
         cutList(list, FIRST_THREADS, t => element('li', {}, threadButton(t, '', show))));
     return element('li', {}, head, placeLine(first), chainLine(chain));
   };
