@@ -1,6 +1,7 @@
 #include "session/other_ends.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>

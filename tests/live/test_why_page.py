@@ -29,8 +29,8 @@ class WhyPageTest(test_page.PageTest):
             const box = [...document.querySelectorAll('#picture .node')].find(n => n.querySelector('.label').textContent === {json.dumps(name)});
             const r = box.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()""")
 
-    def node_texts(self, page, selector=".node"):
-        return page.evaluate(f"[...document.querySelectorAll('#picture {selector}')].map(n => n.querySelector('.label').textContent)")
+    def node_texts(self, page, selector=""):
+        return page.evaluate(f"[...document.querySelectorAll('#picture .node{selector}')].map(n => n.querySelector('.label').textContent)")
 
 
 class Contents(WhyPageTest):
