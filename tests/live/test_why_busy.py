@@ -78,7 +78,6 @@ class Busy(LiveCase):
         self.check("jit", "jit", 0.5, "Busy.Program.Compile()", DOTNET_TieredCompilation="1")
 
     def test_spinning(self):
-        # They sleep for a moment now and then, and may do so when they are looked at.
         self.check("spin", "lock_spinning", 0.6, "Busy.Program.Spin(int)", threads=3, options=("--sample", "2"))
         self.check("spin_wait", "lock_spinning", 0.6, "Busy.Program.WaitForNothing()")
 
