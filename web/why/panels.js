@@ -111,7 +111,7 @@ function threadDetails(data, graph, thread, show) {
     cutList(threads, FIRST_STEPS, t => element('li', {}, threadButton(t, '', show)))) : null;
   return [
     element('h2', {}, `${thread.name || 'thread'} ${thread.tid}`),
-    element('p', {}, thread.doing + (thread.wait && thread.wait.detail ? ` (${thread.wait.detail})` : '')),
+    element('p', {}, thread.doing),
     chain ? element('div', {}, element('h3', {}, 'Async methods, each awaits the next'),
       element('ol', {class: 'stack'}, ...chain.steps.map(s => element('li', {class: 'frame u', title: s.box}, s.whole))), element('p', {}, chain.words)) : null,
     row('held by', owners), row('waits for it:', waiters),
