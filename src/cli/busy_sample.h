@@ -10,8 +10,8 @@
 
 namespace mixstack::cli {
 
-/// Whether the threads of a dump have used processor time since it was taken, more than a stop costs them. Waits until
-/// some milliseconds have passed since `began`, which is before the dump.
+/// Whether the threads of a dump have used processor time since it was taken, more than a stop costs them, or would.
+/// Waits until some milliseconds have passed since `began`, which is before the dump.
 [[nodiscard]] bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began);
 
 /// Samples for `time`, by perf events where they are allowed, else by stops. A process that ends meanwhile is told of

@@ -7,19 +7,39 @@
 #include <array>
 #include <charconv>
 #include <ctime>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "base/scoped_fd.h"
 
 namespace mixstack::cli {
 
+namespace {
+
+std::string_view read_small(const std::string& path, std::span<char> text) {
+  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  return {text.data(), size <= 0 ? 0 : static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
 // The first number of schedstat is time on processors in ns (Documentation/scheduler/sched-stats.rst of the kernel).
 std::optional<std::chrono::nanoseconds> thread_cpu(std::uint32_t pid, std::uint32_t tid) {
-  const base::ScopedFd file(::open(fmt::format("/proc/{}/task/{}/schedstat", pid, tid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 64> text{};
-  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  std::array<char, 64> buffer{};
+  const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/schedstat", pid, tid), buffer);
   std::int64_t cpu = -1;
-  if (size <= 0 || std::from_chars(text.data(), text.data() + size, cpu).ec != std::errc{}) return std::nullopt;
+  if (std::from_chars(text.data(), text.data() + text.size(), cpu).ec != std::errc{}) return std::nullopt;
   return std::chrono::nanoseconds(cpu);
+}
+
+// "tid (name) state ..." (proc_pid_stat(5)): a name may have brackets.
+bool is_runnable(std::uint32_t pid, std::uint32_t tid) {
+  std::array<char, 256> buffer{};
+  const std::string_view text = read_small(fmt::format("/proc/{}/task/{}/stat", pid, tid), buffer);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string_view::npos && text.substr(name_end + 2).starts_with('R');
 }
 
 std::optional<std::chrono::nanoseconds> process_cpu(std::uint32_t pid) {

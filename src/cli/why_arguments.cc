@@ -64,7 +64,9 @@ Invocation parse_why(std::vector<std::string> arguments) {
   if (std::string text = read_output(why); !text.empty()) return wrong(text);
   if (!sample.empty()) {
     if (is_core) return wrong("--sample: nothing runs in a core");
-    if (std::string text = read_seconds("--sample", sample, why.sample.emplace()); !text.empty()) return wrong(text);
+    why.sample.emplace(0);
+    if (sample != "0")
+      if (std::string text = read_seconds("--sample", sample, *why.sample); !text.empty()) return wrong(text);
     if (*why.sample > kLongestSample) return wrong("--sample: at most 10 minutes; longer: mixstack record");
   }
   if (!watch.empty()) {

@@ -1,5 +1,6 @@
 """`mixstack why`: what planted waits are, and who holds what, against the program's own word (lines TRUTH)."""
 import json
+import os
 import pathlib
 import tempfile
 import time
@@ -115,6 +116,18 @@ class Why(LiveCase):
             client, server = truth["client"][1].split("->"), truth["server"][1]
             self.assertEqual(threads["client"]["type"], f"tcp {client[0]} -> {client[1]}")
             self.assertEqual(threads["server"]["type"], f"tcp listening on {server}")
+            self.assertEqual(threads["client"]["detail"], "the other end is held by this process")
+
+    def test_the_other_end_of_a_pipe(self):
+        """The scenario reads what we write."""
+        with processes.scenario("sleep") as debuggee:
+            for _ in range(100):  # until it reads
+                [wait] = [t["wait"] for t in self.why(debuggee.pid)[1]["threads"] if t["tid"] == debuggee.pid]
+                if wait:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(wait["kind"], "pipe")
+            self.assertTrue(wait["detail"].startswith(f"the other end is held by {os.getpid()} "), wait)
 
     def test_native_mutexes(self):
         with processes.native("locks") as debuggee:

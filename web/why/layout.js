@@ -65,7 +65,8 @@ function placeBehind(part) {
     const next = new Map();
     for (const node of row) {
       for (const other of [...node.in.map(e => e.from), ...node.out.map(e => e.to)]) {
-        if (!other.placed && !next.has(other)) next.set(other, node.x);
+        if (!other.placed && !next.has(other)) next.set(other, node.ring ? node.x + STEP_X / 2 : node.x);
+        if (!other.placed && node.ring) other.behind = true;
       }
     }
     row = [...next].sort((a, b) => a[1] - b[1]).map(([node]) => node);

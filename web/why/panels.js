@@ -72,12 +72,12 @@ function section(title, ...content) {
 function threadSection(title, threads, graph, show) {
   const groups = grouped(threads, t => {
     const chain = graph.chainOf.get(t.tid);
-    return (chain ? chain.group : t.doing) + '\n' + t.place;
+    return [chain ? chain.group : t.wait ? t.wait.kind + ' ' + t.wait.type : t.doing, t.place].join('\n');
   });
   const entry = ([, list]) => {
     const [first] = list, chain = graph.chainOf.get(first.tid);
     const head = list.length === 1 ? threadButton(first, first.doing, show)
-      : element('details', {}, element('summary', {}, element('b', {}, `${list.length} threads `), first.doing),
+      : element('details', {}, element('summary', {}, element('b', {}, `${list.length} threads: `), first.doing),
         cutList(list, FIRST_THREADS, t => element('li', {}, threadButton(t, '', show))));
     return element('li', {}, head, placeLine(first), chainLine(chain));
   };
@@ -111,7 +111,7 @@ function threadDetails(data, graph, thread, show) {
     cutList(threads, FIRST_STEPS, t => element('li', {}, threadButton(t, '', show)))) : null;
   return [
     element('h2', {}, `${thread.name || 'thread'} ${thread.tid}`),
-    element('p', {}, thread.doing + (thread.wait && thread.wait.detail ? ` (${thread.wait.detail})` : '')),
+    element('p', {}, thread.doing),
     chain ? element('div', {}, element('h3', {}, 'Async methods, each awaits the next'),
       element('ol', {class: 'stack'}, ...chain.steps.map(s => element('li', {class: 'frame u', title: s.box}, s.whole))), element('p', {}, chain.words)) : null,
     row('held by', owners), row('waits for it:', waiters),

@@ -38,7 +38,7 @@ class Picture {
   }
 
   nodeBox(node) {
-    const most = Math.floor((NODE.width - 16) / 6.6);
+    const most = Math.floor((NODE.width - 18) / 7.5);
     const classes = ['node', node.kind, node.ring && 'ring', node.verdict && 'verdict', node.threads.length > 1 && 'many'].filter(Boolean).join(' ');
     const {width, height} = NODE;
     const shape = {width, height, rx: node.kind === 'thread' ? 6 : height / 2};
@@ -46,7 +46,7 @@ class Picture {
       svg('title', {}, node.title));
     if (node.threads.length > 1) box.append(svg('rect', {class: 'behind', x: 4, y: 4, ...shape}));
     box.append(svg('rect', shape), svg('text', {class: 'label', x: width / 2, y: 20}, fitted(node.label, most)),
-      svg('text', {class: 'sub', x: width / 2, y: 36}, fitted(node.sub, most + 3)));
+      svg('text', {class: 'sub', x: width / 2, y: 36}, fitted(node.sub, most + 6)));
     box.addEventListener('click', () => this.choose(node));
     this.drawn.set(node, box);
     return box;
@@ -58,7 +58,12 @@ class Picture {
     const beside = Math.abs(from.y - to.y) < height && from.x !== to.x;
     const dx = to.x - from.x, dy = to.y - from.y;
     let path;
-    if (beside || Math.abs(dx) >= STEP_X) {
+    if (from.behind && to.ring || to.behind && from.ring) {
+      // Through the gap beside the circle's node, which may have others below it.
+      const [low, high] = from.behind ? [from, to] : [to, from], gap = high.x + width + NODE.gapX / 2, middle = low.x + width / 2;
+      const points = [[middle, low.y], [middle, low.y - 12], [gap, low.y - 12], [gap, high.y + height / 2], [high.x + width, high.y + height / 2]];
+      path = 'M' + (from.behind ? points : points.reverse()).join('L');
+    } else if (beside || Math.abs(dx) >= STEP_X) {
       const right = dx > 0 ? 1 : -1, a = [from.x + (right > 0 ? width : 0), from.y + height / 2], b = [to.x + (right > 0 ? 0 : width), to.y + height / 2];
       const bend = right * Math.max(24, Math.abs(b[0] - a[0]) / 2);
       path = `M${a}C${a[0] + bend} ${a[1]} ${b[0] - bend} ${b[1]} ${b}`;

@@ -14,7 +14,7 @@ internal static partial class Program
         public long Payload;
     }
 
-    private static SpinLock s_spin = new(enableThreadOwnerTracking: false);
+    private static int s_held;
     private static long s_sink;
 
     private static readonly Dictionary<string, Action<int>> s_kinds = new()
@@ -120,12 +120,15 @@ internal static partial class Program
         }
     }
 
-    // The first one keeps it.
+    // A lock that spins and never sleeps; the first thread keeps it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Spin(int number)
     {
-        bool taken = false;
-        s_spin.Enter(ref taken);
+        SpinWait wait = new();
+        while (Interlocked.CompareExchange(ref s_held, 1, 0) != 0)
+        {
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
         Thread.Sleep(Timeout.Infinite);
     }
 
