@@ -79,7 +79,6 @@ class Busy(LiveCase):
 
     def test_spinning(self):
         self.check("spin", "lock_spinning", 0.6, "Busy.Program.Spin(int)", threads=3, options=("--sample", "2"))
-        self.check("spin_wait", "lock_spinning", 0.6, "Busy.Program.WaitForNothing()")
 
     def test_native_code(self):
         self.check("native", "native", 0.6, "Busy.Program.SearchInNativeCode()")

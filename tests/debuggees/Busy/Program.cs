@@ -24,7 +24,6 @@ internal static partial class Program
         ["gc"] = Allocate,
         ["jit"] = _ => Compile(),
         ["spin"] = Spin,
-        ["spin_wait"] = _ => WaitForNothing(),
         ["native"] = _ => SearchInNativeCode(),
         ["kernel"] = _ => ReadZeros(),
         ["idle"] = _ => Thread.Sleep(Timeout.Infinite),
@@ -130,15 +129,6 @@ internal static partial class Program
             wait.SpinOnce(sleep1Threshold: -1);
         }
         Thread.Sleep(Timeout.Infinite);
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void WaitForNothing()
-    {
-        while (Volatile.Read(ref s_sink) == 0)
-        {
-            Thread.SpinWait(1000);
-        }
     }
 
     [DllImport("libc", EntryPoint = "memmem")]
