@@ -55,7 +55,12 @@ Result<void> StackRecorder::take(SampleBatch batch) {
 /// The bytes of the batch's stacks stay with the batch, or go with the walker's capture.
 Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   const bool is_shared = batch.capture.consistency == Consistency::not_stopped;
-  if (is_shared) bytes_ = std::move(batch.capture.storage);
+  if (is_shared) {
+    // The walker outlives the batch: it must not have slices of bytes that go with the next one.
+    bytes_ = std::move(batch.capture.storage);
+    batch.capture.threads.clear();
+    batch.capture.roots.clear();
+  }
   if (is_shared && walker_is_shared_ && walker_ && monotonic_ns() - walker_made_ns_ < kWalkerLife) return {};
   unknown_.clear();
   return make_walker(std::move(batch.capture));
