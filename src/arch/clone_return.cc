@@ -7,7 +7,7 @@
 namespace mixstack::arch {
 
 bool may_be_child_of_clone(const Registers& registers) {
-  static constexpr PerCpu<int> kResults{.x86_64 = x86_64::kCloneResult, .aarch64 = aarch64::kCloneResult};
+  static constexpr PerCpu<unsigned> kResults{.x86_64 = x86_64::kCloneResult, .aarch64 = aarch64::kCloneResult};
   return registers.get(kResults[registers.arch()]) == std::uint64_t{0};
 }
 
