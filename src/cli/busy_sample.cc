@@ -54,7 +54,7 @@ Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Env
 std::map<std::uint32_t, double> by_our_ids(const std::map<ThreadId, double>& shares, const ProcessDump& dump) {
   std::map<std::uint32_t, double> ours;
   for (const auto& [ns_tid, share] : shares) {
-    const auto is_it = [&](const ThreadDump& t) { return t.ns_tid == ns_tid; };
+    const auto is_it = [tid = ns_tid](const ThreadDump& t) { return t.ns_tid == tid; };
     const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
     ours[at == dump.threads.end() ? ns_tid : at->tid] = share;
   }

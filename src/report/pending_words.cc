@@ -116,8 +116,9 @@ std::string due_words(const AsyncChain& chain) {
 }
 
 std::string pool_words(const ThreadPool& pool) {
-  std::string text = fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued", counted(pool.existing, "worker"),
-                                 pool.goal, pool.max, pool.blocked, pool.has_more ? "more than " : "", pool.queued);
+  std::string text = fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued",
+                                 counted(static_cast<std::uint64_t>(std::max(pool.existing, 0)), "worker"), pool.goal,
+                                 pool.max, pool.blocked, pool.has_more ? "more than " : "", pool.queued);
   for (std::size_t i = 0; i < std::min(pool.work.size(), kMostWork); i++) {
     const QueuedWork& w = pool.work[i];
     text += fmt::format("{} {} x {}{}", i == 0 ? ":" : ",", w.count, w.is_continuation ? "the rest of " : "",
