@@ -83,6 +83,33 @@ TEST_P(ThreadCounts, CapturesEveryThreadAtOneInstantAndLeavesNoneTraced) {
 }
 INSTANTIATE_TEST_SUITE_P(Live, ThreadCounts, testing::Values(1, 2, 10, 500));
 
+TEST(LiveCapture, ThreadsAreHeldInGroups) {
+  const TestProcess process([&](Shared& s) { run_threads(s, 38, 1); }, 40);
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  CaptureRequest request = patient();
+  request.together = 4;
+  auto capture = (*target)->capture(request);
+  ASSERT_TRUE(capture.has_value()) << static_cast<int>(capture.error().code);
+  EXPECT_EQ(capture->threads.size(), 40u);
+  EXPECT_EQ(capture->threads_not_stopped, 0u);
+  EXPECT_EQ(capture->consistency, Consistency::not_stopped);
+  EXPECT_TRUE(capture->late.empty());
+  for (const auto& t : capture->threads) {
+    EXPECT_TRUE(t.captured) << t.tid;
+    EXPECT_FALSE(t.stack_truncated) << t.tid;
+    EXPECT_TRUE(t.stack.range().contains(t.registers.sp())) << t.tid;
+  }
+  // No thread was held for longer than its group.
+  EXPECT_GT(capture->pause.count(), 0);
+  EXPECT_GT(capture->held.count(), 0);
+  EXPECT_LE(capture->held, capture->pause * 40);
+  EXPECT_TRUE(is_untraced(process.pid()));
+  const long before = process.shared().counter;
+  EXPECT_TRUE(eventually([&] { return process.shared().counter > before; })) << "the process must run on";
+}
+
 /// Sleeps and computes in turn, so that it does one when its state is read and often the other when it is stopped.
 void* restless_thread(void* shared) {
   static_cast<Shared*>(shared)->ready++;
