@@ -249,6 +249,45 @@ TEST_F(Iterator, ThreadsThatAreBornAndEndDoNotConfuseIt) {
   EXPECT_GE(most, 2u);
 }
 
+/// Ends when it is told to; started in front of others, so that theirs are the places behind it.
+void* ending_thread(void* shared) {
+  auto& s = *static_cast<Shared*>(shared);
+  s.ready++;
+  while (s.go == 0) nap(1ms);
+  s.counter++;
+  return nullptr;
+}
+
+TEST_F(Iterator, WhoStaysIsKnownThoughOthersHaveEnded) {
+  for (const int ending : {1, 3, 10}) {
+    const TestProcess process(
+        [&](Shared& s) {
+          start_thread(sleeping_thread, &s);
+          for (int i = 0; i < ending; i++) start_thread(ending_thread, &s);
+          run_threads(s, 10);
+        },
+        ending + 12);
+    ASSERT_TRUE(process.is_ready());
+    auto iterator = open(process.id());
+    ASSERT_TRUE(iterator.read().has_value());
+    process.shared().go = 1;
+    ASSERT_TRUE(eventually([&] { return all_wait(process.pid(), 12); }));
+    const auto first = iterator.read();
+    ASSERT_TRUE(first.has_value() && first->size() == 12u);
+    std::size_t fresh = 0;
+    for (const ThreadState& t : *first) {
+      fresh += t.look == Look::fresh ? 1 : 0;
+      EXPECT_TRUE(t.look == Look::unchanged || t.look == Look::fresh) << t.tid;
+      EXPECT_TRUE(t.look != Look::fresh || t.registers().has_value()) << t.tid;
+    }
+    // Many that end side by side make those behind them as good as new, once.
+    EXPECT_LE(fresh, ending > 3 ? 10u : 0u) << ending;
+    const auto second = iterator.read();
+    ASSERT_TRUE(second.has_value() && second->size() == 12u);
+    for (const ThreadState& t : *second) EXPECT_EQ(t.look, Look::unchanged) << ending << " " << t.tid;
+  }
+}
+
 TEST_F(Iterator, ThreadsThatComputeAreToldApart) {
   const TestProcess process([](Shared& s) { run_threads(s, 1, 1); }, 3);
   auto iterator = open(process.id());
