@@ -98,18 +98,18 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   const std::uint64_t end = start + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
   recorder.start(start, end);
   std::map<ThreadId, double> shares;
-  std::uint64_t now = start;
   {
     profile::SuspensionWatch watch(recorder.session());
-    while ((now = profile::monotonic_ns()) < end && !recorder.has_ended())
+    for (std::uint64_t now = start; now < end && !recorder.has_ended(); now = profile::monotonic_ns())
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(end - now, 20'000'000)));
     shares = watch.end();
   }
+  const std::uint64_t ended = profile::monotonic_ns();
   const auto cpu_after = process_cpu(pid);
   recorder.stop();
   const std::lock_guard lock((*taking)->shared.mutex);
   RecordingFacts& facts = (*taking)->shared.recording.facts;
-  facts.duration_ns = now - start;
+  facts.duration_ns = ended - start;
   facts.cpu_hertz = (*taking)->opened.cpu_hertz;
   facts.wall_hertz = (*taking)->opened.wall_hertz;
   facts.source = recorder.source_words();

@@ -37,6 +37,7 @@ std::vector<Group> groups_of(const ProcessDump& dump, const PendingWork& pending
     if (chain.waiter != 0) g.waiters.push_back(chain.waiter);
   }
   std::vector<Group> sorted;
+  sorted.reserve(groups.size());
   for (auto& [key, group] : groups) sorted.push_back(std::move(group));
   std::sort(sorted.begin(), sorted.end(), [merge](const Group& a, const Group& b) {
     return merge && a.count != b.count ? a.count > b.count : a.order < b.order;

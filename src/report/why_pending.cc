@@ -36,6 +36,7 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
   }
   if (groups.empty()) return;
   std::vector<const std::pair<const std::string, Group>*> sorted;
+  sorted.reserve(groups.size());
   for (const auto& entry : groups) sorted.push_back(&entry);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto* a, const auto* b) { return a->second.count > b->second.count; });

@@ -136,6 +136,7 @@ void write_waits(Painter& out, const ProcessDump& dump) {
     if (g.first == nullptr) g.first = &t;
   }
   std::vector<const Group*> sorted;
+  sorted.reserve(groups.size());
   for (const auto& [key, group] : groups) sorted.push_back(&group);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
   if (sorted.empty()) return;

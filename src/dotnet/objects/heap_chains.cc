@@ -99,6 +99,7 @@ std::vector<AsyncChain> HeapChains::read() {
     return a->chain.count != b->chain.count ? a->chain.count > b->chain.count : a->order < b->order;
   });
   std::vector<AsyncChain> told;
+  told.reserve(sorted.size());
   for (Kind* kind : sorted) told.push_back(std::move(kind->chain));
   return told;
 }
