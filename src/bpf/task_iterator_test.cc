@@ -237,7 +237,7 @@ TEST_F(Iterator, ThreadsThatAreBornAndEndDoNotConfuseIt) {
   });
   auto iterator = open(process.id());
   std::size_t most = 0;
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 300 || (most < 2 && i < 30'000); i++) {  // on a busy machine the first is born late
     const auto round = iterator.read();
     ASSERT_TRUE(round.has_value());
     for (const ThreadState& t : *round) {

@@ -150,6 +150,17 @@ class NativeRules(unittest.TestCase):
                                               {(0x30, 0x160)})
         self.assertEqual(difference.known, compare.RESUMED_FROM_FRAME)
 
+    def test_of_a_newborn_thread_gdb_tells_its_maker(self):
+        seen = {"frames": self.frames, "end": "outermost", "newborn": True}
+        [difference] = compare.compare_native(1, seen, self.stack["frames"][:1])
+        self.assertEqual(difference.known, compare.NEWBORN)
+        [fault] = compare.compare_native(1, seen, self.stack["frames"][:2])  # of two frames it is not excused
+        self.assertEqual(fault.known, "")
+
+    def test_a_shorter_stack_than_gdbs_is_a_fault(self):
+        [fault] = compare.compare_native(1, {"frames": self.frames, "end": "outermost"}, self.stack["frames"][:1])
+        self.assertEqual(fault.known, "")
+
     def test_a_longer_stack_than_gdbs_is_a_fault(self):
         del self.frames[2:]
         self.assertEqual([d.rule for d in self.compare()], ["native"])

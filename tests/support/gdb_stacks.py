@@ -19,9 +19,19 @@ def _frame(frame):
     }
 
 
+def _is_newborn(frame):
+    """Whether the thread is about to return from the system call that made it, and has run nothing yet: AArch64's clone
+    returns 0 to it, and its CFI is the parent's up to the branch behind (x86-64's says outermost at once)."""
+    if frame.architecture().name() != "aarch64" or "clone" not in (frame.name() or ""):
+        return False
+    before = bytes(gdb.selected_inferior().read_memory(frame.pc() - 4, 4))
+    return before == b"\x01\x00\x00\xd4" and int(frame.read_register("x0")) == 0  # svc #0
+
+
 def _stack():
     frames, end = [], "limit"
     frame = gdb.newest_frame()
+    newborn = _is_newborn(frame)
     while frame is not None and len(frames) < LIMIT:  # noqa: F821
         if frame.type() in _PHYSICAL:
             frames.append(_frame(frame))
@@ -34,7 +44,7 @@ def _stack():
             end = "outermost" if frame.unwind_stop_reason() in (gdb.FRAME_UNWIND_NO_REASON,
                                                                 gdb.FRAME_UNWIND_OUTERMOST) else "stuck"
         frame = older
-    return {"frames": frames, "end": end}
+    return {"frames": frames, "end": end, "newborn": newborn}
 
 
 def _all():

@@ -14,6 +14,7 @@ INLINED_CALL_ADDRESS = "inlined-call-address"    # precompiled code: the Frame's
 CALL_SITE_SP = "call-site-sp"                    # stackalloc: the Frame's CallSiteSP lies above the physical sp
 RESUMED_FROM_FRAME = "resumed-from-frame"        # our walk took the Frame's address and sp, gdb has the physical ones
 UNSEEN_BY_CLRMD = "unseen-by-clrmd"              # no Frame (helper, signal handler, suppressed transition): ClrMD is blind
+NEWBORN = "newborn"                              # a thread that clone has just made on AArch64: gdb goes on to its maker
 NEIGHBOURS_FRAME = "neighbours-frame"            # ClrMD repeats the previous thread's frame on a thread without one
 
 COMPLETE = "end-of-stack"
@@ -235,7 +236,8 @@ def compare_native(tid, gdb_stack, our_frames, resumed=frozenset()):
         if theirs["pc"] == 0:
             return []  # gdb lost its way
         if i >= len(ours):
-            return [Difference(tid, "native", f"gdb goes on to {theirs['name']} at {theirs['pc']:#x}")]
+            known = NEWBORN if i == 1 and gdb_stack.get("newborn") else ""
+            return [Difference(tid, "native", f"gdb goes on to {theirs['name']} at {theirs['pc']:#x}", known)]
         place = (number(ours[i]["ip"]), number(ours[i]["sp"]))
         if place != (theirs["pc"], theirs["sp"]):
             text = f"frame {i}: gdb {theirs['name']} at {theirs['pc']:#x} sp {theirs['sp']:#x}, ours {_label(ours[i])}"
