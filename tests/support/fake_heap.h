@@ -120,12 +120,18 @@ class FakeHeap : public DotnetMemory {
     return at;
   }
 
-  void make_core_library() {
+  static MetadataBuilder library(const std::string& file, const std::string& name) {
     MetadataBuilder b;
-    const auto blob = bytes_of({0x06, 0x1c});
-    b.module("System.Private.CoreLib.dll");
-    b.assembly("System.Private.CoreLib");
+    b.module(file);
+    b.assembly(name);
     b.type_with_fields("", "<Module>", 1, 1);
+    return b;
+  }
+  static std::vector<std::byte> object_field() { return bytes_of({0x06, 0x1c}); }
+
+  void make_core_library() {
+    MetadataBuilder b = library("System.Private.CoreLib.dll", "System.Private.CoreLib");
+    const auto blob = object_field();
     b.type_with_fields("System", "Object", 1, 1);
     b.type_with_fields("System.Threading.Tasks", "Task", 1, 1);
     b.type_with_fields("System.Runtime.CompilerServices", "AsyncTaskMethodBuilder`1", 4, 1);
@@ -144,11 +150,8 @@ class FakeHeap : public DotnetMemory {
   }
 
   void make_program() {
-    MetadataBuilder b;
-    const auto blob = bytes_of({0x06, 0x1c});
-    b.module("shop.dll");
-    b.assembly("shop");
-    b.type_with_fields("", "<Module>", 1, 1);
+    MetadataBuilder b = library("shop.dll", "shop");
+    const auto blob = object_field();
     b.type_with_fields("Shop", "Program", 1, 1);
     b.type_with_fields("", "<Get>d__0", 1, 3);
     b.type_with_fields("", "<Load>d__1", 4, 4);
@@ -200,7 +203,8 @@ class FakeHeap : public DotnetMemory {
   }
 
   void make_collector() {
-    const auto& g = layouts.globals;
+    auto& g = layouts.globals;
+    if (!g.finalizer_thread) g.finalizer_thread = {kVariables + 0xf00, true};
     memory.map(kDacTable, 0x1000);
     memory.map(kVariables, 0x1000);
     memory.map(kSegment, 0x1000);
@@ -210,6 +214,7 @@ class FakeHeap : public DotnetMemory {
     const auto entry = [&](unsigned i, Address a) { memory.put_u64(kDacTable + 8 * i, a); };
     const auto variable = [&](unsigned i, Address a) { memory.put_u64(kVariables + 24 + 8 * i, a); };
     entry(15, g.thread_store.value);
+    entry(16, g.finalizer_thread.value);
     entry(17, g.gc_thread.value);
     entry(18, kVariables + 0x800);
     entry(19, kVariables + 0x808);

@@ -17,11 +17,9 @@ struct GcCounts {
   Address invalid = 0;  ///< 32 bits: not zero while a collection works on the heap
 };
 
-/// No descriptor of .NET 10 tells them: they are found through the table that the runtime makes for its DAC, which must
-/// agree with what the descriptor does tell of it. Nothing where it does not, or has another version. Of a server's
-/// heaps the first counts for all: they are collected together. Source: src/coreclr/debug/ee/dactable.cpp,
-/// src/coreclr/inc/dacvars.h, src/coreclr/gc/gcinterface.dacvars.def, dac_gcheap_fields.h, record_global_mechanisms and
-/// record_interesting_info_per_heap in gc.cpp there.
+/// No descriptor of .NET 10 tells them: they are among GcVariables; nothing where those are not found. Of a server's
+/// heaps the first counts for all: they are collected together. Source: dac_gcheap_fields.h, record_global_mechanisms
+/// and record_interesting_info_per_heap of gc.cpp, in src/coreclr/gc.
 [[nodiscard]] std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_table);
 
 /// The counts as `memory` has them; nothing while a collection works, or where they cannot be read. They are counted up

@@ -15,7 +15,7 @@ constexpr Address kTable = 0x1000, kGlobals = 0x3000, kVars = 0x5000, kCounts = 
 
 /// A process with the words that the collector keeps.
 struct Process {
-  std::vector<std::uint64_t> table = std::vector<std::uint64_t>(21);
+  std::vector<std::uint64_t> table = std::vector<std::uint64_t>(43);
   std::uint64_t suspends = 0;
   std::uint32_t invalid = 0;
   std::uint8_t version = 2;
@@ -30,12 +30,14 @@ struct Process {
     g.finalizer_thread = {kGlobals + 8, true};
     g.gc_thread = {kGlobals + 16, true};
     g.app_domain = {kGlobals + 24, true};
+    g.object_method_table = {kGlobals + 40, true};
     layouts.pointer_size = 8;
     table[15] = kGlobals;
     table[16] = kGlobals + 8;
     table[17] = kGlobals + 16;
     table[19] = kGlobals + 32;
     table[20] = kGlobals + 24;
+    table[42] = kGlobals + 40;
   }
   [[nodiscard]] memory::BufferMemory memory() const {
     memory::BufferMemory m;
@@ -47,7 +49,9 @@ struct Process {
     add(kTable, table);
     add(kGlobals, {0x11, 0x22, suspends, 0x44, kVars});
     std::vector<std::uint64_t> vars(3 + 28);
-    vars[0] = version;
+    vars[0] = version | 4u << 8;
+    vars[1] = 256;
+    vars[2] = 5;
     vars[3 + 2] = is_server ? 0 : kCounts;
     vars[3 + 20] = is_server ? kHeaps : 0;
     vars[3 + 21] = kInvalid;

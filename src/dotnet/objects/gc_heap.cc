@@ -5,37 +5,11 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
-// Entries of g_dacTable (src/coreclr/inc/dacvars.h), as 10.0 has them.
-enum DacTable : unsigned {
-  kThreadStore = 15,
-  kSuspensionThread = 17,
-  kHeapType = 18,
-  kGcDacGlobals = 19,
-  kAppDomain = 20,
-  kLowestAddress = 37,
-  kHighestAddress = 38,
-  kObjectMethodTable = 42
-};
-constexpr std::uint32_t kWorkstation = 1, kServer = 2;  // GC_HEAP_TYPE (src/coreclr/gc/gcinterface.h)
+using V = GcVariables;
 
-// GcDacVars: version, two sizes, then pointers at variables.
-constexpr std::uint8_t kMajor = 2, kMinor = 4;
-constexpr std::uint32_t kGenerationSize = 8, kGenerationCount = 16, kVariables = 24;
-enum GcVariable : unsigned {
-  kMechanisms = 2,
-  kGenerationTable = 3,
-  kBackgroundState = 6,
-  kEphemeralSegment = 7,
-  kAllocAllocated = 12,
-  kFinalizeQueue = 15,
-  kHeapCount = 19,
-  kHeaps = 20,
-  kStructuresInvalid = 21,
-  kHeapFields = 27,
-  kGenerationFields = 28
-};
-constexpr unsigned kCollections = 4;        // of gc_global_mechanisms
-constexpr std::uint32_t kNoBackground = 2;  // c_gc_state_free
+constexpr std::uint32_t kWorkstation = 1, kServer = 2;  // GC_HEAP_TYPE (src/coreclr/gc/gcinterface.h)
+constexpr unsigned kCollections = 4;                    // of gc_global_mechanisms
+constexpr std::uint32_t kNoBackground = 2;              // c_gc_state_free
 /// Of gc_heap_field_offsets and generation_field_offsets (src/coreclr/gc/dac_gcheap_fields.h, dac_generation_fields.h).
 constexpr unsigned kHeapAllocated = 0, kHeapSegment = 1, kHeapFinalizeQueue = 2, kHeapGenerations = 18;
 constexpr unsigned kStartSegment = 1;
@@ -47,60 +21,32 @@ struct Segment {
 };
 constexpr std::uint64_t kReadOnly = 1, kLarge = 8, kPinned = 0x200;
 constexpr std::uint64_t kMaxGeneration = 2;
-constexpr unsigned kGenerations = 5;  // with the large and the pinned objects'
 
 /// CFinalize's fill pointers (src/coreclr/gc/gcpriv.h): from the second of these to the last one lie ready objects.
 constexpr unsigned kFirstReady = 4, kLastReady = 6;
 
 }  // namespace
 
-Address GcHeapReader::entry(unsigned index) const { return memory_.pointer_at(dac_table_ + 8u * index).value_or(0); }
-
-Address GcHeapReader::variable(unsigned index) const {
-  return memory_.pointer_at(variables_ + kVariables + 8u * index).value_or(0);
-}
-
-Address GcHeapReader::through(unsigned index) const {
-  const Address at = variable(index);
-  return at == 0 ? 0 : memory_.pointer_at(at).value_or(0);
-}
-
-std::optional<std::uint32_t> GcHeapReader::offset(unsigned table, unsigned index) const {
-  const Address at = variable(table);
+std::optional<std::uint32_t> GcHeapReader::offset(V::Variable table, unsigned index) const {
+  const Address at = variables_->variable(table);
   if (at == 0) return std::nullopt;
   const auto value = memory_.reader().read<std::uint32_t>(at + 4u * index);
   return value && *value < kMostOffset ? std::optional(*value) : std::nullopt;
 }
 
-/// The table's order proves itself by entries that the descriptor tells, too.
 bool GcHeapReader::find_variables() {
-  const GlobalValues& g = memory_.layouts().globals;
-  if (variables_ != 0) return true;
-  if (dac_table_ == 0 || memory_.pointer_size() != 8 || memory_.layouts().is_windows) return false;
-  if (!g.thread_store || entry(kThreadStore) != g.thread_store.value) return false;
-  if (!g.app_domain || entry(kAppDomain) != g.app_domain.value) return false;
-  if (!g.object_method_table || entry(kObjectMethodTable) != g.object_method_table.value) return false;
-  if (!g.gc_thread || entry(kSuspensionThread) != g.gc_thread.value) return false;
-  const Address at = memory_.pointer_at(entry(kGcDacGlobals)).value_or(0);
-  const auto major = memory_.reader().read<std::uint8_t>(at);
-  const auto minor = memory_.reader().read<std::uint8_t>(at + 1);
-  const auto size = memory_.reader().read<std::uint64_t>(at + kGenerationSize);
-  const auto count = memory_.reader().read<std::uint64_t>(at + kGenerationCount);
-  if (at == 0 || !major || !minor || *major != kMajor || *minor < kMinor || !size || !count) return false;
-  if (*size < 64 || *size > kMostOffset || *count != kGenerations) return false;
-  variables_ = at;
-  generation_size_ = *size;
-  return true;
+  if (!variables_) variables_ = V::find(memory_, dac_table_);
+  return variables_.has_value();
 }
 
 std::vector<GcHeapReader::OneHeap> GcHeapReader::heaps(bool is_server) const {
   if (!is_server)
-    return {
-        {variable(kGenerationTable), through(kEphemeralSegment), through(kAllocAllocated), through(kFinalizeQueue)}};
-  const auto count = memory_.reader().read<std::uint32_t>(variable(kHeapCount));
-  const Address table = through(kHeaps);
-  const auto generations = offset(kHeapFields, kHeapGenerations), allocated = offset(kHeapFields, kHeapAllocated),
-             segment = offset(kHeapFields, kHeapSegment), queue = offset(kHeapFields, kHeapFinalizeQueue);
+    return {{variables_->variable(V::kGenerationTable), variables_->through(V::kEphemeralSegment),
+             variables_->through(V::kAllocAllocated), variables_->through(V::kFinalizeQueue)}};
+  const auto count = memory_.reader().read<std::uint32_t>(variables_->variable(V::kHeapCount));
+  const Address table = variables_->through(V::kHeaps);
+  const auto generations = offset(V::kHeapFields, kHeapGenerations), allocated = offset(V::kHeapFields, kHeapAllocated),
+             segment = offset(V::kHeapFields, kHeapSegment), queue = offset(V::kHeapFields, kHeapFinalizeQueue);
   if (!count || *count == 0 || *count > kMostHeaps || table == 0) return {};
   if (!generations || !allocated || !segment || !queue) return {};
   std::vector<OneHeap> all;
@@ -114,10 +60,10 @@ std::vector<GcHeapReader::OneHeap> GcHeapReader::heaps(bool is_server) const {
 }
 
 bool GcHeapReader::add_regions(const OneHeap& heap, GcHeap& out) const {
-  const auto start = offset(kGenerationFields, kStartSegment);
-  if (!start || *start + 8 > generation_size_ || heap.generations == 0) return false;
+  const auto start = offset(V::kGenerationFields, kStartSegment);
+  if (!start || *start + 8 > variables_->generation_size() || heap.generations == 0) return false;
   for (std::uint64_t g = 0; g <= kMaxGeneration; g++) {
-    Address at = memory_.pointer_at(heap.generations + g * generation_size_ + *start).value_or(0);
+    Address at = memory_.pointer_at(heap.generations + g * variables_->generation_size() + *start).value_or(0);
     if (at == 0 && g == 0) return false;
     for (std::size_t n = 0; at != 0; n++) {
       const auto s = memory_.reader().read<Segment>(at);
@@ -149,10 +95,10 @@ Diagnosed<GcHeap> GcHeapReader::read() {
     return tl::unexpected<Diagnosis>({{ErrorCode::field_unavailable, 0, 0}, "GcDacVars", std::move(text)});
   };
   if (!find_variables()) return refuse_with("the runtime's GC does not tell where its heap lies, or not as is known");
-  const auto type = memory_.reader().read<std::uint32_t>(entry(kHeapType));
+  const auto type = memory_.reader().read<std::uint32_t>(variables_->entry(V::kHeapType));
   if (!type || (*type != kWorkstation && *type != kServer)) return refuse_with("the kind of the heap is not known");
-  bounds_ = {memory_.pointer_at(entry(kLowestAddress)).value_or(0),
-             memory_.pointer_at(entry(kHighestAddress)).value_or(0)};
+  bounds_ = {memory_.pointer_at(variables_->entry(V::kLowestAddress)).value_or(0),
+             memory_.pointer_at(variables_->entry(V::kHighestAddress)).value_or(0)};
   GcHeap out;
   out.state.is_server = *type == kServer;
   const auto all = heaps(out.state.is_server);
@@ -169,11 +115,11 @@ Diagnosed<GcHeap> GcHeapReader::read() {
     out.state.bytes += out.regions[i].size();
     if (out.state.bytes > kMostBytes) return refuse_with("its regions are larger than any heap");
   }
-  const auto invalid = memory_.reader().read<std::int32_t>(variable(kStructuresInvalid));
+  const auto invalid = memory_.reader().read<std::int32_t>(variables_->variable(V::kStructuresInvalid));
   out.state.is_walkable = invalid && *invalid == 0;
-  const auto background = memory_.reader().read<std::uint32_t>(variable(kBackgroundState));
+  const auto background = memory_.reader().read<std::uint32_t>(variables_->variable(V::kBackgroundState));
   out.state.in_background = background && *background != kNoBackground;
-  if (const Address mechanisms = variable(kMechanisms); mechanisms != 0)
+  if (const Address mechanisms = variables_->variable(V::kMechanisms); mechanisms != 0)
     if (const auto n = memory_.reader().read<std::uint64_t>(mechanisms + 8u * kCollections)) out.state.collections = *n;
   return out;
 }
@@ -182,7 +128,7 @@ bool GcHeapReader::is_moving() {
   const auto by = memory_.through(memory_.layouts().globals.gc_thread);
   if (!by || *by != 0) return true;
   if (!find_variables()) return true;
-  const auto invalid = memory_.reader().read<std::int32_t>(variable(kStructuresInvalid));
+  const auto invalid = memory_.reader().read<std::int32_t>(variables_->variable(V::kStructuresInvalid));
   return !invalid || *invalid != 0;
 }
 

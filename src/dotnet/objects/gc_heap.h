@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dotnet/code/diagnosis.h"
+#include "dotnet/code/gc_variables.h"
 #include "dotnet/code/runtime_memory.h"
 #include "mixstack/gc_heap.h"
 
@@ -16,10 +17,8 @@ struct GcHeap {
   std::vector<AddressRange> regions;  ///< by address, none overlaps another
 };
 
-/// Reads what the GC keeps for debuggers (GcDacVars, src/coreclr/gc/gcinterface.dacvars.def in dotnet/runtime), which
-/// is a contract with a version of its own. How it is found, g_dacTable, has no description: its order (that of
-/// src/coreclr/inc/dacvars.h) is believed where entries agree with what the descriptor tells of the same variables.
-/// Everything is bounded and checked; of what does not agree nothing is told. A value type that borrows the memory.
+/// Reads what the GC keeps for debuggers (GcVariables). Everything is bounded and checked; of what does not agree
+/// nothing is told. A value type that borrows the memory.
 class GcHeapReader {
  public:
   static constexpr std::uint32_t kMostHeaps = 1024;
@@ -39,18 +38,14 @@ class GcHeapReader {
     Address generations = 0, current_region = 0, allocated = 0, finalize_queue = 0;
   };
   [[nodiscard]] bool find_variables();
-  [[nodiscard]] Address entry(unsigned index) const;
-  [[nodiscard]] Address variable(unsigned index) const;
-  [[nodiscard]] Address through(unsigned index) const;
-  [[nodiscard]] std::optional<std::uint32_t> offset(unsigned table, unsigned index) const;
+  [[nodiscard]] std::optional<std::uint32_t> offset(GcVariables::Variable table, unsigned index) const;
   [[nodiscard]] std::vector<OneHeap> heaps(bool is_server) const;
   [[nodiscard]] bool add_regions(const OneHeap& heap, GcHeap& out) const;
   [[nodiscard]] std::uint64_t finalizable(const OneHeap& heap) const;
 
   RuntimeMemory memory_;
   Address dac_table_;
-  Address variables_ = 0;  ///< GcDacVars
-  std::uint64_t generation_size_ = 0;
+  std::optional<GcVariables> variables_;
   AddressRange bounds_;  ///< of all regions
 };
 
