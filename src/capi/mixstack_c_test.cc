@@ -353,7 +353,7 @@ TEST(CInterface, OurOwnProcess) {
     patient.stop_timeout_ms = 5000;  // a machine with much to do may not let the other thread run for a while
     mixstack_dump* dump = mixstack_take_dump(session, &patient, &error);
     ASSERT_NE(dump, nullptr) << how << " " << error.code;
-    EXPECT_EQ(mixstack_thread_count(dump), 2u);
+    EXPECT_EQ(mixstack_thread_count(dump), 2u) << how << mixstack_text(dump);
     EXPECT_NE(std::strstr(mixstack_text(dump), "mixstack_take_dump"), nullptr) << how << mixstack_text(dump);
     mixstack_thread second = sized<mixstack_thread>();
     ASSERT_EQ(mixstack_get_thread(dump, 1, &second), 0);

@@ -61,7 +61,7 @@ std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
   return "awaits something that is not known";
 }
 
-std::string duration_words(std::chrono::milliseconds time) {
+std::string coarse_duration_words(std::chrono::milliseconds time) {
   const double ms = static_cast<double>(time.count());
   if (ms < 1000) return fmt::format("{} ms", time.count());
   if (ms < 60e3) return fmt::format("{:.1f} s", ms / 1000);
@@ -110,8 +110,8 @@ std::string due_words(const AsyncChain& chain) {
   if (chain.end == AsyncEnd::socket && !chain.awaited.detail.empty())
     return " (" + escape_for_terminal(chain.awaited.detail) + ")";
   if (chain.end != AsyncEnd::delay || !chain.due) return {};
-  if (chain.due->count() >= 0) return fmt::format(" (due in {})", duration_words(*chain.due));
-  return fmt::format(" ({} late{})", duration_words(-*chain.due),
+  if (chain.due->count() >= 0) return fmt::format(" (due in {})", coarse_duration_words(*chain.due));
+  return fmt::format(" ({} late{})", coarse_duration_words(-*chain.due),
                      chain.is_queued ? ": timers are queued in the thread pool" : "");
 }
 
@@ -133,8 +133,8 @@ std::string timer_words(const Timers& timers) {
   if (timers.delays != 0) text += fmt::format(", {} of Task.Delay", timers.delays);
   if (timers.timeouts != 0) text += fmt::format(", {} of time-outs", timers.timeouts);
   if (timers.next_due)
-    text += timers.next_due->count() >= 0 ? "; the next is due in " + duration_words(*timers.next_due)
-                                          : "; the first is " + duration_words(-*timers.next_due) + " late";
+    text += timers.next_due->count() >= 0 ? "; the next is due in " + coarse_duration_words(*timers.next_due)
+                                          : "; the first is " + coarse_duration_words(-*timers.next_due) + " late";
   return text;
 }
 
@@ -155,7 +155,7 @@ std::string heap_words(const HeapScan& scan) {
   std::string text = fmt::format("{} searched", size_words(scan.bytes));
   if (scan.pause.count() != 0)
     text += fmt::format(" in {}, in which the process stood still",
-                        duration_words(std::chrono::duration_cast<std::chrono::milliseconds>(scan.pause)));
+                        coarse_duration_words(std::chrono::duration_cast<std::chrono::milliseconds>(scan.pause)));
   if (scan.stops > 1) text += fmt::format(" (at stop {}: a collection ran at those before)", scan.stops);
   text +=
       fmt::format("; {}{} async methods wait, {} run", scan.has_more ? "more than " : "", scan.suspended, scan.running);

@@ -9,7 +9,7 @@
 namespace mixstack::report {
 
 /// "812 ms", "3.2 s", "59 min", "2.5 h".
-[[nodiscard]] std::string duration_words(std::chrono::milliseconds time);
+[[nodiscard]] std::string coarse_duration_words(std::chrono::milliseconds time);
 /// "OrderApi.GetOrder" of "Shop.OrderApi.GetOrder(int)": type and method, without namespace and parameters.
 [[nodiscard]] std::string short_method(std::string_view method);
 /// "OrderApi.GetOrder > Db.ReadRow awaits Task.Delay": the same for chains that wait for the same. Empty: the chain

@@ -74,7 +74,7 @@ std::string request_words(const ProcessDump& dump, const PendingWork& pending, c
     const AsyncChain& at = pending.chains[request.chain - 1];
     if (const std::string chain = in_chain(dump, at); !chain.empty()) text += " in " + chain + due_words(at);
   }
-  if (request.age) text += ", for " + duration_words(*request.age);
+  if (request.age) text += ", for " + coarse_duration_words(*request.age);
   return text;
 }
 

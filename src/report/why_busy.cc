@@ -140,7 +140,7 @@ void write_busy_json(Writer& out, const Busyness& busy) {
 
 void write_unmoved_text(Painter& out, const ProcessDump& dump, const Unmoved& unmoved) {
   const auto held = std::count(unmoved.verdicts.begin(), unmoved.verdicts.end(), true);
-  out.paint(Ink::header, fmt::format("Since the answer before, {} ago: ", duration_words(unmoved.since)));
+  out.paint(Ink::header, fmt::format("Since the answer before, {} ago: ", coarse_duration_words(unmoved.since)));
   if (!unmoved.verdicts.empty())
     out.plain() << fmt::format("{} of {} verdict{} still hold{}; ", held, unmoved.verdicts.size(),
                                unmoved.verdicts.size() == 1 ? "" : "s", unmoved.verdicts.size() == 1 ? "s" : "");

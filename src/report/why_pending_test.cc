@@ -55,10 +55,10 @@ TEST(PendingWords, MethodsAreShort) {
 }
 
 TEST(PendingWords, Durations) {
-  EXPECT_EQ(duration_words(milliseconds(812)), "812 ms");
-  EXPECT_EQ(duration_words(milliseconds(3200)), "3.2 s");
-  EXPECT_EQ(duration_words(std::chrono::minutes(59)), "59 min");
-  EXPECT_EQ(duration_words(std::chrono::minutes(90)), "1.5 h");
+  EXPECT_EQ(coarse_duration_words(milliseconds(812)), "812 ms");
+  EXPECT_EQ(coarse_duration_words(milliseconds(3200)), "3.2 s");
+  EXPECT_EQ(coarse_duration_words(std::chrono::minutes(59)), "59 min");
+  EXPECT_EQ(coarse_duration_words(std::chrono::minutes(90)), "1.5 h");
 }
 
 TEST(PendingWords, WhatAChainComesTo) {

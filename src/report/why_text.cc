@@ -36,7 +36,7 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
   return fmt::format("POSSIBLY STARVED: {} of the thread pool {}, {} {} queued, none taken for {}",
                      all_workers(v.threads), v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"),
                      pool.queued == 1 ? "is" : "are",
-                     duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
+                     coarse_duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
 }
 
 std::string headline(const ProcessDump& dump, const Verdict& v) {

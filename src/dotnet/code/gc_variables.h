@@ -8,8 +8,8 @@
 
 namespace mixstack::dotnet {
 
-/// GcDacVars (src/coreclr/gc/gcinterface.dacvars.def in dotnet/runtime), a contract with a version of its own. How it is
-/// found, the table that the runtime makes for its DAC, has no description: its order (src/coreclr/inc/dacvars.h, as
+/// GcDacVars (src/coreclr/gc/gcinterface.dacvars.def in dotnet/runtime), a contract with a version of its own. How it
+/// is found, the table that the runtime makes for its DAC, has no description: its order (src/coreclr/inc/dacvars.h, as
 /// 10.0 has it) is believed where entries agree with what the descriptor tells of the same variables. A value type that
 /// borrows the memory.
 class GcVariables {
