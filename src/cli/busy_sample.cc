@@ -75,12 +75,13 @@ bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_poin
   constexpr std::chrono::microseconds kByOurStop{20};  // of each thread, with what it takes to go back to its wait
   std::this_thread::sleep_until(began + kLeast);
   // Of one that others keep from the processors no time tells.
-  const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && is_runnable(dump.target.pid, t.tid); };
+  const ThreadClocks clocks(dump.target.pid);
+  const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && clocks.is_runnable(t.tid); };
   if (std::any_of(dump.threads.begin(), dump.threads.end(), runs)) return true;
   std::chrono::nanoseconds used{0};
   for (const ThreadDump& t : dump.threads) {
     if (!t.facts.cpu) continue;
-    const auto now = thread_cpu(dump.target.pid, t.tid);
+    const auto now = clocks.cpu(t.tid);
     if (now && *now > *t.facts.cpu + kByOurStop) used += *now - *t.facts.cpu - kByOurStop;
   }
   return used > (std::chrono::steady_clock::now() - began) / 20;

@@ -45,7 +45,7 @@ std::string read_heap_limit(const std::string& text, bool has_heap, std::uint64_
 std::function<bool(std::uint64_t)> heap_question(bool is_process, std::uint64_t limit, const Environment& environment) {
   return [is_process, limit, &environment](std::uint64_t bytes) {
     if (!is_process) return true;
-    const std::string size = report::size_words(bytes), time = report::duration_words(estimate(bytes));
+    const std::string size = report::size_words(bytes), time = report::coarse_duration_words(estimate(bytes));
     if (bytes > limit) {
       FdOutput(environment.err)
           .write(fmt::format("mixstack: the heap is not searched: {} of it would take about {}, in which the process "

@@ -5,12 +5,24 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/scoped_fd.h"
+
 namespace mixstack::cli {
 
-/// Of one thread; nothing: it has gone, or the kernel does not tell (CONFIG_SCHED_INFO).
-[[nodiscard]] std::optional<std::chrono::nanoseconds> thread_cpu(std::uint32_t pid, std::uint32_t tid);
-/// Whether a thread runs, or would if a processor was given to it.
-[[nodiscard]] bool is_runnable(std::uint32_t pid, std::uint32_t tid);
+/// The threads of one process.
+class ThreadClocks {
+ public:
+  explicit ThreadClocks(std::uint32_t pid);
+
+  /// Processor time of a thread; nothing: it has gone, or the kernel does not tell (CONFIG_SCHED_INFO).
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> cpu(std::uint32_t tid) const;
+  /// Whether it runs, or would if a processor was given to it.
+  [[nodiscard]] bool is_runnable(std::uint32_t tid) const;
+
+ private:
+  base::ScopedFd tasks_;  // /proc/PID/task
+};
+
 /// Of all threads of a process, those that have ended, too.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> process_cpu(std::uint32_t pid);
 

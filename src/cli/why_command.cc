@@ -42,16 +42,16 @@ DumpArguments dump_arguments(const WhyArguments& why) {
 
 /// A thread of a circle that has run since its facts were read may have held what it was found to hold at another time
 /// than the others: then the circle is possible, no more.
-bool has_run(std::uint32_t pid, const ThreadDump& thread) {
+bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
   if (!thread.facts.cpu) return true;
-  const auto cpu = thread_cpu(pid, thread.tid);
+  const auto cpu = clocks.cpu(thread.tid);
   return !cpu || *cpu != *thread.facts.cpu;
 }
 
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
+  const ThreadClocks clocks(dump.target.pid);
   for (const VerdictStep& step : verdict.steps)
-    if (const ThreadDump* t = report::find_thread(dump, step.thread); t == nullptr || has_run(dump.target.pid, *t))
-      return true;
+    if (const ThreadDump* t = report::find_thread(dump, step.thread); t == nullptr || has_run(clocks, *t)) return true;
   return false;
 }
 

@@ -225,7 +225,9 @@ void tell_other_ends(ProcessDump& dump) {
   Search search(dump);
   std::vector<std::pair<ThreadWait*, std::string>> waits;
   for (ThreadDump& t : dump.threads) {
-    if (!t.wait || !t.facts.fd) continue;
+    // The runtime's own thread that reads signals from a pipe within the process (System.Native, pal_signal.c): every
+    // .NET process has one, and a look at all processes' descriptors for it would be in vain.
+    if (!t.wait || !t.facts.fd || t.comm == ".NET SigHandler") continue;
     if (t.wait->kind == WaitKind::pipe || t.wait->kind == WaitKind::socket) {
       if (std::string end = search.want(*t.facts.fd, t.facts.object); !end.empty()) waits.emplace_back(&*t.wait, end);
     } else if (t.wait->kind == WaitKind::poll && t.facts.object.starts_with("epoll") && t.wait->object.detail.empty()) {

@@ -1,6 +1,7 @@
 #include "dotnet/objects/blocking.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -53,10 +54,14 @@ bool BlockingRecords::is_still(Address thread, const BlockingRecord& newest, con
   const auto slot = first_slot(thread);
   if (!slot) return false;
   const auto first = now.read<std::uint64_t>(*slot);
-  const auto word = now.read<std::uint64_t>(newest.at);
-  const auto kind = now.read<std::uint32_t>(newest.at + kKindOffset);
-  return first && *first == newest.at && word && *word == newest.word && kind &&
-         *kind == static_cast<std::uint32_t>(newest.kind);
+  if (!first || *first != newest.at) return false;
+  struct Begin {
+    std::uint64_t word;
+    std::uint32_t kind;
+  };
+  static_assert(offsetof(Begin, word) == kPointerOffset && offsetof(Begin, kind) == kKindOffset);
+  const auto begin = now.read<Begin>(newest.at);
+  return begin && begin->word == newest.word && begin->kind == static_cast<std::uint32_t>(newest.kind);
 }
 
 std::vector<BlockingRecord> BlockingRecords::of(Address thread, AddressRange stack) {

@@ -162,6 +162,17 @@ Result<std::string> ProcDir::read(const std::string& name, std::size_t limit) co
   return read_all(fd->get(), limit);
 }
 
+Result<std::string> ProcDir::read_of_task(ThreadId tid, const char* name) const {
+  std::array<char, 64> path{};
+  (void)std::snprintf(path.data(), path.size(), "%u/%s", tid, name);
+  const base::ScopedFd fd(::openat(tasks_.get(), path.data(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail(failure(errno));
+  std::array<char, 512> text;
+  const ssize_t n = ::read(fd.get(), text.data(), text.size());
+  if (n < 0) return fail(failure(errno));
+  return std::string(text.data(), static_cast<std::size_t>(n));
+}
+
 Result<std::string> ProcDir::read_memory_file(const std::string& name, std::size_t limit) const {
   return read(memory_prefix_ + name, limit);
 }

@@ -48,7 +48,10 @@ class ProcDir {
 
   /// Reads a small file whole. `name` is relative to /proc/PID. At most `limit` bytes, else `limit_exceeded`.
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t limit = 1 << 20) const;
-  /// The same relative to the directory of `memory_tid` (maps, auxv, cmdline and exe need an address space).
+  /// A file of a thread that the kernel makes as one piece (schedstat, syscall, wchan): one read gives all of it. Cut
+  /// at 512 bytes.
+  [[nodiscard]] Result<std::string> read_of_task(ThreadId tid, const char* name) const;
+  /// The same as read(), relative to the directory of `memory_tid` (maps, auxv, cmdline and exe need an address space).
   [[nodiscard]] Result<std::string> read_memory_file(const std::string& name, std::size_t limit = 1 << 20) const;
   [[nodiscard]] Result<std::string> read_link(const std::string& name) const;
   /// Opens a file. Errors: no_such_process, permission_denied, not_found, io_error.

@@ -189,7 +189,7 @@ std::string polled(const ProcessView& view, Descriptors& descriptors, Address ad
 
 void read_times(const ProcDir& proc, ThreadId tid, ThreadFacts& facts) {
   // "time on the CPU, time waited for it, slices" (Documentation/scheduler/sched-stats.rst)
-  const auto text = proc.read("task/" + std::to_string(tid) + "/schedstat", 256);
+  const auto text = proc.read_of_task(tid, "schedstat");
   if (!text) return;
   Words words(*text);
   std::int64_t cpu = 0, queued = 0;
@@ -200,9 +200,8 @@ void read_times(const ProcDir& proc, ThreadId tid, ThreadFacts& facts) {
 
 /// Whether it may be asked of the next thread: kernels without such names answer "0" (proc(5), wchan).
 bool read_channel(const ProcDir& proc, const ThreadCapture& thread, ThreadFacts& facts) {
-  constexpr std::size_t kMostName = 256;
   if (thread.kernel_state == 'R') return true;
-  auto name = proc.read("task/" + std::to_string(thread.tid) + "/wchan", kMostName);
+  auto name = proc.read_of_task(thread.tid, "wchan");
   if (!name) return name.error().code == ErrorCode::no_such_process;
   if (*name == "0") return false;
   facts.wait_channel = std::move(*name);
@@ -218,7 +217,7 @@ std::string hex(std::uint64_t value) {
 /// False: the thread has not come back to where it was stopped yet, ask again.
 bool read_call(const ProcessView& view, const ThreadCapture& thread, Descriptors& descriptors, ThreadFacts& facts) {
   if (!thread.captured || thread.syscall < 0) return true;
-  const auto text = view.proc.read("task/" + std::to_string(thread.tid) + "/syscall", 512);
+  const auto text = view.proc.read_of_task(thread.tid, "syscall");
   if (text && text->starts_with("running")) return false;
   const auto call = text ? parse_blocked_call(*text) : std::nullopt;
   const Address sp = thread.registers.sp();
