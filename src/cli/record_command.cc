@@ -67,6 +67,8 @@ class Recordings {
   [[nodiscard]] std::uint64_t elapsed_ns() const {
     return (ended_ns_ != 0 ? ended_ns_ : profile::monotonic_ns()) - start_ns_;
   }
+  /// Processor time that we used since it began.
+  [[nodiscard]] std::uint64_t own_cpu() const { return own_cpu_ns() - cpu_before_ns_; }
   /// As it is now, for those who look at it meanwhile.
   [[nodiscard]] std::shared_ptr<const Recording> snapshot();
   /// What was recorded since the last call, of each sample once.
@@ -83,7 +85,8 @@ class Recordings {
   const RecordArguments& arguments_;
   const Environment& environment_;
   std::uint64_t start_ns_ = 0, end_ns_ = UINT64_MAX;
-  std::uint64_t ended_ns_ = 0;  ///< 0: not yet
+  std::uint64_t ended_ns_ = 0;       ///< 0: not yet
+  std::uint64_t cpu_before_ns_ = 0;  ///< of ours, when it began
   bool is_started_ = false;
   std::uint64_t piece_began_ns_ = 0;  ///< of the day
   SharedRecording shared_;
@@ -129,6 +132,7 @@ Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t p
 
 void Recordings::set_start() {
   start_ns_ = profile::monotonic_ns();
+  cpu_before_ns_ = own_cpu_ns();
   piece_began_ns_ = unix_ns();
   shared_.recording.facts.started_unix_ns = piece_began_ns_;
 }
@@ -197,7 +201,7 @@ void Recordings::finish() {
     facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
   }
   describe(facts);
-  facts.own_cpu_ns = own_cpu_ns();
+  facts.own_cpu_ns = own_cpu();
   shared_.recording.sort_samples();
 }
 
@@ -335,7 +339,7 @@ struct Onlookers {
   std::optional<RecordPush> push;
 
   void show(Recordings& recordings) {
-    progress.show(recordings.shared(), recordings.elapsed_ns());
+    progress.show(recordings.shared(), recordings.elapsed_ns(), recordings.own_cpu());
     if (page) page->show(recordings);
     if (push) push->go_on([&recordings] { return recordings.take_piece(); }, progress);
   }

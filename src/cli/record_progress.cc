@@ -17,20 +17,24 @@
 namespace mixstack::cli {
 namespace {
 
-/// The function that most of the latest samples of running threads end in.
+/// The function that most of the latest samples of running threads end in, and its share of those.
 std::string hottest(const Recording& recording) {
   constexpr std::size_t kLatest = 2000;
   const auto& samples = recording.samples();
   std::unordered_map<std::uint32_t, std::uint64_t> counts;
   std::uint32_t best = kNoIndex;
+  std::uint64_t all = 0;
   for (std::size_t i = samples.size() - std::min(samples.size(), kLatest); i < samples.size(); i++) {
     const Sample& sample = samples[i];
     if (sample.stack == 0 || recording.contexts()[sample.context].activity != Activity::running) continue;
     const std::uint32_t function = recording.frames()[recording.nodes()[sample.stack].frame].function;
     const std::uint64_t count = counts[function] += sample.count;
+    all += sample.count;
     if (best == kNoIndex || count > counts[best]) best = function;
   }
-  return best == kNoIndex ? std::string() : shown_name(recording, best);
+  if (best == kNoIndex) return {};
+  return fmt::format("{:.0f} % of what runs: {}", 100.0 * static_cast<double>(counts[best]) / static_cast<double>(all),
+                     report::escape_for_terminal(shown_name(recording, best)));
 }
 
 /// As many characters as fit, whole ones.
@@ -54,7 +58,7 @@ std::string losses(const RecordingAccount& account) {
   add(account.lost_in_queue, "lost because walking was slower");
   add(account.lost_in_tree, "lost for want of room");
   add(account.lost_to_stops, "of threads that could not be stopped or had gone");
-  add(account.skipped, "rounds left out");
+  add(account.skipped, account.skipped == 1 ? "round left out" : "rounds left out");
   return text;
 }
 
@@ -97,7 +101,7 @@ std::string cut_reasons(const Recording& recording) {
 
 Progress::Progress(int fd, bool quiet) : fd_(fd), columns_(quiet ? 0 : terminal_size(fd).columns) {}
 
-void Progress::show(profile::SharedRecording& shared, std::uint64_t elapsed_ns) {
+void Progress::show(profile::SharedRecording& shared, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns) {
   constexpr std::uint64_t kInterval = 250'000'000;
   if (columns_ == 0 || elapsed_ns - shown_ns_ < kInterval) return;
   shown_ns_ = elapsed_ns;
@@ -107,11 +111,10 @@ void Progress::show(profile::SharedRecording& shared, std::uint64_t elapsed_ns) 
     const RecordingAccount& account = shared.recording.facts.account;
     text = fmt::format("{:.0f} s, {}, own CPU {:.1f} %", static_cast<double>(elapsed_ns) / 1e9,
                        counted(account.samples, "sample"),
-                       100.0 * static_cast<double>(own_cpu_ns()) / static_cast<double>(elapsed_ns));
+                       100.0 * static_cast<double>(own_cpu_ns) / static_cast<double>(elapsed_ns));
     if (const std::uint64_t lost = account.lost_in_queue + account.lost_in_tree; lost != 0)
       text += fmt::format(", {} lost", lost);
-    if (const std::string name = hottest(shared.recording); !name.empty())
-      text += ", " + report::escape_for_terminal(name);
+    if (const std::string name = hottest(shared.recording); !name.empty()) text += ", " + name;
   }
   FdOutput(fd_).write("\r" + fitted(text, columns_ - 1) + "\033[K");
   is_there_ = true;

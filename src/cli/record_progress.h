@@ -12,7 +12,7 @@ class Progress {
  public:
   Progress(int fd, bool quiet);
   /// At most four times a second.
-  void show(profile::SharedRecording& shared, std::uint64_t elapsed_ns);
+  void show(profile::SharedRecording& shared, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns);
   /// Takes the line away.
   void end();
 

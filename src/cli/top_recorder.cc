@@ -71,6 +71,7 @@ Result<void> TopRecorder::open_part() {
 ExitCode TopRecorder::begin() {
   const auto opened = open_part();
   began_ns_ = profile::monotonic_ns();
+  cpu_before_ns_ = own_cpu_ns();
   return opened ? ExitCode::ok : complain_of(environment_, opened.error(), pid_);
 }
 
@@ -141,7 +142,7 @@ top::HeadFacts TopRecorder::facts() {
   facts.pid = pid_;
   facts.command = command_;
   facts.elapsed_ns = elapsed_ns();
-  facts.own_cpu_ns = own_cpu_ns();
+  facts.own_cpu_ns = own_cpu_ns() - cpu_before_ns_;
   facts.threads = threads_of(pid_);
   facts.samples = samples_;
   facts.lost = lost_;

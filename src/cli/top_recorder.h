@@ -50,6 +50,7 @@ class TopRecorder {
   const Environment& environment_;
   std::uint32_t pid_;
   std::uint64_t start_ns_, began_ns_;
+  std::uint64_t cpu_before_ns_ = 0;  ///< of ours, when samples began
   ProfileOptions shown_;
   profile::KernelSymbols kernel_;
   std::unique_ptr<Part> part_;

@@ -100,6 +100,9 @@ void write_account(report::Writer& out, const Recording& recording, const Record
   const std::uint64_t lost =
       account.lost_in_kernel + account.lost_in_queue + account.lost_in_tree + account.lost_to_stops;
   if (lost != 0) out << "# lost: " << counted(lost, "sample") << '\n';
+  if (account.skipped != 0)
+    out << "# left out: " << counted(account.skipped, "round")
+        << " of samples: times are too small by their share, percentages are not\n";
   if (account.cut != 0) out << "# cut: " << counted(account.cut, "stack") << " whose end was not reached\n";
   if (view.too_many != 0) out << "# " << counted(view.too_many, "sample") << " in [too many different stacks]\n";
   for (const std::string& note : facts.notes) out << "# " << report::escape_for_terminal(note) << '\n';

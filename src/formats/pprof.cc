@@ -9,6 +9,7 @@
 #include "formats/gzip_stream.h"
 #include "formats/pprof_tables.h"
 #include "report/escape.h"
+#include "report/words.h"
 
 namespace mixstack::formats {
 namespace {
@@ -82,6 +83,9 @@ void PprofWriter::header(PprofTables& tables) {
   std::vector<std::int64_t> comments;
   for (const std::string& note : facts.notes) comments.push_back(tables.string(note));
   if (!facts.source.empty()) comments.push_back(tables.string("sampled by " + facts.source));
+  if (facts.account.skipped != 0)
+    comments.push_back(tables.string(report::counted(facts.account.skipped, "round") +
+                                     " of samples left out: times are too small by their share"));
   if (!comments.empty()) profile.add_packed_int64(ProfileField::kComment, comments.begin(), comments.end());
 }
 

@@ -1,6 +1,8 @@
 #include "profile/iterator_source.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <thread>
 
 #include "profile/stop_source.h"
 
@@ -9,6 +11,25 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kRoundsUntilEnded = 3;  // a round may miss a thread
+constexpr int kMoreLooks = 3;
+constexpr std::chrono::microseconds kBetweenLooks{50};
+
+/// The process changed its mappings at that moment.
+bool was_busy(const bpf::ThreadState& state) {
+  return state.look == bpf::Look::fresh && state.stack.bytes.empty() && state.stack_error.os_error == EBUSY;
+}
+
+/// Takes what a round told of a thread away.
+void forget(ThreadId tid, SampleBatch& batch) {
+  for (auto* told : {&batch.repeats, &batch.running})
+    std::erase_if(*told, [tid](const auto& t) { return t.tid == tid; });
+  for (std::size_t i = 0; i < batch.threads.size(); i++) {
+    if (batch.threads[i].tid != tid) continue;
+    batch.threads.erase(batch.threads.begin() + static_cast<std::ptrdiff_t>(i));
+    batch.samples.erase(batch.samples.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
 
 Activity activity_of(char state) {
   switch (state) {
@@ -71,6 +92,35 @@ void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, Samp
       {now, SampleClock::wall, activity_of(state.kernel_state), {state.kernel.begin(), state.kernel.end()}});
 }
 
+void IteratorSource::add(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch) {
+  if (state.look == bpf::Look::fresh) take(state, now, batch);
+  if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity_of(state.kernel_state)});
+  if (state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn)
+    batch.running.push_back({state.tid, now, Activity::running});
+  if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
+}
+
+/// What the first look could not copy; and what it copied of others is told anew where that is another by now, for a
+/// later round tells of changes since this look.
+Result<void> IteratorSource::look_again(std::uint64_t now, SampleBatch& batch) {
+  const auto states = iterator_.read();
+  if (!states) return fail(states.error());
+  std::vector<ThreadId> busy;
+  for (const bpf::ThreadState& state : *states) {
+    const bool is_wanted = std::find(busy_.begin(), busy_.end(), state.tid) != busy_.end();
+    if (was_busy(state)) {
+      if (is_wanted) busy.push_back(state.tid);
+      continue;
+    }
+    const bool is_told = state.look == bpf::Look::fresh || state.look == bpf::Look::on_cpu;
+    if (state.look != bpf::Look::fresh && !(is_wanted && is_told)) continue;
+    forget(state.tid, batch);
+    add(state, now, batch);
+  }
+  busy_ = std::move(busy);
+  return {};
+}
+
 Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   SampleBatch batch;
   if (!sleep_until(due_ns_, stop)) return batch;
@@ -84,13 +134,15 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   round_++;
   batch.threads.reserve(states->size());
   batch.samples.reserve(states->size());
+  busy_.clear();
   for (const bpf::ThreadState& state : *states) {
     if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
-    if (state.look == bpf::Look::fresh) take(state, now, batch);
-    if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity_of(state.kernel_state)});
-    if (state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn)
-      batch.running.push_back({state.tid, now, Activity::running});
-    if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
+    if (was_busy(state)) busy_.push_back(state.tid);
+    add(state, now, batch);
+  }
+  for (int i = 0; i < kMoreLooks && !busy_.empty(); i++) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    if (const auto again = look_again(now, batch); !again) return fail(again.error());
   }
   for (auto at = seen_.begin(); at != seen_.end();) {
     const bool is_gone = round_ - at->second >= kRoundsUntilEnded;

@@ -25,6 +25,8 @@ class IteratorSource final : public SampleSource {
  private:
   IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator);
   void take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
+  void add(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
+  [[nodiscard]] Result<void> look_again(std::uint64_t now, SampleBatch& batch);
 
   Arch arch_;
   std::uint32_t hertz_;
@@ -34,6 +36,7 @@ class IteratorSource final : public SampleSource {
   std::uint64_t due_ns_;
   std::uint32_t round_ = 0;
   std::unordered_map<ThreadId, std::uint32_t> seen_;  ///< in which round last
+  std::vector<ThreadId> busy_;                        ///< of this round, whose stacks could not be copied
   SourceAccount account_;
 };
 

@@ -108,11 +108,13 @@ std::string shorten(std::string_view text, std::size_t most) {
 std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width) {
   std::vector<std::string> lines;
   lines.push_back(fitted(fmt::format("mixstack top: pid {} {}", facts.pid, facts.command), width));
-  const double cpu = facts.elapsed_ns == 0 ? 0 : percent(facts.own_cpu_ns, facts.elapsed_ns);
+  constexpr std::uint64_t kLeast = 500'000'000;  // of less a share says nothing
+  const std::string cpu =
+      facts.elapsed_ns < kLeast ? "-" : fmt::format("{:.1f} %", percent(facts.own_cpu_ns, facts.elapsed_ns));
   std::string lost = fmt::format("{} lost", facts.lost);
   if (facts.rounds_left_out != 0) lost += ", " + report::counted(facts.rounds_left_out, "round") + " left out";
   lines.push_back(
-      fitted(fmt::format("{:.1f} s, {}, {}, own CPU {:.1f} %, {}", seconds(facts.elapsed_ns),
+      fitted(fmt::format("{:.1f} s, {}, {}, own CPU {}, {}", seconds(facts.elapsed_ns),
                          report::counted(facts.samples, "sample"), lost, cpu, report::counted(facts.threads, "thread")),
              width));
   lines.push_back(fitted("by " + facts.source, width));

@@ -82,7 +82,7 @@ TEST(TableText, TheHeadSaysHowAndWhyNotBetter) {
   EXPECT_EQ(lines[0], "mixstack top: pid 12 dotnet app.dll");
   EXPECT_EQ(lines[1], "2.0 s, 200 samples, 3 lost, own CPU 1.0 %, 9 threads");
   EXPECT_EQ(head_lines({.samples = 1, .rounds_left_out = 7}, 0)[1],
-            "0.0 s, 1 sample, 0 lost, 7 rounds left out, own CPU 0.0 %, 0 threads");
+            "0.0 s, 1 sample, 0 lost, 7 rounds left out, own CPU -, 0 threads");
   EXPECT_EQ(lines[2], "by stops by ptrace");
   EXPECT_EQ(lines[3], "  no perf events: \\x1b");
 }
