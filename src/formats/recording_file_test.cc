@@ -138,6 +138,17 @@ TEST(RecordingFile, IndicesOfNothingAreRefused) {
   }
 }
 
+TEST(RecordingFile, ManyElementsInFewBytesAreRefused) {
+  std::string bytes = written(Recording());
+  bytes.resize(bytes.size() - sizeof(BlockHeader));
+  using namespace std::string_literals;
+  constexpr std::size_t kMany = 1u << 14;
+  const std::string notes = "\x80\x80\x01"s + std::string(kMany, '\0');  // empty ones
+  const auto wrong = read(bytes + block(static_cast<std::uint16_t>(BlockType::notes), notes));
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::malformed);
+}
+
 TEST(RecordingFile, OtherFilesAndVersions) {
   EXPECT_EQ(read("a;b 1\n").error().code, ErrorCode::mismatch);
   std::string bytes = written(Recording());

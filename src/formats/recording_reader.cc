@@ -18,6 +18,9 @@ using base::ByteCursor;
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kMostProcesses = 1u << 14;  // a recording looks for each among all
+/// Elements of a list as the file has them: equal ones become one here, but for each its number is kept.
+constexpr std::size_t kMostListed = 2 * Recording::kMostNodes;
+constexpr std::size_t kMostNotes = 1u << 12;
 constexpr std::uint64_t kMostStrings = std::uint64_t{512} << 20;
 
 /// A whole block; `plain` lives until the next is read.
@@ -111,8 +114,9 @@ class FileReader {
     return coded == 0 || out != kNoIndex;
   }
   static bool keep(Numbers& numbers, std::optional<std::uint32_t> number) {
-    if (number) numbers.push_back(*number);
-    return number.has_value();
+    if (!number || numbers.size() >= kMostListed) return false;
+    numbers.push_back(*number);
+    return true;
   }
 
   BlockReader blocks_;
@@ -162,7 +166,7 @@ bool FileReader::facts() {
 
 bool FileReader::note() {
   recording_.facts.notes.push_back(text());
-  return in_.ok();
+  return in_.ok() && recording_.facts.notes.size() <= kMostNotes;
 }
 
 bool FileReader::process() {

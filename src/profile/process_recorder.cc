@@ -49,6 +49,8 @@ void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
 
 void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t source) {
   std::uint32_t failures = 0;
+  bool has_taken = false;
+  Error last;
   std::uint64_t noted_ns = 0;
   while (!stop.stop_requested() && !is_over_) {
     auto batch = sources_[source]->next(stop);
@@ -58,15 +60,21 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
     }
     if (batch) {
       failures = 0;
+      has_taken = has_taken || !batch->empty();
       batch->source = source;
       if (!batch->empty()) (void)queue_.push(std::move(*batch), stop);  // the queue counts what it drops
       continue;
     }
-    if (is_passing(batch.error()) && ++failures < kMostFailures) continue;
+    last = batch.error();
+    if (is_passing(last) && ++failures < kMostFailures) continue;
     // The first that finds the process gone speaks for all.
     const std::lock_guard lock(end_mutex_);
-    end_error_ = batch.error();
+    end_error_ = last;
     is_over_ = true;
+  }
+  if (!has_taken && last.code != ErrorCode::none) {  // what did not pass in all the time: a debugger that stays
+    const std::lock_guard lock(end_mutex_);
+    if (end_error_.code == ErrorCode::none) end_error_ = last;
   }
   note_account(source);  // of one that had no turn before the end, too
   if (sampling_sources_.fetch_sub(1) != 1) return;
