@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kRoundsUntilEnded = 3;  // a round may miss a thread
-constexpr int kMoreLooks = 3;
-constexpr std::chrono::microseconds kBetweenLooks{50};
+constexpr int kMoreLooks = 6;
+constexpr std::chrono::microseconds kFirstPause{25};  // twice as long before each other look: 1.6 ms in all
 
 /// The process changed its mappings at that moment.
 bool was_busy(const bpf::ThreadState& state) {
@@ -141,7 +141,7 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
     add(state, now, batch);
   }
   for (int i = 0; i < kMoreLooks && !busy_.empty(); i++) {
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kFirstPause * (1 << i));
     if (const auto again = look_again(now, batch); !again) return fail(again.error());
   }
   for (auto at = seen_.begin(); at != seen_.end();) {
