@@ -38,8 +38,10 @@ std::string command_of(const TargetInfo& target) {
 
 std::string name_of(std::uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
+  std::string name(64, '\0');
+  file.read(name.data(), static_cast<std::streamsize>(name.size()));
+  name.resize(static_cast<std::size_t>(file.gcount()));
+  if (name.ends_with('\n')) name.pop_back();  // a name may have others
   return report::escape_for_terminal(name);
 }
 

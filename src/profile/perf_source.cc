@@ -18,9 +18,11 @@ std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (he
 /// The kernel's short name of a thread; empty when it has gone.
 std::string name_of(std::uint32_t pid, ThreadId tid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name.substr(0, 64);
+  std::string name(64, '\0');
+  file.read(name.data(), static_cast<std::streamsize>(name.size()));
+  name.resize(static_cast<std::size_t>(file.gcount()));
+  if (name.ends_with('\n')) name.pop_back();  // a name may have others
+  return name;
 }
 
 /// Nothing of it runs any more: it is not there, or waits for its parent to be told. (The first thread of a process may

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 Activity activity_of(const ThreadCapture& thread, bool was_queued) {
+  if (thread.kernel_state == 'T' || thread.kernel_state == 't') return Activity::unknown;  // others stopped it
   if (thread.syscall < 0 || thread.kernel_state == 'R') return was_queued ? Activity::runnable : Activity::running;
   return thread.kernel_state == 'D' ? Activity::blocked : Activity::waiting;
 }
