@@ -325,16 +325,16 @@ TEST(CInterface, OptionsOfOtherVersionsAreHeard) {
 }
 
 /// One that was joined may still be in the list of threads for a moment.
-void wait_until_alone() {
+void wait_for_threads(std::ptrdiff_t count) {
   const auto threads = [] {
     const std::filesystem::directory_iterator all("/proc/self/task");
     return std::distance(begin(all), end(all));
   };
-  for (int i = 0; i < 5000 && threads() != 1; i++) ::usleep(1000);
+  for (int i = 0; i < 5000 && threads() != count; i++) ::usleep(1000);
 }
 
 TEST(CInterface, OurOwnProcess) {
-  wait_until_alone();
+  wait_for_threads(1);
   EXPECT_EQ(mixstack_open_process(static_cast<uint32_t>(::getpid()), nullptr), nullptr);
   mixstack_error error = sized<mixstack_error>();
   mixstack_self_options options = sized<mixstack_self_options>();
@@ -347,6 +347,7 @@ TEST(CInterface, OurOwnProcess) {
   for (const int32_t how : {MIXSTACK_CALLING_ONLY, MIXSTACK_BY_SIGNAL, MIXSTACK_BY_HELPER}) {
     options.other_threads = how;
     options.signal = how == MIXSTACK_BY_SIGNAL ? SIGRTMIN + 3 : 0;
+    wait_for_threads(2);  // those that walked for the session before have been joined
     mixstack_session* session = mixstack_open_self(&options, &error);
     ASSERT_NE(session, nullptr) << how << " " << error.code;
     mixstack_options patient = sized<mixstack_options>();
