@@ -29,6 +29,7 @@ class AsyncChains {
   [[nodiscard]] Address behind(Address task);
 
  private:
+  bool add_suspended(Address task, AsyncChain& chain);
   void end_at(Address object, AsyncChain& chain);
 
   ManagedObjects& objects_;

@@ -16,6 +16,14 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
   });
 }
 
+/// Who lets methods that the runtime has suspended go on: AsyncHelpers.ThunkTask<T>.DispatchContinuations.
+bool has_frame_of_dispatch(const WaitingThread& at) {
+  return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
+    return f.is_managed && f.method.starts_with("System.Runtime.CompilerServices.AsyncHelpers.ThunkTask") &&
+           f.method.find(".DispatchContinuations(") != std::string_view::npos;
+  });
+}
+
 std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread& at) {
   Address end = at.frames.front().sp;
   for (const WaitFrame& f : at.frames)
@@ -120,9 +128,7 @@ void PendingWorkReader::extend(AsyncChain& chain) {
 /// The methods of a way from one of its places down to its beginning, and what that is.
 void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& chain) {
   for (std::size_t i = from + 1; i-- > 1;) {
-    const auto machine = machines_.machine_of(way[i]);
-    const auto state = machine ? machines_.state_of(*machine) : std::nullopt;
-    if (state) chain.steps.push_back({machines_.method_of(*machine), way[i], *state});
+    (void)machines_.add_steps(way[i], chain.steps);
   }
   const AsyncChain end = chains_.below(way.front());
   chain.steps.insert(chain.steps.end(), end.steps.begin(), end.steps.end());
@@ -175,7 +181,9 @@ void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
 void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
   std::unordered_map<Address, std::vector<AsyncChain*>> wanted;
   for (AsyncChain& chain : found_.chains) {
-    if (chain.end != AsyncEnd::running || chain.is_queued || chain.steps.empty()) continue;
+    if (chain.end != AsyncEnd::running || chain.is_queued) continue;
+    if (chain.awaited.address != 0) wanted[chain.awaited.address].push_back(&chain);  // a task of the runtime's own
+    if (chain.awaited.address != 0 || chain.steps.empty()) continue;
     const Address box = chain.steps.back().box;
     wanted[box].push_back(&chain);
     const auto machine = machines_.machine_of(box);
@@ -191,11 +199,17 @@ void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
       const auto it = wanted.find(word);
       if (it == wanted.end()) continue;
       for (AsyncChain* chain : it->second)
-        if (has_frame_of(thread, chain->steps.back().method)) by_chain[chain].insert(thread.thread->os_id);
+        if (chain->awaited.address != 0 ? chain->waiter != thread.thread->os_id && has_frame_of_dispatch(thread)
+                                        : has_frame_of(thread, chain->steps.back().method))
+          by_chain[chain].insert(thread.thread->os_id);
     }
   }
-  for (const auto& [chain, ids] : by_chain)
-    if (ids.size() == 1) chain->runner = static_cast<std::uint32_t>(*ids.begin());
+  for (const auto& [chain, ids] : by_chain) {
+    if (ids.size() != 1) continue;
+    chain->runner = static_cast<std::uint32_t>(*ids.begin());
+    // The frame is not of one method: the thread may have let this task go on and be in another one by now.
+    if (chain->awaited.address != 0) chain->proof = Proof::likely;
+  }
 }
 
 }  // namespace mixstack::dotnet::objects
