@@ -102,7 +102,8 @@ class FakeRuntimeAsync : public FakeHeap {
 
   /// GetOrder > ReadRow, which awaits `awaited` in a method of the runtime's own.
   Address chain(Address awaited) {
-    const Address inner = suspended(await_stub(), suspended(read_row_stub(), suspended(get_order_stub(), last(), 2), 1));
+    const Address inner =
+        suspended(await_stub(), suspended(read_row_stub(), suspended(get_order_stub(), last(), 2), 1));
     hold(inner, {0, awaited, awaited});
     const Address task_object = thunk(inner);
     continue_with(awaited, task_object);

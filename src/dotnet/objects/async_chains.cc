@@ -75,6 +75,11 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
 }
 
+bool AsyncChains::may_run(const AsyncChain& chain) {
+  if (chain.is_queued || (chain.end != AsyncEnd::yielded && chain.end != AsyncEnd::completed)) return false;
+  return !chain.steps.empty() && machines_.runtime_async().is_task(chain.steps.back().box);
+}
+
 /// The methods behind a task of `runtime_async`; false: the chain ends with them.
 bool AsyncChains::add_suspended(Address task, AsyncChain& chain) {
   if (machines_.is_completed(task)) {
@@ -94,7 +99,8 @@ AsyncChain AsyncChains::below(Address task) {
   AsyncChain chain;
   std::vector<Address> seen;
   for (Address at = task; at != 0;) {
-    if (seen.size() == kMostSteps || chain.steps.size() >= kMostSteps || std::find(seen.begin(), seen.end(), at) != seen.end()) {
+    if (seen.size() == kMostSteps || chain.steps.size() >= kMostSteps ||
+        std::find(seen.begin(), seen.end(), at) != seen.end()) {
       chain.is_cut = true;
       return chain;
     }

@@ -191,6 +191,7 @@ AsyncChain HeapChains::describe(const Path& path, bool is_cut) {
   chain.proof = is_proved ? Proof::proved : Proof::likely;
   chain.is_queued =
       queued_.contains(last.address) || (chain.end != AsyncEnd::completed && queued_.contains(chain.awaited.address));
+  if (chains_.may_run(chain)) chain.proof = Proof::likely;
   return chain;
 }
 

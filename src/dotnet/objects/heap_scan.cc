@@ -29,7 +29,8 @@ void HeapScanner::add_type(Address type) {
     const auto flags = objects_.types().field(type, "m_stateFlags");
     if (!flags || flags->is_static) return;
     known_.emplace(
-        type, BoxType{{}, {}, facts->base_size, objects_.memory().pointer_size() + flags->offset, /*is_runtime_async=*/true});
+        type,
+        BoxType{{}, {}, facts->base_size, objects_.memory().pointer_size() + flags->offset, /*is_runtime_async=*/true});
     types_.push_back(type);
     return;
   }
@@ -75,7 +76,8 @@ void HeapScanner::find_types() {
   if (!l.module.available_type_params || !l.ee_type_hash_table.buckets || !l.ee_type_hash_table.entry_next) return;
   for (const Address module : objects_.types().modules()) find_types_of(module);
   // No generic one, and so in no module's table.
-  if (const Address type = objects_.types().find("System.Private.CoreLib", RuntimeAsync::kTask); type != 0) add_type(type);
+  if (const Address type = objects_.types().find("System.Private.CoreLib", RuntimeAsync::kTask); type != 0)
+    add_type(type);
 }
 
 template <class T>

@@ -176,14 +176,24 @@ void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
   }
 }
 
+/// The task of methods without a state machine that the end of a chain is, if it may run; 0: none. The frame of who
+/// lets them go on is not of one method: such a thread may have left this task behind it, so that it is likely alone.
+Address PendingWorkReader::task_that_may_run(const AsyncChain& chain) {
+  if (chains_.may_run(chain)) return chain.steps.back().box;
+  return chain.end == AsyncEnd::running && !chain.is_queued ? chain.awaited.address : 0;
+}
+
 /// A method that runs has its box, or what is inside it, on the stack of the thread that runs it, below a frame of the
 /// method.
 void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
   std::unordered_map<Address, std::vector<AsyncChain*>> wanted;
   for (AsyncChain& chain : found_.chains) {
-    if (chain.end != AsyncEnd::running || chain.is_queued) continue;
-    if (chain.awaited.address != 0) wanted[chain.awaited.address].push_back(&chain);  // a task of the runtime's own
-    if (chain.awaited.address != 0 || chain.steps.empty()) continue;
+    if (const Address task = task_that_may_run(chain); task != 0) {
+      chain.proof = Proof::likely;
+      wanted[task].push_back(&chain);
+      continue;
+    }
+    if (chain.end != AsyncEnd::running || chain.is_queued || chain.steps.empty()) continue;
     const Address box = chain.steps.back().box;
     wanted[box].push_back(&chain);
     const auto machine = machines_.machine_of(box);
@@ -199,16 +209,18 @@ void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
       const auto it = wanted.find(word);
       if (it == wanted.end()) continue;
       for (AsyncChain* chain : it->second)
-        if (chain->awaited.address != 0 ? chain->waiter != thread.thread->os_id && has_frame_of_dispatch(thread)
-                                        : has_frame_of(thread, chain->steps.back().method))
+        if (task_that_may_run(*chain) != 0 ? chain->waiter != thread.thread->os_id && has_frame_of_dispatch(thread)
+                                           : has_frame_of(thread, chain->steps.back().method))
           by_chain[chain].insert(thread.thread->os_id);
     }
   }
   for (const auto& [chain, ids] : by_chain) {
     if (ids.size() != 1) continue;
     chain->runner = static_cast<std::uint32_t>(*ids.begin());
-    // The frame is not of one method: the thread may have let this task go on and be in another one by now.
-    if (chain->awaited.address != 0) chain->proof = Proof::likely;
+    const Address task = task_that_may_run(*chain);
+    if (task == 0) continue;
+    chain->end = AsyncEnd::running;
+    chain->awaited = {task, objects_.type_name(task), {}};
   }
 }
 

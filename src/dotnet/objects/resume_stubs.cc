@@ -55,8 +55,8 @@ ResumedMethod ResumeStubs::read(Address resume) {
   const names::MethodName* behind = method_behind(stub, method.name);
   if (behind == nullptr) return method;
   const auto row = row_of(*behind);
-  method.is_machinery = row && ((row->impl_flags & kAsync) == 0 ||
-                                (behind->module == kCoreLib && behind->name.starts_with(kHelpers)));
+  method.is_machinery =
+      row && ((row->impl_flags & kAsync) == 0 || (behind->module == kCoreLib && behind->name.starts_with(kHelpers)));
   method.name = behind->name;
   method.is_proved = true;
   return method;

@@ -24,9 +24,9 @@ struct ResumedMethod {
 
 /// Stubs are kept by address; facts of one reading. Not thread-safe. Borrows everything.
 ///
-/// A stub (`IL_STUB_AsyncResume_METHOD_TIER`) names its method without the type. It calls the method through a word that
-/// holds where the method's code begins, whose place is a constant in the stub's IL or, once that was compiled, in its
-/// code. That it is this word is proved by the method there, which has the name (x64 alone for compiled stubs).
+/// A stub (`IL_STUB_AsyncResume_METHOD_TIER`) names its method without the type. It calls the method through a word
+/// that holds where the method's code begins, whose place is a constant in the stub's IL or, once that was compiled, in
+/// its code. That it is this word is proved by the method there, which has the name (x64 alone for compiled stubs).
 class ResumeStubs {
  public:
   static constexpr std::size_t kMostStubs = 1 << 14;

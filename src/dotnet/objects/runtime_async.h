@@ -16,7 +16,8 @@ struct SuspendedMethod {
 
 /// Reads the tasks that callers of such methods get (AsyncHelpers.ThunkTask). Methods that call each other share one:
 /// behind it stands an object for each (Continuation), the innermost first, and each names the one that goes on when it
-/// has ended. While they run there is none. Not thread-safe. Borrows everything.
+/// has ended. While methods run, those are there that were suspended last, or none. Not thread-safe. Borrows
+/// everything.
 class RuntimeAsync {
  public:
   /// Type of those without a value, in the core library; derived or generic ones have others.
@@ -31,7 +32,7 @@ class RuntimeAsync {
   [[nodiscard]] bool is_type(Address type);
   /// Whether it is such a task: its type says so, and what it has called when it may go on is its own.
   [[nodiscard]] bool is_task(Address object);
-  /// What goes on first; 0: the task's methods run, or have ended.
+  /// What goes on first, or has gone on; 0: the task's methods run, or have ended.
   [[nodiscard]] Address innermost(Address task);
 
   struct Methods {

@@ -16,7 +16,10 @@ class RuntimeAsyncTest : public ::testing::Test {
   /// Everything anew: what was read before is forgotten.
   struct Readers {
     explicit Readers(FakeRuntimeAsync& heap)
-        : names(heap.runtime(), {}), types(heap.runtime(), names), objects(types), code(heap.runtime(), heap.contracts) {}
+        : names(heap.runtime(), {}),
+          types(heap.runtime(), names),
+          objects(types),
+          code(heap.runtime(), heap.contracts) {}
     names::MethodNames names;
     LoadedTypes types;
     ManagedObjects objects;
@@ -86,9 +89,9 @@ TEST_F(RuntimeAsyncTest, WhatProvesNoTypeGivesNone) {
   unproved(stub.resolver + 16, stub.method_desc + 8);  // not this stub's
   unproved(stub.resolver + 8, 0);                      // neither IL nor code
   unproved(stub.resolver + 8, 0x1231);
-  unproved(stub.state + 24, 0x5000);                // not what we take it for
+  unproved(stub.state + 24, 0x5000);                      // not what we take it for
   unproved(stub.state, std::uint64_t{0xffffffff} << 32);  // too long
-  unproved(read_row.slot, read_row.code + 4);       // inside of a method
+  unproved(read_row.slot, read_row.code + 4);             // inside of a method
   unproved(read_row.slot, 0);
 }
 
@@ -166,6 +169,15 @@ TEST_F(RuntimeAsyncTest, TheHeapsChains) {
                                                         "1 x Get 0 > GetOrder 2 > ReadRow 1 promise"}));
   EXPECT_EQ(scan_.suspended, 9U);
   EXPECT_EQ(scan_.running, 1U);
+}
+
+TEST_F(RuntimeAsyncTest, WhatMayRunIsLikely) {
+  const Address done = heap_.promise();
+  (void)heap_.chain(done);
+  heap_.memory.put_u32(done + FakeRuntimeAsync::kFlags, FakeRuntimeAsync::kRanToCompletion);
+  (void)heap_.thunk(heap_.suspended(heap_.read_row_stub(), heap_.last()));
+  EXPECT_EQ(chains_of_heap(),
+            (std::vector<std::string>{"1 x GetOrder 2 > ReadRow 1 completed likely", "1 x ReadRow 0 yielded likely"}));
 }
 
 TEST_F(RuntimeAsyncTest, GarbageInEveryWordIsSurvived) {

@@ -53,8 +53,8 @@ class StateMachines {
   /// The same of the innermost method behind a task of `runtime_async`: that which goes on with the task, or else the
   /// only task that a method of the runtime's own keeps.
   [[nodiscard]] Address awaited_by(Address runtime_async_task);
-  /// Methods that an object stands for, outermost first, are added: one of a box; of a task of `runtime_async` each that
-  /// is suspended. False: there are more, or some that cannot be told.
+  /// Methods that an object stands for, outermost first, are added: one of a box; of a task of `runtime_async` each
+  /// that is suspended. False: there are more, or some that cannot be told.
   bool add_steps(Address object, std::vector<AsyncStep>& steps);
   /// A box, or a task of `runtime_async`: methods stand behind it.
   [[nodiscard]] bool is_async(Address object) { return machine_of(object) || runtime_async_.is_task(object); }

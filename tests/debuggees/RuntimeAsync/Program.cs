@@ -59,6 +59,7 @@ foreach (int i in new[] { 0, 1, 8, 10 })
 Thread runner = new(() => Chains.Running(ready).Wait()) { IsBackground = true, Name = "waits for one that runs" };
 runner.Start();
 ready.Wait();
+Console.WriteLine("TRUTH waited Chains.Running running");
 Thread.Sleep(500);
 GC.Collect();
 Console.WriteLine($"READY {Environment.ProcessId}");
