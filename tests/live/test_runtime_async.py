@@ -14,11 +14,11 @@ from harness import LiveCase
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
 ENVIRONMENT = {"DOTNET_RuntimeAsync": "1"}
-FINE = 0
+STUCK, FINE = 11, 0
 
 
-def runtime_async(count, environment=None):
-    return processes.Debuggee([debuggee_build.runtime_async(), str(count)], {**ENVIRONMENT, **(environment or {})})
+def runtime_async(what, environment=None):
+    return processes.Debuggee([debuggee_build.runtime_async(), str(what)], {**ENVIRONMENT, **(environment or {})})
 
 
 def bare(method):
@@ -92,8 +92,16 @@ class RuntimeAsync(LiveCase):
 
     def test_a_core_tells_the_same(self):
         with runtime_async(10) as debuggee, tempfile.TemporaryDirectory() as folder:
-            core = cores.createdump(debuggee.pid, pathlib.Path(folder) / "core", "h")
+            core = cores.gcore(debuggee.pid, pathlib.Path(folder) / "core")  # createdump crashes on such processes
             self.check(self.why(core, "--heap"), debuggee)
+
+    def test_workers_that_wait_for_the_queue_are_starved(self):
+        with runtime_async("starved") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, STUCK, error)
+            self.assertTrue(out.startswith("STARVED: all 2 workers"), out)
+            self.assertIn("awaits: Starved.Get is queued in the thread pool\n", out)
+            self.assertIn("2 x the rest of Starved.Get", out)
 
     def test_words(self):
         with runtime_async(20) as debuggee:
@@ -101,7 +109,7 @@ class RuntimeAsync(LiveCase):
             self.assertIn("20 x OrderApi.GetOrder > PriceService.Load > Db.ReadRow awaits a TaskCompletionSource\n", text)
             self.assertIn("20 x Chains.Entered awaits SemaphoreSlim.WaitAsync\n", text)
             dump = mixstack_dump.run("dump", debuggee.pid, "--async", "--heap", "--merge")[1]
-            self.assertIn("\n    Shop.Db.ReadRow(System.Threading.Tasks.Task<int>)\n    Shop.PriceService.Load(", dump)
+            self.assertIn("\n    Shop.Db.ReadRow(Task<int>)\n    Shop.PriceService.Load(", dump)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,10 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
   });
 }
 
-/// Who lets methods that the runtime has suspended go on: AsyncHelpers.ThunkTask<T>.DispatchContinuations.
+/// Who lets methods that the runtime has suspended go on.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
-    return f.is_managed && f.method.starts_with("System.Runtime.CompilerServices.AsyncHelpers.ThunkTask") &&
-           f.method.find(".DispatchContinuations(") != std::string_view::npos;
+    return f.is_managed && bare(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
   });
 }
 

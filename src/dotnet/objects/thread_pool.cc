@@ -164,6 +164,13 @@ QueuedWork ThreadPoolReader::describe(Address item) {
     work.is_continuation = true;
     return work;
   }
+  std::vector<AsyncStep> steps;
+  if (machines_.runtime_async().is_task(item)) (void)machines_.add_steps(item, steps);
+  if (!steps.empty()) {
+    work.what = steps.back().method;
+    work.is_continuation = true;
+    return work;
+  }
   if (objects_.is_a(item, "System.Threading.TimerQueue")) {
     work.what = "timers that are due";
     return work;

@@ -19,7 +19,7 @@ internal static class PriceService
 
 internal static class Db
 {
-    public static async Task<int> ReadRow(Task<int> row) => await row;
+    public static async Task<int> ReadRow(Task<int> row) => await row + 1;
 }
 
 internal sealed class Store<T>(T nothing)
@@ -27,29 +27,52 @@ internal sealed class Store<T>(T nothing)
     public async Task<T> Fetch(Task<T> item) => await item ?? nothing;
 }
 
-/// <summary>Methods that await each other, and what is not the program's.</summary>
+/// <summary>Methods that await each other, and what is not the program's. Each does something when what it awaits has ended:
+/// of a method that does not, optimized code keeps nothing.</summary>
 internal static class Chains
 {
-    public static async Task Delayed() => await Slowly(2);
+    private static int s_ended;
 
-    private static async Task Slowly(int hours) => await Slower(TimeSpan.FromHours(hours));
+    public static async Task Delayed()
+    {
+        await Slowly(2);
+        s_ended++;
+    }
 
-    private static async Task Slower(TimeSpan time) => await Task.Delay(time);
+    private static async Task Slowly(int hours)
+    {
+        await Slower(TimeSpan.FromHours(hours));
+        s_ended++;
+    }
 
-    public static async Task Entered(SemaphoreSlim semaphore) => await semaphore.WaitAsync();
+    private static async Task Slower(TimeSpan time)
+    {
+        await Task.Delay(time);
+        s_ended++;
+    }
 
-    public static async Task Both(Task<int> one, Task<int> other) => await Task.WhenAll(Db.ReadRow(one), Db.ReadRow(other));
+    public static async Task Entered(SemaphoreSlim semaphore)
+    {
+        await semaphore.WaitAsync();
+        s_ended++;
+    }
+
+    public static async Task Both(Task<int> one, Task<int> other)
+    {
+        await Task.WhenAll(Db.ReadRow(one), Db.ReadRow(other));
+        s_ended++;
+    }
 
     public static async Task Yielded(Task<int> row)
     {
         await Task.Yield();
-        await Db.ReadRow(row);
+        s_ended += await Db.ReadRow(row);
     }
 
     /// <summary>A task that is kept, and awaited later by another.</summary>
     public static async Task<int> Kept(Task<int> task) => await task + 1;
 
-    public static async Task<object> Fetched(Task<object> item) => await new Store<object>(new()).Fetch(item);
+    public static async Task<object> Fetched(Task<object> item) => await new Store<object>(new()).Fetch(item) ?? item;
 
     public static async Task Running(ManualResetEventSlim ready)
     {
@@ -58,7 +81,7 @@ internal static class Chains
         Thread.Sleep(Timeout.Infinite);
     }
 
-    /// <summary>Handlers: what is awaited last is in a field of a closure.</summary>
+    /// <summary>Loops, handlers, locals.</summary>
     public static async Task<int> Locals(Task<int> row)
     {
         int sum = 0;

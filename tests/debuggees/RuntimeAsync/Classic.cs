@@ -11,7 +11,7 @@ internal static class Classic
     [RuntimeAsyncMethodGeneration(false)]
     public static async Task<int> Below(Task<int> row) => await row;
 
-    public static async Task<int> Between(Task<int> row) => await Below(row);
+    public static async Task<int> Between(Task<int> row) => await Below(row) + 1;
 
     [RuntimeAsyncMethodGeneration(false)]
     public static async Task<int> Around(Task<int> row) => await Between(row);

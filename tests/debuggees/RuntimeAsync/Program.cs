@@ -1,8 +1,16 @@
 // Async methods that the runtime suspends itself (runtime-async, a preview of .NET 10; DOTNET_RuntimeAsync=1):
-//   RuntimeAsync COUNT   so many of each kind that nothing but the heap knows, and one of each that a thread waits for
+//   RuntimeAsync starved  both workers of the thread pool wait for what it has queued
+//   RuntimeAsync COUNT    so many of each kind that nothing but the heap knows, and one of each that a thread waits for
 // Says what there is: lines "TRUTH count methods, outermost first, and what the last awaits". Then answers "quit".
 using Shop;
 
+if (args is ["starved"])
+{
+    Starved.Begin();
+    Console.WriteLine($"READY {Environment.ProcessId}");
+    Console.ReadLine();
+    return;
+}
 int count = args.Length > 0 ? int.Parse(args[0]) : 10;
 List<object> kept = [];
 Task<int> Never()
