@@ -71,6 +71,13 @@ def heaps(kind="release"):
     return output / "Heaps"
 
 
+def runtime_async():
+    """A program of async methods without state machines (a preview of .NET 10); it needs DOTNET_RuntimeAsync=1."""
+    output = BUILD / "debuggees" / "RuntimeAsync"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "RuntimeAsync", output)
+    return output / "RuntimeAsync"
+
+
 def values(kind="release"):
     """A program of arguments, async methods and requests, as "release", as "debug" (not optimised) or as "ready-to-run"
     (precompiled; the first build needs the package registry). Needs the ASP.NET part of the SDK."""

@@ -65,7 +65,15 @@ class FakeHeap : public DotnetMemory {
   static constexpr Address kSegment = 0x7f0000020000;    ///< the region's heap_segment
   static constexpr Address kGenerations = 0x7f0000030000;
 
- private:
+  // Of methods without a state machine (support/fake_runtime_async.h).
+  Address delegate = 0, thunk_task = 0, continuation = 0, array = 0;
+  Address db = 0, helpers = 0;  ///< types whose methods they are
+  // Offsets in objects: of such a task, of a Continuation, of a delegate.
+  static constexpr std::uint32_t kStateObject = 32, kThunkSize = 32;
+  static constexpr std::uint32_t kNext = 8, kGcData = 16, kResume = 24, kNumber = 32, kTarget = 8;
+  static constexpr std::uint32_t kAwaitRow = 1, kReadRow = 5, kGetOrderRow = 6, kWrappedRow = 7;  ///< methods
+
+ protected:
   struct FieldAt {
     std::uint32_t row, offset;
     unsigned element;
@@ -137,16 +145,31 @@ class FakeHeap : public DotnetMemory {
     b.type_with_fields("System.Runtime.CompilerServices", "AsyncTaskMethodBuilder`1", 4, 1);
     b.type_with_fields("", "AsyncStateMachineBox`1", 4, 1);
     b.type_with_fields("System.Threading", "ManualResetEventSlim", 5, 1);
-    for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "StateMachine"}) b.field(field, blob);
+    b.type_with_fields("System.Runtime.CompilerServices", "AsyncHelpers", 5, 1);
+    b.type_with_fields("", "ThunkTask", 5, 2);
+    b.type_with_fields("System.Runtime.CompilerServices", "Continuation", 6, 2);
+    b.type_with_fields("System", "MulticastDelegate", 10, 2);
+    for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "StateMachine", "m_stateObject",
+                              "Next", "GCData", "Resume", "State", "_target"})
+      b.field(field, blob);
+    b.method_def("Await", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
     b.nested(5, 4);
+    b.nested(8, 7);
     core = module(b.build());
     object_type = type(core, 2, 0, 24, 0, 0, {});
     task = type(core, 3, object_type, 16 + 24, 0, 3, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}});
     event = type(core, 6, object_type, 24, 0, 0, {});
+    helpers = type(core, 7, object_type, 24, 0, 0, {});
+    thunk_task = type(core, 8, task, 16 + kThunkSize, 0, 4, {{5, kStateObject - 8, 18}});
+    continuation = type(core, 9, object_type, 16 + 32, 0, 4,
+                        {{6, kNext - 8, 18}, {7, kGcData - 8, 18}, {8, kResume - 8, 24}, {9, kNumber - 8, 9}});
+    delegate = type(core, 10, object_type, 24, 0, 1, {{10, kTarget - 8, 18}});
+    array = type(core, 2, object_type, 24, 0x80080008, 0, {});
     const Address map = core + layouts.module.type_def_to_method_table_map.offset, table = place(0x100);
     memory.put_u32(map + layouts.module_lookup_map.count.offset, 16);
     memory.put_u64(map + layouts.module_lookup_map.table_data.offset, table);
     memory.put_u64(table + 8 * 3, task);
+    memory.put_u64(table + 8 * 8, thunk_task);
   }
 
   void make_program() {
@@ -157,6 +180,7 @@ class FakeHeap : public DotnetMemory {
     b.type_with_fields("", "<Load>d__1", 4, 4);
     b.type_with_fields("System.Runtime.CompilerServices", "AsyncTaskMethodBuilder`1", 7, 5);
     b.type_with_fields("", "AsyncStateMachineBox`1", 7, 5);
+    b.type_with_fields("Shop", "Db", 8, 5);
     for (int i = 0; i < 2; i++)
       for (const char* field : {"<>t__builder", "<>u__1", "<>1__state"}) b.field(field, blob);
     b.field("StateMachine", blob);
@@ -164,6 +188,9 @@ class FakeHeap : public DotnetMemory {
     b.method_def("Load", bytes_of({0x00, 0, 0x01}));
     b.method_def("MoveNext", bytes_of({0x20, 0, 0x01}), 0x1e6);
     b.method_def("MoveNext", bytes_of({0x20, 0, 0x01}), 0x1e6);
+    b.method_def("ReadRow", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
+    b.method_def("GetOrder", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
+    b.method_def("Wrapped", bytes_of({0x00, 0, 0x01}));  // of a task: the runtime has a wrapper for it
     b.nested(3, 2);
     b.nested(4, 2);
     b.nested(6, 5);
@@ -175,6 +202,7 @@ class FakeHeap : public DotnetMemory {
     get_box = type(core, 5, task, kBoxSize, 0, 4, {{4, kMachine - 8, 17}}, {object_type, get});
     load_box = type(core, 5, task, kBoxSize, 0, 4, {{4, kMachine - 8, 17}}, {object_type, load});
     imitation = type(program, 6, task, kBoxSize, 0, 4, {{7, kMachine - 8, 17}}, {object_type, get});
+    db = type(program, 7, object_type, 24, 0, 0, {});
     type_entries = place(0x100);
     const Address hash = place(0x100), buckets = place(0x100);
     memory.put_u64(program + layouts.module.available_type_params.offset, hash);

@@ -96,8 +96,8 @@ class MetadataBuilder {
     return row(0x02, {four(0), {string(name)}, {string(space)}, {0}, {first_field}, {first_method}});
   }
   std::uint32_t method_def(std::string_view name, const std::vector<std::byte>& signature, unsigned flags = 0x16,
-                           std::uint32_t first_param = 1) {
-    return row(0x06, {four(0), {0}, {flags}, {string(name)}, {blob(signature)}, {first_param}});
+                           std::uint32_t first_param = 1, unsigned impl_flags = 0) {
+    return row(0x06, {four(0), {impl_flags}, {flags}, {string(name)}, {blob(signature)}, {first_param}});
   }
   void param(unsigned flags, unsigned sequence, std::string_view name) {
     row(0x08, {{flags}, {sequence}, {string(name)}});

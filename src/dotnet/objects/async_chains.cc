@@ -75,17 +75,39 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
 }
 
+bool AsyncChains::may_run(const AsyncChain& chain) {
+  if (chain.is_queued || (chain.end != AsyncEnd::yielded && chain.end != AsyncEnd::completed)) return false;
+  return !chain.steps.empty() && machines_.runtime_async().is_task(chain.steps.back().box);
+}
+
+/// The methods behind a task of `runtime_async`; false: the chain ends with them.
+bool AsyncChains::add_suspended(Address task, AsyncChain& chain) {
+  if (machines_.is_completed(task)) {
+    chain.end = AsyncEnd::completed;
+    return false;
+  }
+  if (machines_.runtime_async().innermost(task) == 0) {
+    chain.end = AsyncEnd::running;  // which of its methods, stacks alone tell
+    chain.awaited = {task, objects_.type_name(task), {}};
+    return false;
+  }
+  if (!machines_.add_steps(task, chain.steps)) chain.is_cut = true;
+  return true;
+}
+
 AsyncChain AsyncChains::below(Address task) {
   AsyncChain chain;
   std::vector<Address> seen;
   for (Address at = task; at != 0;) {
-    if (seen.size() == kMostSteps || std::find(seen.begin(), seen.end(), at) != seen.end()) {
+    if (seen.size() == kMostSteps || chain.steps.size() >= kMostSteps ||
+        std::find(seen.begin(), seen.end(), at) != seen.end()) {
       chain.is_cut = true;
       return chain;
     }
     seen.push_back(at);
     const auto machine = machines_.machine_of(at);
-    if (!machine) {
+    const bool is_runtime_async = !machine && machines_.runtime_async().is_task(at);
+    if (!machine && !is_runtime_async) {
       if (const Address other = behind(at); other != 0 && !machines_.is_completed(at)) {
         at = other;
         continue;
@@ -93,15 +115,19 @@ AsyncChain AsyncChains::below(Address task) {
       end_at(at, chain);
       return chain;
     }
-    const auto state = machines_.state_of(*machine);
-    if (!state || machines_.is_completed(at)) {
-      chain.end = state ? AsyncEnd::completed : AsyncEnd::unknown;
-      return chain;
+    if (is_runtime_async) {
+      if (!add_suspended(at, chain)) return chain;
+    } else {
+      const auto state = machines_.state_of(*machine);
+      if (!state || machines_.is_completed(at)) {
+        chain.end = state ? AsyncEnd::completed : AsyncEnd::unknown;
+        return chain;
+      }
+      chain.steps.push_back({machines_.method_of(*machine), at, *state});
+      if (*state == kRunning) chain.end = AsyncEnd::running;
+      if (*state < 0) return chain;
     }
-    chain.steps.push_back({machines_.method_of(*machine), at, *state});
-    if (*state == kRunning) chain.end = AsyncEnd::running;
-    if (*state < 0) return chain;
-    const Address awaited = machines_.awaited_by(*machine, at);
+    const Address awaited = machine ? machines_.awaited_by(*machine, at) : machines_.awaited_by(at);
     if (awaited == 0) {
       chain.end = AsyncEnd::yielded;
       return chain;

@@ -20,6 +20,9 @@ class AsyncChains {
 
   /// What a task waits for. Ids of threads are not filled in.
   [[nodiscard]] AsyncChain below(Address task);
+  /// Whether its end may run: the runtime does not say so of methods that it suspends itself, and nothing that their
+  /// end awaits shows that they do not. What is queued does not run.
+  [[nodiscard]] bool may_run(const AsyncChain& chain);
   /// The outermost of those that wait for an object, or a thread's event behind it: each `way` goes from the object to
   /// it. Where several wait for one the first is followed.
   [[nodiscard]] std::vector<Address> way_up(Address object);
@@ -29,6 +32,7 @@ class AsyncChains {
   [[nodiscard]] Address behind(Address task);
 
  private:
+  bool add_suspended(Address task, AsyncChain& chain);
   void end_at(Address object, AsyncChain& chain);
 
   ManagedObjects& objects_;

@@ -14,6 +14,8 @@ class Delegates {
   Delegates(ManagedObjects& objects, CodeManager& code, names::MethodNames& names)
       : objects_(objects), code_(code), names_(names) {}
 
+  [[nodiscard]] CodeManager& code() { return code_; }
+  [[nodiscard]] names::MethodNames& names() { return names_; }
   [[nodiscard]] bool is_delegate(Address object) { return objects_.is_a(object, "System.MulticastDelegate"); }
   /// The object that it is called with; 0: none.
   [[nodiscard]] Address target(Address delegate);

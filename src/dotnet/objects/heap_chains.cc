@@ -13,6 +13,14 @@ constexpr std::string_view kEvent = "System.Threading.ManualResetEventSlim";
 
 void append(std::string& key, std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof(word)); }
 
+void append_methods(std::string& key, const RuntimeAsync::Methods& found) {
+  for (const SuspendedMethod& m : found.methods) {
+    append(key, m.resume);
+    append(key, static_cast<std::uint32_t>(m.state));
+  }
+  append(key, found.is_cut ? 1u : 0u);
+}
+
 }  // namespace
 
 HeapChains::HeapChains(ManagedObjects& objects, StateMachines& machines, AsyncChains& chains,
@@ -71,10 +79,11 @@ void HeapChains::link(std::uint32_t index) {
   find_above(index);
   Links& links = links_[index];
   if (box.state < 0) return;
-  Address at = links.awaited = machines_.awaited_by(box.machine, box.address);
+  Address at = links.awaited =
+      box.is_runtime_async ? machines_.awaited_by(box.address) : machines_.awaited_by(box.machine, box.address);
   for (unsigned hops = 0; at != 0 && at != box.address && hops < kMostHops; hops++) {
     links.below = index_of(at);
-    if (links.below != kNone || machines_.machine_of(at) || !machines_.is_task(at) || machines_.is_completed(at)) break;
+    if (links.below != kNone || machines_.is_async(at) || !machines_.is_task(at) || machines_.is_completed(at)) break;
     at = chains_.behind(at);
   }
 }
@@ -123,9 +132,19 @@ HeapChains::Path HeapChains::path_through(std::uint32_t index, bool& is_cut) con
   return path;
 }
 
+/// The methods of a box are added; false: not all of them.
+bool HeapChains::add_steps(std::uint32_t index, std::vector<AsyncStep>& steps) {
+  const FoundBox& box = boxes_[index];
+  if (box.is_runtime_async) return machines_.add_steps(box.address, steps);
+  steps.push_back({machines_.method_of(box.machine), box.address, box.state});
+  return true;
+}
+
 std::string HeapChains::methods_of(const Path& path) {
+  std::vector<AsyncStep> steps;
+  for (const std::uint32_t i : path) (void)add_steps(i, steps);
   std::string methods;
-  for (const std::uint32_t i : path) methods += machines_.method_of(boxes_[i].machine) + '\n';
+  for (const AsyncStep& step : steps) methods += step.method + '\n';
   return methods;
 }
 
@@ -146,6 +165,7 @@ std::string HeapChains::key_of(const Path& path, bool is_cut) {
   for (const std::uint32_t i : path) {
     append(key, boxes_[i].machine.method_table);
     append(key, static_cast<std::uint32_t>(boxes_[i].state));
+    if (boxes_[i].is_runtime_async) append_methods(key, machines_.runtime_async().methods_of(boxes_[i].address));
     is_proved = is_proved && links_[i].is_proved;
   }
   const FoundBox& last = boxes_[path.back()];
@@ -163,14 +183,15 @@ AsyncChain HeapChains::describe(const Path& path, bool is_cut) {
   AsyncChain chain = chains_.below(last.address);
   bool is_proved = chain.proof != Proof::likely;
   chain.steps.clear();
+  chain.is_cut = is_cut;
   for (const std::uint32_t i : path) {
-    chain.steps.push_back({machines_.method_of(boxes_[i].machine), boxes_[i].address, boxes_[i].state});
+    if (!add_steps(i, chain.steps)) chain.is_cut = true;
     is_proved = is_proved && links_[i].is_proved;
   }
   chain.proof = is_proved ? Proof::proved : Proof::likely;
-  chain.is_cut = is_cut;
   chain.is_queued =
       queued_.contains(last.address) || (chain.end != AsyncEnd::completed && queued_.contains(chain.awaited.address));
+  if (chains_.may_run(chain)) chain.proof = Proof::likely;
   return chain;
 }
 
@@ -186,7 +207,8 @@ void HeapChains::add(std::uint32_t index) {
       has_more_ = true;
       return;
     }
-    kinds_.emplace(std::move(key), Kind{describe(path, is_cut), kinds_.size()});
+    AsyncChain chain = describe(path, is_cut);
+    if (!chain.steps.empty()) kinds_.emplace(std::move(key), Kind{std::move(chain), kinds_.size()});
     return;
   }
   AsyncChain& chain = known->second.chain;
@@ -197,7 +219,8 @@ void HeapChains::add(std::uint32_t index) {
   if (!due || *due >= *chain.due) return;
   chain.due = due;
   chain.awaited.address = awaited;
-  for (std::size_t i = 0; i < path.size(); i++) chain.steps[i].box = boxes_[path[i]].address;
+  chain.steps.clear();
+  for (const std::uint32_t i : path) (void)add_steps(i, chain.steps);
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -56,6 +56,7 @@ class HeapChains {
   [[nodiscard]] bool is_told(const Path& path);
   [[nodiscard]] std::string key_of(const Path& path, bool is_cut);
   [[nodiscard]] AsyncChain describe(const Path& path, bool is_cut);
+  bool add_steps(std::uint32_t index, std::vector<AsyncStep>& steps);
   [[nodiscard]] std::string methods_of(const Path& path);
 
   ManagedObjects& objects_;

@@ -24,10 +24,19 @@ constexpr unsigned kMostTables = 8;
 
 void HeapScanner::add_type(Address type) {
   if (types_.size() == kMostTypes || known_.contains(type)) return;
-  const auto& layout = machines_.box_layout(type);
   const TypeFacts* facts = objects_.types().at(type);
+  if (facts != nullptr && machines_.runtime_async().is_type(type)) {
+    const auto flags = objects_.types().field(type, "m_stateFlags");
+    if (!flags || flags->is_static) return;
+    known_.emplace(
+        type,
+        BoxType{{}, {}, facts->base_size, objects_.memory().pointer_size() + flags->offset, /*is_runtime_async=*/true});
+    types_.push_back(type);
+    return;
+  }
+  const auto& layout = machines_.box_layout(type);
   if (!layout || layout->is_iterator || facts == nullptr) return;
-  BoxType box{*layout, machines_.machine_layout(layout->machine_type), facts->base_size, {}};
+  BoxType box{*layout, machines_.machine_layout(layout->machine_type), facts->base_size, {}, false};
   if (!box.machine.state) return;
   if (!layout->is_pooled) {
     const auto flags = objects_.types().field(type, "m_stateFlags");
@@ -66,6 +75,9 @@ void HeapScanner::find_types() {
   const Layouts& l = objects_.memory().layouts();
   if (!l.module.available_type_params || !l.ee_type_hash_table.buckets || !l.ee_type_hash_table.entry_next) return;
   for (const Address module : objects_.types().modules()) find_types_of(module);
+  // No generic one, and so in no module's table.
+  if (const Address type = objects_.types().find("System.Private.CoreLib", RuntimeAsync::kTask); type != 0)
+    add_type(type);
 }
 
 template <class T>
@@ -88,7 +100,8 @@ std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Addre
     const auto flags = read<std::uint32_t>(piece, at + *box.flags);
     if (!flags || (*flags & kEndedBits) != 0) return std::nullopt;
   }
-  FoundBox found{at, {at + box.layout.machine, box.layout.machine_type}, kRunning, !box.layout.is_pooled, 0};
+  if (box.is_runtime_async) return prove_runtime_async(at);
+  FoundBox found{at, {at + box.layout.machine, box.layout.machine_type}, kRunning, !box.layout.is_pooled, false, 0};
   if (!box.layout.is_struct) {
     const Address object = read<Address>(piece, found.machine.address).value_or(0);
     if (object % 8 != 0 || read<Address>(piece, object) != box.layout.machine_type) return std::nullopt;
@@ -104,6 +117,12 @@ std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Addre
     return std::nullopt;
   found.state = *state;
   return found;
+}
+
+std::optional<FoundBox> HeapScanner::prove_runtime_async(Address at) {
+  RuntimeAsync& tasks = machines_.runtime_async();
+  if (!tasks.is_task(at)) return std::nullopt;
+  return FoundBox{at, {}, tasks.innermost(at) == 0 ? kRunning : 0, true, true, 0};
 }
 
 HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryReader& memory, PageStore& store) {
@@ -140,7 +159,11 @@ HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryRe
           told.has_more = true;
           return;
         }
-        (box->state >= 0 ? told.suspended : told.running)++;
+        if (box->is_runtime_async && box->state >= 0) {
+          told.suspended += machines_.runtime_async().methods_of(box->address).methods.size();
+        } else {
+          (box->state >= 0 ? told.suspended : told.running)++;
+        }
         boxes_.push_back(*box);
         store.keep(box->address, 1, piece.base, piece.bytes);
       });

@@ -17,12 +17,14 @@ struct FoundBox {
   StructPlace machine;
   std::int32_t state = -1;  ///< as in AsyncStep
   bool is_task = true;
-  Address machine_object = 0;  ///< of a debuggable method, or an async iterator: others may await it; 0: none
+  bool is_runtime_async = false;  ///< the methods are suspended by the runtime: there is no state machine
+  Address machine_object = 0;     ///< of a debuggable method, or an async iterator: others may await it; 0: none
 };
 
 /// Looks through the heap of a process that stands still. A word that is a box's MethodTable is believed to begin one
 /// where the padding before it is zero, the whole of it lies in its region, its state machine is there, at an await or
-/// running, and that one's builder points back at the box. Garbage that no collection has seen yet passes, too. Not
+/// running, and that one's builder points back at the box. Tasks of methods without a state machine are believed where
+/// what they have called when they may go on is their own. Garbage that no collection has seen yet passes, too. Not
 /// thread-safe. Borrows everything.
 class HeapScanner {
  public:
@@ -53,6 +55,7 @@ class HeapScanner {
     StateMachines::MachineLayout machine;
     std::uint32_t size = 0;
     std::optional<std::uint32_t> flags;  ///< m_stateFlags, of a task
+    bool is_runtime_async = false;
   };
   struct Piece {
     Address base = 0;
@@ -62,6 +65,7 @@ class HeapScanner {
   void add_type(Address type);
   template <class T>
   [[nodiscard]] std::optional<T> read(const Piece& piece, Address at) const;
+  [[nodiscard]] std::optional<FoundBox> prove_runtime_async(Address at);
   [[nodiscard]] std::optional<FoundBox> prove(const Piece& piece, Address at, Address region_end);
 
   ManagedObjects& objects_;

@@ -16,6 +16,13 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
   });
 }
 
+/// Who lets methods that the runtime has suspended go on.
+bool has_frame_of_dispatch(const WaitingThread& at) {
+  return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
+    return f.is_managed && bare(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
+  });
+}
+
 std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread& at) {
   Address end = at.frames.front().sp;
   for (const WaitFrame& f : at.frames)
@@ -120,9 +127,7 @@ void PendingWorkReader::extend(AsyncChain& chain) {
 /// The methods of a way from one of its places down to its beginning, and what that is.
 void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& chain) {
   for (std::size_t i = from + 1; i-- > 1;) {
-    const auto machine = machines_.machine_of(way[i]);
-    const auto state = machine ? machines_.state_of(*machine) : std::nullopt;
-    if (state) chain.steps.push_back({machines_.method_of(*machine), way[i], *state});
+    (void)machines_.add_steps(way[i], chain.steps);
   }
   const AsyncChain end = chains_.below(way.front());
   chain.steps.insert(chain.steps.end(), end.steps.begin(), end.steps.end());
@@ -170,11 +175,23 @@ void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
   }
 }
 
+/// The task of methods without a state machine that the end of a chain is, if it may run; 0: none. The frame of who
+/// lets them go on is not of one method: such a thread may have left this task behind it, so that it is likely alone.
+Address PendingWorkReader::task_that_may_run(const AsyncChain& chain) {
+  if (chains_.may_run(chain)) return chain.steps.back().box;
+  return chain.end == AsyncEnd::running && !chain.is_queued ? chain.awaited.address : 0;
+}
+
 /// A method that runs has its box, or what is inside it, on the stack of the thread that runs it, below a frame of the
 /// method.
 void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
   std::unordered_map<Address, std::vector<AsyncChain*>> wanted;
   for (AsyncChain& chain : found_.chains) {
+    if (const Address task = task_that_may_run(chain); task != 0) {
+      chain.proof = Proof::likely;
+      wanted[task].push_back(&chain);
+      continue;
+    }
     if (chain.end != AsyncEnd::running || chain.is_queued || chain.steps.empty()) continue;
     const Address box = chain.steps.back().box;
     wanted[box].push_back(&chain);
@@ -191,11 +208,19 @@ void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
       const auto it = wanted.find(word);
       if (it == wanted.end()) continue;
       for (AsyncChain* chain : it->second)
-        if (has_frame_of(thread, chain->steps.back().method)) by_chain[chain].insert(thread.thread->os_id);
+        if (task_that_may_run(*chain) != 0 ? chain->waiter != thread.thread->os_id && has_frame_of_dispatch(thread)
+                                           : has_frame_of(thread, chain->steps.back().method))
+          by_chain[chain].insert(thread.thread->os_id);
     }
   }
-  for (const auto& [chain, ids] : by_chain)
-    if (ids.size() == 1) chain->runner = static_cast<std::uint32_t>(*ids.begin());
+  for (const auto& [chain, ids] : by_chain) {
+    if (ids.size() != 1) continue;
+    chain->runner = static_cast<std::uint32_t>(*ids.begin());
+    const Address task = task_that_may_run(*chain);
+    if (task == 0) continue;
+    chain->end = AsyncEnd::running;
+    chain->awaited = {task, objects_.type_name(task), {}};
+  }
 }
 
 }  // namespace mixstack::dotnet::objects

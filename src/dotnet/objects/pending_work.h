@@ -54,6 +54,7 @@ class PendingWorkReader {
   void append(const Way& way, std::size_t from, AsyncChain& chain);
   [[nodiscard]] bool is_queued(const AsyncChain& chain);
   void find_contexts(std::span<const WaitingThread> threads);
+  [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
   void find_runners(std::span<const WaitingThread> threads);
   void find_requests(std::span<const WaitingThread> threads);
   void read_values();

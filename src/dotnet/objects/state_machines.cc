@@ -113,6 +113,30 @@ Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
   return 0;
 }
 
+Address StateMachines::awaited_by(Address runtime_async_task) {
+  Address only = 0;
+  bool has_more = false;
+  for (const Address object : runtime_async_.held_by(runtime_async_task)) {
+    if (is_awaited_by(object, runtime_async_task)) return object;
+    if (!is_task(object)) continue;
+    has_more = only != 0;
+    only = object;
+  }
+  return !has_more && runtime_async_.only_awaits(runtime_async_task) ? only : 0;
+}
+
+bool StateMachines::add_steps(Address object, std::vector<AsyncStep>& steps) {
+  if (const auto machine = machine_of(object)) {
+    const auto state = state_of(*machine);
+    if (state) steps.push_back({method_of(*machine), object, *state});
+    return state.has_value();
+  }
+  if (!runtime_async_.is_task(object)) return true;
+  const auto [methods, is_cut] = runtime_async_.methods_of(object);
+  for (const SuspendedMethod& m : methods) steps.push_back({runtime_async_.method_of(m), object, m.state});
+  return !is_cut;
+}
+
 bool StateMachines::is_completed(Address task) {
   const auto flags = objects_.value<std::uint32_t>(task, "m_stateFlags");
   return flags && (*flags & kEndedBits) != 0;
@@ -122,7 +146,7 @@ bool StateMachines::is_completed(Address task) {
 Address StateMachines::resolve(Address continuation) {
   if (delegates_.is_delegate(continuation)) {
     const Address target = delegates_.target(continuation);
-    return machine_of(target) ? target : 0;
+    return is_async(target) ? target : 0;
   }
   if (is_task(continuation) || machine_of(continuation)) return continuation;
   if (objects_.is_a(continuation, "System.Threading.Tasks.TaskContinuation")) {
@@ -131,7 +155,7 @@ Address StateMachines::resolve(Address continuation) {
     const Address action = objects_.reference(continuation, "m_action").value_or(0);
     if (!delegates_.is_delegate(action)) return 0;
     const Address target = delegates_.target(action);
-    return machine_of(target) ? target : 0;
+    return is_async(target) ? target : 0;
   }
   return objects_.is_a(continuation, "System.Threading.ManualResetEventSlim") ? continuation : 0;
 }
@@ -170,8 +194,12 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     const Address type = objects_.type_of(word);
     if (type == 0) continue;
     const Address box = delegates_.is_delegate(word) ? delegates_.target(word) : word;
-    const auto machine = machine_of(box);
-    if (machine && awaited_by(*machine, box) == object) add(box);
+    if (const auto machine = machine_of(box)) {
+      if (awaited_by(*machine, box) == object) add(box);
+    } else if (runtime_async_.is_task(box)) {
+      const auto held = runtime_async_.held_by(box);
+      if (std::find(held.begin(), held.end(), object) != held.end()) add(box);
+    }
   }
   return found;
 }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "dotnet/objects/delegates.h"
+#include "dotnet/objects/runtime_async.h"
+#include "mixstack/async.h"
 
 namespace mixstack::dotnet::objects {
 
@@ -18,7 +20,8 @@ class StateMachines {
   static constexpr std::size_t kMostContinuations = 512;  ///< of one task
   static constexpr std::size_t kMostWords = 128;          ///< of one object, where no field's name is known
 
-  StateMachines(ManagedObjects& objects, Delegates& delegates) : objects_(objects), delegates_(delegates) {}
+  StateMachines(ManagedObjects& objects, Delegates& delegates)
+      : objects_(objects), delegates_(delegates), runtime_async_(objects, delegates) {}
 
   /// Where the box of an async method has its state machine.
   struct BoxLayout {
@@ -47,11 +50,20 @@ class StateMachines {
   [[nodiscard]] const std::string& method_of(const StructPlace& machine);
   /// The task, or source of a value, that a suspended one awaits; 0: none is kept.
   [[nodiscard]] Address awaited_by(const StructPlace& machine, Address box);
+  /// The same of the innermost method behind a task of `runtime_async`: that which goes on with the task, or else the
+  /// only task that a method of the runtime's own keeps.
+  [[nodiscard]] Address awaited_by(Address runtime_async_task);
+  /// Methods that an object stands for, outermost first, are added: one of a box; of a task of `runtime_async` each
+  /// that is suspended. False: there are more, or some that cannot be told.
+  bool add_steps(Address object, std::vector<AsyncStep>& steps);
+  /// A box, or a task of `runtime_async`: methods stand behind it.
+  [[nodiscard]] bool is_async(Address object) { return machine_of(object) || runtime_async_.is_task(object); }
   /// Tasks, boxes and events that go on when the object has ended. Read once: many chains pass through one task.
   [[nodiscard]] const std::vector<Address>& continuations(Address object);
   /// Whether `box` is one of these.
   [[nodiscard]] bool is_awaited_by(Address object, Address box);
 
+  [[nodiscard]] RuntimeAsync& runtime_async() { return runtime_async_; }
   [[nodiscard]] bool is_task(Address object) { return objects_.is_a(object, "System.Threading.Tasks.Task"); }
   /// A task that has ended, in whichever way.
   [[nodiscard]] bool is_completed(Address task);
@@ -65,6 +77,7 @@ class StateMachines {
 
   ManagedObjects& objects_;
   Delegates& delegates_;
+  RuntimeAsync runtime_async_;
   std::unordered_map<Address, std::vector<Address>> continuations_;
   std::unordered_map<Address, std::string> names_;  ///< by MethodTable of the state machine
   std::unordered_map<Address, std::optional<BoxLayout>> boxes_;

@@ -145,11 +145,11 @@ void ThreadPoolReader::read_local_queue(Address queue) {
 void ThreadPoolReader::add(Address item) {
   if (item == 0 || objects_.type_of(item) == 0) return;
   // What wraps the rest of an async method: its own scheduler or execution context.
-  if (!machines_.is_task(item) && !machines_.machine_of(item)) {
+  if (!machines_.is_task(item) && !machines_.is_async(item)) {
     for (const std::string_view field : {"m_action", "_callback", "_state"}) {
       const Address action = objects_.reference(item, field).value_or(0);
       const Address target = delegates_.is_delegate(action) ? delegates_.target(action) : action;
-      if (target == 0 || !machines_.machine_of(target)) continue;
+      if (target == 0 || !machines_.is_async(target)) continue;
       items_.push_back(target);
       return;
     }
@@ -161,6 +161,13 @@ QueuedWork ThreadPoolReader::describe(Address item) {
   QueuedWork work{{}, false, 1};
   if (const auto machine = machines_.machine_of(item)) {
     work.what = machines_.method_of(*machine);
+    work.is_continuation = true;
+    return work;
+  }
+  std::vector<AsyncStep> steps;
+  if (machines_.runtime_async().is_task(item)) (void)machines_.add_steps(item, steps);
+  if (!steps.empty()) {
+    work.what = steps.back().method;
     work.is_continuation = true;
     return work;
   }

@@ -1,0 +1,116 @@
+"""Async methods that the runtime suspends itself (runtime-async, a preview): their chains against the program's own word."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+import jsonschema
+
+import cores
+import debuggee_build
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
+ENVIRONMENT = {"DOTNET_RuntimeAsync": "1"}
+STUCK, FINE = 11, 0
+
+
+def runtime_async(what, environment=None):
+    return processes.Debuggee([debuggee_build.runtime_async(), str(what)], {**ENVIRONMENT, **(environment or {})})
+
+
+def bare(method):
+    """ "Shop.Store<System.__Canon>.Fetch(...)" to "Store.Fetch"."""
+    method = method.split("(")[0]
+    while "<" in method:
+        begin, end = method.rindex("<"), method.index(">", method.rindex("<"))
+        method = method[:begin] + method[end + 1:]
+    return method.removeprefix("Shop.")
+
+
+def words(chain):
+    return " > ".join(bare(s["method"]) for s in chain["steps"]) + " " + chain["end"]
+
+
+class RuntimeAsync(LiveCase):
+    def why(self, of, *options):
+        status, out, error, _ = mixstack_dump.run("why", of, "--json", *options)
+        self.assertEqual(status, FINE, error)
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        [pending] = answer["pending"]
+        return pending
+
+    @staticmethod
+    def truth(debuggee):
+        """What a thread waits for; what there is of others, by its count."""
+        waited, counts = [], {}
+        for line in debuggee.lines:
+            count, chain = line.removeprefix("TRUTH ").split(" ", 1)
+            if count == "waited":
+                waited.append(chain)
+            else:
+                counts[chain] = counts.get(chain, 0) + int(count)
+        return sorted(waited), counts
+
+    def check_waited(self, pending, debuggee):
+        chains = [c for c in pending["chains"] if c["waiter"] != 0]
+        self.assertEqual(sorted(words(c) for c in chains), self.truth(debuggee)[0])
+
+    def check(self, pending, debuggee):
+        self.check_waited(pending, debuggee)
+        counts = {}
+        for chain in pending["chains"]:
+            self.assertEqual((chain["proof"], chain["is_cut"]), ("likely" if chain["end"] == "running" else "proved", False), chain)
+            if chain["waiter"] == 0:
+                counts[words(chain)] = counts.get(words(chain), 0) + chain["count"]
+        self.assertEqual(counts, self.truth(debuggee)[1])
+
+    def test_what_threads_wait_for_needs_no_search(self):
+        with runtime_async(3) as debuggee:
+            pending = self.why(debuggee.pid)
+            self.check_waited(pending, debuggee)
+            counts = self.truth(debuggee)[1]
+            delayed = "Chains.Delayed > Chains.Slowly > Chains.Slower delay"
+            self.assertEqual([words(c) for c in pending["chains"] if c["waiter"] == 0], [delayed] * counts[delayed])
+
+    def test_all_of_the_heap(self):
+        for environment in ({}, {"DOTNET_TieredCompilation": "0"}, {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"}):
+            with self.subTest(environment), runtime_async(100, environment) as debuggee:
+                pending = self.why(debuggee.pid, "--heap")
+                self.check(pending, debuggee)
+                self.assertEqual((pending["heap"]["missing"], pending["heap"]["has_more"]), (0, False))
+
+    def test_the_thread_that_runs_methods(self):
+        with runtime_async(1) as debuggee:
+            [running] = [c for c in self.why(debuggee.pid)["chains"] if c["end"] == "running"]
+            self.assertNotEqual(running["waiter"], 0)
+            self.assertNotIn(running["runner"], (0, running["waiter"]))
+            self.assertEqual(running["proof"], "likely")
+
+    def test_a_core_tells_the_same(self):
+        with runtime_async(10) as debuggee, tempfile.TemporaryDirectory() as folder:
+            core = cores.gcore(debuggee.pid, pathlib.Path(folder) / "core")  # createdump crashes on such processes
+            self.check(self.why(core, "--heap"), debuggee)
+
+    def test_workers_that_wait_for_the_queue_are_starved(self):
+        with runtime_async("starved") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, STUCK, error)
+            self.assertTrue(out.startswith("STARVED: all 2 workers"), out)
+            self.assertIn("awaits: Starved.Get is queued in the thread pool\n", out)
+            self.assertIn("2 x the rest of Starved.Get", out)
+
+    def test_words(self):
+        with runtime_async(20) as debuggee:
+            text = mixstack_dump.run("why", debuggee.pid, "--heap")[1]
+            self.assertIn("20 x OrderApi.GetOrder > PriceService.Load > Db.ReadRow awaits a TaskCompletionSource\n", text)
+            self.assertIn("20 x Chains.Entered awaits SemaphoreSlim.WaitAsync\n", text)
+            dump = mixstack_dump.run("dump", debuggee.pid, "--async", "--heap", "--merge")[1]
+            self.assertIn("\n    Shop.Db.ReadRow(Task<int>)\n    Shop.PriceService.Load(", dump)
+
+
+if __name__ == "__main__":
+    unittest.main()
