@@ -75,7 +75,7 @@ void PprofWriter::header(PprofTables& tables) {
   const RecordingFacts& facts = recording_.facts;
   profile.add_int64(ProfileField::kTime, static_cast<std::int64_t>(facts.started_unix_ns));
   profile.add_int64(ProfileField::kDuration, static_cast<std::int64_t>(facts.duration_ns));
-  if (const auto clock = shown_clock(recording_, options_); clock) {
+  if (const auto clock = shown_clock(recording_, options_); clock && recording_.period_ns(*clock) != 0) {
     type(ProfileField::kPeriodType, tables, word_of(*clock), "nanoseconds");
     profile.add_int64(ProfileField::kPeriod, static_cast<std::int64_t>(recording_.period_ns(*clock)));
     profile.add_int64(ProfileField::kDefaultSampleType, tables.string(word_of(*clock)));
@@ -145,6 +145,8 @@ void PprofWriter::samples(const RecordingView& view, PprofTables& tables) {
 
 void PprofWriter::write() {
   clocks_ = clocks_of(recording_, options_);
+  // Of stacks of another profiler nobody knows how long a sample stands for.
+  std::erase_if(clocks_, [this](SampleClock clock) { return recording_.period_ns(clock) == 0; });
   ProfileOptions options = options_;
   options.by_thread = options.by_process = false;
   options.every_clock = clocks_.size() > 1;

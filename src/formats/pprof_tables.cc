@@ -121,6 +121,35 @@ std::string PprofTables::encoded_mapping(std::uint32_t module, const Mapping& of
   return message;
 }
 
+namespace {
+
+/// "app" of "/srv/app.dll".
+std::string_view stem(std::string_view path) {
+  path = path.substr(path.rfind('/') + 1);
+  return path.ends_with(".dll") ? path.substr(0, path.size() - 4) : path;
+}
+
+}  // namespace
+
+/// The program itself, its assembly rather than its host, by the first words of the command line.
+std::uint32_t PprofTables::main_module() const {
+  if (recording_.processes().empty()) return kNoIndex;
+  const std::string_view command = recording_.processes().front().command;
+  const std::size_t first_end = std::min(command.find(' '), command.size());
+  const std::string_view first = command.substr(0, first_end), rest = command.substr(first_end);
+  const std::string_view second = rest.empty() ? rest : rest.substr(1, rest.find(' ', 1) - 1);
+  std::uint32_t found = kNoIndex;
+  for (const auto& [module, mapping] : mappings_) {
+    const RecordedModule& m = recording_.modules()[module];
+    const std::string_view path = m.path.empty() ? m.name : m.path;
+    if (stem(path) == stem(first) || (second.ends_with(".dll") && stem(path) == stem(second))) {
+      if (found == kNoIndex || path.ends_with(".dll")) found = module;
+    }
+  }
+  return found;
+}
+
+/// Consumers take the first mapping for the program's.
 std::vector<std::string> PprofTables::take_messages() {
   std::vector<std::string> messages;
   std::map<std::uint64_t, std::uint32_t> by_id;
@@ -128,7 +157,10 @@ std::vector<std::string> PprofTables::take_messages() {
   const auto add = [&messages](std::uint32_t field, const std::string& content) {
     protozero::pbf_writer(messages.emplace_back()).add_message(field, content);
   };
-  for (const auto& [id, module] : by_id) add(ProfileField::kMapping, encoded_mapping(module, mappings_[module]));
+  const std::uint32_t first = main_module();
+  if (first != kNoIndex) add(ProfileField::kMapping, encoded_mapping(first, mappings_[first]));
+  for (const auto& [id, module] : by_id)
+    if (module != first) add(ProfileField::kMapping, encoded_mapping(module, mappings_[module]));
   for (const std::string& location : encoded_locations_) add(ProfileField::kLocation, location);
   for (const std::string& function : functions_) add(ProfileField::kFunction, function);
   return messages;

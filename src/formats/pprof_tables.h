@@ -31,6 +31,7 @@ class PprofTables {
   };
   std::uint64_t location_of(const std::vector<std::uint32_t>& entries);
   std::uint64_t function_of(const ViewEntry& entry);
+  [[nodiscard]] std::uint32_t main_module() const;
   std::string encoded_mapping(std::uint32_t module, const Mapping& mapping);
   const RecordedFrame* frame_of(std::uint32_t entry) const;
   bool is_inlined_into_next(std::uint32_t entry, std::uint32_t caller) const;

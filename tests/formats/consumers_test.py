@@ -152,6 +152,15 @@ class Consumers(unittest.TestCase):
         self.assertRegex(raw, r"/lib/libc\.so\.6 0123456789abcdef0123456789abcdef01234567 \[FN\]")
         self.assertIn("0x600 M=", raw)
 
+    def test_what_was_folded_is_counted_by_go(self):
+        if not shutil.which("go"):
+            self.skipTest("no go")
+        folded = self.root / "few.folded"
+        folded.write_text("main;a 3\nmain;b 7\n")
+        done = subprocess.run(["go", "tool", "pprof", "-top", self.convert("few.pb.gz", source=folded)], capture_output=True,
+                              text=True, timeout=60, env={**os.environ, "HOME": str(self.root)}, stdin=subprocess.DEVNULL)
+        self.assertIn("accounting for 10, 100% of 10 total", done.stdout, done.stderr)
+
     def test_what_was_folded_can_be_shown(self):
         folded = self.root / "others.folded"
         folded.write_text("main;a 3\nmain;b;c_[k] 7\n")
