@@ -465,7 +465,8 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
     auto& notes = recordings->shared().recording.facts.notes;
     const auto gone = program ? std::map<std::uint32_t, std::string>() : recordings->gone();
     for (const auto& [pid, words] : gone) {
-      if (recordings->shared().recording.processes().size() > 1) notes.push_back(words + " ended while it was recorded");
+      if (recordings->shared().recording.processes().size() > 1)
+        notes.push_back(words + " ended while it was recorded");
       std::erase(now.pids, pid);
     }
     if (end == End::process && !program && failure.code == ErrorCode::none &&
