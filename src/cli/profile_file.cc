@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <optional>
 #include <system_error>
 
@@ -32,20 +34,50 @@ void readable_as_usual(int fd) {
   (void)::fchmod(fd, 0666 & ~mask);
 }
 
+/// Held back, and has come: who waits is to end. Of those that are not held back we would have ended by ourselves.
+bool has_end_signal() {
+  sigset_t pending{};
+  (void)sigemptyset(&pending);
+  (void)sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+         sigismember(&pending, SIGHUP) == 1;
+}
+
+/// A pipe has its reader soon or never: the open(2) that waits for one has no end.
+base::ScopedFd open_device(const std::string& path) {
+  constexpr int kTries = 100;
+  constexpr timespec kPause{0, 100'000'000};
+  for (int i = 0;; i++) {
+    base::ScopedFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (fd) {
+      (void)::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+      return fd;
+    }
+    const int error = errno;
+    struct stat there {};
+    const bool is_pipe = ::stat(path.c_str(), &there) == 0 && S_ISFIFO(there.st_mode);
+    if (error != ENXIO || !is_pipe || i == kTries || has_end_signal()) {
+      errno = error;
+      return fd;
+    }
+    (void)::nanosleep(&kPause, nullptr);
+  }
+}
+
 }  // namespace
 
 ExitCode write_profile_file(const std::string& path, bool is_text, const Environment& environment,
-                            const std::function<void(report::Writer&)>& write) {
+                            const std::function<void(report::Writer&)>& write, bool replace) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
   (void)std::signal(SIGPIPE, SIG_IGN);
   std::optional<pack::OutputFile> file;
   base::ScopedFd device;
   struct stat there {};
   if (path != "-" && ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    device = base::ScopedFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));  // a device or a pipe keeps its name
+    device = open_device(path);  // a device or a pipe keeps its name
     if (!device) return cannot_write(environment, path, errno);
   } else if (path != "-") {
-    auto made = pack::OutputFile::create(path, true);
+    auto made = pack::OutputFile::create(path, replace);
     if (!made) return cannot_write(environment, path, made.error().os_error);
     file.emplace(std::move(*made));
     readable_as_usual(file->fd());

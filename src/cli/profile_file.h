@@ -9,8 +9,9 @@
 
 namespace mixstack::cli {
 
-/// There whole or not at all; a file of this name is replaced. "-": standard output. What went wrong is said.
+/// There whole or not at all; a file of this name is replaced, unless `replace` is false. "-": standard output. A pipe
+/// is given ten seconds to have a reader, or until a signal that ends a recording. What went wrong is said.
 [[nodiscard]] ExitCode write_profile_file(const std::string& path, bool is_text, const Environment& environment,
-                                          const std::function<void(report::Writer&)>& write);
+                                          const std::function<void(report::Writer&)>& write, bool replace = true);
 
 }  // namespace mixstack::cli

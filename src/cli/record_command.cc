@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -73,6 +74,8 @@ class Recordings {
   [[nodiscard]] std::shared_ptr<const Recording> snapshot();
   /// What was recorded since the last call, of each sample once.
   [[nodiscard]] Recording take_piece();
+  /// Those that were asked for and have ended for good: name and pid as words, by pid. After `finish`.
+  [[nodiscard]] std::map<std::uint32_t, std::string> gone() const;
   /// Ends all of them and puts their accounts together. Answers the errors they ended with.
   void finish();
   /// Why samples could not be taken any more, of the first process that is there still; code none: nothing is wrong.
@@ -172,6 +175,18 @@ std::vector<std::uint32_t> Recordings::living() const {
   for (const Recorded& one : all_)
     if (!one.opened.recorder->has_ended()) pids.push_back(one.pid);
   return pids;
+}
+
+std::map<std::uint32_t, std::string> Recordings::gone() const {
+  std::map<std::uint32_t, std::string> words;
+  for (const Recorded& one : all_) {
+    if (!one.opened.recorder->has_ended() || one.opened.recorder->end_error().code != ErrorCode::no_such_process)
+      continue;
+    for (const RecordedProcess& process : shared_.recording.processes())
+      if (process.pid == one.pid && process.parent == 0)
+        words[one.pid] = fmt::format("{} (pid {})", process.comm, one.pid);
+  }
+  return words;
 }
 
 std::pair<Error, std::uint32_t> Recordings::failure() const {
@@ -275,6 +290,22 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
   return code;
 }
 
+/// Of one in a row of files: processes that have ended meanwhile are left out, and taken out of `arguments`.
+ExitCode open_again(RecordArguments& arguments, const Environment& environment, Recordings& recordings) {
+  const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
+  bool is_any = false;
+  for (const std::uint32_t pid : pids) {
+    auto session = environment.open_process(pid);
+    const auto begun = session ? recordings.begin(std::move(*session)) : fail(session.error());
+    is_any = is_any || begun;
+    if (begun) continue;
+    if (!has_gone(begun.error(), pid)) return complain_of(environment, begun.error(), pid);
+    std::erase(arguments.pids, pid);
+    FdOutput(environment.err).write(fmt::format("mixstack: process {} has ended: it is not recorded any more\n", pid));
+  }
+  return is_any ? ExitCode::ok : ExitCode::process_changed;
+}
+
 ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                   std::optional<LaunchedProgram>& program) {
   if (!arguments.command.empty()) return open_program(arguments, environment, recordings, program);
@@ -285,7 +316,7 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
     return ExitCode::no_such_process;
   }
   for (const std::uint32_t pid : pids) {
-    auto session = environment.open_process(pid);
+    auto session = is_thread(pid) ? fail(ErrorCode::no_such_process) : environment.open_process(pid);
     if (!session) return complain_of(environment, session.error(), pid);
     if (const auto begun = recordings.begin(std::move(*session)); !begun)
       return complain_of(environment, begun.error(), pid);
@@ -417,8 +448,11 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
     const bool is_last = arguments.rotate.count() == 0 || (whole.count() != 0 && whole <= arguments.rotate);
     if (!is_last) left = arguments.rotate;
     const auto recordings = std::make_unique<Recordings>(now, environment);
-    if (const ExitCode code = open_all(now, environment, *recordings, program); code != ExitCode::ok)
-      return static_cast<int>(code);
+    const ExitCode code =
+        part == 1 ? open_all(now, environment, *recordings, program) : open_again(now, environment, *recordings);
+    if (part != 1 && program && code == ExitCode::process_changed)
+      return say_end(*program, End::process, {}, arguments.quiet, environment);
+    if (code != ExitCode::ok) return static_cast<int>(code);
     recordings->start();
     const End end = wait_for_end(now, signals, *recordings, onlookers);
     const std::vector<std::uint32_t> living = recordings->living();
@@ -428,8 +462,16 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
         program->has_ended(kUntilReaped))
       return static_cast<int>(complain_of_nothing(*program, environment));
     const auto [failure, failed_pid] = recordings->failure();
-    if (end == End::process && !program && failure.code == ErrorCode::none)
-      recordings->shared().recording.facts.notes.emplace_back("the process ended while it was recorded");
+    auto& notes = recordings->shared().recording.facts.notes;
+    const auto gone = program ? std::map<std::uint32_t, std::string>() : recordings->gone();
+    for (const auto& [pid, words] : gone) {
+      if (recordings->shared().recording.processes().size() > 1)
+        notes.push_back(words + " ended while it was recorded");
+      std::erase(now.pids, pid);
+    }
+    if (end == End::process && !program && failure.code == ErrorCode::none &&
+        recordings->shared().recording.processes().size() == 1)
+      notes.emplace_back("the process ended while it was recorded");
     if (onlookers.push) onlookers.push->send(recordings->take_piece());
     const ExitCode written = write_one(arguments, output, recordings->shared().recording, part, environment);
     if (onlookers.page) onlookers.page->keep(*recordings, signals, environment, end == End::signal);

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,28 @@ tl::expected<Format, std::string> format_for(const RecordArguments& arguments) {
                         formats::all_format_words());
 }
 
+/// Empty: something can be written there. Looked at before anything is recorded.
+std::string fault_of_place(const std::string& path) {
+  const auto refused = [](const std::string& place, int error) {
+    return "nothing can be written in " + report::escape_for_terminal(place) + ": " +
+           std::generic_category().message(error) + ". Nothing was recorded; another place: -o FILE";
+  };
+  struct stat there {};
+  const bool is_there = !path.empty() && ::stat(path.c_str(), &there) == 0;
+  if (is_there && S_ISDIR(there.st_mode)) return refused(path, EISDIR);
+  // Devices and pipes are written to, and nothing is made beside them.
+  if (is_there && !S_ISREG(there.st_mode)) return ::access(path.c_str(), W_OK) == 0 ? "" : refused(path, errno);
+  const std::string folder = folder_of(path);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return refused(folder, errno);
+  struct stat link {};
+  const bool is_any = !path.empty() && ::lstat(path.c_str(), &link) == 0;
+  if (is_any && S_ISLNK(link.st_mode))
+    return report::escape_for_terminal(path) +
+           " is a link, and links are not followed. Nothing was recorded; another place: -o FILE, or -o - for "
+           "standard output";
+  return !path.empty() && !is_any && errno != ENOENT ? refused(path, errno) : "";
+}
+
 }  // namespace
 
 tl::expected<RecordOutput, std::string> RecordOutput::make(const RecordArguments& arguments) {
@@ -59,10 +82,7 @@ tl::expected<RecordOutput, std::string> RecordOutput::make(const RecordArguments
   output.options_.include = arguments.include;
   output.options_.exclude = arguments.exclude;
   if (arguments.out != "-") {
-    const std::string folder = folder_of(arguments.out);
-    if (::access(folder.c_str(), W_OK | X_OK) != 0)
-      return tl::unexpected("nothing can be written in " + report::escape_for_terminal(folder) + ": " +
-                            std::generic_category().message(errno) + ". Nothing was recorded; another place: -o FILE");
+    if (auto fault = fault_of_place(arguments.out); !fault.empty()) return tl::unexpected(std::move(fault));
   }
   return output;
 }
@@ -83,17 +103,34 @@ ExitCode RecordOutput::write_to(const std::string& path, Format format, const Re
                             [&](report::Writer& out) { formats::write_as(format, out, recording, options_); });
 }
 
+/// Two that are kept in the same second have names of their own.
+std::optional<std::string> RecordOutput::write_free(const std::string& path, const Recording& recording,
+                                                    const Environment& environment) const {
+  Environment silent = environment;
+  silent.err = -1;
+  constexpr int kTries = 100;
+  const std::string extension(formats::extension_of(Format::recording));
+  for (int i = 1; i <= kTries; i++) {
+    std::string name = path;
+    if (i > 1) name.insert(name.size() - extension.size(), fmt::format("-{}", i));
+    struct stat there {};
+    if (::lstat(name.c_str(), &there) == 0) continue;
+    const auto write = [&](report::Writer& out) { formats::write_as(Format::recording, out, recording, options_); };
+    if (write_profile_file(name, false, silent, write, false) == ExitCode::ok) return name;
+    if (::lstat(name.c_str(), &there) != 0) return std::nullopt;  // it was not for the name
+  }
+  return std::nullopt;
+}
+
 /// What was recorded is not lost because a disk is full.
 ExitCode RecordOutput::rescue(const Recording& recording, const Environment& environment) const {
   for (const char* folder : {"/var/tmp", "/tmp", "/dev/shm"}) {
     RecordOutput raw;
     raw.format_ = Format::recording;
-    const std::string path = std::string(folder) + "/" + raw.path_of(recording);
-    Environment silent = environment;
-    silent.err = -1;
-    if (write_to(path, Format::recording, recording, silent) != ExitCode::ok) continue;
+    const auto path = raw.write_free(std::string(folder) + "/" + raw.path_of(recording), recording, environment);
+    if (!path) continue;
     FdOutput(environment.err)
-        .write(fmt::format("mixstack: the recording is kept as {}: mixstack convert {} -o FILE\n", path, path));
+        .write(fmt::format("mixstack: the recording is kept as {}: mixstack convert {} -o FILE\n", *path, *path));
     break;
   }
   return ExitCode::output;
@@ -102,7 +139,7 @@ ExitCode RecordOutput::rescue(const Recording& recording, const Environment& env
 ExitCode RecordOutput::write(const Recording& recording, const Environment& environment) const {
   const std::string path = path_of(recording);
   const ExitCode code = write_to(path, format_, recording, environment);
-  if (code == ExitCode::output && path != "-") return rescue(recording, environment);
+  if (code == ExitCode::output) return rescue(recording, environment);
   if (code == ExitCode::ok && path != "-" && !quiet_)
     FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
   return code;

@@ -1,6 +1,7 @@
 // Where a recording is written to, and as what.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -25,6 +26,9 @@ class RecordOutput {
   [[nodiscard]] std::string path_of(const Recording& recording) const;
   [[nodiscard]] ExitCode write_to(const std::string& path, formats::Format format, const Recording& recording,
                                   const Environment& environment) const;
+  /// The name it has, of this one and others made of it the first that is free. Nothing: it could not be written.
+  [[nodiscard]] std::optional<std::string> write_free(const std::string& path, const Recording& recording,
+                                                      const Environment& environment) const;
   [[nodiscard]] ExitCode rescue(const Recording& recording, const Environment& environment) const;
 
   std::string path_;  ///< empty: made of the process's name; "-": standard output

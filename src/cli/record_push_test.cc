@@ -41,6 +41,12 @@ TEST(RecordPushTest, OptionsAreRead) {
     EXPECT_EQ(parse_arguments(wrong).action, Invocation::Action::usage_error) << wrong.back();
 }
 
+TEST(RecordArgumentsTest, AProcessIsRecordedOnceAndEmptyWordsAreNoNumbers) {
+  EXPECT_EQ(record({"-p", "7,8,7", "8"}).pids, (std::vector<std::uint32_t>{7, 8}));
+  for (const char* option : {"-r", "-d"})
+    EXPECT_EQ(parse_arguments({"record", "7", option, ""}).action, Invocation::Action::usage_error) << option;
+}
+
 TEST(RecordPushTest, WhatIsWrongIsSaidBefore) {
   EXPECT_EQ(fault({}), "");
   EXPECT_NE(fault({"--push-name", "a b"}).find("--push-name"), std::string::npos);

@@ -21,6 +21,17 @@ ExitCode complain_of(const Environment& environment, const Error& error, std::ui
   return exit_code_of(problem);
 }
 
+bool has_gone(const Error& error, std::uint32_t pid) {
+  const report::Problem problem = report::problem_of(error, read_process_facts(pid));
+  return problem == report::Problem::no_such_process || problem == report::Problem::zombie ||
+         problem == report::Problem::process_changed;
+}
+
+bool is_thread(std::uint32_t pid) {
+  const report::ProcessFacts facts = read_process_facts(pid);
+  return facts.exists && facts.thread_group != 0 && facts.thread_group != facts.pid;
+}
+
 std::vector<std::uint32_t> pids_called(const std::string& name) {
   std::vector<std::uint32_t> pids;
   const auto all = session::running_programs(std::chrono::milliseconds(0));

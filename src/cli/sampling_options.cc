@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/parsing.h"
 
 namespace mixstack::cli {
@@ -39,6 +41,9 @@ std::string read_pause(const RawSampling& raw, RecordArguments& record) {
                               : fmt::format("--max-pause: '{}' is not a share of time like 1% or 0.5%", raw.max_pause);
 }
 
+/// An empty word is no number: else it would be as if nothing had been said.
+std::string is_there(const std::string& text) { return text.empty() ? "'' is no number" : ""; }
+
 }  // namespace
 
 void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record) {
@@ -46,8 +51,8 @@ void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record) 
   app.add_option("-p,--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
   app.add_option("-n,--name", record.name);
   app.add_option("-m,--mode", raw.mode)->type_name("auto|cpu|wall");
-  app.add_option("-r,-F,--rate", raw.rate);
-  app.add_option("-d,--duration", raw.duration);
+  app.add_option("-r,-F,--rate", raw.rate)->check(is_there);
+  app.add_option("-d,--duration", raw.duration)->check(is_there);
   app.add_flag("-i,--idle", record.idle);
   app.add_flag("--managed-only", record.managed_only);
   app.add_flag("--kernel", record.kernel);
@@ -63,7 +68,8 @@ std::string read_pid_list(std::string_view command, const RawSampling& raw, Reco
   for (const std::string& text : texts) {
     const auto pid = whole_number(text, INT32_MAX);
     if (!pid || *pid == 0) return fmt::format("'{1}' is not a pid; by name: mixstack {0} -n {1}", command, text);
-    record.pids.push_back(static_cast<std::uint32_t>(*pid));
+    const auto number = static_cast<std::uint32_t>(*pid);
+    if (std::find(record.pids.begin(), record.pids.end(), number) == record.pids.end()) record.pids.push_back(number);
   }
   return {};
 }

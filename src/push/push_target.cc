@@ -50,7 +50,8 @@ bool is_authority(std::string_view text) {
   if (port.front() != ':') return false;
   port.remove_prefix(1);
   return !port.empty() && port.size() <= 5 &&
-         std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+         std::stoul(std::string(port)) <= UINT16_MAX;
 }
 
 /// The protocol's own path behind a prefix, if it is not there already.

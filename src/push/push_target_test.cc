@@ -29,9 +29,9 @@ TEST(PushTarget, APathIsAPrefixOrTheWholeOfIt) {
 TEST(PushTarget, Hosts) {
   EXPECT_EQ(url("http://[::1]:4040"), "pyroscope http://[::1]:4040/ingest");
   EXPECT_EQ(url("http://10.0.0.1"), "pyroscope http://10.0.0.1/ingest");
-  for (const char* wrong :
-       {"http://", "http://:80", "http://h:", "http://h:x", "http://h:123456", "http://[::1", "http://[]",
-        "http://[::1]x4040", "http://a b", "http://h\n", "http://h/\r\nX: y", "http://h\x01", "http://h/\""})
+  for (const char* wrong : {"http://", "http://:80", "http://h:", "http://h:x", "http://h:123456", "http://h:65536",
+                            "http://[::1", "http://[]", "http://[::1]x4040", "http://a b", "http://h\n",
+                            "http://h/\r\nX: y", "http://h\x01", "http://h/\""})
     EXPECT_EQ(url(wrong), "(none)") << wrong;
 }
 

@@ -285,6 +285,97 @@ class Record(LiveCase):
             self.assertEqual(status, 0, said)
             self.assertEqual(sorted(os.listdir(folder)), ["x.1.folded", "x.2.folded", "x.3.folded"])
 
+    @staticmethod
+    def sleepers(*seconds):
+        """Programs that run for so long."""
+        code = "import sys, time\nend = time.time() + float(sys.argv[1])\nwhile time.time() < end: sum(range(1000))"
+        return [subprocess.Popen([sys.executable, "-c", code, str(s)], stdin=subprocess.DEVNULL) for s in seconds]
+
+    def end(self, programs):
+        for program in programs:
+            program.kill()
+            program.wait()
+
+    def test_one_of_several_ends(self):
+        programs = self.sleepers(300, 3)
+        pids = ",".join(str(p.pid) for p in programs)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                status, _, said = record(pids, "-d", "7", "--rotate", "1", "-o", f"{folder}/x.folded")
+                self.assertEqual(status, 0, said)
+                self.assertEqual(len(os.listdir(folder)), 7, said)
+                self.assertEqual(len(re.findall(rf"{programs[1].pid}\)? (?:has )?ended", said)), 1, said)
+        finally:
+            self.end(programs)
+        programs = self.sleepers(300, 3)
+        try:
+            status, _, said = record(",".join(str(p.pid) for p in programs), "-d", "6", "-o", "-")
+            self.assertEqual(status, 0, said)
+            self.assertIn(f"(pid {programs[1].pid}) ended while it was recorded", said)
+        finally:
+            self.end(programs)
+
+    def assert_kept(self, said):
+        kept = re.findall(r"the recording is kept as (/\S+\.mxr):", said)
+        self.assertEqual(len(kept), 1, said)
+        self.assertTrue(os.path.exists(kept[0]))
+        self.addCleanup(os.unlink, kept[0])
+        return kept[0]
+
+    def test_outputs_that_fail_afterwards(self):
+        programs = self.sleepers(300)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                pipe = f"{folder}/pipe"
+                os.mkfifo(pipe)
+                command = [mixstack_dump.binary(), "record", "-p", str(programs[0].pid), "-f", "folded", "-d", "1", "-o"]
+                status, _, said = record(programs[0].pid, "-d", "1", "-f", "folded", "-o", pipe)
+                self.assertEqual(status, 9, said)
+                names = {self.assert_kept(said)}
+                with open("/dev/full", "w") as full:
+                    two = [subprocess.Popen([*command, "-"], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                                            text=True) for _ in range(2)]
+                for done in two:
+                    said = done.communicate(timeout=60)[1]
+                    self.assertEqual(done.returncode, 9, said)
+                    names.add(self.assert_kept(said))
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run([*command, "-"], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+                                      text=True, timeout=60)
+                os.close(writer)
+                self.assertEqual(done.returncode, 9, done.stderr)
+                names.add(self.assert_kept(done.stderr))
+                self.assertEqual(len(names), 4)
+        finally:
+            self.end(programs)
+
+    def test_outputs_that_cannot_work_are_refused_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("nothing", f"{folder}/link.folded")
+            for out, words in ((folder, "directory"), (f"{folder}/{'x' * 300}.folded", "too long"),
+                               (f"{folder}/link.folded", "links are not followed")):
+                status, _, said = record(os.getpid(), "-d", "1", "-f", "folded", "-o", out)
+                self.assertIn(status, (2, 9), said)
+                self.assertIn(words, said)
+                self.assertIn("Nothing was recorded", said)
+
+    def test_a_thread_is_no_process(self):
+        with processes.scenario("split") as debuggee:
+            thread = max(int(t) for t in os.listdir(f"/proc/{debuggee.pid}/task"))
+            for pids in (str(thread), f"{thread},{debuggee.pid}"):
+                status, _, said = record(pids, "-d", "1", "-o", "-")
+                self.assertEqual(status, 3, said)
+                self.assertIn(f"is a thread of process {debuggee.pid}", said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
+    def test_devices_need_no_folder(self):
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", mixstack_dump.binary(),
+                               "record", "-d", "1", "-f", "folded", "-o", "/dev/null", "--", "sleep", "5"],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertNotIn("nothing can be written", done.stderr)
+        self.assertNotEqual(done.returncode, 2, done.stderr)
+
     def test_what_cannot_be(self):
         with processes.scenario("split") as debuggee:
             pid = debuggee.pid
