@@ -420,6 +420,7 @@ int say_end(LaunchedProgram& program, End end, const std::vector<std::uint32_t>&
   std::string text;
   if (has_ended) text += fmt::format("mixstack: {}\n", program.end_words());
   std::vector<std::string> others;
+  others.reserve(living.size());
   for (const std::uint32_t pid : living) others.push_back(fmt::format("{} (pid {})", name_of(pid), pid));
   constexpr std::size_t kMost = 8;
   if (others.size() > kMost) {

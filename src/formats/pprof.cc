@@ -25,7 +25,7 @@ struct Alike {
   SampleClock clock = SampleClock::wall;
   Activity activity = Activity::unknown;
   bool gc_pending = false;
-  friend auto operator<=>(const Alike&, const Alike&) = default;
+  friend auto operator<=>(const Alike&, const Alike&) = default;  // NOLINT(modernize-use-nullptr): of its own code
 };
 
 class PprofWriter {
