@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/empty_view.h"
 #include "cli/fd_output.h"
 #include "cli/profile_file.h"
 #include "cli/recording_input.h"
@@ -32,21 +33,6 @@ bool say_what_is_missing(const Recording& recording, const std::string& path, co
                            note));
   }
   return is_cut;
-}
-
-/// Nothing to see has a reason, which an empty picture does not tell.
-void say_if_empty(const Recording& recording, const ProfileOptions& options, const Environment& environment) {
-  const RecordingView view = view_of(recording, options);
-  if (view.shown != 0) return;
-  std::string text = "mixstack: there is nothing to show: no samples\n";
-  if (view.idle_left_out != 0) {
-    text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows {} of them\n",
-                       report::counted(view.idle_left_out, "sample"));
-  } else if (view.left_out != 0) {
-    text = fmt::format("mixstack: there is nothing to show: the options leave out {}, all there are\n",
-                       report::counted(view.left_out, "sample"));
-  }
-  FdOutput(environment.err).write(text);
 }
 
 /// Of native code in modules: what 'mixstack symbols' can tell more of.
@@ -88,8 +74,7 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   const bool is_cut = say_what_is_missing(*read, arguments.in, environment);
   const auto [recording, has_failed, said_nameless] = with_names(std::move(*read), arguments.symbol_path, environment);
   if (!said_nameless) FdOutput(environment.err).write(nameless_words(recording, arguments.in));
-  if (arguments.format != Format::recording && arguments.format != Format::html)
-    say_if_empty(recording, arguments.options, environment);
+  say_if_empty(recording, arguments.format, arguments.options, environment);
   const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
                                               [&, &shown = recording](report::Writer& out) {
                                                 formats::write_as(arguments.format, out, shown, arguments.options);

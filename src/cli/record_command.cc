@@ -333,7 +333,7 @@ class LivePage {
     const auto address = server_.start(arguments.port);
     FdOutput errors(environment.err);
     if (address) {
-      errors.write(fmt::format("mixstack: {}\n", *address));
+      errors.write(fmt::format("mixstack: {}\nmixstack: open this address; Ctrl-C ends it\n", *address));
     } else {
       errors.write(fmt::format("mixstack: nothing can be served at port {}: {}\n", arguments.port,
                                std::generic_category().message(address.error().os_error)));

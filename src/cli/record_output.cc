@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cli/empty_view.h"
 #include "cli/fd_output.h"
 #include "cli/profile_file.h"
 #include "report/escape.h"
@@ -140,6 +141,7 @@ ExitCode RecordOutput::write(const Recording& recording, const Environment& envi
   const std::string path = path_of(recording);
   const ExitCode code = write_to(path, format_, recording, environment);
   if (code == ExitCode::output) return rescue(recording, environment);
+  if (code == ExitCode::ok && !quiet_) say_if_empty(recording, format_, options_, environment);
   if (code == ExitCode::ok && path != "-" && !quiet_)
     FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
   return code;

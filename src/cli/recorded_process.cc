@@ -47,12 +47,31 @@ std::string command_of(const TargetInfo& target) {
   return text.substr(0, 1024);
 }
 
+/// "app" of "dotnet exec app.dll --port=80"; empty: the command line names no assembly.
+std::string hosted_name(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  std::string text(4096, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at + 1)) {
+    std::string_view word = std::string_view(text).substr(at + 1);
+    word = word.substr(0, word.find('\0'));
+    if (!word.ends_with(".dll")) continue;
+    word = word.substr(word.rfind('/') + 1);
+    return std::string(word.substr(0, word.size() - 4));
+  }
+  return {};
+}
+
 std::string name_of(std::uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/comm", pid));
   std::string name(64, '\0');
   file.read(name.data(), static_cast<std::streamsize>(name.size()));
   name.resize(static_cast<std::size_t>(file.gcount()));
   if (name.ends_with('\n')) name.pop_back();  // a name may have others
+  // All programs that the host runs have its name.
+  if (name == "dotnet")
+    if (std::string app = hosted_name(pid); !app.empty()) name = std::move(app);
   return report::escape_for_terminal(name);
 }
 

@@ -19,7 +19,7 @@ ExitCode complain_of(const Environment& environment, const Error& error, std::ui
 [[nodiscard]] std::vector<std::uint32_t> pids_called(const std::string& name);
 /// The command line, fit for a terminal, of bounded length.
 [[nodiscard]] std::string command_of(const TargetInfo& target);
-/// The kernel's name, fit for a terminal.
+/// What the program is called, fit for a terminal: by its assembly where the host `dotnet` runs it, else by the kernel.
 [[nodiscard]] std::string name_of(std::uint32_t pid);
 /// Processor time of this process.
 [[nodiscard]] std::uint64_t own_cpu_ns();

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import unittest
 import urllib.parse
 import zlib
 
+import debuggee_build
 import mixstack_dump
 import processes
 import refusals
@@ -375,6 +377,22 @@ class Record(LiveCase):
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
         self.assertNotIn("nothing can be written", done.stderr)
         self.assertNotEqual(done.returncode, 2, done.stderr)
+
+    def test_a_program_is_called_by_its_assembly(self):
+        if not shutil.which("dotnet"):
+            self.skipTest("no dotnet")
+        dll = f"{debuggee_build.SCENARIOS}.dll"
+        with processes.Debuggee(["dotnet", dll, "split"]) as debuggee:
+            done = subprocess.run([mixstack_dump.binary(), "record", "-p", str(debuggee.pid), "-d", "1", "-i", "-f",
+                                   "speedscope", "-o", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"Scenarios ({debuggee.pid})", json.loads(done.stdout)["name"])
+
+    def test_a_pattern_that_nothing_has_is_said(self):
+        with processes.scenario("split") as debuggee:
+            status, _, said = record(debuggee.pid, "-d", "1", "-o", "-", "-f", "folded", "-I", "NoSuchThing")
+            self.assertEqual(status, 0, said)
+            self.assertIn("there is nothing to show: the options leave out", said)
 
     def test_what_cannot_be(self):
         with processes.scenario("split") as debuggee:
