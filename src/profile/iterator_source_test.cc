@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "bpf/bpf_refusal.h"
 #include "target/live/test_process.h"
 #include "target/live/thread_registers.h"
 
@@ -22,6 +23,8 @@ void* napping(void* shared) {
 
 // A copy needs to know where the stack's mapping ends, which cannot be asked while the process changes its mappings.
 TEST(IteratorSource, StacksOfAProcessThatChangesItsMappingsAreWhole) {
+  const auto refusal = bpf::explain_bpf_refusal({ErrorCode::permission_denied, EPERM, 0}, bpf::read_bpf_facts());
+  if (refusal != bpf::BpfRefusal::none) GTEST_SKIP() << bpf::refusal_text(refusal, {});
   const TestProcess process(
       [](Shared& shared) {
         for (int i = 0; i < 6; i++) start_thread(napping, &shared);
@@ -39,7 +42,7 @@ TEST(IteratorSource, StacksOfAProcessThatChangesItsMappingsAreWhole) {
       6);
   ASSERT_TRUE(process.is_ready());
   const auto source = IteratorSource::open(process.id(), target::traceable_arch(), 1000, false);
-  if (!source) GTEST_SKIP() << "no BPF iterator here";
+  ASSERT_TRUE(source.has_value());  // with the right to it, everything else is a fault
   (*source)->begin(monotonic_ns());
   std::size_t whole = 0, empty = 0;
   for (int i = 0; i < 20'000 && whole < 3000; i++) {
