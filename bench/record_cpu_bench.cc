@@ -141,6 +141,8 @@ bool with_recorder(const test::BurningProcess& process, std::uint32_t hertz, mil
   shared_session->session = std::move(*session);
   auto opened = profile::open_recorder(std::move(shared_session), shared, options);
   if (!opened) return false;
+  opened->recorder->warm_up();
+  opened->recorder->start(profile::monotonic_ns());
   std::this_thread::sleep_for(milliseconds(500));
   const auto samples = [&shared] {
     const std::lock_guard lock(shared.mutex);
