@@ -284,8 +284,8 @@ What is sampled:
       --kernel          where in the kernel threads are, too
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then
-      --max-pause SHARE of the time that threads may be held, like 1%: where
-                        that does not suffice, samples are left out
+      --max-pause SHARE of its time for which a thread may be stopped (1%);
+                        where that does not suffice, samples are left out
       --no-names        native code without names, which cost no time then:
                         'mixstack convert FILE.mxr' finds them later
 
@@ -350,8 +350,8 @@ What is sampled:
       --kernel          where in the kernel threads are, too
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then
-      --max-pause SHARE of the time that threads may be held, like 1%: where
-                        that does not suffice, samples are left out
+      --max-pause SHARE of its time for which a thread may be stopped (1%);
+                        where that does not suffice, samples are left out
 
 What is shown:
       --interval TIME   how often it changes: 1, 500ms, 10s

@@ -24,7 +24,7 @@ struct RecordArguments {
   std::chrono::milliseconds duration{0};  ///< 0: until a signal, or the end of the process
   std::string out;                        ///< empty: a name made of the process's and the time
   std::string format;                     ///< empty: by the name of the file
-  double most_held = 0;                   ///< share of the time threads may be held; 0: no budget
+  double most_held = 0.01;                ///< share of its time for which a thread may be held
   std::chrono::milliseconds rotate{0};    ///< a file of its own for each such time; 0: one for all
   bool no_stop = false;                   ///< stop nothing, whatever cannot be seen then
   bool subprocesses = false;

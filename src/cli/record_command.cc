@@ -204,17 +204,23 @@ void Recordings::finish() {
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
+  std::uint64_t for_budget = 0;
   for (const Recorded& one : all_) {
     const profile::SourceAccount account = one.opened.recorder->account();
     facts.account.lost_in_kernel += account.lost_in_kernel;
     facts.account.lost_to_stops += account.lost_to_stops;
     facts.account.skipped += account.skipped;
+    for_budget += account.skipped_for_budget;
     facts.account.lost_in_queue += one.opened.recorder->lost_in_queue();
     for (std::size_t i = 0; i < facts.holds.counts.size(); i++) facts.holds.counts[i] += account.holds.counts[i];
     facts.holds.total_ns += account.holds.total_ns;
     facts.holds.holds += account.holds.holds;
     facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
   }
+  if (for_budget != 0)
+    facts.notes.push_back(fmt::format(
+        "{} left out, lest threads are held for more than {:g} % of their time: --max-pause SHARE allows more",
+        report::counted(for_budget, "round"), 100 * arguments_.most_held));
   describe(facts);
   facts.own_cpu_ns = own_cpu();
   shared_.recording.sort_samples();

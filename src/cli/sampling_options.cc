@@ -32,6 +32,7 @@ std::string read_pause(const RawSampling& raw, RecordArguments& record) {
   const auto whole = whole_number(text.substr(0, dot), 100);
   const std::string_view rest = dot == std::string_view::npos ? std::string_view("0") : text.substr(dot + 1);
   const auto fraction = rest.size() <= 3 ? whole_number(rest, 999) : std::nullopt;
+  record.most_held = 0;
   if (whole && fraction) {
     double scaled = static_cast<double>(*fraction);
     for (std::size_t i = 0; i < rest.size(); i++) scaled /= 10;

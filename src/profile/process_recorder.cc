@@ -108,6 +108,7 @@ SourceAccount ProcessRecorder::account() const {
     all.lost_in_kernel += one.lost_in_kernel;
     all.lost_to_stops += one.lost_to_stops;
     all.skipped += one.skipped;
+    all.skipped_for_budget += one.skipped_for_budget;
     for (std::size_t i = 0; i < all.holds.counts.size(); i++) all.holds.counts[i] += one.holds.counts[i];
     all.holds.total_ns += one.holds.total_ns;
     all.holds.holds += one.holds.holds;

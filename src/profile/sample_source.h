@@ -48,8 +48,9 @@ struct SampleBatch {
 /// What a source did not deliver, since it began.
 struct SourceAccount {
   std::uint64_t lost_in_kernel = 0;
-  std::uint64_t lost_to_stops = 0;  ///< threads that no batch tells of
-  std::uint64_t skipped = 0;        ///< rounds
+  std::uint64_t lost_to_stops = 0;       ///< threads that no batch tells of
+  std::uint64_t skipped = 0;             ///< rounds
+  std::uint64_t skipped_for_budget = 0;  ///< of those: threads would have been held for too long
   HoldHistogram holds;
 };
 

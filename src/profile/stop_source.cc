@@ -47,8 +47,8 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   DumpOptions options;
   options.threads = std::move(threads);
   options.facts = false;
-  // A stop of hundreds of threads takes longer than a round.
-  if (options.threads.size() > options_.together) options.together = options_.together;
+  // A stop of hundreds of threads takes longer than a round, and one that has no processor would hold the others up.
+  options.together = options_.together;
   // Threads that cannot stop soon are late by themselves; a round waits for none of them.
   options.late_timeout = std::chrono::milliseconds(50);
   const std::lock_guard lock(session_.mutex);
@@ -56,18 +56,19 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
 }
 
 void StopSource::note_pause(const Capture& capture) {
-  const std::size_t threads = capture.threads.size();
+  const auto threads = static_cast<std::uint64_t>(std::count_if(
+      capture.threads.begin(), capture.threads.end(), [](const ThreadCapture& thread) { return thread.captured; }));
+  if (threads == 0) return;
   const auto pause_ns = static_cast<std::uint64_t>(capture.pause.count());
-  const auto held_ns =
-      capture.held.count() == 0 ? pause_ns * threads : static_cast<std::uint64_t>(capture.held.count());
+  const auto held_ns = static_cast<std::uint64_t>(capture.held.count());
   HoldHistogram& holds = account_.holds;
-  const auto micros = threads == 0 ? 0 : held_ns / threads / 1000;
+  const auto micros = held_ns / threads / 1000;
   holds.counts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(micros)), holds.counts.size() - 1)] +=
       threads;
   holds.total_ns += held_ns;
   holds.longest_ns = std::max(holds.longest_ns, pause_ns);
   holds.holds += threads;
-  held_ns_ += pause_ns;
+  held_ns_ += held_ns / threads;
 }
 
 Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
@@ -79,6 +80,7 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
   const std::uint64_t counted_ns = now - began_ns_ + kSecond / 10;
   if (options_.most_held > 0 && static_cast<double>(held_ns_) > options_.most_held * static_cast<double>(counted_ns)) {
     account_.skipped++;
+    account_.skipped_for_budget++;
     return batch;
   }
   auto round = watch_.look();

@@ -12,7 +12,7 @@ namespace mixstack::profile {
 
 struct StopOptions {
   std::uint32_t hertz = 100;
-  double most_held = 0;       ///< share of the time that threads may be held, 0.01 is 1 %; 0: as it comes
+  double most_held = 0;       ///< share of its time for which a thread may be held, 0.01 is 1 %; 0: as it comes
   std::size_t together = 4;   ///< threads that are held at the same time, at most
   bool waiting_only = false;  ///< threads that run are sampled by somebody else
 };
@@ -36,7 +36,7 @@ class StopSource final : public SampleSource {
   RoundClock clock_;
   ThreadWatch watch_;
   std::uint64_t began_ns_, due_ns_;
-  std::uint64_t held_ns_ = 0;
+  std::uint64_t held_ns_ = 0;  ///< for which a thread was held that was stopped in each round
   SourceAccount account_;
 };
 

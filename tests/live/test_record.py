@@ -144,6 +144,28 @@ class Record(LiveCase):
         self.assertLessEqual(float(held[3]), 1 + 100 * (0.1 * 0.01 + int(held[2]) / 1e6) / 5 + 0.01, said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_stops_on_a_busy_machine_miss_no_thread(self):
+        busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4 * len(os.sched_getaffinity(0)))]
+        try:
+            with processes.scenario("split") as debuggee:
+                status, stacks, said = record(debuggee.pid, "-d", "4", "-r", "100", "-i", "-t", "-f", "folded", "-o", "-",
+                                              refused=("bpf",))
+        finally:
+            for one in busy:
+                one.kill()
+                one.wait()
+        self.assertEqual(status, 0, said)
+        counts = collections.Counter()
+        for names, count in stacks:
+            counts[names[0].split(" [")[0]] += count
+        left_out = re.search(r"(\d+) rounds? left out", said)
+        rounds = 400 - (int(left_out[1]) if left_out else 0)
+        # One that has to wait for a processor has as many samples as one that waits for a lock.
+        for thread in ("split", "waits", "Scenarios"):
+            self.assertAlmostEqual(counts[thread], rounds, delta=4 + rounds // 20, msg=f"{thread} of {dict(counts)}: {said}")
+        self.assertGreater(rounds, 20, said)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
     def test_threads_that_wait_are_stopped_without_bpf(self):
         with processes.scenario("split") as debuggee:
             status, stacks, said = record(debuggee.pid, "-d", "6", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",

@@ -283,6 +283,20 @@ void LiveCapture::copy_and_release() {
   stopper_->release_all();
 }
 
+/// Copies those that stand still and lets them go.
+void LiveCapture::take_group(Instant& instant, std::vector<Clock::time_point>& since) {
+  if (!stopper_->has_execed()) copy_group(instant);
+  since.clear();
+  for (const StoppedThread& t : stopper_->threads())
+    if (t.phase == StopPhase::stopped) since.push_back(t.moved_until);
+  stopper_->release_all();
+  const auto now = Clock::now();
+  for (const Clock::time_point moment : since) {
+    pause_ = std::max<std::chrono::nanoseconds>(pause_, now - moment);
+    held_ += now - moment;
+  }
+}
+
 void LiveCapture::copy_group(Instant& instant) {
   const std::size_t first = instant.copies.size();
   read_registers();
@@ -300,18 +314,19 @@ void LiveCapture::stop_in_groups() {
   Instant& instant = *instants_.front();
   const auto end = Clock::now() + request_.stop_timeout + request_.late_timeout;
   const std::size_t all = slots_.size();
+  std::vector<Clock::time_point> since;
+  since.reserve(all);
   for (std::size_t at = 0; at < all && !stopper_->has_execed() && Clock::now() < end; at += request_.together) {
     const auto begin = Clock::now();
-    const std::size_t before = instant.copies.size();
     seize(at, at + request_.together);
     stopper_->interrupt(at, at + request_.together);
     (void)stopper_->wait_until_stopped(at, at + request_.together, begin + kGroupPatience);
-    if (!stopper_->has_execed()) copy_group(instant);
-    stopper_->release_all();
-    const auto held = Clock::now() - begin;
-    pause_ = std::max<std::chrono::nanoseconds>(pause_, held);
-    held_ += held * static_cast<long>(instant.copies.size() - before);
+    take_group(instant, since);
   }
+  // Waiting for those that have no processor holds nobody.
+  const auto patience = std::min(end, Clock::now() + request_.late_timeout);
+  while (stopper_->has_pending() && !stopper_->has_execed() && stopper_->wait_for_any(patience))
+    take_group(instant, since);
   follow_mappings(instant);
   if (auto seized = seize_all(); !seized) error_ = seized.error();
   if (stopper_->has_execed()) error_ = {ErrorCode::process_changed, 0, proc_.pid()};

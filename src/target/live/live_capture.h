@@ -84,6 +84,7 @@ class LiveCapture {
   void copy_and_release();
   void stop_in_groups();
   void copy_group(Instant& instant);
+  void take_group(Instant& instant, std::vector<Clock::time_point>& since);
   void take_late(Clock::time_point begin);
   void take_late_ones_that_stand(Clock::time_point begin);
   [[nodiscard]] bool all_wait_uninterruptibly();

@@ -73,6 +73,7 @@ void ThreadStopper::interrupt(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < std::min(end, threads_.size()); i++) {
     if (threads_[i].phase != StopPhase::pending) continue;
     threads_[i].is_asked = true;
+    threads_[i].moved_until = Clock::now();
     ptrace_interrupt(threads_[i].tid);
   }
 }
@@ -84,10 +85,12 @@ bool ThreadStopper::wait_until_stopped(std::size_t begin, std::size_t end, Clock
   long nap = 0;
   Clock::time_point eager_until = Clock::now() + kEager;
   for (;;) {
-    for (StoppedThread& t : threads_)
-      if (is_awaited(t) && poll(t)) pending_--;
-    if (std::none_of(first, last, is_awaited)) return true;
     const auto now = Clock::now();
+    for (StoppedThread& t : threads_) {
+      if (!is_awaited(t)) continue;
+      poll(t) ? static_cast<void>(pending_--) : static_cast<void>(t.moved_until = now);
+    }
+    if (std::none_of(first, last, is_awaited)) return true;
     if (now >= deadline) return false;
     if (now < eager_until) {
       ::sched_yield();
@@ -211,7 +214,10 @@ bool ThreadStopper::is_complete() {
 
 bool ThreadStopper::wait_for_any(Clock::time_point deadline) {
   for (long nap = kFirstNap;; nap = std::min(nap * 2, kLongestNap)) {
+    const auto now = Clock::now();
     (void)sweep();
+    for (StoppedThread& t : threads_)
+      if (t.phase == StopPhase::pending) t.moved_until = now;
     const auto stands = [](const StoppedThread& t) { return t.phase == StopPhase::stopped; };
     if (std::any_of(threads_.begin(), threads_.end(), stands)) return true;
     if (Clock::now() >= deadline || pending_ == 0) return false;

@@ -29,6 +29,7 @@ struct StoppedThread {
   bool is_in_job_stop = false;  ///< by SIGSTOP or its like
   bool is_foreign = false;      ///< a process that a thread made while we traced it, not of the target
   std::int32_t signal = 0;      ///< its delivery was intercepted; released with it
+  std::chrono::steady_clock::time_point moved_until;  ///< it was not seen to stand still by then
   Error error;
 };
 
