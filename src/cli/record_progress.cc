@@ -84,7 +84,15 @@ std::string activities(const Recording& recording) {
       text += fmt::format("{}{:.1f} % {}", text.empty() ? "  of wall time: " : ", ",
                           100.0 * static_cast<double>(count) / static_cast<double>(all), words);
   }
-  return text.empty() ? text : text + '\n';
+  if (text.empty()) return text;
+  text += '\n';
+  const auto count_of = [&counts](Activity activity) { return counts[static_cast<std::size_t>(activity)]; };
+  constexpr std::uint64_t kFew = 50;  // of so many samples a share is said
+  if (count_of(Activity::runnable) > std::max(count_of(Activity::running), kFew))
+    text +=
+        "  the machine is busy: threads waited longer for a processor than they ran; '--mode cpu' shows where they use "
+        "one\n";
+  return text;
 }
 
 std::string cut_reasons(const Recording& recording) {

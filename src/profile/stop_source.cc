@@ -100,6 +100,11 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
   note_pause(*capture);
   for (const ThreadCapture& thread : capture->threads) {
     watch_.captured(thread);
+    // The main thread of a process can end before the others; its id stays.
+    if (!thread.captured && (thread.kernel_state == 'Z' || thread.kernel_state == 'X')) {
+      batch.ended.push_back(thread.tid);
+      continue;
+    }
     // It began to run meanwhile, and is sampled elsewhere.
     const Activity activity = activity_of(thread, watch_.was_queued(thread.tid));
     if (options_.waiting_only && thread.captured && activity == Activity::running) {

@@ -416,6 +416,58 @@ class Record(LiveCase):
             self.assertEqual(status, 0, said)
             self.assertIn("there is nothing to show: the options leave out", said)
 
+    @unittest.skipUnless(refusals.NUMBERS and shutil.which("gdb"), "needs gdb, and numbers of system calls")
+    def test_a_debugger_that_stays_is_said(self):
+        with processes.scenario("split") as debuggee:
+            with subprocess.Popen(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-p", str(debuggee.pid), "-ex",
+                                   "shell sleep 600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, start_new_session=True) as gdb:
+                try:
+                    status = pathlib.Path(f"/proc/{debuggee.pid}/status")
+                    for _ in range(300):
+                        if f"TracerPid:\t{gdb.pid}\n" in status.read_text():
+                            break
+                        time.sleep(0.1)
+                    code, _, said = record(debuggee.pid, "-d", "2", "-o", "-", "-f", "folded", refused=("perf_event_open", "bpf"))
+                finally:
+                    os.killpg(gdb.pid, signal.SIGKILL)
+            self.assertEqual(code, 5, said)
+            self.assertIn(f"already traced by pid {gdb.pid} (gdb)", said)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_a_main_thread_that_has_ended_is_not_lost(self):
+        program = "import ctypes, threading, time\n" \
+                  "def work():\n" \
+                  "    while True: sum(range(20000)); time.sleep(0.002)\n" \
+                  "for _ in range(2): threading.Thread(target=work).start()\n" \
+                  "time.sleep(0.5); ctypes.CDLL(None).pthread_exit(None)\n"
+        with subprocess.Popen([sys.executable, "-c", program]) as one:
+            try:
+                state = ""
+                for _ in range(300):
+                    state = pathlib.Path(f"/proc/{one.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+                    if state == "Z":
+                        break
+                    time.sleep(0.1)
+                self.assertEqual(state, "Z")
+                status, stacks, said = record(one.pid, "-d", "2", "-i", "-t", "-o", "-", "-f", "folded", refused=("perf_event_open", "bpf"))
+            finally:
+                one.kill()
+        self.assertEqual(status, 0, said)
+        self.assertGreater(sum(count for _, count in stacks), 50, said)
+        lost = re.search(r"(\d+) of threads that could not be stopped or had gone", said)
+        self.assertLessEqual(int(lost[1]) if lost else 0, 5, said)
+
+    def test_a_process_named_twice_is_recorded_once(self):
+        with processes.scenario("split") as debuggee:
+            status, once, said = record(debuggee.pid, "-d", "1", "-i", "-t", "-o", "-", "-f", "folded")
+            self.assertEqual(status, 0, said)
+            status, twice, said = record(debuggee.pid, "-p", str(debuggee.pid), "-d", "1", "-i", "-t", "-o", "-", "-f", "folded")
+            self.assertEqual(status, 0, said)
+        roots = [{names[0].split(" [")[0] for names, _ in stacks} for stacks in (once, twice)]
+        self.assertEqual(roots[0] - {".NET Tiered Compilation Worker", ".NET Tiered Com"},
+                         roots[1] - {".NET Tiered Compilation Worker", ".NET Tiered Com"})
+
     def test_what_cannot_be(self):
         with processes.scenario("split") as debuggee:
             pid = debuggee.pid
