@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -50,9 +51,20 @@ bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
 
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
   const ThreadClocks clocks(dump.target.pid);
-  for (const VerdictStep& step : verdict.steps)
-    if (const ThreadDump* t = report::find_thread(dump, step.thread); t == nullptr || has_run(clocks, *t)) return true;
-  return false;
+  const auto any_has = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; i++) {
+      const ThreadDump* t = report::find_thread(dump, verdict.steps[i].thread);
+      if (t == nullptr || has_run(clocks, *t)) return true;
+    }
+    return false;
+  };
+  // Two files are opened for each thread of the circle: of hundreds, half of them by somebody else.
+  constexpr std::size_t kMany = 64;
+  const std::size_t all = verdict.steps.size(), half = all < kMany ? 0 : all / 2;
+  auto first =
+      std::async(half == 0 ? std::launch::deferred : std::launch::async | std::launch::deferred, any_has, 0, half);
+  const bool second = any_has(half, all);
+  return first.get() || second;
 }
 
 struct Judged {

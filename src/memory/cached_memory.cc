@@ -1,5 +1,7 @@
 #include "memory/cached_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,7 +10,20 @@
 namespace mixstack::memory {
 namespace {
 
+constexpr std::size_t kNear = 2;         // pages between reads that follow each other
+constexpr std::size_t kMostAhead = 64;   // pages
 constexpr std::size_t kMostAgain = 256;  // pages; more are not those of one capture like the last
+
+constexpr std::size_t kFirstSlab = 8, kLargestSlab = 64;  // pages
+
+/// Kernels before 5.14 do it page by page.
+void populate(std::byte* begin, std::size_t size) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, missing from older headers
+  constexpr std::size_t kPage = 4096;
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (at + kPage - 1) / kPage * kPage, end = (at + size) / kPage * kPage;
+  if (first < end) (void)::madvise(begin + (first - at), end - first, kPopulateWrite);
+}
 
 [[nodiscard]] CacheOptions checked(CacheOptions o) {
   o.page_size = std::bit_ceil(std::clamp<std::size_t>(o.page_size, 64, 1 << 20));
@@ -25,7 +40,7 @@ CachedMemory::CachedMemory(const MemoryReader& below, const CacheOptions& option
       bulk_(dynamic_cast<const BulkMemory*>(&below_)),
       has_whole_pages_(below.has_whole_pages()),
       options_(checked(options)),
-      buffer_(std::make_unique<std::byte[]>(options_.read_ahead_pages * options_.page_size)) {}
+      ahead_(options_.read_ahead_pages) {}
 
 void CachedMemory::clear() {
   if (bulk_ != nullptr && used_ != 0) {
@@ -41,13 +56,26 @@ void CachedMemory::clear() {
   generation_++;
 }
 
+/// Of slabs, each twice as large as the last, whose pages the kernel gives at once: one by one they cost as much as
+/// what is read into them.
+std::byte* CachedMemory::room_for_a_page() const {
+  if (free_in_slab_ == 0) {
+    slab_pages_ = std::clamp(2 * slab_pages_, kFirstSlab, kLargestSlab);
+    slab_pages_ = std::max<std::size_t>(1, std::min(slab_pages_, options_.max_pages - pages_.size()));
+    const std::size_t size = slab_pages_ * options_.page_size;
+    slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+    populate(slabs_.back().get(), size);
+    free_in_slab_ = slab_pages_;
+  }
+  return slabs_.back().get() + --free_in_slab_ * options_.page_size;
+}
+
 CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   if (auto known = index_.find(aligned); known != index_.end()) return pages_[known->second];
   std::size_t slot = used_;
   if (used_ < options_.max_pages) {
     used_++;
-    if (slot == pages_.size())
-      pages_.push_back({0, 0, false, std::make_unique_for_overwrite<std::byte[]>(options_.page_size)});
+    if (slot == pages_.size()) pages_.push_back({0, 0, false, room_for_a_page()});
   } else {
     slot = next_victim_;
     next_victim_ = (next_victim_ + 1) % used_;
@@ -63,16 +91,22 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
 void CachedMemory::load(Address aligned, std::size_t count) const {
   const Address to_the_top = aligned == 0 ? count : (Address{0} - aligned) / options_.page_size;
   const std::size_t wanted = static_cast<std::size_t>(std::min<Address>(count, to_the_top)) * options_.page_size;
+  if (buffer_.size() < wanted) buffer_.resize(wanted);
   std::size_t n = 0;
   while (n < wanted) {
-    auto got = below_.read_some(aligned + n, {buffer_.get() + n, wanted - n});
+    auto got = below_.read_some(aligned + n, {buffer_.data() + n, wanted - n});
     if (!got || *got == 0) break;
     n += *got;
+    if (n < wanted && n >= options_.page_size) {
+      n -= n % options_.page_size;  // what is read ahead is not worth another look
+      break;
+    }
   }
+  read_until_ = aligned + n;
   for (std::size_t at = 0; at == 0 || at < n; at += options_.page_size) {
     Page& p = slot_for(aligned + at);
     p.valid = std::min(options_.page_size, n - at);
-    std::memcpy(p.bytes.get(), buffer_.get() + at, p.valid);
+    std::memcpy(p.bytes, buffer_.data() + at, p.valid);
   }
 }
 
@@ -89,8 +123,15 @@ void CachedMemory::load_again() const {
     if (read.done != options_.page_size || index_.contains(read.address)) continue;
     Page& page = slot_for(read.address);
     page.valid = options_.page_size;
-    std::memcpy(page.bytes.get(), read.out.data(), options_.page_size);
+    std::memcpy(page.bytes, read.out.data(), options_.page_size);
   }
+}
+
+/// Who asks for what follows the last read goes on so: twice as much each time.
+std::size_t CachedMemory::ahead(Address aligned) const {
+  const bool goes_on = aligned >= read_until_ && aligned - read_until_ <= kNear * options_.page_size;
+  ahead_ = goes_on ? std::min(2 * ahead_, kMostAhead) : options_.read_ahead_pages;
+  return std::min(ahead_, std::max(options_.read_ahead_pages, options_.max_pages / 4));
 }
 
 const CachedMemory::Page& CachedMemory::page(Address aligned) const {
@@ -101,7 +142,7 @@ const CachedMemory::Page& CachedMemory::page(Address aligned) const {
     known = index_.find(aligned);
   }
   if (known == index_.end()) {
-    load(aligned, options_.read_ahead_pages);
+    load(aligned, ahead(aligned));
     known = index_.find(aligned);
   }
   pages_[known->second].is_used = true;
@@ -128,7 +169,7 @@ Result<std::size_t> CachedMemory::read_through(Address address, std::span<std::b
     const auto offset = static_cast<std::size_t>(at & mask);
     if (offset >= p.valid) break;
     const std::size_t n = std::min(out.size() - done, p.valid - offset);
-    std::memcpy(out.data() + done, p.bytes.get() + offset, n);
+    std::memcpy(out.data() + done, p.bytes + offset, n);
     done += n;
     if (p.valid < options_.page_size && done < out.size()) break;
   }

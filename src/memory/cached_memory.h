@@ -15,7 +15,8 @@ namespace mixstack::memory {
 struct CacheOptions {
   std::size_t page_size = 4096;      ///< a power of two, at most the target's page size
   std::size_t max_pages = 4096;      ///< 16 MiB; the oldest page makes room for a new one
-  std::size_t read_ahead_pages = 4;  ///< a miss reads so many pages at once: 16 KiB cost 1.4 times 4 KiB
+  std::size_t read_ahead_pages = 4;  ///< a miss reads so many pages at once: 16 KiB cost 1.4 times 4 KiB; more, if it
+                                     ///< follows the last one
 };
 
 /// Keeps pages of another reader, whose pages must be readable from their first byte on or not at all, as those of a
@@ -41,14 +42,16 @@ class CachedMemory final : public MemoryReader {
  private:
   struct Page {
     Address address = 0;
-    std::size_t valid = 0;  // bytes from its start that could be read
-    bool is_used = false;   // not only read ahead
-    std::unique_ptr<std::byte[]> bytes;
+    std::size_t valid = 0;       // bytes from its start that could be read
+    bool is_used = false;        // not only read ahead
+    std::byte* bytes = nullptr;  // in a slab
   };
   /// The page at a page-aligned address, read with some of its successors when it is missing.
   [[nodiscard]] const Page& page(Address aligned) const;
   void load(Address aligned, std::size_t count) const;
+  [[nodiscard]] std::size_t ahead(Address aligned) const;
   [[nodiscard]] Page& slot_for(Address aligned) const;
+  [[nodiscard]] std::byte* room_for_a_page() const;
   void load_again() const;
   [[nodiscard]] Result<std::size_t> read_through(Address address, std::span<std::byte> out) const;
 
@@ -60,11 +63,16 @@ class CachedMemory final : public MemoryReader {
   std::uint64_t generation_ = 0;
   mutable std::unordered_map<Address, std::uint32_t> index_;
   mutable std::vector<Page> pages_;
-  mutable std::size_t used_ = 0;  // pages_ beyond this are spare
+  mutable std::vector<std::unique_ptr<std::byte[]>> slabs_;
+  mutable std::size_t free_in_slab_ = 0;  // pages of the last one
+  mutable std::size_t slab_pages_ = 0;    // of the last one
+  mutable std::size_t used_ = 0;          // pages_ beyond this are spare
   mutable std::size_t next_victim_ = 0;
   mutable const Page* latest_ = nullptr;  // most reads hit the page of the read before
   mutable std::vector<Address> again_;    // pages to be read with the next miss
-  std::unique_ptr<std::byte[]> buffer_;
+  mutable Address read_until_ = 0;        // by the last miss
+  mutable std::size_t ahead_ = 1;         // pages that it read
+  mutable std::vector<std::byte> buffer_;
 };
 
 }  // namespace mixstack::memory

@@ -52,6 +52,26 @@ TEST_F(CachedMemoryTest, ReadsEachPageOnceAndAhead) {
   EXPECT_EQ(counting_.reads, 2);
 }
 
+TEST_F(CachedMemoryTest, ReadsFurtherAheadWhileReadsFollowEachOther) {
+  const CachedMemory cache(counting_, {kPage, 1024, 4});
+  for (Address a = kBase; a < kBase + 60 * kPage; a += kPage) EXPECT_TRUE(cache.read<int>(a).has_value());
+  EXPECT_EQ(counting_.reads, 4) << "4, 8, 16, 32 pages";
+  const CachedMemory scattered(counting_, {kPage, 1024, 4});
+  counting_.reads = 0;
+  for (const unsigned page : {40u, 20u, 50u, 0u, 30u, 10u})
+    EXPECT_TRUE(scattered.read<int>(kBase + page * kPage).has_value());
+  EXPECT_EQ(counting_.reads, 6);
+  EXPECT_EQ(scattered.cached_pages(), 24u);
+}
+
+TEST_F(CachedMemoryTest, APieceReadAheadIsLookedForWhenItIsWanted) {
+  const CachedMemory cache(counting_, {kPage, 64, 4});
+  EXPECT_TRUE(cache.read<int>(kBase + 62 * kPage).has_value());
+  EXPECT_EQ(cache.cached_pages(), 2u);
+  below_.add(kBase + 64 * kPage, std::span(bytes_).first(kPage));
+  EXPECT_TRUE(cache.read<int>(kBase + 64 * kPage).has_value()) << "was not read, and is not taken for unreadable";
+}
+
 TEST_F(CachedMemoryTest, AnswersLikeTheMemoryBelowWhateverItsSize) {
   std::mt19937 random(2);
   for (const std::size_t pages : {8u, 16u, 1000u}) {

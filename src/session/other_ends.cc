@@ -9,6 +9,8 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -219,24 +221,59 @@ class Search {
   std::size_t descriptors_ = 0;
 };
 
+/// The runtime's own thread that reads signals from a pipe within the process (System.Native, pal_signal.c): every .NET
+/// process has one, and a look at all processes' descriptors for it would be in vain. Threads of the program may have
+/// its name, and managed frames.
+bool reads_signals(const ThreadDump& thread) {
+  const auto& frames = thread.trace.frames;
+  return thread.comm == ".NET SigHandler" &&
+         std::none_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
+}
+
+/// By descriptor: what may be waited at.
+using Candidates = std::map<std::int32_t, std::string>;
+
+struct Found {
+  explicit Found(const ProcessDump& dump) : search(dump) {}
+  Search search;
+  std::map<std::int32_t, std::string> ends;
+};
+
 }  // namespace
 
-void tell_other_ends(ProcessDump& dump) {
-  Search search(dump);
-  std::vector<std::pair<ThreadWait*, std::string>> waits;
+struct OtherEnds::State {
+  std::future<Found> found;
+};
+
+OtherEnds::OtherEnds(const ProcessDump& dump) : state_(std::make_unique<State>()) {
+  Candidates candidates;
+  for (const ThreadDump& t : dump.threads)
+    if (t.facts.fd && !reads_signals(t)) candidates.try_emplace(*t.facts.fd, t.facts.object);
+  // Where no thread can be had, it is done when it is asked for.
+  state_->found = std::async(std::launch::async | std::launch::deferred,
+                             [candidates = std::move(candidates), found = Found(dump)]() mutable {
+                               for (const auto& [fd, object] : candidates)
+                                 if (std::string end = found.search.want(fd, object); !end.empty())
+                                   found.ends.emplace(fd, std::move(end));
+                               found.search.run();
+                               return std::move(found);
+                             });
+}
+
+OtherEnds::~OtherEnds() = default;
+
+void OtherEnds::tell(ProcessDump& dump) {
+  if (!state_->found.valid()) return;
+  Found found = state_->found.get();
   for (ThreadDump& t : dump.threads) {
-    // The runtime's own thread that reads signals from a pipe within the process (System.Native, pal_signal.c): every
-    // .NET process has one, and a look at all processes' descriptors for it would be in vain.
-    if (!t.wait || !t.facts.fd || t.comm == ".NET SigHandler") continue;
+    if (!t.wait || !t.facts.fd || !t.wait->object.detail.empty() || reads_signals(t)) continue;
     if (t.wait->kind == WaitKind::pipe || t.wait->kind == WaitKind::socket) {
-      if (std::string end = search.want(*t.facts.fd, t.facts.object); !end.empty()) waits.emplace_back(&*t.wait, end);
-    } else if (t.wait->kind == WaitKind::poll && t.facts.object.starts_with("epoll") && t.wait->object.detail.empty()) {
-      t.wait->object.detail = search.members_of(*t.facts.fd);
+      if (const auto end = found.ends.find(*t.facts.fd); end != found.ends.end())
+        t.wait->object.detail = found.search.words(end->second, dump.target.pid);
+    } else if (t.wait->kind == WaitKind::poll && t.facts.object.starts_with("epoll")) {
+      t.wait->object.detail = found.search.members_of(*t.facts.fd);
     }
   }
-  search.run();
-  for (auto& [wait, end] : waits)
-    if (wait->object.detail.empty()) wait->object.detail = search.words(end, dump.target.pid);
 }
 
 }  // namespace mixstack::session

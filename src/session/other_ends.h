@@ -1,14 +1,30 @@
 // Which processes hold the other end of the pipes and local sockets that threads wait at.
 #pragma once
 
+#include <memory>
+
 #include "mixstack/dump.h"
 
 namespace mixstack::session {
 
-/// Writes it into `WaitedObject::detail` of waits of the kinds pipe and socket ("the other end is held by 4711
-/// \"writer\""), and of epoll sets what is in them. Of a process of this machine; reads links of /proc/PID/fd of all
-/// processes that we may look at, if a thread waits so, within bounds (a tenth of a second): what was not met then, or
-/// is another user's, is left out. After `read_native_waits`.
-void tell_other_ends(ProcessDump& dump);
+/// Of a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits at
+/// a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out. It
+/// looks while others work, in a thread of its own.
+class OtherEnds {
+ public:
+  /// Begins to look, for threads whose facts were read.
+  explicit OtherEnds(const ProcessDump& dump);
+  ~OtherEnds();
+  OtherEnds(const OtherEnds&) = delete;
+  OtherEnds& operator=(const OtherEnds&) = delete;
+
+  /// Writes it into `WaitedObject::detail` of waits of the kinds pipe and socket ("the other end is held by 4711
+  /// \"writer\""), and of epoll sets what is in them. Once, after `read_native_waits`.
+  void tell(ProcessDump& dump);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace mixstack::session

@@ -19,15 +19,18 @@ namespace mixstack::session {
 namespace {
 
 /// What is told of a thread of ours that waits at a descriptor.
-std::string told(WaitKind kind, int fd, const std::string& object) {
+std::string told(WaitKind kind, int fd, const std::string& object, const std::string& comm = "",
+                 FrameKind frame = FrameKind::native) {
   ProcessDump dump;
   dump.target.pid = static_cast<std::uint32_t>(::getpid());
   ThreadDump& thread = dump.threads.emplace_back();
+  thread.comm = comm;
+  thread.trace.frames.emplace_back().kind = frame;
   thread.facts.fd = fd;
   thread.facts.object = object;
   thread.wait.emplace();
   thread.wait->kind = kind;
-  tell_other_ends(dump);
+  OtherEnds(dump).tell(dump);
   return dump.threads[0].wait->object.detail;
 }
 
@@ -73,6 +76,15 @@ std::string told_until(const std::string& expected, WaitKind kind, int fd, const
 TEST(OtherEnds, APipeOfOurOwn) {
   const Pair ends = pipe();
   EXPECT_EQ(told(WaitKind::pipe, ends.first.get(), "pipe"), "the other end is held by this process");
+}
+
+TEST(OtherEnds, TheRuntimesOwnPipeOfSignalsIsNotLookedForByItsNameAlone) {
+  const Pair ends = pipe();
+  const auto told_of = [&](FrameKind frame) {
+    return told(WaitKind::pipe, ends.first.get(), "pipe", ".NET SigHandler", frame);
+  };
+  EXPECT_EQ(told_of(FrameKind::native), "");
+  EXPECT_EQ(told_of(FrameKind::managed), "the other end is held by this process") << "a thread of the program";
 }
 
 TEST(OtherEnds, APipeThatAnotherProcessWrites) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <set>
 #include <unordered_map>
 
@@ -108,17 +109,32 @@ void number_suspensions(ProcessDump& dump) {
   }
 }
 
+/// Of the capture's own threads, then of those that were late.
+using FactsByThread = std::vector<std::vector<ThreadFacts>>;
+
+/// While others walk, as long as `target` and `capture` are there; if no thread can be had for it, when it is asked
+/// for.
+std::future<FactsByThread> read_thread_facts(const Target& target, const Capture& capture) {
+  constexpr std::size_t kFew = 32;  // for which it is not worth a thread
+  const auto policy =
+      capture.threads.size() <= kFew ? std::launch::deferred : std::launch::async | std::launch::deferred;
+  return std::async(policy, [&target, &capture] {
+    FactsByThread all{target.thread_facts(capture.threads)};
+    for (const Capture& late : capture.late) all.push_back(target.thread_facts(late.threads));
+    return all;
+  });
+}
+
 /// Late threads are copies among the capture's own, in another order than those of the dump.
-void read_thread_facts(const Target& target, const Capture& capture, ProcessDump& dump) {
+void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   std::unordered_map<ThreadId, ThreadDump*> by_tid;
   for (ThreadDump& thread : dump.threads) by_tid[thread.tid] = &thread;
-  const auto tell = [&](std::span<const ThreadCapture> threads) {
-    std::vector<ThreadFacts> facts = target.thread_facts(threads);
+  const auto put = [&](std::vector<ThreadFacts>& facts, std::span<const ThreadCapture> threads) {
     for (std::size_t i = 0; i < facts.size() && i < threads.size(); i++)
       if (const auto at = by_tid.find(threads[i].tid); at != by_tid.end()) at->second->facts = std::move(facts[i]);
   };
-  tell(capture.threads);
-  for (const Capture& late : capture.late) tell(late.threads);
+  put(all.front(), capture.threads);
+  for (std::size_t i = 1; i < all.size() && i <= capture.late.size(); i++) put(all[i], capture.late[i - 1].threads);
 }
 
 /// Walks all threads within the budget. Answers how many stacks that cut.
@@ -140,6 +156,27 @@ std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& th
   return cut;
 }
 
+Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
+  return {{ErrorCode::limit_exceeded, 0, budget},
+          "frames of all threads",
+          "more than the " + std::to_string(budget) + " that a dump may have (--frame-budget): " +
+              std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
+}
+
+/// All threads but those that were late, which are in `dump` already.
+void walk_captured(CaptureWalk& walk, const Capture& capture, const DumpOptions& options, ProcessDump& dump) {
+  const std::size_t late = dump.threads.size();
+  const std::size_t over_budget = walk_threads(walk, capture.threads, options, dump.threads);
+  if (over_budget != 0) dump.diagnoses.push_back(frames_cut(options.frame_budget, over_budget));
+  for (std::size_t i = 0; dump.target.crash && late + i < dump.threads.size(); i++)
+    find_fault_registers(dump.target, dump.threads[late + i], walk.walker(), walk.input_for(capture.threads[i]),
+                         walk.memory());
+  if (!capture.late.empty())
+    std::stable_sort(dump.threads.begin(), dump.threads.end(),
+                     [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
+  for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+}
+
 void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
                      std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   for (ThreadDump& t : dump.threads)
@@ -151,17 +188,10 @@ void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
 }
 
 /// What threads wait for that no runtime knows of.
-void read_waits_outside(ProcessDump& dump, const DumpOptions& options, const Capture& capture,
-                        const MemoryReader& memory) {
+void read_waits_outside(ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
+                        std::optional<OtherEnds>& ends) {
   read_native_waits(dump, capture.frozen != nullptr ? *capture.frozen : memory);
-  if (options.pending_work && capture.frozen == nullptr) tell_other_ends(dump);
-}
-
-Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
-  return {{ErrorCode::limit_exceeded, 0, budget},
-          "frames of all threads",
-          "more than the " + std::to_string(budget) + " that a dump may have (--frame-budget): " +
-              std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
+  if (ends) ends->tell(dump);
 }
 
 std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
@@ -390,24 +420,19 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
+  std::future<FactsByThread> facts;
+  if (options.facts) facts = read_thread_facts(*target_, *capture);
   walk_late(at);
   CaptureWalk walk(*capture, *target_, *worker, regions, at.elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   walk.bound_explicit_frames(kMostExplicitFrames);
-  const std::size_t late = dump.threads.size();
-  const std::size_t over_budget = walk_threads(walk, capture->threads, options, dump.threads);
-  if (over_budget != 0) dump.diagnoses.push_back(frames_cut(options.frame_budget, over_budget));
-  for (std::size_t i = 0; dump.target.crash && late + i < dump.threads.size(); i++)
-    find_fault_registers(dump.target, dump.threads[late + i], walk.walker(), walk.input_for(capture->threads[i]),
-                         walk.memory());
-  if (!capture->late.empty())
-    std::stable_sort(dump.threads.begin(), dump.threads.end(),
-                     [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
-  for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+  walk_captured(walk, *capture, options, dump);
   if (options.facts) {
-    read_thread_facts(*target_, *capture, dump);
+    put_facts(facts.get(), *capture, dump);
     dump.usage = target_->usage(dump.pause);
   }
+  std::optional<OtherEnds> ends;
+  if (options.waits && options.pending_work && capture->frozen == nullptr) ends.emplace(dump);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
   number_suspensions(dump);
@@ -427,7 +452,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
   name_other_code(dump, symbolizer, worker->runtimes());
-  if (options.waits) read_waits_outside(dump, options, *capture, target_->memory());
+  if (options.waits) read_waits_outside(dump, *capture, target_->memory(), ends);
   inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())

@@ -24,6 +24,15 @@ constexpr unsigned kWaiterShift = 6;  // AwareLock::LockState::WaiterCountIncrem
 constexpr std::uint32_t kLockedBit = 1;
 constexpr std::uint32_t kMostSyncBlocks = 1 << 20;
 
+struct RecordBegin {
+  std::uint64_t word = 0;
+  std::uint32_t kind = 0;
+  [[nodiscard]] bool is_of(const BlockingRecord& record) const {
+    return word == record.word && kind == static_cast<std::uint32_t>(record.kind);
+  }
+};
+static_assert(offsetof(RecordBegin, word) == kPointerOffset && offsetof(RecordBegin, kind) == kKindOffset);
+
 }  // namespace
 
 std::optional<Address> BlockingRecords::first_slot(Address thread) {
@@ -55,13 +64,32 @@ bool BlockingRecords::is_still(Address thread, const BlockingRecord& newest, con
   if (!slot) return false;
   const auto first = now.read<std::uint64_t>(*slot);
   if (!first || *first != newest.at) return false;
-  struct Begin {
-    std::uint64_t word;
-    std::uint32_t kind;
+  const auto begin = now.read<RecordBegin>(newest.at);
+  return begin && begin->is_of(newest);
+}
+
+std::unordered_map<Address, bool> BlockingRecords::are_still(
+    std::span<const std::pair<Address, BlockingRecord>> newest_by_thread, const memory::BulkMemory& now) {
+  struct Answer {
+    std::uint64_t first = 0;
+    RecordBegin begin;
   };
-  static_assert(offsetof(Begin, word) == kPointerOffset && offsetof(Begin, kind) == kKindOffset);
-  const auto begin = now.read<Begin>(newest.at);
-  return begin && begin->word == newest.word && begin->kind == static_cast<std::uint32_t>(newest.kind);
+  std::vector<Answer> answers(newest_by_thread.size());
+  std::vector<memory::RangeRead> reads;
+  reads.reserve(2 * answers.size());
+  for (std::size_t i = 0; i < answers.size(); i++) {
+    const Address slot = first_slot(newest_by_thread[i].first).value_or(0);
+    reads.push_back({slot, std::as_writable_bytes(std::span(&answers[i].first, slot == 0 ? 0u : 1u))});
+    reads.push_back({newest_by_thread[i].second.at, std::as_writable_bytes(std::span(&answers[i].begin, 1))});
+  }
+  now.read_ranges(reads);
+  std::unordered_map<Address, bool> still;
+  for (std::size_t i = 0; i < answers.size(); i++) {
+    const auto& [thread, newest] = newest_by_thread[i];
+    const bool is_read = reads[2 * i].done == sizeof(std::uint64_t) && reads[2 * i + 1].done == sizeof(RecordBegin);
+    still.emplace(thread, is_read && answers[i].first == newest.at && answers[i].begin.is_of(newest));
+  }
+  return still;
 }
 
 std::vector<BlockingRecord> BlockingRecords::of(Address thread, AddressRange stack) {

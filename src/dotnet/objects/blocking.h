@@ -3,9 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dotnet/objects/managed_objects.h"
+#include "memory/process_memory.h"
 
 namespace mixstack::dotnet::objects {
 
@@ -42,6 +46,9 @@ class BlockingRecords {
   /// Whether the newest record of a thread is still this one, as `now` reads: the thread has not gone on since it was
   /// captured, or has come back to the same place.
   [[nodiscard]] bool is_still(Address thread, const BlockingRecord& newest, const MemoryReader& now);
+  /// The same of many threads at once, with few system calls. By thread; whose newest record is not told is left out.
+  [[nodiscard]] std::unordered_map<Address, bool> are_still(
+      std::span<const std::pair<Address, BlockingRecord>> newest_by_thread, const memory::BulkMemory& now);
   /// The state of a monitor that has a sync block, proved by the table of these pointing back at it.
   [[nodiscard]] std::optional<LockState> monitor(Address aware_lock);
   /// The state of a System.Threading.Lock.

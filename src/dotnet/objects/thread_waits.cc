@@ -50,13 +50,30 @@ bool ThreadWaits::can_be_told() {
   return all;
 }
 
+/// The first to ask asks for all.
+bool ThreadWaits::is_still(const WaitingThread& at, const BlockingRecord& newest) {
+  if (now_ == nullptr) return true;
+  const auto* bulk = dynamic_cast<const memory::BulkMemory*>(now_);
+  if (bulk == nullptr) return records_.is_still(at.thread->address, newest, *now_);
+  if (!still_) {
+    std::vector<std::pair<Address, BlockingRecord>> newest_by_thread;
+    for (const ManagedThread& t : threads_) {
+      if (t.os_id == 0 || t.is_dead() || t.stack.empty()) continue;
+      if (const auto records = records_.of(t.address, t.stack); !records.empty())
+        newest_by_thread.emplace_back(t.address, records.front());
+    }
+    still_ = records_.are_still(newest_by_thread, *bulk);
+  }
+  const auto known = still_->find(at.thread->address);
+  return known != still_->end() ? known->second : records_.is_still(at.thread->address, newest, *now_);
+}
+
 ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   AddressRange stack = at.thread->stack;
   if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};
   const auto records = records_.of(at.thread->address, stack);
   ThreadWait wait = recorded_wait(at, records);
-  if (wait.kind != WaitKind::none && now_ != nullptr && !records_.is_still(at.thread->address, records.front(), *now_))
-    wait.proof = Proof::likely;
+  if (wait.kind != WaitKind::none && !is_still(at, records.front())) wait.proof = Proof::likely;
   if (wait.kind != WaitKind::none) return wait;
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));

@@ -1,6 +1,7 @@
 // What each thread of the runtime waits for, and who holds it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -62,6 +63,7 @@ class ThreadWaits {
   [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
 
   [[nodiscard]] ThreadWait any_wait(const WaitingThread& at);
+  [[nodiscard]] bool is_still(const WaitingThread& at, const BlockingRecord& newest);
   [[nodiscard]] ThreadWait recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records);
   [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
   [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
@@ -81,6 +83,7 @@ class ThreadWaits {
   const MemoryReader* now_;
   std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
   bool has_running_tasks_ = false;
+  std::optional<std::unordered_map<Address, bool>> still_;  ///< by thread: its newest record is what it was
 };
 
 }  // namespace mixstack::dotnet::objects

@@ -5,6 +5,7 @@
 
 #include "dotnet/code/suspension.h"
 #include "dotnet/runtime/crash_facts.h"
+#include "memory/witnessed_memory.h"
 #include "symbolize/demangle.h"
 
 namespace mixstack::dotnet {
@@ -167,9 +168,11 @@ std::string RuntimeByContracts::why_no_waits() {
   const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
   if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)
     return "it is told from .NET 10 on";
-  // A running process has all of it; threads that begin and end meanwhile say nothing.
-  const bool can_be_told = waits_->can_be_told() || !is_frozen_;
-  if (types_->modules().empty() || !can_be_told) return "the memory of its heap is not there";
+  // A running process has all of it; threads that begin and end meanwhile say nothing. A pack that is made of it is to
+  // hold it.
+  const bool is_recorded = dynamic_cast<const memory::WitnessedMemory*>(&target_.memory()) != nullptr;
+  const bool is_all_there = (!is_frozen_ && !is_recorded) || waits_->can_be_told();
+  if (types_->modules().empty() || (is_frozen_ && !is_all_there)) return "the memory of its heap is not there";
   return {};
 }
 

@@ -291,18 +291,23 @@ std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<co
   Descriptors descriptors(view);
   bool tells_channels = off_cpu != nullptr;
   std::vector<std::size_t> again;
-  for (std::size_t i = 0; i < threads.size(); i++) {
+  // Times after the call: a thread that is back in its wait by then has used none since.
+  const auto look = [&](std::size_t i) {
+    const bool is_settled = read_call(view, threads[i], descriptors, all[i]);
     read_times(view.proc, threads[i].tid, all[i]);
+    return is_settled;
+  };
+  for (std::size_t i = 0; i < threads.size(); i++) {
     if (off_cpu != nullptr)
       if (const auto at = off_cpu->find(threads[i].tid); at != off_cpu->end()) all[i].off_cpu = at->second;
-    if (!read_call(view, threads[i], descriptors, all[i])) again.push_back(i);
+    if (!look(i)) again.push_back(i);
     if (tells_channels) tells_channels = read_channel(view.proc, threads[i], all[i]);
   }
   // A busy machine lets them run one after the other.
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds && !again.empty(); round++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::erase_if(again, [&](std::size_t i) { return read_call(view, threads[i], descriptors, all[i]); });
+    std::erase_if(again, look);
   }
   return all;
 }
