@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -162,8 +163,9 @@ bool Top::write_table() {
   const top::RowList& list = browser_.list();
   for (std::size_t i = 0; i < list.rows.size() && i < arguments_.rows; i++)
     text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
-  FdOutput out(environment_.out);
+  FdOutput out(environment_.out, OutputWait::until_signal);
   out.write(text + "\n");
+  if (out.error() == EINTR) return true;  // the signal is taken next, and ends us as at any other time
   if (const int error = out.error(); error != 0)
     FdOutput(environment_.err)
         .write(fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(error)));
