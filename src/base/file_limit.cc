@@ -7,8 +7,9 @@
 namespace mixstack::base {
 namespace {
 
-/// What a dump takes: the share of the limit that target/live/thread_stats.cc keeps open, and some for all else.
-constexpr std::uint64_t kShare = 8, kOthers = 32;
+/// What a dump takes: the share of the limit that target/live/thread_stats.cc keeps open, and some for all else; and
+/// what has been opened before, with the files of modules.
+constexpr std::uint64_t kShare = 8, kOthers = 16, kBefore = 48;
 
 }  // namespace
 
@@ -20,8 +21,7 @@ std::uint64_t end_of_thread_files() {
 }
 
 std::uint64_t limit_for_thread_files(std::uint64_t files) {
-  // Others have been opened before them.
-  return (files + 2 * kOthers) * kShare / (kShare - 1) + 1;
+  return (files + kBefore + kOthers) * kShare / (kShare - 1) + 1;
 }
 
 void raise_file_limit() {

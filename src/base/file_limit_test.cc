@@ -26,14 +26,14 @@ class Limit {
 TEST(FileLimit, WhatIsSaidToBeEnoughIs) {
   for (const std::uint64_t files : {0u, 1u, 7u, 100u, 300u}) {
     const Limit limit(limit_for_thread_files(files));
-    EXPECT_GE(end_of_thread_files(), files + 32) << files;
+    EXPECT_GE(end_of_thread_files(), files + 48) << files;
   }
 }
 
 TEST(FileLimit, SomeAreLeftToOthers) {
   for (const rlim_t most : {0u, 8u, 32u, 64u, 256u, 400u}) {
     const Limit limit(most);
-    EXPECT_LE(end_of_thread_files() + std::min<rlim_t>(most, 32), most) << most;
+    EXPECT_LE(end_of_thread_files() + std::min<rlim_t>(most, 16), most) << most;
   }
 }
 

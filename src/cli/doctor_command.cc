@@ -131,8 +131,7 @@ void look_at_yama(const Own& own, std::vector<Finding>& findings) {
                      may           ? "CAP_SYS_PTRACE is exempt"
                      : *scope == 1 ? "only descendants may be traced"
                                    : "only CAP_SYS_PTRACE may trace"),
-         may ? ""
-             : setcap_remedy() + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
+         may ? "" : setcap_remedy() + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
   }
 }
 

@@ -67,8 +67,8 @@ std::string read_seconds(const std::string& name, const std::string& text, std::
   const auto time = duration(is_number ? text + "s" : text);
   if (!time)
     return fmt::format(
-        "{}: '{}' is not a time like 10 or 10s (seconds), 500ms, 5m or 1h: a whole number from 1 on, at most 168h", name,
-        text);
+        "{}: '{}' is not a time like 10 or 10s (seconds), 500ms, 5m or 1h: a whole number from 1 on, at most 168h",
+        name, text);
   out = *time;
   return {};
 }

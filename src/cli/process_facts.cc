@@ -23,7 +23,7 @@ namespace mixstack::cli {
 namespace {
 
 constexpr unsigned kCapDacOverride = 1, kCapDacReadSearch = 2, kCapSysPtrace = 19;  // linux/capability.h
-constexpr std::uint64_t kKernelThread = 0x200000;  // PF_KTHREAD, linux/sched.h
+constexpr std::uint64_t kKernelThread = 0x200000;                                   // PF_KTHREAD, linux/sched.h
 
 /// At most the first 4 KiB: all of every file read here.
 std::string read_small_file(const std::string& path, int* error = nullptr) {

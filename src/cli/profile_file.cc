@@ -88,7 +88,9 @@ ExitCode write_profile_file(const std::string& path, bool is_text, const Environ
     FdOutput(environment.err).write("mixstack: this format is nothing for a terminal: -o FILE\n");
     return ExitCode::usage;
   }
-  FdOutput out(file ? file->fd() : device ? device.get() : environment.out,
+  FdOutput out(file     ? file->fd()
+               : device ? device.get()
+                        : environment.out,
                file ? OutputWait::always : OutputWait::until_signal);
   report::Writer writer([&out](std::string_view piece) { out.write(piece); });
   write(writer);

@@ -26,8 +26,8 @@ ExitCode complain_of(const Environment& environment, const Error& error, std::ui
 
 ExitCode complain_of(const Environment& environment, const profile::NotOpened& fault, std::uint32_t pid) {
   if (!fault.is_without_stops) return complain_of(environment, fault.error, pid);
-  std::string text =
-      fmt::format("mixstack: pid {} ({}): nothing that shows stacks without a stop is allowed here.\n", pid, name_of(pid));
+  std::string text = fmt::format("mixstack: pid {} ({}): nothing that shows stacks without a stop is allowed here.\n",
+                                 pid, name_of(pid));
   for (const std::string& note : fault.notes) text += "  " + report::escape_for_terminal(note) + "\n";
   FdOutput(environment.err).write(text + "  Or leave out --no-stop: threads are then stopped for a moment.\n");
   return ExitCode::permission;

@@ -38,7 +38,8 @@ std::string explain_denial(const Error& error, const PerfRights& rights) {
     return "there is no room for a ring of " + std::to_string(error.value / 1024) +
            " KiB: sysctl kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK (ulimit -l) limits it";
   const std::string level = " (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) + ")";
-  std::string words = "the kernel denies perf_event_open" + std::string(rights.has_perfmon ? "" : " without CAP_PERFMON");
+  std::string words =
+      "the kernel denies perf_event_open" + std::string(rights.has_perfmon ? "" : " without CAP_PERFMON");
   words += level;
   if (rights.has_perfmon) return words + ": the process is another user's, or protected by a security module";
   words += ": ";

@@ -53,9 +53,10 @@ void note_few_files(std::uint32_t pid, bool has_running, std::vector<std::string
   if (!threads || ::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   const std::uint64_t enough = base::limit_for_thread_files((has_running ? 3 : 2) * threads->size());
   if (files.rlim_cur >= enough) return;
-  notes.push_back("threads are stopped in each round, whether they have run or not: too few files may be open to see "
-                  "that of all (ulimit -n: " +
-                  std::to_string(files.rlim_cur) + " at most, " + std::to_string(enough) + " are enough)");
+  notes.push_back(
+      "threads are stopped in each round, whether they have run or not: too few files may be open to see "
+      "that of all (ulimit -n: " +
+      std::to_string(files.rlim_cur) + " at most, " + std::to_string(enough) + " are enough)");
 }
 
 /// Samples of what waits, and with stops of what runs, too, if nobody else samples it.
@@ -114,8 +115,6 @@ tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSess
   return opened;
 }
 
-std::uint64_t enough_files(std::size_t threads) {
-  return base::limit_for_thread_files(3 * std::uint64_t{threads});
-}
+std::uint64_t enough_files(std::size_t threads) { return base::limit_for_thread_files(3 * std::uint64_t{threads}); }
 
 }  // namespace mixstack::profile

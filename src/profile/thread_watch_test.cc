@@ -98,7 +98,7 @@ std::ptrdiff_t open_files() {
 
 TEST(ThreadWatch, LeavesFilesToOthers) {
   const std::ptrdiff_t before = open_files();
-  for (const auto& [more, kept] : {std::pair(100u, 2), std::pair(30u, 0)}) {
+  for (const auto& [more, kept] : {std::pair(100u, 2), std::pair(15u, 0)}) {
     const FewFiles few(more);
     ThreadWatch watch(static_cast<std::uint32_t>(::getpid()));
     ASSERT_TRUE(watch.look());

@@ -393,9 +393,9 @@ class Record(LiveCase):
             status, stacks, said = record(debuggee.pid, "-d", "2", "-o", "-", "-f", "folded", "--state", "waiting")
             self.assertEqual(status, 0, said)
             self.assertTrue(any("Scenarios.Scene.Park()" in names for names, _ in stacks), stacks)
-            status, stacks, said = record(debuggee.pid, "-d", "2", "-o", "-", "-f", "folded", "--state", "running")
+            status, stacks, said = record(debuggee.pid, "-d", "4", "-o", "-", "-f", "folded", "--state", "running")
             self.assertEqual(status, 0, said)
-            self.assertTrue(any("Scenarios.Split.Moment()" in names for names, _ in stacks), stacks)
+            self.assertTrue(any("Scenarios.Split.Burn(long)" in names for names, _ in stacks), stacks)
             self.assertFalse(any("Scenarios.Scene.Park()" in names for names, _ in stacks), stacks)
 
     def test_a_pattern_that_nothing_has_is_said(self):
