@@ -17,9 +17,10 @@ TEST(RecordProgress, TheSummarySaysInWordsWhyStacksWereCut) {
   take(StopReason::no_unwind_info, 30);
   take(StopReason::end_of_stack, 500);
   const std::string text = summary_text(recording, false);
-  EXPECT_NE(text.find("  stacks whose end was not reached: 30 (nothing describes how to continue from here), 2 (the copied "
-                      "part of the stack ends here)\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("  stacks whose end was not reached: 30 (nothing describes how to continue from here), 2 (the copied "
+                "part of the stack ends here)\n"),
+      std::string::npos)
       << text;
 }
 
