@@ -29,7 +29,9 @@ struct DumpOptions {
   /// diagnosis says so.
   std::size_t frame_budget = 2 << 20;
   std::size_t together = 0;  ///< as in CaptureRequest; for `capture` alone
-  bool vectors = false;      ///< floating-point and vector registers, too; our own process does not tell them
+  /// Of `together` threads that are all there are: with what the runtimes record at that instant, of which it is then.
+  bool together_with_roots = false;
+  bool vectors = false;  ///< floating-point and vector registers, too; our own process does not tell them
   /// `ThreadDump::facts` and `ProcessDump::usage` are read: some files of /proc for each thread, some 30 us of it, all
   /// outside the stop.
   bool facts = true;

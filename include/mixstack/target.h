@@ -137,7 +137,8 @@ struct CaptureRequest {
   RootSource* roots = nullptr;  ///< borrowed; may be null
   bool vectors = false;         ///< floating-point and vector registers, too (of live and debugged processes)
   /// So many threads stand still at the same time, at most, one group after the other: for samples, which need not be
-  /// of one instant. The capture is `not_stopped` then, and has no roots. 0: all. (Only of live processes.)
+  /// of one instant. The capture is `not_stopped` then, unless there are `roots`, and one group is all of the threads.
+  /// 0: all. (Only of live processes.)
   std::size_t together = 0;
   bool goes_on = false;  ///< more of what the last capture was taken for: its budgets are not renewed
 };

@@ -27,14 +27,14 @@ using report::escape_for_terminal;
 [[nodiscard]] std::string sampled_words(const agent_link::Report& r) {
   std::string text = fmt::format("{}, {} of them cut, {} lost", report::counted(r.account.samples, "sample"),
                                  r.account.cut, r.account.lost);
-  const auto add = [&text](std::uint64_t n, std::string_view what) {
-    if (n != 0) text += fmt::format("; {} {}", n, what);
+  const auto add = [&text](std::uint64_t n, std::string_view one, std::string_view more) {
+    if (n != 0) text += "; " + report::counted(n, one, more);
   };
-  add(r.account.lost_on_way, "lost on the way to who records");
-  add(r.account.postponed, "threads postponed by the budget of a tick");
-  add(r.account.missed, "ticks missed");
-  add(r.untimed, "threads without a timer (ulimit -i)");
-  add(r.foreign, "signals that were not ours");
+  add(r.account.lost_on_way, "lost on the way to who records", "lost on the way to who records");
+  add(r.account.postponed, "thread postponed by the budget of a tick", "threads postponed by the budget of a tick");
+  add(r.account.missed, "tick missed", "ticks missed");
+  add(r.untimed, "thread without a timer (ulimit -i)", "threads without a timer (ulimit -i)");
+  add(r.foreign, "signal that was not ours", "signals that were not ours");
   return text;
 }
 

@@ -209,7 +209,9 @@ TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
   for (const char* option : {"--hz", "--wall", "--wall-threads", "--native-only", "--out", "--format", "--duration",
                              "--json", "--library", "--timeout"})
     EXPECT_NE(agent_help().find(option), std::string_view::npos) << option;
-  for (const std::string_view help : {main_help(), dump_help(), agent_help(), ps_help(), doctor_help(), pack_help()}) {
+  for (const std::string_view help :
+       {main_help(), dump_help(), agent_help(), ps_help(), doctor_help(), pack_help(), record_help(), top_help(),
+        convert_help(), diff_help(), view_help(), why_help(), symbols_help(), completions_help()}) {
     std::istringstream lines{std::string(help)};
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   }

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, bool kern
   auto shared = std::make_unique<profile::SharedSession>();
   shared->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared), taking->shared, options);
-  if (!opened) return fail(opened.error());
+  if (!opened) return fail(opened.error().error);
   taking->opened = std::move(*opened);
   return taking;
 }

@@ -18,6 +18,7 @@
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
 #include "cli/process_facts.h"
+#include "cli/recorded_process.h"
 #include "report/errors.h"
 #include "report/escape.h"
 #include "report/json_fields.h"
@@ -57,7 +58,8 @@ struct Own {
   std::uint64_t capabilities = 0;
   bool has_filter = false, no_new_privs = false;
   // linux/capability.h
-  static constexpr unsigned kSysPtrace = 19, kSysAdmin = 21, kPerfmon = 38, kBpf = 39;
+  static constexpr unsigned kDacOverride = 1, kDacReadSearch = 2, kSysPtrace = 19, kSysAdmin = 21, kPerfmon = 38,
+                            kBpf = 39;
   [[nodiscard]] bool has(unsigned capability) const { return (capabilities >> capability & 1) != 0; }
 };
 
@@ -89,22 +91,26 @@ constexpr std::string_view kContainer =
     "docker run --cap-add=SYS_PTRACE ... (its default seccomp profile allows ptrace then); in Kubernetes\n"
     "securityContext.capabilities.add: [\"SYS_PTRACE\"]; or run mixstack on the host";
 
-std::string setcap_remedy(std::string_view capabilities) {
-  return fmt::format("sudo {0} ..., or once: sudo setcap {1}+ep {0}", base::own_program_for_shell(), capabilities);
+/// One line for all there is: setting capabilities of a file takes others away from it.
+std::string setcap_remedy(std::string_view more = {}) {
+  return fmt::format("sudo {0} ..., or once: sudo setcap {1}{2}+ep {0}", base::own_program_for_shell(),
+                     kRecordCapabilities, more);
 }
 
 using Verdict = Finding::Verdict;
 
 void look_at_rights(const Own& own, std::vector<Finding>& findings) {
-  const bool may = own.has(Own::kSysPtrace);
+  const bool traces = own.has(Own::kSysPtrace);
+  const bool may = traces && (own.has(Own::kDacOverride) || own.has(Own::kDacReadSearch));
   std::string who = own.uid == 0 ? "root" : fmt::format("uid {}", own.uid);
-  who += may ? ", with CAP_SYS_PTRACE: processes of every user"
-             : ", without CAP_SYS_PTRACE: processes of the same user only";
-  const bool surprising = own.uid == 0 && !may;
+  who += may      ? ", with CAP_SYS_PTRACE: processes of every user"
+         : traces ? ", with CAP_SYS_PTRACE, without CAP_DAC_READ_SEARCH: processes of the same user only"
+                  : ", without CAP_SYS_PTRACE: processes of the same user only";
+  const bool surprising = own.uid == 0 && !traces;
   findings.push_back({may ? Verdict::ok : Verdict::note, "user", who,
                       may          ? ""
                       : surprising ? std::string(kContainer)
-                                   : setcap_remedy("cap_sys_ptrace")});
+                                   : setcap_remedy(",cap_dac_read_search")});
   if (own.no_new_privs && !may)
     findings.push_back({Verdict::note, "no_new_privs", "set: sudo and file capabilities give nothing here",
                         "start without it (docker: no --security-opt no-new-privileges; systemd: NoNewPrivileges=no)"});
@@ -125,8 +131,7 @@ void look_at_yama(const Own& own, std::vector<Finding>& findings) {
                      may           ? "CAP_SYS_PTRACE is exempt"
                      : *scope == 1 ? "only descendants may be traced"
                                    : "only CAP_SYS_PTRACE may trace"),
-         may ? ""
-             : setcap_remedy("cap_sys_ptrace") + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
+         may ? "" : setcap_remedy() + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
   }
 }
 
@@ -181,10 +186,10 @@ void look_at_perf(const Own& own, std::uint32_t pid, std::vector<Finding>& findi
   findings.push_back(
       {Verdict::bad, "perf events", fmt::format("{}: {}", level, error_text(tried)),
        paranoid && *paranoid > 2 && !own.has(Own::kPerfmon)
-           ? "sudo sysctl kernel.perf_event_paranoid=2, or " + setcap_remedy("cap_perfmon,cap_sys_ptrace")
+           ? "sudo sysctl kernel.perf_event_paranoid=2, or " + setcap_remedy()
        : own.has_filter
            ? "a container: docker run --cap-add=PERFMON --security-opt seccomp=unconfined ..., or on the host"
-           : setcap_remedy("cap_perfmon,cap_sys_ptrace")});
+           : setcap_remedy()});
 }
 
 void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
@@ -200,13 +205,14 @@ void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
                           : !tried.works() ? error_text(tried)
                                            : std::string("the kernel has no /sys/kernel/btf/vmlinux");
   findings.push_back({Verdict::note, "BPF", "for stacks of blocked threads without a stop (mixstack record): " + why,
-                      !may || !tried.works() ? "sudo mixstack ...; in a container --cap-add=BPF --cap-add=PERFMON"
+                      !may || !tried.works() ? setcap_remedy() + "; in a container --cap-add=BPF --cap-add=PERFMON"
                                              : "a kernel with CONFIG_DEBUG_INFO_BTF"});
 }
 
 /// One process: everything a dump would run into, without stopping it.
 report::Problem look_at_process(std::uint32_t pid, std::vector<Finding>& findings) {
   report::ProcessFacts facts = read_process_facts(pid);
+  facts.capabilities = kRecordCapabilities;
   report::Problem problem = report::foreseen_problem(facts);
   Error error;
   if (problem == report::Problem::none) {

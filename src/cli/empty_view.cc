@@ -15,7 +15,7 @@ void say_if_empty(const Recording& recording, formats::Format format, const Prof
   const RecordingView view = view_of(recording, options);
   if (view.shown != 0) return;
   std::string text = "mixstack: there is nothing to show: no samples\n";
-  if (view.idle_left_out != 0) {
+  if (view.idle_left_out != 0 && options.activities == 0) {
     text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows {} of them\n",
                        report::counted(view.idle_left_out, "sample"));
   } else if (view.left_out != 0) {

@@ -12,12 +12,25 @@ EndSignals::EndSignals() {
   (void)pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
-EndSignals::~EndSignals() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+/// Those that have come have had their effect: what was going on has ended.
+EndSignals::~EndSignals() {
+  while (wait(0) != 0) {
+  }
+  (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 int EndSignals::wait(int milliseconds) const {
   const timespec time{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
   const int signal = sigtimedwait(&signals_, nullptr, &time);
   return signal > 0 ? signal : 0;
+}
+
+bool has_end_signal() {
+  sigset_t pending{};
+  (void)sigemptyset(&pending);
+  (void)sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+         sigismember(&pending, SIGHUP) == 1;
 }
 
 }  // namespace mixstack::cli

@@ -6,7 +6,7 @@
 namespace mixstack::cli {
 
 /// SIGINT, SIGTERM and SIGHUP are held back while one lives, and asked for. Make it before threads are started: they
-/// inherit what is held back.
+/// inherit what is held back. Those that have come and were not asked for are forgotten with it.
 class EndSignals {
  public:
   EndSignals();
@@ -20,5 +20,9 @@ class EndSignals {
  private:
   sigset_t signals_{}, before_{};
 };
+
+/// Whether one of them is held back and has come: who waits is to end. Of those that are not held back we would have
+/// ended by ourselves.
+[[nodiscard]] bool has_end_signal();
 
 }  // namespace mixstack::cli

@@ -246,8 +246,8 @@ Usage: mixstack why PID [OPTIONS]
   -j, --json           all of it as JSON: docs/formats/why.schema.json
       --dot            the graph of threads and objects, for Graphviz:
                        mixstack why 4711 --dot | dot -Tsvg > why.svg
-      --data           the user's own data, too, cut: variables of async methods,
-                       paths of requests, text of database commands
+      --data           the user's own data, too, cut: variables of async
+                       methods, paths of requests, text of database commands
       --heap           all async methods, found by a search of the heap: the
                        process stands still for it, some 0.5 s for each GB
       --heap-limit SIZE  not if there is more to search (2G); 512M, 8G
@@ -258,8 +258,8 @@ Usage: mixstack why PID [OPTIONS]
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m, with what
                        has not moved since
 
-Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET before
-10, no .NET, a core without its heap); else as of 'mixstack dump'.
+Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET
+before 10, no .NET, a core without its heap); else as of 'mixstack dump'.
 )";
 
 constexpr std::string_view kRecordHelp =
@@ -278,9 +278,10 @@ What is sampled:
   -s, --subprocesses    processes that they start, too
   -m, --mode MODE       wall: all threads, also those that wait; cpu: threads
                         that run, by their processor time; auto (as wall)
-  -r, -F, --rate N      samples a second of each thread (wall: 100, cpu: 999)
-  -d, --duration TIME   10, 10s, 5m, 1h; without it until Ctrl-C or the end of
-                        the process
+  -r, -F, --rate N      samples a second of each thread, 1 to 20000 (wall: 100,
+                        cpu: 999); by stops at most 100
+  -d, --duration TIME   10 or 10s, 500ms, 5m, 1h; without it until Ctrl-C or
+                        the end of the process
       --kernel          where in the kernel threads are, too
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then
@@ -301,6 +302,9 @@ What is written:
   -t, --threads         stacks begin with their thread
   -i, --idle            threads that wait are counted, too (html holds them
                         in any case, and begins without them; raw does)
+      --state STATES    only running, runnable, waiting, blocked, unknown, or
+                        gc (while the runtime stopped its threads): some of
+                        them with commas; raw holds all
       --managed-only    without native frames
   -I, --include TEXT    only stacks with a function whose name holds TEXT, or
                         that it matches as a whole, if it has * (any letters)
@@ -344,9 +348,10 @@ What is sampled:
   -n, --name NAME       the .NET process that is called so
   -m, --mode MODE       wall: all threads, also those that wait; cpu: threads
                         that run, by their processor time; auto (as wall)
-  -r, -F, --rate N      samples a second of each thread (wall: 100, cpu: 999)
-  -d, --duration TIME   10, 10s, 5m, 1h; without it until q, Ctrl-C or the end
-                        of the process
+  -r, -F, --rate N      samples a second of each thread, 1 to 20000 (wall: 100,
+                        cpu: 999); by stops at most 100
+  -d, --duration TIME   10 or 10s, 500ms, 5m, 1h; without it until q, Ctrl-C or
+                        the end of the process
       --kernel          where in the kernel threads are, too
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then

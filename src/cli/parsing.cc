@@ -33,7 +33,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t l
 }
 
 std::optional<std::chrono::milliseconds> duration(std::string_view text) {
-  constexpr std::uint64_t kLimit = 7 * 24 * 3'600'000;
+  constexpr std::uint64_t kLimit = 7 * 24 * 3'600'000;  // 168 hours, as `read_seconds` says
   std::uint64_t unit = 1;
   if (text.ends_with("ms")) {
     text.remove_suffix(2);
@@ -52,10 +52,11 @@ std::optional<std::chrono::milliseconds> duration(std::string_view text) {
   return std::chrono::milliseconds(*number * unit);
 }
 
-std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most, std::uint32_t& out) {
+std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most, std::uint32_t& out,
+                      std::uint64_t least) {
   if (text.empty()) return {};
   const auto value = whole_number(text, most);
-  if (!value) return fmt::format("{}: '{}' is not a number of 0 to {}", name, text, most);
+  if (!value || *value < least) return fmt::format("{}: '{}' is not a number of {} to {}", name, text, least, most);
   out = static_cast<std::uint32_t>(*value);
   return {};
 }
@@ -64,7 +65,10 @@ std::string read_seconds(const std::string& name, const std::string& text, std::
   if (text.empty()) return {};
   const bool is_number = text.find_first_not_of("0123456789") == std::string::npos;
   const auto time = duration(is_number ? text + "s" : text);
-  if (!time) return fmt::format("{}: '{}' is not a time like 10, 10s or 500ms", name, text);
+  if (!time)
+    return fmt::format(
+        "{}: '{}' is not a time like 10 or 10s (seconds), 500ms, 5m or 1h: a whole number from 1 on, at most 168h",
+        name, text);
   out = *time;
   return {};
 }

@@ -17,9 +17,9 @@ namespace mixstack::cli {
 [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t limit);
 /// "20", "20ms" and "2s" are durations, as are "5m" and "1h".
 [[nodiscard]] std::optional<std::chrono::milliseconds> duration(std::string_view text);
-/// A number of 0 to `most`. An empty answer when all is well.
+/// A number of `least` to `most`. An empty answer when all is well.
 [[nodiscard]] std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most,
-                                    std::uint32_t& out);
+                                    std::uint32_t& out, std::uint64_t least = 0);
 /// A duration; a number alone is seconds.
 [[nodiscard]] std::string read_seconds(const std::string& name, const std::string& text,
                                        std::chrono::milliseconds& out);

@@ -22,8 +22,8 @@
 namespace mixstack::cli {
 namespace {
 
-constexpr unsigned kCapSysPtrace = 19;             // linux/capability.h
-constexpr std::uint64_t kKernelThread = 0x200000;  // PF_KTHREAD, linux/sched.h
+constexpr unsigned kCapDacOverride = 1, kCapDacReadSearch = 2, kCapSysPtrace = 19;  // linux/capability.h
+constexpr std::uint64_t kKernelThread = 0x200000;                                   // PF_KTHREAD, linux/sched.h
 
 /// At most the first 4 KiB: all of every file read here.
 std::string read_small_file(const std::string& path, int* error = nullptr) {
@@ -96,7 +96,10 @@ bool is_in_first_user_namespace() {
 void read_ourselves(report::ProcessFacts& facts) {
   const std::string status = read_small_file("/proc/self/status");
   facts.own_uid = static_cast<std::uint32_t>(geteuid());
-  facts.may_trace = (number(field(status, "CapEff"), 16).value_or(0) >> kCapSysPtrace & 1) != 0;
+  const std::uint64_t capabilities = number(field(status, "CapEff"), 16).value_or(0);
+  const auto has = [capabilities](unsigned capability) { return (capabilities >> capability & 1) != 0; };
+  facts.may_trace = has(kCapSysPtrace);
+  facts.may_read = has(kCapDacOverride) || has(kCapDacReadSearch);
   if (const auto scope = number(read_small_file("/proc/sys/kernel/yama/ptrace_scope")))
     facts.yama = static_cast<int>(*scope);
 }

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/scoped_fd.h"
+#include "cli/end_signals.h"
 #include "cli/fd_output.h"
 #include "pack/output_file.h"
 #include "report/escape.h"
@@ -27,20 +28,22 @@ ExitCode cannot_write(const Environment& environment, const std::string& path, i
   return ExitCode::output;
 }
 
+/// To who had a part of it.
+ExitCode cannot_write_on(const Environment& environment, const std::string& path, const FdOutput& out) {
+  const std::string why = out.error() == EINTR ? "nobody reads it, and a signal ended the wait"
+                                               : std::generic_category().message(out.error());
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: {} could not be written whole: {}; {} written\n",
+                         path == "-" ? "standard output" : report::escape_for_terminal(path), why,
+                         out.written() == 1 ? "1 byte was" : fmt::format("{} bytes were", out.written())));
+  return ExitCode::output;
+}
+
 /// A picture that root has made is for whom it was made: as readable as any file that a command writes.
 void readable_as_usual(int fd) {
   const mode_t mask = ::umask(0);
   (void)::umask(mask);
   (void)::fchmod(fd, 0666 & ~mask);
-}
-
-/// Held back, and has come: who waits is to end. Of those that are not held back we would have ended by ourselves.
-bool has_end_signal() {
-  sigset_t pending{};
-  (void)sigemptyset(&pending);
-  (void)sigpending(&pending);
-  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-         sigismember(&pending, SIGHUP) == 1;
 }
 
 /// A pipe has its reader soon or never: the open(2) that waits for one has no end.
@@ -85,11 +88,15 @@ ExitCode write_profile_file(const std::string& path, bool is_text, const Environ
     FdOutput(environment.err).write("mixstack: this format is nothing for a terminal: -o FILE\n");
     return ExitCode::usage;
   }
-  FdOutput out(file ? file->fd() : device ? device.get() : environment.out);
+  FdOutput out(file     ? file->fd()
+               : device ? device.get()
+                        : environment.out,
+               file ? OutputWait::always : OutputWait::until_signal);
   report::Writer writer([&out](std::string_view piece) { out.write(piece); });
   write(writer);
   writer.flush();
-  if (out.error() != 0) return cannot_write(environment, path, out.error());
+  if (out.error() != 0)
+    return file ? cannot_write(environment, path, out.error()) : cannot_write_on(environment, path, out);
   if (file)
     if (const auto published = file->publish(); !published)
       return cannot_write(environment, path, published.error().os_error);

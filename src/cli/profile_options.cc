@@ -6,9 +6,7 @@
 #include <algorithm>
 
 namespace mixstack::cli {
-namespace {
 
-/// "running,waiting"; "gc" is one more thing to ask for.
 std::string read_states(std::string_view text, ProfileOptions& options) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
@@ -28,8 +26,6 @@ std::string read_states(std::string_view text, ProfileOptions& options) {
   if (options.gc_only && options.activities == 0) options.idle = true;
   return {};
 }
-
-}  // namespace
 
 void declare_profile_options(CLI::App& app, RawProfileOptions& raw, ProfileOptions& options) {
   app.add_flag("-t,--threads", options.by_thread);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/recording_view.h"
@@ -21,5 +22,7 @@ struct RawProfileOptions {
 void declare_profile_options(CLI::App& app, RawProfileOptions& raw, ProfileOptions& options);
 /// An empty text when all is well.
 [[nodiscard]] std::string read_profile_options(const RawProfileOptions& raw, ProfileOptions& options);
+/// Of it the states: "running,waiting"; "gc" is one more thing to ask for.
+[[nodiscard]] std::string read_states(std::string_view text, ProfileOptions& options);
 
 }  // namespace mixstack::cli

@@ -4,6 +4,7 @@
 
 #include "cli/help.h"
 #include "cli/parsing.h"
+#include "cli/profile_options.h"
 #include "cli/sampling_options.h"
 
 namespace mixstack::cli {
@@ -11,7 +12,7 @@ namespace {
 
 struct RawRecord {
   RawSampling sampling;
-  std::string rotate, port, push_interval;
+  std::string rotate, port, push_interval, states;
 };
 
 void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
@@ -20,6 +21,7 @@ void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
   app.add_option("-f,--format", record.format);
   app.add_flag("-s,--subprocesses", record.subprocesses);
   app.add_flag("-t,--threads", record.by_thread);
+  app.add_option("--state", raw.states);
   app.add_flag("--no-names", record.no_names);
   app.add_option("--rotate", raw.rotate);
   app.add_flag("--serve", record.serve);
@@ -42,6 +44,15 @@ std::string read_pids(const RawRecord& raw, RecordArguments& record) {
     return "which process? mixstack record -p PID (mixstack ps lists them), -n NAME, or a program to start: mixstack "
            "record -- PROGRAM";
   return ways == 1 ? "" : "pids, --name and a program to start: one of them";
+}
+
+std::string read_state(const RawRecord& raw, RecordArguments& record) {
+  ProfileOptions options;
+  if (std::string text = read_states(raw.states, options); !text.empty()) return text;
+  record.activities = options.activities;
+  record.gc_only = options.gc_only;
+  record.idle = record.idle || options.idle;
+  return {};
 }
 
 std::string read_rotate(const RawRecord& raw, RecordArguments& record) {
@@ -87,8 +98,8 @@ Invocation parse_record(std::vector<std::string> arguments) {
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
       [&](CLI::App& app) { declare(app, raw, record); }, record_help());
   if (result.action != Invocation::Action::record) return result;
-  for (const std::string& text : {read_pids(raw, record), read_sampling(raw.sampling, record), read_rotate(raw, record),
-                                  read_serve(raw, record), read_push(raw, record)})
+  for (const std::string& text : {read_pids(raw, record), read_sampling(raw.sampling, record), read_state(raw, record),
+                                  read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})
     if (!text.empty()) return wrong(text);
   result.record = std::move(record);
   return result;

@@ -30,6 +30,8 @@ struct RecordArguments {
   bool subprocesses = false;
   bool by_thread = false;
   bool idle = false;
+  std::uint8_t activities = 0;  ///< to be written, as of ProfileOptions
+  bool gc_only = false;
   bool managed_only = false;
   bool kernel = false;
   bool no_names = false;  ///< of native code: it is named later

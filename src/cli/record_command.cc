@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/file_limit.h"
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
 #include "cli/launched_program.h"
@@ -53,7 +54,7 @@ class Recordings {
 
   /// Before `start`: waits for it, and looks at a process that runs already, so that it is even from the begin on.
   /// Errors: as `profile::open_recorder`.
-  Result<void> begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
+  tl::expected<void, profile::NotOpened> begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
   /// The time begins.
   void start();
   /// Processes that the recorded ones have started, and those that became another program. What cannot be opened is
@@ -98,7 +99,7 @@ class Recordings {
   std::set<std::uint32_t> known_;  ///< pids that were begun, or could not be
 };
 
-Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
+tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
   const TargetInfo& target = session->target().info();
   const std::uint32_t pid = target.pid;
   known_.insert(pid);
@@ -123,7 +124,7 @@ Result<void> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t p
   auto shared_session = std::make_unique<profile::SharedSession>();
   shared_session->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
-  if (!opened) return fail(opened.error());
+  if (!opened) return tl::unexpected(opened.error());
   // What has just been started is not to run unseen meanwhile.
   if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
   if (is_started_) opened->recorder->start(start_ns_, end_ns_);
@@ -274,6 +275,11 @@ ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& 
   return ExitCode::process_changed;
 }
 
+tl::expected<void, profile::NotOpened> begin(Recordings& recordings, Result<std::unique_ptr<Session>>& session) {
+  if (!session) return fail(session.error());
+  return recordings.begin(std::move(*session));
+}
+
 ExitCode open_program(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                       std::optional<LaunchedProgram>& program) {
   auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses);
@@ -284,8 +290,9 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
     return ExitCode::no_such_process;
   }
   program = std::move(*started);
+  base::raise_file_limit();  // which is not for the program
   auto session = environment.open_process(program->pid());
-  const auto begun = session ? recordings.begin(std::move(*session)) : fail(session.error());
+  const auto begun = begin(recordings, session);
   if (begun) return ExitCode::ok;
   if (arguments.subprocesses) recordings.follow();  // it may have left others behind
   if (!recordings.living().empty()) return ExitCode::ok;
@@ -302,10 +309,10 @@ ExitCode open_again(RecordArguments& arguments, const Environment& environment, 
   bool is_any = false;
   for (const std::uint32_t pid : pids) {
     auto session = environment.open_process(pid);
-    const auto begun = session ? recordings.begin(std::move(*session)) : fail(session.error());
+    const auto begun = begin(recordings, session);
     is_any = is_any || begun;
     if (begun) continue;
-    if (!has_gone(begun.error(), pid)) return complain_of(environment, begun.error(), pid);
+    if (!has_gone(begun.error().error, pid)) return complain_of(environment, begun.error(), pid);
     std::erase(arguments.pids, pid);
     FdOutput(environment.err).write(fmt::format("mixstack: process {} has ended: it is not recorded any more\n", pid));
   }
@@ -315,6 +322,7 @@ ExitCode open_again(RecordArguments& arguments, const Environment& environment, 
 ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                   std::optional<LaunchedProgram>& program) {
   if (!arguments.command.empty()) return open_program(arguments, environment, recordings, program);
+  base::raise_file_limit();  // some files for each thread are open
   const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
   if (pids.empty()) {
     FdOutput(environment.err)
@@ -401,7 +409,7 @@ End wait_for_end(const RecordArguments& arguments, const EndSignals& signals, Re
 }
 
 /// Nothing: what is sent is not written, too, unless it is asked for.
-tl::expected<std::optional<RecordOutput>, std::string> output_for(const RecordArguments& arguments) {
+tl::expected<std::optional<RecordOutput>, OutputFault> output_for(const RecordArguments& arguments) {
   if (!arguments.push.empty() && arguments.out.empty() && arguments.format.empty()) return std::nullopt;
   auto output = RecordOutput::make(arguments);
   if (!output) return tl::unexpected(output.error());
@@ -439,9 +447,9 @@ int say_end(LaunchedProgram& program, End end, const std::vector<std::uint32_t>&
   return has_ended && end != End::signal ? program.exit_status() : 0;
 }
 
-ExitCode complain_of_words(const std::string& words, const Environment& environment) {
+ExitCode complain_of_words(const std::string& words, const Environment& environment, ExitCode code) {
   FdOutput(environment.err).write(fmt::format("mixstack: {}\n", words));
-  return ExitCode::usage;
+  return code;
 }
 
 /// Part for part, until one of them is the last.
@@ -497,12 +505,12 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
 
 int run_record(const RecordArguments& arguments, const Environment& environment) {
   const auto output = output_for(arguments);
-  if (!output) return static_cast<int>(complain_of_words(output.error(), environment));
+  if (!output) return static_cast<int>(complain_of_words(output.error().words, environment, output.error().code));
   const EndSignals signals;
   Onlookers onlookers{.progress = Progress(environment.err, arguments.quiet), .page = {}, .push = {}};
   if (!arguments.push.empty()) {
     auto push = RecordPush::make(arguments);
-    if (!push) return static_cast<int>(complain_of_words(push.error(), environment));
+    if (!push) return static_cast<int>(complain_of_words(push.error(), environment, ExitCode::usage));
     onlookers.push = std::move(*push);
     if (const ExitCode code = onlookers.push->start(environment); code != ExitCode::ok) return static_cast<int>(code);
   }

@@ -70,20 +70,23 @@ std::string fault_of_place(const std::string& path) {
 
 }  // namespace
 
-tl::expected<RecordOutput, std::string> RecordOutput::make(const RecordArguments& arguments) {
+tl::expected<RecordOutput, OutputFault> RecordOutput::make(const RecordArguments& arguments) {
   RecordOutput output;
   const auto format = format_for(arguments);
-  if (!format) return tl::unexpected(format.error());
+  if (!format) return tl::unexpected(OutputFault{ExitCode::usage, format.error()});
   output.format_ = *format;
   output.path_ = arguments.out;
   output.quiet_ = arguments.quiet;
   output.options_.idle = arguments.idle;
+  output.options_.activities = arguments.activities;
+  output.options_.gc_only = arguments.gc_only;
   output.options_.by_thread = arguments.by_thread;
   output.options_.managed_only = arguments.managed_only;
   output.options_.include = arguments.include;
   output.options_.exclude = arguments.exclude;
   if (arguments.out != "-") {
-    if (auto fault = fault_of_place(arguments.out); !fault.empty()) return tl::unexpected(std::move(fault));
+    if (auto fault = fault_of_place(arguments.out); !fault.empty())
+      return tl::unexpected(OutputFault{ExitCode::output, std::move(fault)});
   }
   return output;
 }

@@ -12,11 +12,17 @@
 
 namespace mixstack::cli {
 
+/// Why nothing can be recorded.
+struct OutputFault {
+  ExitCode code = ExitCode::usage;  ///< `output`: the command line is right, and the place is not
+  std::string words;                ///< a sentence for the user
+};
+
 /// Decided before anything is recorded.
 class RecordOutput {
  public:
-  /// An error is a sentence for the user: a format that is none, a folder that may not be written to.
-  [[nodiscard]] static tl::expected<RecordOutput, std::string> make(const RecordArguments& arguments);
+  /// Errors: usage, a format that is none; output, a place that cannot be written to.
+  [[nodiscard]] static tl::expected<RecordOutput, OutputFault> make(const RecordArguments& arguments);
   /// Says where it is. What cannot be written there is kept as a raw recording in another place, which is said, too.
   [[nodiscard]] ExitCode write(const Recording& recording, const Environment& environment) const;
   /// The file of one of several in a row: "flame.3.html".

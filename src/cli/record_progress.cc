@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "cli/fd_output.h"
 #include "cli/recorded_process.h"
@@ -95,13 +97,17 @@ std::string activities(const Recording& recording) {
   return text;
 }
 
+/// "12 (the copied part of the stack ends here), 3 (...)", the most first; empty: of none.
 std::string cut_reasons(const Recording& recording) {
   std::unordered_map<StopReason, std::uint64_t> counts;
   for (const Sample& sample : recording.samples()) counts[recording.contexts()[sample.context].stop] += sample.count;
+  counts.erase(StopReason::end_of_stack);
+  std::vector<std::pair<StopReason, std::uint64_t>> sorted(counts.begin(), counts.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
   std::string text;
-  for (const auto& [stop, count] : counts)
-    if (stop != StopReason::end_of_stack)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(stop));
+  for (const auto& [stop, count] : sorted)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", count, report::stop_words(stop));
   return text;
 }
 

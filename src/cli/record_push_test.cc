@@ -47,6 +47,30 @@ TEST(RecordArgumentsTest, AProcessIsRecordedOnceAndEmptyWordsAreNoNumbers) {
     EXPECT_EQ(parse_arguments({"record", "7", option, ""}).action, Invocation::Action::usage_error) << option;
 }
 
+TEST(RecordArgumentsTest, RatesAndTimesSayWhatTheyTake) {
+  const auto said = [](const char* option, const char* value) {
+    const Invocation invocation = parse_arguments({"record", "7", option, value});
+    EXPECT_EQ(invocation.action, Invocation::Action::usage_error) << option << " " << value;
+    return invocation.text;
+  };
+  EXPECT_EQ(said("-r", "1000000"), "--rate: '1000000' is not a number of 1 to 20000");
+  EXPECT_EQ(said("-r", "0"), "--rate: '0' is not a number of 1 to 20000");
+  for (const char* value : {"0", "abc", "2.5", "169h", "-1"})
+    EXPECT_EQ(said("-d", value), std::string("--duration: '") + value +
+                                     "' is not a time like 10 or 10s (seconds), 500ms, 5m or 1h: a whole number from 1 "
+                                     "on, at most 168h");
+  EXPECT_EQ(record({"-d", "168h"}).duration, std::chrono::hours(168));
+}
+
+TEST(RecordArgumentsTest, States) {
+  EXPECT_EQ(record({}).activities, 0);
+  EXPECT_EQ(record({"--state", "running,waiting"}).activities,
+            activity_bit(Activity::running) | activity_bit(Activity::waiting));
+  const RecordArguments gc = record({"--state", "gc"});
+  EXPECT_TRUE(gc.gc_only && gc.idle);
+  EXPECT_NE(parse_arguments({"record", "7", "--state", "x"}).text.find("runnable"), std::string::npos);
+}
+
 TEST(RecordPushTest, WhatIsWrongIsSaidBefore) {
   EXPECT_EQ(fault({}), "");
   EXPECT_NE(fault({"--push-name", "a b"}).find("--push-name"), std::string::npos);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -15,10 +16,27 @@
 namespace mixstack::cli {
 
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
-  const report::ProcessFacts facts = read_process_facts(pid);
+  report::ProcessFacts facts = read_process_facts(pid);
+  facts.capabilities = kRecordCapabilities;
+  facts.enough_files = profile::enough_files(threads_of(pid));
   const report::Problem problem = report::problem_of(error, facts);
   FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
   return exit_code_of(problem);
+}
+
+ExitCode complain_of(const Environment& environment, const profile::NotOpened& fault, std::uint32_t pid) {
+  if (!fault.is_without_stops) return complain_of(environment, fault.error, pid);
+  std::string text = fmt::format("mixstack: pid {} ({}): nothing that shows stacks without a stop is allowed here.\n",
+                                 pid, name_of(pid));
+  for (const std::string& note : fault.notes) text += "  " + report::escape_for_terminal(note) + "\n";
+  FdOutput(environment.err).write(text + "  Or leave out --no-stop: threads are then stopped for a moment.\n");
+  return ExitCode::permission;
+}
+
+std::size_t threads_of(std::uint32_t pid) {
+  struct stat facts {};
+  const bool is_there = ::stat(fmt::format("/proc/{}/task", pid).c_str(), &facts) == 0;
+  return is_there && facts.st_nlink > 2 ? facts.st_nlink - 2 : 0;
 }
 
 bool has_gone(const Error& error, std::uint32_t pid) {

@@ -32,8 +32,9 @@ std::string said_of(const renaming::LaterNames& names) {
     if (++lines > kMostLines)
       more++;
     else
-      text += fmt::format("mixstack: {}: {} of {} places have no name: {}\n", escape_for_terminal(module.module),
-                          module.nameless, module.frames, why_nameless(module));
+      text += fmt::format("mixstack: {}: {} of {} {} no name: {}\n", escape_for_terminal(module.module),
+                          module.nameless, report::counted(module.frames, "place"),
+                          module.nameless == 1 ? "has" : "have", why_nameless(module));
   }
   if (more != 0) text += fmt::format("mixstack: and places of {} further modules\n", more);
   return text;

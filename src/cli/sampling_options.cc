@@ -18,8 +18,7 @@ std::string read_mode(const RawSampling& raw, RecordArguments& record) {
     return fmt::format("--mode: '{}' is none of auto, cpu, wall", raw.mode);
   }
   constexpr std::uint64_t kMostHertz = 20'000;
-  if (auto text = read_rate("--rate", raw.rate, kMostHertz, record.hertz); !text.empty()) return text;
-  if (!raw.rate.empty() && record.hertz == 0) return "--rate 0: there is nothing to sample";
+  if (auto text = read_rate("--rate", raw.rate, kMostHertz, record.hertz, 1); !text.empty()) return text;
   return read_seconds("--duration", raw.duration, record.duration);
 }
 

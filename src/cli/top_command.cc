@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -33,7 +34,12 @@ class TerminalSignals {
     (void)pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     fd_ = base::ScopedFd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   }
-  ~TerminalSignals() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  /// What has come meanwhile is forgotten: we end in any case.
+  ~TerminalSignals() {
+    while (next() != 0) {
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   TerminalSignals(const TerminalSignals&) = delete;
   TerminalSignals& operator=(const TerminalSignals&) = delete;
   [[nodiscard]] int fd() const { return fd_.get(); }
@@ -71,8 +77,8 @@ class Top {
   [[nodiscard]] End take_signals(const TerminalSignals& signals);
   [[nodiscard]] End show_at_terminal(const TerminalSignals& signals);
   [[nodiscard]] End show_as_text(const TerminalSignals& signals);
-  /// False: it cannot be written, which is said.
-  [[nodiscard]] bool write_table();
+  /// `output`: it cannot be written, which is said; `reader`: a signal came, and nobody reads.
+  [[nodiscard]] End write_table();
   void stop_as_asked();
 
   const TopArguments& arguments_;
@@ -154,7 +160,7 @@ End Top::show_at_terminal(const TerminalSignals& signals) {
   }
 }
 
-bool Top::write_table() {
+End Top::write_table() {
   const top::HeadFacts facts = recorder_.facts();
   std::string text;
   for (const std::string& line : top::head_lines(facts, 0)) text += line + "\n";
@@ -162,12 +168,14 @@ bool Top::write_table() {
   const top::RowList& list = browser_.list();
   for (std::size_t i = 0; i < list.rows.size() && i < arguments_.rows; i++)
     text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
-  FdOutput out(environment_.out);
+  FdOutput out(environment_.out, OutputWait::until_signal);
   out.write(text + "\n");
-  if (const int error = out.error(); error != 0)
-    FdOutput(environment_.err)
-        .write(fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(error)));
-  return out.error() == 0;
+  if (out.error() == EINTR) return End::reader;
+  if (out.error() == 0) return End::none;
+  FdOutput(environment_.err)
+      .write(
+          fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(out.error())));
+  return End::output;
 }
 
 End Top::show_as_text(const TerminalSignals& signals) {
@@ -179,7 +187,7 @@ End Top::show_as_text(const TerminalSignals& signals) {
     }
     // Of a process that has ended there is the end to tell, and what was seen of it only where nothing was told before.
     if (is_new_ && (end != End::process || tables == 0)) {
-      if (!write_table()) return End::output;
+      if (const End written = write_table(); written != End::none) return written;
       tables++;
     }
     is_new_ = false;

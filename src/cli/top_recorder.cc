@@ -1,8 +1,8 @@
 #include "cli/top_recorder.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
+#include "base/file_limit.h"
 #include "cli/fd_output.h"
 #include "cli/recorded_process.h"
 
@@ -14,12 +14,6 @@ bool is_large(const Recording& recording) {
   return recording.nodes().size() > (1u << 18) || recording.frames().size() > (1u << 17) ||
          recording.functions().size() > (1u << 16) || recording.contexts().size() > (1u << 17) ||
          recording.threads().size() > (1u << 15);
-}
-
-std::size_t threads_of(std::uint32_t pid) {
-  struct stat facts {};
-  const bool is_there = ::stat(fmt::format("/proc/{}/task", pid).c_str(), &facts) == 0;
-  return is_there && facts.st_nlink > 2 ? facts.st_nlink - 2 : 0;
 }
 
 }  // namespace
@@ -38,7 +32,7 @@ TopRecorder::TopRecorder(const RecordArguments& arguments, const Environment& en
   shown_.exclude = arguments.exclude;
 }
 
-Result<void> TopRecorder::open_part() {
+tl::expected<void, profile::NotOpened> TopRecorder::open_part() {
   auto session = environment_.open_process(pid_);
   if (!session) return fail(session.error());
   command_ = command_of((*session)->target().info());
@@ -57,7 +51,7 @@ Result<void> TopRecorder::open_part() {
   auto shared_session = std::make_unique<profile::SharedSession>();
   shared_session->session = std::move(*session);
   auto opened = profile::open_recorder(std::move(shared_session), part->shared, options);
-  if (!opened) return fail(opened.error());
+  if (!opened) return tl::unexpected(opened.error());
   part->opened = std::move(*opened);
   part->opened.recorder->warm_up();
   part->opened.recorder->start(start_ns_);
@@ -69,6 +63,7 @@ Result<void> TopRecorder::open_part() {
 }
 
 ExitCode TopRecorder::begin() {
+  base::raise_file_limit();  // some files for each thread are open
   const auto opened = open_part();
   began_ns_ = profile::monotonic_ns();
   cpu_before_ns_ = own_cpu_ns();
@@ -120,7 +115,7 @@ void TopRecorder::update(top::Browser& browser) {
 }
 
 void TopRecorder::go_on() {
-  if (const auto next = open_part(); !next) end_error_ = next.error();
+  if (const auto next = open_part(); !next) end_error_ = next.error().error;
 }
 
 void TopRecorder::hold(top::Browser& browser) {

@@ -40,7 +40,7 @@ class TopRecorder {
     profile::SharedRecording shared;
     profile::OpenedRecorder opened;
   };
-  [[nodiscard]] Result<void> open_part();
+  [[nodiscard]] tl::expected<void, profile::NotOpened> open_part();
   void take(top::Browser& browser);
   void end_part(top::Browser& browser);
   [[nodiscard]] std::uint64_t lost_of_part() const;

@@ -10,6 +10,7 @@
 #include "formats/recording_blocks.h"
 #include "formats/recording_file.h"
 #include "report/escape.h"
+#include "report/words.h"
 
 namespace mixstack::formats {
 namespace {
@@ -315,8 +316,9 @@ Result<Recording> FileReader::read() {
   if (!has_facts_) return fail(ErrorCode::truncated);
   if (blocks_.is_at_limit()) return fail(ErrorCode::limit_exceeded, kMostPlain);
   if (!is_whole_)
-    recording_.facts.notes.push_back(fmt::format("the file is cut or damaged: here are {} of its {} samples", taken_,
-                                                 recording_.facts.account.samples));
+    recording_.facts.notes.push_back(fmt::format("the file is cut or damaged: here {} {} of its {}",
+                                                 taken_ == 1 ? "is" : "are", taken_,
+                                                 report::counted(recording_.facts.account.samples, "sample")));
   return std::move(recording_);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kPerfmon = 38;  // CAP_PERFMON, Linux 5.8
 
 std::string grant() {
-  return "run as root, or once: sudo setcap cap_perfmon,cap_sys_ptrace+ep " + base::own_program_for_shell();
+  return "run as root, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + base::own_program_for_shell();
 }
 
 /// The value of a line of /proc/self/status.
@@ -37,8 +37,10 @@ std::string explain_denial(const Error& error, const PerfRights& rights) {
   if (error.os_error == EPERM && error.value != 0 && rights.paranoid <= 2)
     return "there is no room for a ring of " + std::to_string(error.value / 1024) +
            " KiB: sysctl kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK (ulimit -l) limits it";
+  const std::string level = " (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) + ")";
   std::string words =
-      "the kernel denies perf_event_open (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) + ")";
+      "the kernel denies perf_event_open" + std::string(rights.has_perfmon ? "" : " without CAP_PERFMON");
+  words += level;
   if (rights.has_perfmon) return words + ": the process is another user's, or protected by a security module";
   words += ": ";
   words += grant();
@@ -68,8 +70,8 @@ std::string explain_perf_refusal(const Error& error, const PerfRights& rights) {
       return error.os_error == ENOSYS ? "this kernel has no perf events (CONFIG_PERF_EVENTS), or a filter hides them"
                                       : "this kernel counts neither cycles nor processor time by perf events";
     case ErrorCode::limit_exceeded:
-      return "too many files are open for an event of each thread (ulimit -n: " + std::to_string(rights.most_files) +
-             " at most)";
+      return "too few files may be open for an event of each thread (ulimit -n: " + std::to_string(rights.most_files) +
+             " at most" + (error.value == 0 ? "" : ", " + std::to_string(error.value) + " are enough") + ")";
     case ErrorCode::no_such_process:
       return "there is no such process (any more)";
     case ErrorCode::unsupported_cpu:

@@ -16,7 +16,11 @@ TEST(PerfRefusal, SaysWhatWouldLiftIt) {
   rights.paranoid = 3;
   const Error denied{ErrorCode::permission_denied, EACCES, 17};
   EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "sysctl kernel.perf_event_paranoid=2"));
-  EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "setcap cap_perfmon,cap_sys_ptrace+ep"));
+  EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep"));
+  EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "without CAP_PERFMON"));
+  rights.most_files = 256;
+  EXPECT_EQ(explain_perf_refusal({ErrorCode::limit_exceeded, EMFILE, 1065}, rights),
+            "too few files may be open for an event of each thread (ulimit -n: 256 at most, 1065 are enough)");
   rights.paranoid = 2;
   EXPECT_FALSE(has(explain_perf_refusal(denied, rights), "sysctl")) << "would not help";
   rights.is_filtered = true;

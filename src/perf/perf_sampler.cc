@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <queue>
 
+#include "base/file_limit.h"
 #include "perf/kernel_files.h"
 #include "perf/sample_registers.h"
 
@@ -26,7 +27,6 @@ constexpr std::size_t kThreadRing = 256 << 10;
 /// Between the moment a record's time is taken and the moment it can be seen lies one interrupt.
 constexpr std::uint64_t kSettleNs = 2'000'000;
 constexpr int kListings = 5;  // of threads that begin while we open events of others
-constexpr std::uint64_t kSpareFiles = 64;
 
 std::uint64_t monotonic_ns() {
   timespec now{};
@@ -48,7 +48,7 @@ std::size_t ring_bytes_for(const PerfOptions& options, std::size_t rings) {
 bool may_open(std::uint64_t files) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  const std::uint64_t wanted = files + kSpareFiles;
+  const std::uint64_t wanted = base::limit_for_thread_files(files);
   if (limit.rlim_cur >= wanted) return true;
   limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= wanted;
@@ -68,11 +68,14 @@ Result<PerfSampler> PerfSampler::open(std::uint32_t pid, Arch arch, const PerfOp
   sampler.cpus_ = online_cpus();
   if (auto planned = sampler.settle_plan(arch, *threads); !planned) return fail(planned.error());
   if (!may_open(sampler.cpus_.size() * (threads->size() + threads->size() / 4))) sampler.use_by_proc();
+  sampler.end_of_files_ = base::end_of_thread_files();
   auto opened = sampler.open_all();
   if (!opened && opened.error().code == ErrorCode::limit_exceeded && sampler.following_ == Following::by_events) {
     sampler.use_by_proc();
     opened = sampler.open_all();
   }
+  if (!opened && opened.error().code == ErrorCode::limit_exceeded)
+    return fail(ErrorCode::limit_exceeded, base::limit_for_thread_files(threads->size()), opened.error().os_error);
   if (!opened) return fail(opened.error());
   return sampler;
 }
@@ -158,6 +161,7 @@ Result<int> PerfSampler::add_event(ThreadId tid, int cpu) {
   auto event = open_event(attributes_, tid, cpu);
   if (!event) return fail(event.error());
   const int fd = event->get();
+  if (static_cast<std::uint64_t>(fd) >= end_of_files_) return fail(ErrorCode::limit_exceeded, tid, EMFILE);
   std::uint64_t id = 0;
   if (::ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0) return fail(ErrorCode::io_error, tid, errno);
   if (is_started_) ::ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);

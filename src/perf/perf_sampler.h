@@ -36,8 +36,8 @@ enum class Following : std::uint8_t {
 class PerfSampler {
  public:
   /// Events of all threads, not counting yet. `arch` is the process's and the machine's. Errors: those of `open_event`
-  /// (permission_denied, unsupported ...: `explain_perf_refusal` says more) and PerfRing::map, no_such_process,
-  /// unsupported_cpu, invalid_argument (no rate).
+  /// (limit_exceeded: `value` files would be enough; permission_denied, unsupported ...: `explain_perf_refusal` says
+  /// more) and PerfRing::map, no_such_process, unsupported_cpu, invalid_argument (no rate).
   [[nodiscard]] static Result<PerfSampler> open(std::uint32_t pid, Arch arch, const PerfOptions& options);
 
   void start();
@@ -97,6 +97,7 @@ class PerfSampler {
   perf_event_attr attributes_{};
   std::size_t wanted_ring_bytes_ = 0;
   std::vector<int> cpus_;
+  std::uint64_t end_of_files_ = 0;  ///< numbers of our events are below it
   base::ScopedFd epoll_;
   std::vector<Event> events_;
   std::vector<PerfRing> rings_;

@@ -1,8 +1,12 @@
 #include "profile/open_recorder.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
+#include "base/file_limit.h"
 #include "bpf/bpf_refusal.h"
+#include "perf/kernel_files.h"
 #include "perf/perf_refusal.h"
 #include "profile/iterator_source.h"
 #include "profile/perf_source.h"
@@ -32,6 +36,29 @@ std::string why_no_iterator(const Error& error) {
   return "without a stop only BPF sees them, and " + words.why + (words.remedy.empty() ? "" : ". " + words.remedy);
 }
 
+/// Where perf events show nothing of what runs, too.
+std::string why_not_bpf_alone(const TargetInfo& target, std::uint32_t hertz) {
+  const auto source = IteratorSource::open(target.pid, target.arch, hertz, false);
+  if (source) return "BPF shows threads that wait, and perf events must show those that run";
+  const bpf::BpfRefusal refusal = bpf::explain_bpf_refusal(source.error());
+  if (refusal == bpf::BpfRefusal::none) return "no BPF: the process cannot be looked at by it";
+  const bpf::RefusalWords words = bpf::refusal_words(refusal, source.error());
+  return "no BPF: " + words.why + (words.remedy.empty() ? "" : ". " + words.remedy);
+}
+
+/// Of threads without files of their own nobody can see whether they have run.
+void note_few_files(std::uint32_t pid, bool has_running, std::vector<std::string>& notes) {
+  const auto threads = perf::threads_of(pid);
+  rlimit files{};
+  if (!threads || ::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const std::uint64_t enough = base::limit_for_thread_files((has_running ? 3 : 2) * threads->size());
+  if (files.rlim_cur >= enough) return;
+  notes.push_back(
+      "threads are stopped in each round, whether they have run or not: too few files may be open to see "
+      "that of all (ulimit -n: " +
+      std::to_string(files.rlim_cur) + " at most, " + std::to_string(enough) + " are enough)");
+}
+
 /// Samples of what waits, and with stops of what runs, too, if nobody else samples it.
 std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const RecorderOptions& options, std::uint32_t hertz,
                                            bool has_running, std::vector<std::string>& notes) {
@@ -49,7 +76,11 @@ std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const Recorde
                                       : "threads that wait are not seen: ") +
                     why_no_iterator(source.error()));
   }
-  if (!options.may_stop) return nullptr;
+  if (!options.may_stop) {
+    if (!has_running) notes.push_back(why_not_bpf_alone(target, hertz));
+    return nullptr;
+  }
+  note_few_files(target.pid, has_running, notes);
   if (options.kernel) notes.push_back(has_running ? kNoKernel : "no frames of the kernel: samples are taken by stops");
   return std::make_unique<StopSource>(
       session, StopOptions{.hertz = hertz, .most_held = options.most_held, .waiting_only = has_running});
@@ -57,8 +88,8 @@ std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const Recorde
 
 }  // namespace
 
-Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, SharedRecording& shared,
-                                     const RecorderOptions& options) {
+tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSession> session, SharedRecording& shared,
+                                                      const RecorderOptions& options) {
   OpenedRecorder opened;
   Sources sources;
   const bool is_cpu = options.want == Want::cpu;
@@ -72,11 +103,18 @@ Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, Sha
   if (auto waiting =
           is_cpu && has_running ? nullptr : open_waiting(*session, options, hertz, has_running, opened.notes))
     sources.push_back(std::move(waiting));
-  if (sources.empty()) return fail(ErrorCode::permission_denied);
+  if (sources.empty()) {
+    NotOpened fault(Error{ErrorCode::permission_denied});
+    fault.is_without_stops = !options.may_stop;
+    fault.notes = std::move(opened.notes);
+    return tl::unexpected(std::move(fault));
+  }
   stacks.rounds_weigh = sources.size() == 2;
   (is_cpu && has_running ? opened.cpu_hertz : opened.wall_hertz) = hertz;
   opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
   return opened;
 }
+
+std::uint64_t enough_files(std::size_t threads) { return base::limit_for_thread_files(3 * std::uint64_t{threads}); }
 
 }  // namespace mixstack::profile

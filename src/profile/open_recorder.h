@@ -33,8 +33,21 @@ struct OpenedRecorder {
   std::vector<std::string> notes;               ///< what was not to be had, and what would help
 };
 
+/// Why there is no recorder.
+struct NotOpened {
+  NotOpened(const Error& e) : error(e) {}  // as functions fail that answer a Result
+  Error error;
+  bool is_without_stops = false;     ///< stops would be allowed, and were not wanted
+  std::vector<std::string> notes{};  ///< then: why not without
+};
+
 /// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.
-[[nodiscard]] Result<OpenedRecorder> open_recorder(std::unique_ptr<SharedSession> session, SharedRecording& shared,
-                                                   const RecorderOptions& options);
+[[nodiscard]] tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSession> session,
+                                                                    SharedRecording& shared,
+                                                                    const RecorderOptions& options);
+
+/// Open files (ulimit -n) that suffice to record a process of so many threads: an event for each, two to see whether it
+/// has run, and some for all. With fewer its threads are stopped, or stopped more often.
+[[nodiscard]] std::uint64_t enough_files(std::size_t threads);
 
 }  // namespace mixstack::profile

@@ -49,6 +49,7 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   options.facts = false;
   // A stop of hundreds of threads takes longer than a round, and one that has no processor would hold the others up.
   options.together = options_.together;
+  options.together_with_roots = !options_.waiting_only;
   // Threads that cannot stop soon are late by themselves; a round waits for none of them.
   options.late_timeout = std::chrono::milliseconds(50);
   const std::lock_guard lock(session_.mutex);

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "base/file_limit.h"
+
 namespace mixstack::profile {
 namespace {
 
@@ -67,11 +69,18 @@ ThreadWatch::ThreadWatch(std::uint32_t pid)
     : tasks_(::open(("/proc/" + std::to_string(pid) + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       tasks_error_(tasks_ ? 0 : errno) {}
 
+bool ThreadWatch::leaves_enough(const base::ScopedFd& file) const {
+  return static_cast<std::uint64_t>(file.get()) < end_of_files_;
+}
+
 ThreadWatch::Opened ThreadWatch::open(ThreadId tid, Thread& thread) const {
   const std::string folder = std::to_string(tid);
-  thread.counts = base::ScopedFd(::openat(tasks_.get(), (folder + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!thread.counts) return has_gone(errno) ? Opened::gone : Opened::refused;
-  thread.call = base::ScopedFd(::openat(tasks_.get(), (folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
+  base::ScopedFd counts(::openat(tasks_.get(), (folder + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!counts) return has_gone(errno) ? Opened::gone : Opened::refused;
+  if (!leaves_enough(counts)) return Opened::refused;
+  thread.counts = std::move(counts);
+  base::ScopedFd call(::openat(tasks_.get(), (folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
+  if (call && leaves_enough(call)) thread.call = std::move(call);
   return Opened::yes;
 }
 
@@ -97,6 +106,7 @@ Result<ThreadWatch::Round> ThreadWatch::look() {
     if (again >= 0) (void)::close(again);
     return fail(error_of(error));
   }
+  end_of_files_ = base::end_of_thread_files();
   Round found;
   round_++;
   std::array<char, 256> room{};

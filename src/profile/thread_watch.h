@@ -40,7 +40,7 @@ class ThreadWatch {
   explicit ThreadWatch(std::uint32_t pid);
 
   /// Errors: no_such_process; io_error where the list of threads cannot be had (too few files). A thread whose own
-  /// files cannot be had is `changed` in each round.
+  /// files cannot be had is `changed` in each round; some of those that we may open are left for others.
   [[nodiscard]] Result<Round> look();
   /// Of threads that `look` answered as changed: what they were captured as.
   void captured(const ThreadCapture& thread);
@@ -61,6 +61,7 @@ class ThreadWatch {
 
   enum class Opened : std::uint8_t { yes, gone, refused };
   [[nodiscard]] Opened open(ThreadId tid, Thread& thread) const;
+  [[nodiscard]] bool leaves_enough(const base::ScopedFd& file) const;
   [[nodiscard]] static bool is_unchanged(Thread& thread);
   [[nodiscard]] static bool is_running(const Thread& thread);
   [[nodiscard]] static bool was_queued(const Thread& thread);
@@ -69,6 +70,7 @@ class ThreadWatch {
   int tasks_error_;       ///< why there are none
   std::unordered_map<ThreadId, Thread> threads_;
   std::uint32_t round_ = 0;
+  std::uint64_t end_of_files_ = 0;  ///< numbers of ours are below it
 };
 
 }  // namespace mixstack::profile

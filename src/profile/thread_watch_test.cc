@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "profile/batch_queue.h"
 #include "profile/round_clock.h"
@@ -86,6 +89,21 @@ TEST(ThreadWatch, TooFewFilesAreNoEndOfTheProcess) {
   ASSERT_TRUE(round);
   EXPECT_EQ(round->changed, (std::vector<ThreadId>{static_cast<ThreadId>(::gettid())}));
   EXPECT_TRUE(round->ended.empty());
+}
+
+std::ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+TEST(ThreadWatch, LeavesFilesToOthers) {
+  const std::ptrdiff_t before = open_files();
+  for (const auto& [more, kept] : {std::pair(100u, 2), std::pair(15u, 0)}) {
+    const FewFiles few(more);
+    ThreadWatch watch(static_cast<std::uint32_t>(::getpid()));
+    ASSERT_TRUE(watch.look());
+    EXPECT_EQ(open_files(), before + 1 + kept) << "beside the folder";
+  }
 }
 
 TEST(RoundClock, OneInstantInEachPeriodAnywhereInIt) {

@@ -38,11 +38,14 @@ std::string traced_text(const Error& error, const ProcessFacts& facts) {
       who(facts), by);
 }
 
+/// Its files in /proc (mem, auxv) are those of another user, which CAP_SYS_PTRACE does not open.
+bool is_of_others(const ProcessFacts& facts) { return facts.uid != facts.own_uid || facts.not_dumpable; }
+
 std::string grant(const ProcessFacts& facts) {
   return fmt::format(
       "  Run it as root (sudo {0} ...), or give its file the capability once:\n"
-      "    sudo setcap cap_sys_ptrace+ep {0}\n",
-      facts.own_program);
+      "    sudo setcap {1}{2}+ep {0}\n",
+      facts.own_program, facts.capabilities, is_of_others(facts) ? ",cap_dac_read_search" : "");
 }
 
 constexpr std::string_view kSeccomp =
@@ -60,6 +63,10 @@ std::string remedy(const ProcessFacts& facts) {
     return "  It lives in another user namespace, where our CAP_SYS_PTRACE does not count.\n"
            "  Run mixstack as root of the host, or inside that namespace (nsenter -t PID -U).\n";
   if (facts.seccomp) return std::string(kSeccomp);
+  if (facts.may_trace && !facts.may_read && facts.own_uid != 0 && is_of_others(facts))
+    return "  We have CAP_SYS_PTRACE, but not CAP_DAC_READ_SEARCH, without which files of another user's process in\n"
+           "  /proc cannot be read.\n" +
+           grant(facts);
   if (facts.may_trace)
     return "  We have CAP_SYS_PTRACE, so something else forbids it: a security module (SELinux deny_ptrace, AppArmor, "
            "...).\n";
@@ -85,8 +92,10 @@ std::string remedy(const ProcessFacts& facts) {
 }
 
 std::string shortage_text(int error, const ProcessFacts& facts) {
-  std::string_view what = "not enough memory (limits: ulimit -v, the cgroup)";
-  if (error == EMFILE) what = "mixstack may not open as many files as it needs (limit: ulimit -n; 64 are enough)";
+  std::string what = "not enough memory (limits: ulimit -v, the cgroup)";
+  if (error == EMFILE)
+    what = fmt::format("mixstack may not open as many files as it needs (limit: ulimit -n; {} are enough)",
+                       facts.enough_files);
   if (error == ENFILE) what = "the system has no more open files to give (limit: fs.file-max)";
   if (error == EAGAIN) what = "no thread could be started (limits: ulimit -u and -v, the cgroup's pids.max)";
   return fmt::format("{} could not be read: {}.\n", who(facts), what);

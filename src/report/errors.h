@@ -32,9 +32,13 @@ struct ProcessFacts {
   // ourselves
   std::uint32_t own_uid = 0;
   bool may_trace = false;                ///< CAP_SYS_PTRACE is effective
+  bool may_read = false;                 ///< so is CAP_DAC_READ_SEARCH or CAP_DAC_OVERRIDE
   int yama = -1;                         ///< kernel.yama.ptrace_scope, -1: not there
   bool seccomp = false;                  ///< a seccomp filter on ourselves denies ptrace
   std::string own_program = "mixstack";  ///< our file, as a word for a shell
+  // what was asked for
+  std::string capabilities = "cap_sys_ptrace";  ///< that it needs, as of setcap(8): setting some takes others away
+  std::uint64_t enough_files = 64;              ///< that it needs at most (ulimit -n)
 };
 
 /// The kinds of failure that a person or a script can tell apart.

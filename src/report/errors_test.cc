@@ -62,6 +62,7 @@ TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
   EXPECT_TRUE(has(permission_text(facts), "setcap cap_sys_ptrace+ep mixstack\n"));
   facts.not_dumpable = true;
   EXPECT_TRUE(has(permission_text(facts), "PR_SET_DUMPABLE"));
+  EXPECT_TRUE(has(permission_text(facts), "setcap cap_sys_ptrace,cap_dac_read_search+ep mixstack\n"));
   facts.not_dumpable = false;
   facts.seccomp = true;
   EXPECT_TRUE(has(permission_text(facts), "A seccomp filter that we run under denies ptrace"));
@@ -72,12 +73,27 @@ TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
   facts.yama = 0;
   facts.uid = 0;
   EXPECT_TRUE(has(permission_text(facts), "belongs to uid 0, and we are uid 1000"));
+  facts.capabilities = "cap_bpf,cap_sys_ptrace";
+  EXPECT_TRUE(has(permission_text(facts), "setcap cap_bpf,cap_sys_ptrace,cap_dac_read_search+ep mixstack\n"));
+  facts.may_trace = true;
+  EXPECT_TRUE(has(permission_text(facts), "but not CAP_DAC_READ_SEARCH"));
+  facts.may_read = true;
+  EXPECT_TRUE(has(permission_text(facts), "security module"));
+  facts.may_trace = false;
   facts.own_uid = 0;
   EXPECT_TRUE(has(permission_text(facts), "--cap-add=SYS_PTRACE"));
   facts.may_trace = true;
   EXPECT_TRUE(has(permission_text(facts), "security module"));
   facts.other_user_namespace = true;
   EXPECT_TRUE(has(permission_text(facts), "user namespace"));
+}
+
+TEST(Errors, HowManyFilesAreEnough) {
+  ProcessFacts facts = healthy();
+  const Error error{ErrorCode::io_error, EMFILE, 0};
+  EXPECT_TRUE(has(problem_text(Problem::resources, error, facts), "ulimit -n; 64 are enough"));
+  facts.enough_files = 3067;
+  EXPECT_TRUE(has(problem_text(Problem::resources, error, facts), "ulimit -n; 3067 are enough"));
 }
 
 TEST(Errors, TheTracerIsNamed) {

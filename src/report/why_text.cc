@@ -65,7 +65,8 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
     case VerdictKind::chain:
       break;
   }
-  return fmt::format("HELD UP: {} threads wait for thread {}", v.threads, thread_words(dump, v.steps.back().thread));
+  return fmt::format("HELD UP: {} for thread {}", counted(v.threads, "thread waits", "threads wait"),
+                     thread_words(dump, v.steps.back().thread));
 }
 
 std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
@@ -101,7 +102,8 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
   std::size_t shown = 0;
   for (const VerdictStep& step : verdict.steps) {
     if (shown++ == most) {
-      out.plain() << fmt::format("  ... and {} more threads (--json has all)\n", verdict.steps.size() - most);
+      out.plain() << fmt::format("  ... and {} (--json has all)\n",
+                                 counted(verdict.steps.size() - most, "more thread"));
       break;
     }
     if (const ThreadDump* thread = find_thread(dump, step.thread)) write_step(out, dump, *thread);

@@ -303,7 +303,7 @@ Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options)
   request.roots = worker.prepare_roots();
   request.vectors = options.vectors;
   request.together = options.together;
-  if (request.together != 0) request.roots = nullptr;
+  if (request.together != 0 && !options.together_with_roots) request.roots = nullptr;
   auto capture = target_->capture(request);
   worker.forget_memory();
   return capture;

@@ -58,11 +58,13 @@ std::string_view last_of(std::string_view text, std::size_t most) {
   return text;
 }
 
-std::string padded(std::string_view text, std::size_t columns) {
-  std::string out = shorten(text, columns);
-  out.append(columns - std::min(columns, columns_of(out)), ' ');
-  return out;
+/// A longer one stays whole.
+std::string filled(std::string text, std::size_t columns) {
+  text.append(columns - std::min(columns, columns_of(text)), ' ');
+  return text;
 }
+
+std::string padded(std::string_view text, std::size_t columns) { return filled(shorten(text, columns), columns); }
 
 double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -77,9 +79,11 @@ std::string_view word_of(StateFilter filter) {
   return kWords[static_cast<std::size_t>(filter)];
 }
 
-/// Name and module, in what is left of the width: at a terminal the name first, in a pipe last, whole.
+/// Name and module, in what is left of the width: at a terminal the name first. In a pipe both are whole, and the name,
+/// which is longer and has spaces, last.
 std::string with_names(std::string numbers, std::string_view name, std::string_view module, std::size_t width) {
-  if (width == 0) return numbers + fmt::format("  {}  {}", padded(module.empty() ? "-" : module, kModuleColumns), name);
+  if (width == 0)
+    return numbers + fmt::format("  {}  {}", filled(std::string(module.empty() ? "-" : module), kModuleColumns), name);
   const std::size_t left = width > numbers.size() + 2 ? width - numbers.size() - 2 : 0;
   const std::size_t beside = left > 2 * kModuleColumns ? kModuleColumns : 0;
   if (beside == 0) return shorten(numbers + "  " + shorten(name, left), width);

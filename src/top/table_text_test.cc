@@ -48,12 +48,16 @@ TEST(TableText, InAPipeNothingIsCutAndWordsStayInTheirPlaces) {
             "  25.00   25.00     0.000  -                         " + name);
   EXPECT_EQ(row_line(browser, {.name = "f", .module = "libc.so.6"}, 0, 0),
             "   0.00    0.00     0.000  libc.so.6                 f");
+  EXPECT_EQ(row_line(browser, {.name = "f", .module = "System.Private.CoreLib.dll"}, 0, 0),
+            "   0.00    0.00     0.000  System.Private.CoreLib.dll  f");
   browser.show_threads(true);
   Row thread{.name = "worker [tid 12]", .module = "Work()", .tid = 12, .self = 30, .total = 30};
   thread.states = {30, 0, 10, 0};
   thread.gc = 4;
   EXPECT_EQ(row_line(browser, thread, 60, 0),
             "  50.00     0.000   75.0    0.0   25.0   10.0  Work()                    worker [tid 12]");
+  thread.module = std::string(60, 'f');
+  EXPECT_NE(row_line(browser, thread, 60, 0).find(std::string(60, 'f') + "  worker [tid 12]"), std::string::npos);
 }
 
 TEST(TableText, LongTextsBecomeLinesAtSpaces) {

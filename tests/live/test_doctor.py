@@ -3,6 +3,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -76,8 +77,43 @@ class Doctor(LiveCase):
         with processes.native("guest", "deep_fiber") as target:
             said, _ = self.agree(target.pid, user=NOBODY, group=NOBODY, extra_groups=[])
             self.assertIn("without CAP_SYS_PTRACE", said["user"]["text"])
-            self.assertIn("setcap cap_sys_ptrace", said["user"]["remedy"])
+            for subject in ("user", f"process {target.pid}"):
+                self.assertIn("setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep", said[subject]["remedy"])
             self.assertIn("Operation not permitted", said[f"process {target.pid}"]["text"])
+
+    def test_the_line_that_is_printed_is_enough(self):
+        """With the capabilities of the line, and no others, the process can be dumped, and recorded without a stop."""
+        self.root()
+        for uid in (NOBODY, 1234):
+            with processes.native("guest", "deep_fiber") as target:
+                as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+                if uid == NOBODY:
+                    target = subprocess.Popen(["/bin/sleep", "100"], **as_nobody)
+                    self.addCleanup(target.wait)
+                    self.addCleanup(target.kill)
+                said = run("doctor", target.pid, **as_nobody).stdout
+                lines = re.findall(r"setcap (\S+)\+ep", said)
+                words = max(lines, key=len).replace("cap_", "+") if uid != NOBODY else min(lines, key=len).replace("cap_", "+")
+                before = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", f"--inh-caps=-all,{words}",
+                          f"--ambient-caps=-all,{words}")
+                self.assertIn(run("dump", target.pid, before=before).returncode, (0, 7), words)
+                told = json.loads(run("doctor", target.pid, "--json", before=before).stdout)
+                self.assertTrue(told["dump"], told)
+                done = run("record", "-p", target.pid, "-d", "1", "--no-stop", "-i", "-f", "folded", "-o", "-", before=before)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if told["without_stop"]:
+                    self.assertIn("BPF iterator", done.stderr)
+
+    def test_without_the_right_to_read(self):
+        """CAP_SYS_PTRACE does not open the files of another user's process."""
+        self.root()
+        before = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all,+sys_ptrace",
+                  "--ambient-caps=-all,+sys_ptrace")
+        with processes.native("guest", "deep_fiber") as target:
+            said, done = self.agree(target.pid, before=before)
+            self.assertIn("without CAP_DAC_READ_SEARCH", said["user"]["text"])
+            self.assertIn("not CAP_DAC_READ_SEARCH", done.stderr)
+            self.assertIn("cap_sys_ptrace,cap_dac_read_search+ep", done.stderr)
 
     def test_root_without_the_capability_is_in_a_container(self):
         self.root()

@@ -36,7 +36,7 @@ def shares(table, column=1):
     """{function: percent} of a table in a pipe; column 0: self, 1: total."""
     found = {}
     for line in table.splitlines():
-        row = re.match(r" *([\d.]+) +([\d.]+) +[\d.]+  (.{24})  (.+)$", line)
+        row = re.match(r" *([\d.]+) +([\d.]+) +[\d.]+  (?=.{24})(\S.*?) {2,}(.+)$", line)
         if row:
             found[row[4]] = float(row[1 + column])
     return found
@@ -175,6 +175,33 @@ class TopAsText(LiveCase):
         self.assertGreaterEqual(len(rows), 1, tables[1])
         self.assertGreater(float(rows[0][0]), 80, tables[1])  # the one that works, by total%
         self.assertIn("Burn", tables[1])
+        self.assertNotIn("…", tables[1])
+
+    def test_nothing_is_shortened_in_a_pipe(self):
+        with processes.scenario("split") as debuggee:
+            for options in (("-i",), ("-i", "--threads")):
+                status, tables, said = top(debuggee.pid, "--count", "1", "--rows", "1000", *options)
+                self.assertEqual((status, said), (0, ""))
+                self.assertNotIn("…", tables[0])
+            self.assertIn("gc%", tables[0])
+
+    def test_a_reader_that_does_not_read(self):
+        """Neither a signal nor the time would end a write that waits for it."""
+        with processes.scenario("split") as debuggee:
+            reader, writer = os.pipe()
+            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+            process = subprocess.Popen([mixstack_dump.binary(), "top", str(debuggee.pid), "-i", "--interval", "100ms"],
+                                       stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True)
+            os.close(writer)
+            try:
+                # A pipe of one page has room for the first table alone.
+                self.wait_until(lambda: struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))[0] > 0, "a table")
+                time.sleep(1)
+                process.send_signal(signal.SIGINT)
+                said = process.communicate(timeout=60)[1]
+                self.assertEqual((process.returncode, said), (0, ""))
+            finally:
+                os.close(reader)
 
     def test_how_it_ends(self):
         for number in (signal.SIGINT, signal.SIGTERM):

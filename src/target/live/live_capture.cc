@@ -283,9 +283,18 @@ void LiveCapture::copy_and_release() {
   stopper_->release_all();
 }
 
-/// Copies those that stand still and lets them go.
+/// Copies those that stand still and lets them go. If these are all there are, what the runtimes record at that instant
+/// belongs to it.
 void LiveCapture::take_group(Instant& instant, std::vector<Clock::time_point>& since) {
+  is_one_group_ = request_.roots != nullptr && instant.copies.size() == 0 && slots_.size() <= request_.together &&
+                  !stopper_->has_pending();
   if (!stopper_->has_execed()) copy_group(instant);
+  if (is_one_group_ && !stopper_->has_execed()) {
+    tracer_->begin_read();
+    follow_mappings(instant);
+    roots_.read(*request_.roots);
+    tracer_->end_read();
+  }
   since.clear();
   for (const StoppedThread& t : stopper_->threads())
     if (t.phase == StopPhase::stopped) since.push_back(t.moved_until);
@@ -327,7 +336,7 @@ void LiveCapture::stop_in_groups() {
   const auto patience = std::min(end, Clock::now() + request_.late_timeout);
   while (stopper_->has_pending() && !stopper_->has_execed() && stopper_->wait_for_any(patience))
     take_group(instant, since);
-  follow_mappings(instant);
+  if (!is_one_group_) follow_mappings(instant);
   if (auto seized = seize_all(); !seized) error_ = seized.error();
   if (stopper_->has_execed()) error_ = {ErrorCode::process_changed, 0, proc_.pid()};
   note_missing();
@@ -504,7 +513,7 @@ Result<Capture> LiveCapture::finish() {
     hand_over(*instants_[i], captures[i]);
     captures[i].pause = i == 0 ? pause_ : instants_[i]->held;
     captures[i].held = held_;
-    if (request_.together != 0) captures[i].consistency = Consistency::not_stopped;
+    if (request_.together != 0 && !is_one_group_) captures[i].consistency = Consistency::not_stopped;
   }
   Capture capture = std::move(captures.front());
   for (std::size_t i = 1; i < captures.size(); i++)

@@ -107,6 +107,7 @@ class LiveCapture {
   std::vector<MappedCode> code_;   ///< of `regions_`
   std::vector<MappedCode> found_;  ///< in the stop
   bool is_code_told_ = false;      ///< in the stop, by the kernel
+  bool is_one_group_ = false;      ///< of threads that are taken in groups: all stood still at once
   RootReads roots_;
 
   Tracer* tracer_ = nullptr;

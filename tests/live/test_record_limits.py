@@ -1,0 +1,174 @@
+"""mixstack record where something is lacking: files, rights, a reader."""
+import fcntl
+import os
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+import mixstack_dump
+import refusals
+from harness import LiveCase
+
+NOBODY = 65534
+THREADS = """
+import sys, threading, time
+threading.stack_size(65536)
+for _ in range(int(sys.argv[1]) - 1):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print("READY", flush=True)
+time.sleep(600)
+"""
+
+
+class RecordLimits(LiveCase):
+    def of_threads(self, count):
+        """A process of so many threads."""
+        process = subprocess.Popen([sys.executable, "-c", THREADS, str(count)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "READY\n")
+        return process
+
+    def record(self, *words, before=None, prefix=()):
+        return subprocess.run([*prefix, mixstack_dump.binary(), "record", *map(str, words)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240, preexec_fn=before)
+
+    @staticmethod
+    def few_files(soft, hard=None):
+        return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft if hard is None else hard))
+
+    def test_many_threads_and_few_files(self):
+        process = self.of_threads(1001)
+        for most in (64, 256, 1024):
+            for options in ((), ("-m", "cpu")):
+                done = self.record("-p", process.pid, "-d", "2", "-i", "-r", "10", "-f", "folded", "-o", "-", *options,
+                                   before=self.few_files(most))
+                self.assertEqual(done.returncode, 0, f"{most} {options}: {done.stderr}")
+                self.assertIn("by stops by ptrace", done.stderr)
+                said = re.findall(r"\(ulimit -n: (\d+) at most, (\d+) are enough\)", done.stderr)
+                self.assertEqual({int(limit) for limit, _ in said}, {most}, done.stderr)
+        enough = max(int(number) for _, number in said)
+        done = self.record("-p", process.pid, "-d", "1", "-i", "-r", "10", "-f", "folded", "-o", "-",
+                           before=self.few_files(enough))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("ulimit -n", done.stderr)
+
+    def test_the_limit_is_raised_for_us_and_not_for_what_we_start(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if hard < 4104:
+            self.skipTest("the hard limit is too low")
+        process = self.of_threads(1001)
+        done = self.record("-p", process.pid, "-d", "1", "-i", "-f", "folded", "-o", "-", before=self.few_files(64, hard))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("ulimit -n", done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            told = f"{folder}/told"
+            done = self.record("-d", "2", "-o", f"{folder}/x.folded", "--", "/bin/sh", "-c",
+                               f"(ulimit -Sn; ulimit -Hn) > {told}; sleep 1", before=self.few_files(300, 4000))
+            with open(told) as file:
+                self.assertEqual(file.read().split(), ["300", "4000"], done.stderr)
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_without_stops_what_is_refused_is_said(self):
+        process = self.of_threads(2)
+        done = self.record("-p", process.pid, "-d", "1", "--no-stop", "-f", "folded", "-o", "-",
+                           before=lambda: refusals.refuse("perf_event_open", "bpf"))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, r"no perf events: .*CAP_PERFMON|no perf events: a seccomp filter .*--cap-add=PERFMON")
+        self.assertRegex(done.stderr, r"no BPF: ")
+        self.assertIn("leave out --no-stop", done.stderr)
+        self.assertNotIn("ptrace", done.stderr.replace("cap_sys_ptrace", "").replace("SYS_PTRACE", ""))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
+    def test_without_stops_which_rights_are_missing(self):
+        path = "/proc/sys/kernel/perf_event_paranoid"
+        if not os.path.exists(path):
+            self.skipTest("no perf events in this kernel")
+        with open(path) as file:
+            before = file.read()
+        process = subprocess.Popen(["/bin/sleep", "300"], user=NOBODY, group=NOBODY, extra_groups=[])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        try:
+            with open(path, "w") as file:
+                file.write("3")
+            done = self.record("-p", process.pid, "-d", "1", "--no-stop", "-f", "folded", "-o", "-",
+                               prefix=("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"))
+        finally:
+            with open(path, "w") as file:
+                file.write(before)
+        if done.returncode == 0:
+            self.skipTest("this kernel has no level 3: Debian's and Android's alone have")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("without CAP_PERFMON (kernel.perf_event_paranoid = 3)", done.stderr)
+        self.assertIn("no BPF: that needs CAP_BPF and CAP_PERFMON", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
+    def test_a_folder_of_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            done = self.record("-p", os.getpid(), "-d", "1", "-o", f"{folder}/x.folded",
+                               prefix=("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"))
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn("Permission denied", done.stderr)
+        self.assertIn("Nothing was recorded", done.stderr)
+
+    def test_a_pipe_that_is_not_read(self):
+        """A signal ends the wait for its reader; how much was written is said, and the recording is kept."""
+        process = self.of_threads(50)
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = f"{folder}/pipe"
+            os.mkfifo(pipe)
+            for out in (pipe, "-"):
+                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                writer = os.open(pipe, os.O_WRONLY)
+                fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+                recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(process.pid), "-d", "1", "-i", "-t",
+                                              "-f", "folded", "-o", out], stdin=subprocess.DEVNULL, stdout=writer,
+                                             stderr=subprocess.PIPE, text=True)
+
+                def is_full():
+                    return struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))[0] == 4096
+                try:
+                    self.wait_until(is_full, "the pipe to fill")
+                    time.sleep(0.5)
+                    recording.send_signal(signal.SIGINT)
+                    said = recording.communicate(timeout=60)[1]
+                    self.assertEqual(recording.returncode, 9, said)
+                    self.assertIn("could not be written whole: nobody reads it, and a signal ended the wait; 4096 bytes were "
+                                  "written", said)
+                    kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
+                    self.assertIsNotNone(kept, said)
+                    os.unlink(kept[1])
+                finally:
+                    recording.kill()
+                    recording.wait()
+                    os.close(writer)
+                    os.close(reader)
+
+    def test_a_pipe_that_is_read_late(self):
+        """A signal that ended the recording does not cut what a slow reader reads."""
+        process = self.of_threads(50)
+        recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(process.pid), "-i", "-t", "-f", "folded", "-o",
+                                      "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        fcntl.fcntl(recording.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        time.sleep(2)
+        recording.send_signal(signal.SIGINT)
+        time.sleep(2)
+        text = recording.communicate(timeout=60)[0].decode()
+        self.assertEqual(recording.returncode, 0)
+        self.assertTrue(text.endswith("\n"))
+        self.assertGreaterEqual(len(text.splitlines()), 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
