@@ -129,15 +129,19 @@ class Controls {
   describe() {
     const {app} = this, first = app.recordings[app.recordings.length - 1];
     const p = first.processes[0];
-    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm : '');
+    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm || processName(p) : '');
     byId('title').textContent = title;
     byId('title').title = title;
     const parts = app.isDifference ? app.recordings.map(r => element('div', {}, `${r.name}: `, ...accountLine(r))) : accountLine(first);
     byId('account').replaceChildren(...parts);
+    byId('time').hidden = !hasTimes(app.shown());
+    byId('activities').hidden = !app.recordings.some(hasStates);
     byId('clocks').hidden = app.recordings.every(r => r.clocks.size < 2);
     byId('sides').hidden = !app.isDifference;
     byId('gc').hidden = !app.recordings.some(r => r.context_gc_pending.some(Boolean) || r.context_gc_mode.some(Boolean));
+    byId('states').hidden = byId('activities').hidden && byId('gc').hidden;
     const threads = app.state.threads, all = app.recordings[app.shownIndex()].threads;
+    byId('threads-button').hidden = app.recordings.every(r => r.threads.every(t => !t.tid));
     byId('threads-button').textContent = threads === null ? `All threads (${count(all.length)})` :
       threads.size === 1 && !app.isDifference && all[[...threads][0]] ? app.groups.nameOf(first, [...threads][0]) : `${threads.size} of ${all.length} threads`;
     this.pressed();
