@@ -182,6 +182,8 @@ class Controls {
       app.state.hidden[k] = !app.state.hidden[k];
       app.makeForest();
     }) : null).filter(Boolean);
+    // Of names alone no kind is known: nothing to choose from.
+    if (KINDS.every((kind, k) => !there[k] || (kind.id === 'unknown' && !app.state.hidden[k]))) chips.length = 0;
     if (app.isDifference) chips.unshift(element('span', {class: 'scale'}, 'shrank', element('i', {}), 'grew'));
     byId('legend').replaceChildren(...chips);
   }
@@ -214,7 +216,7 @@ class Controls {
   status() {
     const {app} = this, node = app.graph.selected;
     if (app.marked >= 0) return this.functionStatus(app.marked);
-    if (node <= 0) return byId('status').replaceChildren(element('span', {}, 'Click a box to zoom, drag over the timeline to choose a part of the time. Keys: ?'));
+    if (node <= 0) return byId('status').replaceChildren(element('span', {}, `Click a box to zoom${hasTimes(app.shown()) ? ', drag over the timeline to choose a part of the time' : ''}. Keys: ?`));
     const key = app.tree.key(node);
     byId('status').replaceChildren(element('b', {}, app.functions.names[key]), element('span', {}, app.functions.modules[key]),
       element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${counted(app.tree.value(node), 'sample')}`),

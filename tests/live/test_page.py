@@ -317,6 +317,8 @@ class Contents(PageTest):
         self.assertEqual(page.evaluate("document.getElementById('account').textContent"), "100 samples \u00b7 1 note")
         for part in ("#time", "#states", "#threads-button"):
             self.assertFalse(self.is_seen(page, part), part)
+        self.assertEqual(self.texts(page, "#legend .chip"), [])
+        self.assertNotIn("timeline", page.evaluate("document.getElementById('status').innerText"))
         self.assertAlmostEqual(self.boxes(page)["b"], 0.4)
         page.click_on("#about-button")
         about = page.evaluate("document.getElementById('dialog').innerText")
