@@ -129,15 +129,19 @@ class Controls {
   describe() {
     const {app} = this, first = app.recordings[app.recordings.length - 1];
     const p = first.processes[0];
-    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm : '');
+    const title = app.isDifference ? `${app.recordings[0].name} \u2192 ${app.recordings[1].name}` : first.name || (first.processes.length > 1 ? processNames(first) : p ? p.command || p.comm || processName(p) : '');
     byId('title').textContent = title;
     byId('title').title = title;
     const parts = app.isDifference ? app.recordings.map(r => element('div', {}, `${r.name}: `, ...accountLine(r))) : accountLine(first);
     byId('account').replaceChildren(...parts);
+    byId('time').hidden = !hasTimes(app.shown());
+    byId('activities').hidden = !app.recordings.some(hasStates);
     byId('clocks').hidden = app.recordings.every(r => r.clocks.size < 2);
     byId('sides').hidden = !app.isDifference;
     byId('gc').hidden = !app.recordings.some(r => r.context_gc_pending.some(Boolean) || r.context_gc_mode.some(Boolean));
+    byId('states').hidden = byId('activities').hidden && byId('gc').hidden;
     const threads = app.state.threads, all = app.recordings[app.shownIndex()].threads;
+    byId('threads-button').hidden = app.recordings.every(r => r.threads.every(t => !t.tid));
     byId('threads-button').textContent = threads === null ? `All threads (${count(all.length)})` :
       threads.size === 1 && !app.isDifference && all[[...threads][0]] ? app.groups.nameOf(first, [...threads][0]) : `${threads.size} of ${all.length} threads`;
     this.pressed();
@@ -178,6 +182,8 @@ class Controls {
       app.state.hidden[k] = !app.state.hidden[k];
       app.makeForest();
     }) : null).filter(Boolean);
+    // Of names alone no kind is known: nothing to choose from.
+    if (KINDS.every((kind, k) => !there[k] || (kind.id === 'unknown' && !app.state.hidden[k]))) chips.length = 0;
     if (app.isDifference) chips.unshift(element('span', {class: 'scale'}, 'shrank', element('i', {}), 'grew'));
     byId('legend').replaceChildren(...chips);
   }
@@ -210,7 +216,7 @@ class Controls {
   status() {
     const {app} = this, node = app.graph.selected;
     if (app.marked >= 0) return this.functionStatus(app.marked);
-    if (node <= 0) return byId('status').replaceChildren(element('span', {}, 'Click a box to zoom, drag over the timeline to choose a part of the time. Keys: ?'));
+    if (node <= 0) return byId('status').replaceChildren(element('span', {}, `Click a box to zoom${hasTimes(app.shown()) ? ', drag over the timeline to choose a part of the time' : ''}. Keys: ?`));
     const key = app.tree.key(node);
     byId('status').replaceChildren(element('b', {}, app.functions.names[key]), element('span', {}, app.functions.modules[key]),
       element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${counted(app.tree.value(node), 'sample')}`),

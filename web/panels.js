@@ -23,29 +23,32 @@ function rateWords(facts) {
   return list.join(' + ');
 }
 
-// As the command's other formats say it (shown_processes).
+// As the command's other formats say it (shown_processes). Of folded stacks no process is known.
+function processName(p) { return p.pid ? `${p.comm || 'process'} (${p.pid})` : p.comm || 'stacks'; }
+
 function processNames(r) {
-  const most = 3, names = r.processes.slice(0, most).map(p => `${p.comm || 'process'} (${p.pid})`).join(', ');
+  const most = 3, names = r.processes.slice(0, most).map(processName).join(', ');
   return r.processes.length > most ? `${names} and ${r.processes.length - most} more` : names;
 }
 
-// The line below the title: what this is a picture of, and what is missing in it.
+// Folded stacks tell neither.
+function hasTimes(r) { return r.facts.duration_ns > 0 || r.slices > 1; }
+function hasStates(r) { return r.context_activity.some(a => a < ACTIVITIES.indexOf('unknown')); }
+
+// The line below the title: what this is a picture of, and what is missing in it. What counts most comes first.
 function accountLine(r) {
-  const {facts} = r, account = facts.account, lost = lostOf(account);
-  const first = r.processes[0];
-  const parts = [];
+  const {facts} = r, account = facts.account, lost = lostOf(account), first = r.processes[0], parts = [];
+  const warn = (text, bad, title = '') => bad ? element('span', {class: 'warn', title}, text) : text;
+  parts.push(counted(account.samples, 'sample'));
+  if (lost || hasTimes(r)) parts.push(warn(lost ? `${count(lost)} lost (${percent(lost, lost + account.samples)})` : 'none lost', lost > 0));
+  if (account.cut) parts.push(warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
+  if (facts.notes.length) parts.push(warn(counted(facts.notes.length, 'note'), true, facts.notes.join('\n')));
+  if (hasTimes(r)) parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
   if (r.processes.length === 1 && first.pid) parts.push(`pid ${first.pid}`);
   if (r.processes.length > 1) parts.push(`${r.processes.length} processes`);
   if (first && first.runtime) parts.push(`.NET ${first.runtime}`);
-  parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
   if (facts.source) parts.push(facts.source);
-  parts.push(counted(account.samples, 'sample'));
-  const warn = (text, bad) => bad ? element('span', {class: 'warn'}, text) : text;
-  const line = [parts.join(' \u00b7 '), ' \u00b7 ',
-    warn(lost ? `${count(lost)} lost (${percent(lost, lost + account.samples)})` : 'none lost', lost > 0)];
-  if (account.cut) line.push(' \u00b7 ', warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
-  if (facts.notes.length) line.push(' \u00b7 ', warn(counted(facts.notes.length, 'note'), true));
-  return line;
+  return parts.flatMap((part, i) => i ? [' \u00b7 ', part] : [part]);
 }
 
 function definitions(pairs) {
@@ -66,18 +69,18 @@ function aboutOne(r) {
   const {facts} = r, account = facts.account;
   const body = [definitions([
     ['started', facts.started_ms ? new Date(facts.started_ms).toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC') : ''],
-    ['lasted', duration(facts.duration_ns)], ['rate', rateWords(facts)], ['source', facts.source],
+    ['lasted', hasTimes(r) ? duration(facts.duration_ns) : ''], ['rate', rateWords(facts)], ['source', facts.source],
     ['host', [facts.host, facts.arch].filter(Boolean).join(', ')], ['mixstack', facts.version],
     ['cost', facts.own_cpu_ns ? `${duration(facts.own_cpu_ns)} of processor time (${percent(facts.own_cpu_ns, facts.duration_ns)} of a core)` : ''],
-    ['threads held', facts.holds ? `${count(facts.holds)} times, ${duration(facts.held_ns)} in all, ${duration(facts.longest_hold_ns)} at most` : 'never'],
+    ['threads held', facts.holds ? `${count(facts.holds)} times, ${duration(facts.held_ns)} in all, ${duration(facts.longest_hold_ns)} at most` : facts.source ? 'never' : ''],
   ])];
   for (const p of r.processes) {
-    body.push(element('h3', {}, `process ${p.pid}`), definitions([['command', p.command || p.comm], ['.NET', p.runtime], ['started by', p.parent ? String(p.parent) : '']]));
+    body.push(element('h3', {}, p.pid ? `process ${p.pid}` : 'stacks'), definitions([[p.pid ? 'command' : 'name', p.command || p.comm], ['.NET', p.runtime], ['started by', p.parent ? String(p.parent) : '']]));
   }
   body.push(element('h3', {}, 'samples'), definitions([
     ['taken', count(account.samples)],
     ['of those walked', account.walked && account.walked !== account.samples ? `${count(account.walked)}; the others' threads had not run since their last` : ''],
-    ['lost', lostOf(account) ? '' : 'none'],
+    ['lost', lostOf(account) ? '' : hasTimes(r) ? 'none' : ''],
     ...LOSSES.map(([field, words]) => ['lost', account[field] ? `${count(account[field])} ${words}` : '']),
     ['rounds left out', account.skipped ? count(account.skipped) : ''],
     ['time in slices of', r.slice_ns > 1 ? duration(r.slice_ns) : ''],

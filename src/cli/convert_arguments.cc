@@ -38,6 +38,7 @@ Invocation parse_convert(std::vector<std::string> arguments) {
         app.add_option("FILE", convert.in);
         app.add_option("-o,--out", convert.out);
         app.add_option("-f,--format", format);
+        app.add_flag("-q,--quiet", convert.quiet);
         app.add_option("--symbol-path", convert.symbol_path);
         declare_profile_options(app, raw, convert.options);
       },
@@ -62,6 +63,7 @@ Invocation parse_diff(std::vector<std::string> arguments) {
         app.add_option("AFTER_FILE", diff.after);
         app.add_option("-o,--out", diff.out);
         app.add_option("-f,--format", format);
+        app.add_flag("-q,--quiet", diff.quiet);
         declare_profile_options(app, raw, diff.options);
       },
       diff_help());

@@ -16,6 +16,7 @@ struct ConvertArguments {
   formats::Format format = formats::Format::text;
   ProfileOptions options{};
   std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
+  bool quiet = false;                      ///< no remarks; what went wrong is said nevertheless
 };
 
 struct DiffArguments {
@@ -23,6 +24,7 @@ struct DiffArguments {
   std::string out;                                 ///< "-": standard output
   formats::Format format = formats::Format::text;  ///< or folded, html
   ProfileOptions options{};
+  bool quiet = false;
 };
 
 struct Invocation;

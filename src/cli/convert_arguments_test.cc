@@ -26,6 +26,9 @@ TEST(ConvertArguments, TheFormatComesFromTheNameOrTheWord) {
   const auto plain = parse_arguments({"convert", "a.mxr"});
   EXPECT_EQ(plain.convert.format, formats::Format::text);
   EXPECT_FALSE(plain.convert.symbol_path);
+  EXPECT_FALSE(plain.convert.quiet);
+  EXPECT_TRUE(parse_arguments({"convert", "a.mxr", "-q"}).convert.quiet);
+  EXPECT_TRUE(parse_arguments({"diff", "a.mxr", "b.mxr", "--quiet"}).diff.quiet);
   EXPECT_EQ(parse_arguments({"convert", "a.mxr", "--symbol-path", "/x;/y"}).convert.symbol_path, "/x;/y");
 }
 

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "cli/empty_view.h"
 #include "cli/fd_output.h"
+#include "cli/nameless_code.h"
 #include "cli/profile_file.h"
 #include "cli/recording_input.h"
 #include "cli/recording_names.h"
 #include "formats/difference.h"
+#include "formats/folded_reader.h"
 #include "report/escape.h"
-#include "report/words.h"
 
 namespace mixstack::cli {
 namespace {
@@ -22,46 +22,36 @@ using formats::Format;
 
 constexpr std::string_view kCut = "the file is cut";
 
+std::string shown_path(const std::string& path) {
+  return path == "-" ? "standard input" : report::escape_for_terminal(path);
+}
+
 /// What is missing of a file, which its reader noted; whether something is.
 bool say_what_is_missing(const Recording& recording, const std::string& path, const Environment& environment) {
   bool is_cut = false;
   for (const std::string& note : recording.facts.notes) {
     if (!note.starts_with(kCut)) continue;
     is_cut = true;
-    FdOutput(environment.err)
-        .write(fmt::format("mixstack: {}: {}\n", path == "-" ? "standard input" : report::escape_for_terminal(path),
-                           note));
+    FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", shown_path(path), note));
   }
   return is_cut;
 }
 
-/// Of native code in modules: what 'mixstack symbols' can tell more of.
-bool is_nameless(const RecordedFunction& function) {
-  return function.name.empty() && function.module != kNoIndex &&
-         (function.kind == CodeKind::native || function.kind == CodeKind::runtime);
+/// Of folded stacks whose counts are not those of the file.
+std::string divided_words(const Recording& recording, const std::string& path) {
+  std::string text;
+  for (const std::string& note : recording.facts.notes)
+    if (note.starts_with(formats::kCountsDivided))
+      text += fmt::format("mixstack: {}: {}\n", shown_path(path), report::escape_for_terminal(note));
+  return text;
 }
 
-/// Boxes that are called "[libfoo.so]" have a reason, too.
-std::string nameless_words(const Recording& recording, const std::string& path) {
-  std::uint64_t places = 0, samples = 0, all = 0;
-  for (const RecordedFrame& frame : recording.frames())
-    places += is_nameless(recording.functions()[frame.function]) ? 1 : 0;
-  if (places == 0) return {};
-  std::vector<bool> has_nameless(recording.nodes().size());
-  for (std::size_t n = 1; n < has_nameless.size(); n++) {
-    const StackNode& node = recording.nodes()[n];
-    has_nameless[n] =
-        has_nameless[node.parent] || is_nameless(recording.functions()[recording.frames()[node.frame].function]);
-  }
-  for (const Sample& sample : recording.samples()) {
-    all += sample.count;
-    samples += has_nameless[sample.stack] ? sample.count : 0;
-  }
+std::string remarks(const Recording& recording, const std::string& path, bool said_nameless) {
+  std::string text = divided_words(recording, path);
+  if (said_nameless) return text;
   const std::string file = path == "-" ? "FILE.mxr" : report::escape_for_terminal(path);
-  return fmt::format(
-      "mixstack: {} of native code without a name, in the stacks of {} of {}; 'mixstack symbols status "
-      "{}' tells why\n",
-      report::counted(places, "place"), samples, report::counted(all, "sample"), file);
+  if (const std::string words = nameless_words(recording, file); !words.empty()) text += "mixstack: " + words + "\n";
+  return text;
 }
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -72,9 +62,12 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   auto read = read_recording_file(arguments.in, environment);
   if (!read) return read.error();
   const bool is_cut = say_what_is_missing(*read, arguments.in, environment);
-  const auto [recording, has_failed, said_nameless] = with_names(std::move(*read), arguments.symbol_path, environment);
-  if (!said_nameless) FdOutput(environment.err).write(nameless_words(recording, arguments.in));
-  say_if_empty(recording, arguments.format, arguments.options, environment);
+  const auto [recording, has_failed, said_nameless] =
+      with_names(std::move(*read), arguments.symbol_path, arguments.quiet, environment);
+  if (!arguments.quiet) {
+    FdOutput(environment.err).write(remarks(recording, arguments.in, said_nameless));
+    say_if_empty(recording, arguments.format, arguments.options, environment);
+  }
   const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
                                               [&, &shown = recording](report::Writer& out) {
                                                 formats::write_as(arguments.format, out, shown, arguments.options);
@@ -89,6 +82,14 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
   if (!after) return after.error();
   bool is_cut = say_what_is_missing(*before, arguments.before, environment);
   is_cut = say_what_is_missing(*after, arguments.after, environment) || is_cut;
+  std::string text;
+  for (const auto& [recording, path] : {std::pair(&*before, &arguments.before), std::pair(&*after, &arguments.after)})
+    text += divided_words(*recording, *path);
+  // A text says it itself.
+  if (const std::string words = formats::different_modes(*before, *after);
+      !words.empty() && arguments.format != Format::text)
+    text += "mixstack: " + words + "\n";
+  if (!arguments.quiet) FdOutput(environment.err).write(text);
   const ExitCode written = write_profile_file(arguments.out, true, environment, [&](report::Writer& out) {
     if (arguments.format == Format::folded) {
       formats::write_diff_folded(out, *before, *after, arguments.options);

@@ -406,6 +406,7 @@ What is written:
                         Without it text, on standard output
   -f, --format FORMAT   html, svg, folded, speedscope, pprof, firefox, chrome,
                         text, raw: whatever the file is called
+  -q, --quiet           no remarks, only what went wrong
 
 Names that the recording lacks:
       --symbol-path PATH
@@ -449,6 +450,7 @@ What is written:
                         colours of change), .folded (lines "stack BEFORE AFTER"
                         for flamegraph.pl). Without it text, on standard output
   -f, --format FORMAT   text, html, folded: whatever the file is called
+  -q, --quiet           no remarks, only what went wrong
 
 What is compared:
   -t, --threads         stacks begin with their thread

@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/scoped_fd.h"
+#include "cli/version.h"
 #include "support/sample_dump.h"
 
 namespace mixstack::cli {
@@ -189,6 +192,28 @@ TEST(Program, AFolderOfTheSymbolPathThatIsNotThereIsSaidOnce) {
   EXPECT_EQ(gone.err, "mixstack: warning: symbol path: /no/such/folder: No such file or directory\n");
   EXPECT_TRUE(nlohmann::json::accept(gone.out));
   EXPECT_EQ(run({"dump", child.pid()}, opens(complete_dump())).err, "");
+}
+
+TEST(Program, FoldedStacksAreConvertedByThisVersionAndWhatWasLostIsSaid) {
+  const std::string path = ::testing::TempDir() + "program_test.folded";
+  std::ofstream(path) << "main;work 5000000000000\n";
+  const Outcome converted = run({"convert", path, "-f", "speedscope"}, Environment());
+  EXPECT_EQ(converted.exit_code, 0);
+  EXPECT_TRUE(converted.err.starts_with("mixstack: " + path + ": counts were divided by 10000")) << converted.err;
+  const auto document = nlohmann::json::parse(converted.out);
+  EXPECT_EQ(document.at("exporter"), "mixstack " + std::string(version_number()));
+  EXPECT_EQ(document.at("name"), "program_test.folded");
+  for (const char* const command : {"convert", "diff"}) {
+    std::vector<std::string> line{command, path};
+    if (line[0] == "diff") line.push_back(path);
+    EXPECT_NE(run(line, Environment()).err, "") << command;
+    line.emplace_back("-q");
+    const Outcome quiet = run(line, Environment());
+    EXPECT_EQ(quiet.exit_code, 0) << command;
+    EXPECT_EQ(quiet.err, "") << command;
+    EXPECT_NE(quiet.out.find("counts were divided"), std::string::npos) << command;
+  }
+  std::remove(path.c_str());
 }
 
 TEST(Program, UsageErrorsGoToStandardError) {

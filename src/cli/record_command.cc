@@ -17,6 +17,7 @@
 #include "cli/record_progress.h"
 #include "cli/record_push.h"
 #include "cli/recorded_process.h"
+#include "cli/version.h"
 #include "model/recording_part.h"
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
@@ -228,6 +229,7 @@ void Recordings::finish() {
 }
 
 void Recordings::describe(RecordingFacts& facts) const {
+  facts.version = version_number();
   facts.duration_ns = elapsed_ns();
   for (const Recorded& one : all_) {
     facts.cpu_hertz = std::max(facts.cpu_hertz, one.opened.cpu_hertz);

@@ -11,6 +11,7 @@
 
 #include "base/regular_file.h"
 #include "cli/fd_output.h"
+#include "cli/version.h"
 #include "formats/folded_reader.h"
 #include "formats/recording_file.h"
 #include "report/escape.h"
@@ -41,12 +42,18 @@ Result<std::vector<char>> read_file(const std::string& path) {
   return read_all(fd->get());
 }
 
-Result<Recording> parse(const std::vector<char>& bytes) {
+std::string_view name_of(std::string_view path) {
+  return path == "-" ? std::string_view{} : path.substr(path.find_last_of('/') + 1);
+}
+
+Result<Recording> parse(const std::vector<char>& bytes, std::string_view path) {
   const std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size());
   if (formats::is_recording(raw)) return formats::read_recording(raw);
   const std::string_view text(bytes.data(), bytes.size());
   if (text.find('\0') != std::string_view::npos) return fail(ErrorCode::mismatch);
-  return formats::read_folded(text);
+  auto recording = formats::read_folded(text, name_of(path));
+  if (recording) recording->facts.version = version_number();
+  return recording;
 }
 
 std::string words(const Error& error, const std::string& path) {
@@ -75,7 +82,7 @@ tl::expected<Recording, ExitCode> read_recording_file(const std::string& path, c
   Error error;
   auto bytes = read_file(path);
   if (bytes) {
-    auto recording = parse(*bytes);
+    auto recording = parse(*bytes, path);
     if (recording) return std::move(*recording);
     error = recording.error();
   } else {

@@ -42,7 +42,7 @@ std::string said_of(const renaming::LaterNames& names) {
 
 }  // namespace
 
-NamedRecording with_names(Recording recording, const std::optional<std::string>& symbol_path,
+NamedRecording with_names(Recording recording, const std::optional<std::string>& symbol_path, bool quiet,
                           const Environment& environment) {
   DumpArguments looks;
   looks.symbol_path = symbol_path;
@@ -60,7 +60,7 @@ NamedRecording with_names(Recording recording, const std::optional<std::string>&
   for (const Diagnosis& d : names.diagnoses)
     text += fmt::format("mixstack: {}: {}\n", escape_for_terminal(d.subject),
                         d.text.empty() ? report::error_words(d.error) : escape_for_terminal(d.text));
-  if (is_asked) text += said_of(names);
+  if (is_asked && !quiet) text += said_of(names);
   FdOutput(environment.err).write(text);
   return {std::move(names.recording), !names.diagnoses.empty(), is_asked};
 }

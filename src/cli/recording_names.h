@@ -16,8 +16,9 @@ struct NamedRecording {
 };
 
 /// By the files of this machine and of the symbol path (null: that of the environment); servers are asked only with
-/// such a path. With one, also lines are looked for, and what stays without a name is said.
-[[nodiscard]] NamedRecording with_names(Recording recording, const std::optional<std::string>& symbol_path,
+/// such a path. With one, also lines are looked for, and what stays without a name is said, unless
+/// `quiet`.
+[[nodiscard]] NamedRecording with_names(Recording recording, const std::optional<std::string>& symbol_path, bool quiet,
                                         const Environment& environment);
 
 }  // namespace mixstack::cli

@@ -172,7 +172,7 @@ void TraceWriter::write() {
   document.key("otherData");
   {
     JsonObject other(out_);
-    other.text("recorded by", "mixstack " + recording_.facts.version);
+    other.text("recorded by", shown_recorder(recording_));
     if (events_end_early_) other.word("traceEvents", "end early: too many; samples has all");
     for (std::size_t i = 0; i < recording_.facts.notes.size(); i++)
       other.text("note " + std::to_string(i + 1), recording_.facts.notes[i]);

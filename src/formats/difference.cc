@@ -16,6 +16,7 @@
 #include "formats/known_functions.h"
 #include "formats/page.h"
 #include "model/recording_comparison.h"
+#include "model/stack_judge.h"
 #include "model/view_tree.h"
 #include "report/escape.h"
 #include "report/flame_html.h"
@@ -36,6 +37,22 @@ std::set<std::string> processes_in(const Recording& recording) {
 bool has_no_processes(const Recording& recording) {
   return std::all_of(recording.processes().begin(), recording.processes().end(),
                      [](const RecordedProcess& process) { return process.pid == 0; });
+}
+
+struct Seen {
+  bool waits = false, wall = false, cpu = false;
+  [[nodiscard]] bool is_on_cpu_only() const { return cpu && !wall; }
+};
+
+/// By which clocks there are samples, and whether any is of a thread that waited.
+Seen seen_in(const Recording& recording) {
+  Seen seen;
+  for (const Sample& sample : recording.samples()) {
+    const SampleContext& context = recording.contexts()[sample.context];
+    seen.waits = seen.waits || waits(context.activity);
+    (context.clock == SampleClock::cpu ? seen.cpu : seen.wall) = true;
+  }
+  return seen;
 }
 
 /// Two recordings made alike as far as they can be, and what of each is compared.
@@ -98,6 +115,17 @@ void write_rows(report::Writer& out, const Comparison& comparison, BeforeAfter C
 
 }  // namespace
 
+std::string different_modes(const Recording& before, const Recording& after) {
+  if (has_no_processes(before) || has_no_processes(after)) return {};
+  const Seen first = seen_in(before), second = seen_in(after);
+  const bool is_first = first.waits && second.is_on_cpu_only(), is_second = second.waits && first.is_on_cpu_only();
+  if (!is_first && !is_second) return {};
+  return fmt::format(
+      "the recordings are of different modes: the one {} holds threads that wait (wall time), the one {} only what ran "
+      "on a processor (--mode cpu)",
+      is_first ? "before" : "after", is_first ? "after" : "before");
+}
+
 void write_diff_folded(report::Writer& out, const Recording& before, const Recording& after,
                        const ProfileOptions& options) {
   const Pair pair(before, after, options);
@@ -135,6 +163,7 @@ void write_diff_text(report::Writer& out, const Recording& before, const Recordi
   write_account(out, before, first);
   out << "# after:\n";
   write_account(out, after, second);
+  if (const std::string words = different_modes(before, after); !words.empty()) out << "# " << words << '\n';
   if (first.shown == 0 || second.shown == 0) {
     out << "\nOne of both has no samples to compare.\n";
     return;
@@ -148,7 +177,9 @@ void write_diff_html(report::Writer& out, const Recording& before, const Recordi
   const Pair pair(before, after, options);
   ProfileOptions first_options = pair.before_options(), second_options = pair.after_options();
   if (!options.clock) first_options.clock = second_options.clock = std::nullopt;  // the other is there to be chosen
-  const Page first = page_of(pair.before(), first_options), second = page_of(pair.after(), second_options);
+  Page first = page_of(pair.before(), first_options), second = page_of(pair.after(), second_options);
+  if (const std::string words = different_modes(before, after); !words.empty())
+    for (Page* page : {&first, &second}) page->recording.facts.notes.push_back(words);
   report::FlameOptions flame;
   flame.before_name = before_name;
   flame.after_name = after_name;

@@ -94,6 +94,24 @@ TEST(Difference, OtherProcessIdsAreNoChange) {
   EXPECT_EQ(lines(two(10), two(10)), "app (10);main 1 1\napp (11);main 1 1\n");
 }
 
+TEST(Difference, ModesThatDifferAreSaid) {
+  const Recording wall = selection_of(testing::sample_recording(), {.clock = SampleClock::wall, .idle = true});
+  const Recording cpu = selection_of(testing::sample_recording(), {.clock = SampleClock::cpu});
+  const auto waits_in = [](const std::string& which) {
+    return "different modes: the one " + which + " holds threads that wait";
+  };
+  EXPECT_NE(different_modes(wall, cpu).find(waits_in("before")), std::string::npos);
+  EXPECT_NE(different_modes(cpu, wall).find(waits_in("after")), std::string::npos);
+  const std::string text = report::collect([&](report::Writer& out) { write_diff_text(out, cpu, wall, {}); });
+  EXPECT_NE(text.find("\n# " + different_modes(cpu, wall) + "\n"), std::string::npos) << text;
+  // Of both clocks, of one mode, without samples, and of stacks alone there is nothing to say.
+  EXPECT_EQ(different_modes(testing::sample_recording(), testing::sample_recording()), "");
+  EXPECT_EQ(different_modes(wall, wall), "");
+  EXPECT_EQ(different_modes(cpu, cpu), "");
+  EXPECT_EQ(different_modes(wall, Recording()), "");
+  EXPECT_EQ(different_modes(wall, *read_folded("a 1\n")), "");
+}
+
 TEST(Difference, OfNothingIsSaid) {
   const auto some = read_folded("a 1\n");
   const std::string text = report::collect([&](report::Writer& out) { write_diff_text(out, *some, Recording(), {}); });

@@ -37,7 +37,7 @@ void write_meta(report::Writer& out, const Recording& recording, const Recording
   meta.boolean("debug", false);
   meta.boolean("symbolicated", true);
   meta.text("product", recording.processes().empty() ? "mixstack" : shown_processes(recording));
-  meta.text("importedFrom", "mixstack " + facts.version);
+  meta.text("importedFrom", shown_recorder(recording));
   meta.text("abi", facts.arch);
   meta.word("platform", "Linux");
   meta.key("sampleUnits") << R"({"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"})";

@@ -161,13 +161,18 @@ void FirefoxThread::facts(JsonObject& object) {
   const RecordedThread& thread = recording_.threads()[thread_];
   const RecordedProcess& process = recording_.processes()[thread.process];
   object.word("processType", "default");
-  object.text("processName", process.comm.empty() ? "process" : process.comm);
+  const bool is_process = process.pid != 0;  // else folded stacks
+  object.text("processName", !is_process            ? shown_process(recording_, thread.process)
+                             : process.comm.empty() ? "process"
+                                                    : process.comm);
   object.number("processStartupTime", std::uint64_t{0});
   object.null("processShutdownTime");
   object.key("registerTime") << milliseconds(thread.first_ns);
   object.null("unregisterTime");
   object.key("pausedRanges") << "[]";
-  object.text("name", thread.name.empty() ? thread.comm : thread.name);
+  object.text("name", thread.tid == 0       ? shown_thread(recording_, thread_)
+                      : thread.name.empty() ? thread.comm
+                                            : thread.name);
   object.boolean("isMainThread", thread.tid == process.pid);
   object.word("pid", std::to_string(process.pid));
   object.number("tid", std::uint64_t{thread.tid});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "report/escape.h"
+#include "report/words.h"
 
 namespace mixstack::formats {
 namespace {
@@ -84,8 +85,8 @@ Named named(std::string_view text) {
 
 class Reader {
  public:
-  Reader() {
-    const auto process = recording_.process({});
+  explicit Reader(std::string_view name) {
+    const auto process = recording_.process({.comm = name_of(name)});
     const auto thread = recording_.add_thread({.process = *process});
     context_ = *recording_.context({.thread = *thread, .clock = SampleClock::cpu});
   }
@@ -97,6 +98,7 @@ class Reader {
 
   Recording recording_;
   std::uint32_t context_ = 0;
+  std::uint64_t too_small_ = 0;  ///< lines of which nothing is left when they are divided
 };
 
 std::optional<std::uint32_t> Reader::frame_of(std::string_view text) {
@@ -107,7 +109,10 @@ std::optional<std::uint32_t> Reader::frame_of(std::string_view text) {
 }
 
 bool Reader::add(const Line& line, std::uint64_t divisor) {
-  if (line.count / divisor == 0) return true;
+  if (line.count / divisor == 0) {
+    too_small_ += line.count == 0 ? 0 : 1;
+    return true;
+  }
   std::uint32_t node = 0;
   for (std::string_view rest = line.stack; !rest.empty();) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
@@ -127,13 +132,17 @@ Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
   notes.emplace_back("read from folded stacks: nothing is known of times, threads and rates");
   if (others != 0)
     notes.push_back(others == 1 ? "1 line was no stack" : fmt::format("{} lines were no stacks", others));
-  if (divisor != 1) notes.push_back(fmt::format("counts were divided by {}", divisor));
+  if (divisor != 1) {
+    std::string note = fmt::format("{} by {}: together they are more than 32 bits hold", kCountsDivided, divisor);
+    if (too_small_ != 0) note += fmt::format("; left out as less than that: {}", report::counted(too_small_, "line"));
+    notes.push_back(std::move(note));
+  }
   return std::move(recording_);
 }
 
 }  // namespace
 
-Result<Recording> read_folded(std::string_view text) {
+Result<Recording> read_folded(std::string_view text, std::string_view name) {
   std::uint64_t sum = 0, lines = 0;
   const std::uint64_t others =
       each_line(text, lines, [&sum](const Line& line) { sum += std::min(line.count, UINT64_MAX - sum); });
@@ -142,7 +151,7 @@ Result<Recording> read_folded(std::string_view text) {
   std::uint64_t divisor = 1;
   // The sum, as lines of the same stack are added up.
   while (sum / divisor > UINT32_MAX) divisor *= 10;
-  Reader reader;
+  Reader reader(name);
   bool has_room = true;
   (void)each_line(text, lines, [&](const Line& line) { has_room = has_room && reader.add(line, divisor); });
   if (!has_room) return fail(ErrorCode::limit_exceeded);

@@ -118,15 +118,19 @@ void PprofWriter::one_sample(const RecordingView& view, PprofTables& tables, con
   sample.add_packed_int64(kSampleValues, values.begin(), values.end());
   const RecordedThread& thread = recording_.threads()[alike.thread];
   if (recording_.processes().size() > 1) label(sample, tables, "process", shown_process(recording_, thread.process));
-  label(sample, tables, "thread", thread.name.empty() ? thread.comm : thread.name);
-  label(sample, tables, "state", word_of(alike.activity));
+  if (thread.tid != 0) {  // else there are none: folded stacks
+    label(sample, tables, "thread", thread.name.empty() ? thread.comm : thread.name);
+    label(sample, tables, "state", word_of(alike.activity));
+  }
   label(sample, tables, "kind", word_of(view.entries[view.nodes[alike.node].entry].kind));
   if (alike.gc_pending) label(sample, tables, "gc", "pending");
-  std::string number;
-  protozero::pbf_writer thread_id(number);
-  thread_id.add_int64(kLabelKey, tables.string("thread_id"));
-  thread_id.add_int64(kLabelNumber, thread.tid);
-  sample.add_message(kSampleLabels, number);
+  if (thread.tid != 0) {
+    std::string number;
+    protozero::pbf_writer thread_id(number);
+    thread_id.add_int64(kLabelKey, tables.string("thread_id"));
+    thread_id.add_int64(kLabelNumber, thread.tid);
+    sample.add_message(kSampleLabels, number);
+  }
   protozero::pbf_writer(bytes_).add_message(ProfileField::kSample, message);
 }
 

@@ -114,7 +114,7 @@ void write_speedscope(report::Writer& out, const Recording& recording, const Pro
   if (places > kMostPlaces) std::for_each(profiles.begin(), profiles.end(), put_together);
   JsonObject document(out);
   document.word("$schema", "https://www.speedscope.app/file-format-schema.json");
-  document.text("exporter", "mixstack " + recording.facts.version);
+  document.text("exporter", shown_recorder(recording));
   document.text("name", all);
   document.number("activeProfileIndex", std::uint64_t{0});
   document.key("shared");

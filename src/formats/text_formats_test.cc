@@ -52,6 +52,21 @@ TEST(FoldedReader, NanosecondsBecomeSmallerUnits) {
   const auto sum = read_folded("a 4000000000\na 4000000000\n");
   ASSERT_TRUE(sum);
   EXPECT_EQ(folded(*sum, {}), "a 800000000\n");
+  EXPECT_EQ(sum->facts.notes.at(1), "counts were divided by 10: together they are more than 32 bits hold");
+  const auto small = read_folded("a 5000000000000\nb 9999\nc 0\n");
+  ASSERT_TRUE(small);
+  EXPECT_EQ(
+      small->facts.notes.at(1),
+      "counts were divided by 10000: together they are more than 32 bits hold; left out as less than that: 1 line");
+  EXPECT_TRUE(small->facts.notes.at(1).starts_with(kCountsDivided));
+  EXPECT_EQ(read_folded("a 4294967295\n")->facts.notes.size(), 1u);
+}
+
+TEST(FoldedReader, StacksAreCalledAsTheirFile) {
+  const auto named = read_folded("a 1\n", "app\x1b.folded");
+  ASSERT_TRUE(named);
+  EXPECT_EQ(shown_processes(*named), "app\\x1b.folded");
+  EXPECT_EQ(shown_processes(*read_folded("a 1\n")), "stacks");
 }
 
 TEST(FoldedReader, NamesOfBlanksStayFrames) {

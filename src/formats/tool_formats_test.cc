@@ -9,6 +9,7 @@
 
 #include "formats/chrome_trace.h"
 #include "formats/firefox.h"
+#include "formats/folded_reader.h"
 #include "formats/format.h"
 #include "formats/pprof.h"
 #include "formats/speedscope.h"
@@ -154,6 +155,35 @@ TEST(Pprof, BothClocksAreValuesOfTheirOwn) {
   EXPECT_EQ(sums, (std::vector<std::int64_t>{212, 7'000'000, 2'050'000'000}));
   EXPECT_EQ(profile.mappings, 3u);
   EXPECT_EQ(profile.most_lines, 2u);  // Helper in Work
+}
+
+TEST(ToolFormats, FoldedStacksHaveTheNameOfTheirFileAndNoProcess) {
+  auto recording = read_folded("main;work 3\n", "few.folded");
+  ASSERT_TRUE(recording);
+  recording->facts.version = "1.2.3";
+  const auto text = [&](Format format) {
+    return report::collect([&](report::Writer& out) { write_as(format, out, *recording, {}); });
+  };
+  const json speedscope = json::parse(text(Format::speedscope));
+  EXPECT_EQ(speedscope["name"], "few.folded");
+  EXPECT_EQ(speedscope["profiles"][0]["name"], "few.folded");
+  EXPECT_EQ(speedscope["exporter"], "mixstack 1.2.3");
+  const json firefox = json::parse(unzipped(text(Format::firefox)));
+  EXPECT_EQ(firefox["meta"]["product"], "few.folded");
+  EXPECT_EQ(firefox["meta"]["importedFrom"], "mixstack 1.2.3");
+  EXPECT_EQ(firefox["threads"][0]["processName"], "few.folded");
+  EXPECT_EQ(firefox["threads"][0]["name"], "few.folded");
+  const json trace = json::parse(text(Format::chrome_trace));
+  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "few.folded");
+  EXPECT_EQ(trace["traceEvents"][1]["args"]["name"], "few.folded");
+  EXPECT_EQ(trace["otherData"]["recorded by"], "mixstack 1.2.3");
+  for (const std::string& string : decoded(unzipped(text(Format::pprof))).strings)
+    EXPECT_TRUE(string != "thread_id" && string != "thread" && string != "state") << string;
+  const std::string picture = text(Format::svg);
+  EXPECT_NE(picture.find("<title>few.folded</title>"), std::string::npos) << picture;
+  for (const char* const words : {"pid", " in 0", "none lost", "processor time"})
+    EXPECT_EQ(picture.find(words), std::string::npos) << words;
+  EXPECT_NE(text(Format::html).find("<title>few.folded</title>"), std::string::npos);
 }
 
 TEST(ToolFormats, ARecordingWithoutSamples) {

@@ -283,6 +283,7 @@ std::uint64_t count_of(const Recording& recording, const RecordingView& view, Ac
 
 std::string shown_thread(const Recording& recording, std::uint32_t thread) {
   const RecordedThread& t = recording.threads()[thread];
+  if (t.tid == 0) return !t.name.empty() ? t.name : !t.comm.empty() ? t.comm : shown_process(recording, t.process);
   const std::string tid = "tid " + std::to_string(t.tid);
   if (t.name.empty()) return t.comm.empty() ? tid : t.comm + " [" + tid + "]";
   // The kernel's name is the begin of Thread.Name where the runtime set it: said once then.
@@ -292,6 +293,7 @@ std::string shown_thread(const Recording& recording, std::uint32_t thread) {
 
 std::string shown_process(const Recording& recording, std::uint32_t process) {
   const RecordedProcess& p = recording.processes()[process];
+  if (p.pid == 0) return p.comm.empty() ? "stacks" : p.comm;
   return (p.comm.empty() ? "process" : p.comm) + " (" + std::to_string(p.pid) + ")";
 }
 
@@ -301,6 +303,11 @@ std::string shown_processes(const Recording& recording) {
   const std::size_t all = recording.processes().size();
   for (std::uint32_t p = 0; p < std::min(all, kMost); p++) text += (p == 0 ? "" : ", ") + shown_process(recording, p);
   return all <= kMost ? text : text + " and " + std::to_string(all - kMost) + " more";
+}
+
+std::string shown_recorder(const Recording& recording) {
+  const std::string& version = recording.facts.version;
+  return version.empty() ? "mixstack" : "mixstack " + version;
 }
 
 }  // namespace mixstack

@@ -97,11 +97,14 @@ struct RecordingView {
 /// Counts of a view in which threads did this.
 [[nodiscard]] std::uint64_t count_of(const Recording& recording, const RecordingView& view, Activity activity);
 
-/// "worker [dotnet, tid 12]": how threads are called in pictures.
+/// "worker [dotnet, tid 12]": how threads are called in pictures. Of stacks without threads (folded ones): as their
+/// process.
 [[nodiscard]] std::string shown_thread(const Recording& recording, std::uint32_t thread);
-/// "app.dll (4711)"
+/// "app.dll (4711)"; of stacks without a process what they are called, or "stacks".
 [[nodiscard]] std::string shown_process(const Recording& recording, std::uint32_t process);
 /// The first three of them, and how many more there are; empty: there is none.
 [[nodiscard]] std::string shown_processes(const Recording& recording);
+/// "mixstack 0.1.0": what made it; without a number where it is not known.
+[[nodiscard]] std::string shown_recorder(const Recording& recording);
 
 }  // namespace mixstack

@@ -149,6 +149,24 @@ TEST(RecordingView, SeveralProcessesEachHaveABox) {
   EXPECT_EQ(shown_processes(Recording()), "");
 }
 
+TEST(RecordingView, StacksOfNoProcessHaveItsNameAlone) {
+  Recording recording;
+  ASSERT_TRUE(recording.add_thread({.process = *recording.process({.comm = "app.folded"})}));
+  EXPECT_EQ(shown_process(recording, 0), "app.folded");
+  EXPECT_EQ(shown_thread(recording, 0), "app.folded");
+  Recording nameless;
+  ASSERT_TRUE(nameless.add_thread({.process = *nameless.process({})}));
+  EXPECT_EQ(shown_processes(nameless), "stacks");
+  EXPECT_EQ(shown_thread(nameless, 0), "stacks");
+}
+
+TEST(RecordingView, TheRecorderHasAVersionWhereItIsKnown) {
+  Recording recording;
+  EXPECT_EQ(shown_recorder(recording), "mixstack");
+  recording.facts.version = "1.2.3";
+  EXPECT_EQ(shown_recorder(recording), "mixstack 1.2.3");
+}
+
 TEST(RecordingView, FramesMayBeToldApart) {
   Taken taken;
   const auto function = taken.recording.function({.name = "f"});

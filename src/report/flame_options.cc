@@ -29,14 +29,16 @@ std::string flame_title(const Recording& recording, const FlameOptions& options)
   if (recording.processes().empty()) return "mixstack";
   if (recording.processes().size() > 1) return escape_for_terminal(shown_processes(recording));
   const RecordedProcess& only = recording.processes().front();
+  if (only.pid == 0) return escape_for_terminal(shown_process(recording, 0));
   return fmt::format("{} (pid {})", only.command.empty() ? only.comm : only.command, only.pid);
 }
 
 std::string account_line(const Recording& recording) {
   const RecordingFacts& facts = recording.facts;
   const RecordingAccount& account = facts.account;
-  std::string text =
-      counted(account.samples, "sample") + " in " + duration_words(std::chrono::nanoseconds(facts.duration_ns));
+  std::string text = counted(account.samples, "sample");
+  const bool is_folded = facts.duration_ns == 0 && facts.source.empty();  // who took them may have lost some, too
+  if (facts.duration_ns != 0) text += " in " + duration_words(std::chrono::nanoseconds(facts.duration_ns));
   if (const std::string rate = rate_words(facts); !rate.empty()) text += " at " + rate;
   if (!facts.source.empty()) text += " by " + facts.source;
   std::string lost;
@@ -44,7 +46,8 @@ std::string account_line(const Recording& recording) {
   append_count(lost, account.lost_in_queue, "in the queue");
   append_count(lost, account.lost_in_tree, "for want of room");
   append_count(lost, account.lost_to_stops, "of threads that could not be stopped");
-  text += lost.empty() ? "; none lost" : "; lost: " + lost;
+  if (!lost.empty()) text += "; lost: " + lost;
+  if (lost.empty() && !is_folded) text += "; none lost";
   if (account.cut != 0) text += "; " + counted(account.cut, "incomplete stack");
   if (account.skipped != 0) text += "; " + counted(account.skipped, "skipped round");
   return text;

@@ -186,8 +186,9 @@ class Picture {
 
   [[nodiscard]] std::string account_words() const {
     std::string words = account_line(recording_);
-    words += fmt::format("; shown: {} of {} time", counted(tree_.nodes[0].total, "sample"),
-                         tree_.clock == SampleClock::cpu ? "processor" : "wall");
+    words += fmt::format("; shown: {}", counted(tree_.nodes[0].total, "sample"));
+    if (recording_.period_ns(tree_.clock) != 0)
+      words += fmt::format(" of {} time", tree_.clock == SampleClock::cpu ? "processor" : "wall");
     if (tree_.runnable != 0)
       words += fmt::format(", {:.1f} % of them waiting for a processor",
                            100.0 * static_cast<double>(tree_.runnable) / static_cast<double>(tree_.nodes[0].total));

@@ -62,6 +62,7 @@ TEST_F(FlameSvg, ClocksAreNotAdded) {
   sample(below(0, "asleep"), 500);
   EXPECT_EQ(flame_tree(recording_, std::nullopt).nodes[0].total, 5u);
   EXPECT_EQ(flame_tree(recording_, SampleClock::wall).nodes[0].total, 500u);
+  recording_.facts.cpu_hertz = 999;
   EXPECT_NE(svg().find("shown: 5 samples of processor time"), std::string::npos);
 }
 

@@ -278,8 +278,11 @@ class Contents(PageTest):
     def test_what_has_no_name_is_said(self):
         path = self.file("server", "mxr")
         done = subprocess.run([mixstack_dump.binary(), "convert", path], capture_output=True, text=True, timeout=60, check=True)
-        self.assertRegex(done.stderr, r"^mixstack: 1 place of native code without a name, in the stacks of \d+ of 12000 samples; "
+        self.assertRegex(done.stderr, r"^mixstack: 1 place of native code without a name, in the stacks of \d+ of 12000 samples"
+                                      r"(; [\d.]+ % of all were taken in it: \S+ [\d.]+ %|, as callers alone: \S+); "
                                       rf"'mixstack symbols status {re.escape(str(path))}' tells why\n$")
+        done = subprocess.run([mixstack_dump.binary(), "convert", "-q", path], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, "")
         done = subprocess.run([mixstack_dump.binary(), "convert", self.file("small", "mxr")], capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual(done.stderr, "")
 
@@ -298,6 +301,58 @@ class Contents(PageTest):
         page = self.opened("convert", self.file("small", "mxr"), "--idle", "--inverted")
         self.assertEqual(page.evaluate(f"{APP}.weights.all"), 2000)
         self.assertAlmostEqual(self.boxes(page)["futex_wait_queue"], 0.5)
+
+    def folded(self, text, name="from elsewhere.folded"):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(text)
+        return path
+
+    def is_seen(self, page, selector):
+        return page.evaluate(f"document.querySelector({json.dumps(selector)}).offsetParent !== null")
+
+    def test_folded_stacks_have_a_name_and_neither_times_nor_states(self):
+        page = self.opened("convert", self.folded("main;a 60\nmain;b 40\n"))
+        self.assertEqual(page.evaluate("document.title"), "from elsewhere.folded")
+        self.assertEqual(page.evaluate("document.getElementById('title').textContent"), "from elsewhere.folded")
+        self.assertEqual(page.evaluate("document.getElementById('account').textContent"), "100 samples \u00b7 1 note")
+        for part in ("#time", "#states", "#threads-button"):
+            self.assertFalse(self.is_seen(page, part), part)
+        self.assertEqual(self.texts(page, "#legend .chip"), [])
+        self.assertNotIn("timeline", page.evaluate("document.getElementById('status').innerText"))
+        self.assertAlmostEqual(self.boxes(page)["b"], 0.4)
+        page.click_on("#about-button")
+        about = page.evaluate("document.getElementById('dialog').innerText")
+        self.assertIn("nothing is known of times", about)
+        self.assertIn("from elsewhere.folded", about)
+        for words in ("process 0", "never", "lasted"):
+            self.assertNotIn(words, about)
+        page.press("Escape")
+        page = self.opened("convert", self.file("small", "mxr"))
+        for part in ("#time", "#states", "#threads-button"):
+            self.assertTrue(self.is_seen(page, part), part)
+
+    def test_counts_that_are_divided_are_said(self):
+        path = self.folded("a 5000000000000\nb 1\n", "nanoseconds.folded")
+        words = "counts were divided by 10000: together they are more than 32 bits hold; left out as less than that: 1 line"
+        command = [mixstack_dump.binary(), "convert", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, f"mixstack: {path}: {words}\n")
+        self.assertIn(f"# {words}\n", done.stdout)
+        done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(done.stderr, "")
+
+    def test_the_account_is_never_cut_and_begins_with_what_counts(self):
+        for width in (1280, 700, 390):
+            page = self.open("small", width=width, height=800)
+            begin = page.evaluate("document.getElementById('account').innerText").split(" \u00b7 ")[:2]
+            self.assertEqual(begin, ["2,000 samples", "7 lost (0.35 %)"])
+            longer = "element('span', {}, ' \u00b7 ' + 'BPF iterator and perf events '.repeat(12))"
+            cut = page.evaluate(f"""(a => {{ a.append({longer}); const at = a.getBoundingClientRect(), last = a.lastChild.getBoundingClientRect();
+                return [a.scrollWidth - a.clientWidth, a.scrollHeight - a.clientHeight, last.right > at.right, last.bottom > at.bottom + 1,
+                        document.documentElement.scrollWidth]; }})(document.getElementById('account'))""")
+            self.assertEqual(cut, [0, 0, False, False, width])
+            notes = page.evaluate("[...document.querySelectorAll('#account .warn')].pop().title")
+            self.assertIn("perf_event_paranoid is 3", notes)
 
     def test_themes_and_sizes(self):
         for dark in (False, True):

@@ -516,5 +516,15 @@ class Record(LiveCase):
             self.assert_split(stacks, 100)
             scope = subprocess.run([mixstack_dump.binary(), "convert", raw, "-f", "speedscope", "-o", "-"], check=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=60)
-            names = {frame["name"] for frame in json.loads(scope.stdout)["shared"]["frames"]}
-            self.assertIn("Scenarios.Split.Sixty()", names)
+            document = json.loads(scope.stdout)
+            self.assertIn("Scenarios.Split.Sixty()", {frame["name"] for frame in document["shared"]["frames"]})
+            version = subprocess.run([mixstack_dump.binary(), "--version"], check=True, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.PIPE, text=True, timeout=60).stdout.splitlines()[0]
+            self.assertEqual(document["exporter"], version)
+            waits = pathlib.Path(folder) / "waits.mxr"
+            status, _, said = record(debuggee.pid, "-d", "2", "--mode", "wall", "-o", waits)
+            self.assertEqual(status, 0, said)
+            done = subprocess.run([mixstack_dump.binary(), "diff", raw, waits, "-f", "folded"], check=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            if "no perf events" not in said:
+                self.assertRegex(done.stderr, "different modes: the one after holds threads that wait")
