@@ -320,6 +320,7 @@ void LiveCapture::copy_group(Instant& instant) {
 /// Seized in its group, too: a thread that is traced stops by itself at every signal. One that does not stop in time is
 /// copied with the group in which it stands.
 void LiveCapture::stop_in_groups() {
+  tracer_->come_first();
   Instant& instant = *instants_.front();
   const auto end = Clock::now() + request_.stop_timeout + request_.late_timeout;
   const std::size_t all = slots_.size();

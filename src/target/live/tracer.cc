@@ -83,15 +83,6 @@ class Finish {
   }
 }
 
-/// Whom we hold stands still until we have a processor: where all are busy, that is some 10 ms later unless we come
-/// before what computes. For as long as a stop lasts, where we may.
-void come_first() {
-  (void)::setpriority(PRIO_PROCESS, 0, kHighest);
-  sched_param priority{};
-  priority.sched_priority = 1;
-  (void)::sched_setscheduler(0, SCHED_RR, &priority);
-}
-
 Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   Tracer tracer(Tracer::Kind::process);
   Finish finish;
@@ -99,7 +90,7 @@ Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   auto process = TracerProcess::start(
       [&] {
         (void)::setpgid(0, 0);
-        come_first();
+        (void)::setpriority(PRIO_PROCESS, 0, kHighest);
         (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps are meant as short as they say
         is_out_of_memory = !run_work(work, tracer);
         has_returned = true;
@@ -158,6 +149,13 @@ Result<void> run_in_thread(const std::function<void(Tracer&)>& work) {
 }
 
 }  // namespace
+
+void Tracer::come_first() const {
+  if (kind_ != Kind::process) return;
+  sched_param priority{};
+  priority.sched_priority = 1;
+  (void)::sched_setscheduler(0, SCHED_RR, &priority);
+}
 
 std::int64_t Tracer::now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 

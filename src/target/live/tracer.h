@@ -33,6 +33,11 @@ class Tracer {
   /// waits for it) collects what has died.
   [[nodiscard]] int seize(ThreadId tid, long options);
 
+  /// Before all that computes, where we may (SCHED_RR), until the tracer ends: whom it holds stands still until it has a
+  /// processor, where all are busy some 10 ms. For a few threads at a time; hundreds need its processor to stop at all.
+  /// A tracer that is a thread stays as it is.
+  void come_first() const;
+
   /// Reads of the target's memory in a stop lie between the two: a page may be served by somebody who never answers, a
   /// thread of the stopped target for example. A tracer that sleeps in such a read too long is killed.
   void begin_read() { read_since_.store(now(), std::memory_order_release); }
