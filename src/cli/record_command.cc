@@ -278,7 +278,7 @@ ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& 
 }
 
 tl::expected<void, profile::NotOpened> begin(Recordings& recordings, Result<std::unique_ptr<Session>>& session) {
-  if (!session) return fail(session.error());
+  if (!session) return tl::unexpected(profile::NotOpened{session.error()});
   return recordings.begin(std::move(*session));
 }
 

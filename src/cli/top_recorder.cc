@@ -34,7 +34,7 @@ TopRecorder::TopRecorder(const RecordArguments& arguments, const Environment& en
 
 tl::expected<void, profile::NotOpened> TopRecorder::open_part() {
   auto session = environment_.open_process(pid_);
-  if (!session) return fail(session.error());
+  if (!session) return tl::unexpected(profile::NotOpened{session.error()});
   command_ = command_of((*session)->target().info());
   if (command_.empty()) command_ = name_of(pid_);
   auto part = std::make_unique<Part>();

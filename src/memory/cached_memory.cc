@@ -1,11 +1,11 @@
 #include "memory/cached_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
+
+#include "memory/populate.h"
 
 namespace mixstack::memory {
 namespace {
@@ -15,15 +15,6 @@ constexpr std::size_t kMostAhead = 64;   // pages
 constexpr std::size_t kMostAgain = 256;  // pages; more are not those of one capture like the last
 
 constexpr std::size_t kFirstSlab = 8, kLargestSlab = 64;  // pages
-
-/// Kernels before 5.14 do it page by page.
-void populate(std::byte* begin, std::size_t size) {
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, missing from older headers
-  constexpr std::size_t kPage = 4096;
-  const auto at = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t first = (at + kPage - 1) / kPage * kPage, end = (at + size) / kPage * kPage;
-  if (first < end) (void)::madvise(begin + (first - at), end - first, kPopulateWrite);
-}
 
 [[nodiscard]] CacheOptions checked(CacheOptions o) {
   o.page_size = std::bit_ceil(std::clamp<std::size_t>(o.page_size, 64, 1 << 20));
@@ -64,7 +55,7 @@ std::byte* CachedMemory::room_for_a_page() const {
     slab_pages_ = std::max<std::size_t>(1, std::min(slab_pages_, options_.max_pages - pages_.size()));
     const std::size_t size = slab_pages_ * options_.page_size;
     slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
-    populate(slabs_.back().get(), size);
+    (void)populate(slabs_.back().get(), size);
     free_in_slab_ = slab_pages_;
   }
   return slabs_.back().get() + --free_in_slab_ * options_.page_size;

@@ -104,7 +104,7 @@ tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSess
           is_cpu && has_running ? nullptr : open_waiting(*session, options, hertz, has_running, opened.notes))
     sources.push_back(std::move(waiting));
   if (sources.empty()) {
-    NotOpened fault(Error{ErrorCode::permission_denied});
+    NotOpened fault{.error = {ErrorCode::permission_denied}};
     fault.is_without_stops = !options.may_stop;
     fault.notes = std::move(opened.notes);
     return tl::unexpected(std::move(fault));

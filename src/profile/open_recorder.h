@@ -35,8 +35,6 @@ struct OpenedRecorder {
 
 /// Why there is no recorder.
 struct NotOpened {
-  // As functions fail that answer a Result.
-  NotOpened(const Error& e) : error(e) {}  // NOLINT(google-explicit-constructor): whoever calls them hands it on
   Error error;
   bool is_without_stops = false;     ///< stops would be allowed, and were not wanted
   std::vector<std::string> notes{};  ///< then: why not without

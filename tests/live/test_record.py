@@ -528,3 +528,7 @@ class Record(LiveCase):
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             if "no perf events" not in said:
                 self.assertRegex(done.stderr, "different modes: the one after holds threads that wait")
+
+
+if __name__ == "__main__":
+    unittest.main()

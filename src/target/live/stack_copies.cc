@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "memory/populate.h"
 #include "target/memory_map.h"
 
 namespace mixstack::target {
@@ -16,14 +17,8 @@ constexpr std::size_t kMostHoles = 64;       // per stack
 constexpr std::size_t kMostKept = 16 << 20;  // pages that stay between two captures
 constexpr std::size_t kMostReserved = std::size_t{1} << 36;
 
-#ifndef MADV_POPULATE_WRITE
-constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14
-#endif
-
 void touch(std::byte* begin, std::size_t size) {
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) & ~std::uintptr_t{kPage - 1};
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~std::uintptr_t{kPage - 1};
-  if (first >= last || ::madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0) return;
+  if (memory::populate(begin, size)) return;
   for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
 }
 

@@ -33,9 +33,9 @@ class Tracer {
   /// waits for it) collects what has died.
   [[nodiscard]] int seize(ThreadId tid, long options);
 
-  /// Before all that computes, where we may (SCHED_RR), until the tracer ends: whom it holds stands still until it has a
-  /// processor, where all are busy some 10 ms. For a few threads at a time; hundreds need its processor to stop at all.
-  /// A tracer that is a thread stays as it is.
+  /// Before all that computes, where we may (SCHED_RR), until the tracer ends: whom it holds stands still until it has
+  /// a processor, where all are busy some 10 ms. For a few threads at a time; hundreds need its processor to stop at
+  /// all. A tracer that is a thread stays as it is.
   void come_first() const;
 
   /// Reads of the target's memory in a stop lie between the two: a page may be served by somebody who never answers, a
