@@ -1,10 +1,8 @@
 #include "cli/record_command.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,255 +15,13 @@
 #include "cli/record_progress.h"
 #include "cli/record_push.h"
 #include "cli/recorded_process.h"
-#include "cli/version.h"
-#include "model/recording_part.h"
-#include "profile/kernel_symbols.h"
+#include "cli/recordings.h"
 #include "profile/open_recorder.h"
 #include "report/escape.h"
-#include "report/words.h"
 #include "serve/page_server.h"
 
 namespace mixstack::cli {
 namespace {
-
-using profile::OpenedRecorder;
-using profile::SharedRecording;
-
-/// Of one process.
-struct Recorded {
-  std::uint32_t pid = 0;
-  OpenedRecorder opened;
-  bool is_followed = false;  ///< it became another program, which is recorded as another one of these
-};
-
-std::uint64_t unix_ns() {
-  timespec now{};
-  (void)::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-/// The recording of one process, begun.
-class Recordings {
- public:
-  Recordings(const RecordArguments& arguments, const Environment& environment)
-      : arguments_(arguments), environment_(environment) {
-    if (!arguments.push.empty()) shared_.recording.keep_fresh();
-    set_start();
-  }
-
-  /// Before `start`: waits for it, and looks at a process that runs already, so that it is even from the begin on.
-  /// Errors: as `profile::open_recorder`.
-  tl::expected<void, profile::NotOpened> begin(std::unique_ptr<Session> session, std::uint32_t parent = 0);
-  /// The time begins.
-  void start();
-  /// Processes that the recorded ones have started, and those that became another program. What cannot be opened is
-  /// left out: most live for a moment.
-  void follow();
-  /// Those that have not ended.
-  [[nodiscard]] std::vector<std::uint32_t> living() const;
-  [[nodiscard]] bool all_have_ended() const {
-    return std::all_of(all_.begin(), all_.end(), [](const Recorded& r) { return r.opened.recorder->has_ended(); });
-  }
-  [[nodiscard]] SharedRecording& shared() { return shared_; }
-  [[nodiscard]] std::uint64_t elapsed_ns() const {
-    return (ended_ns_ != 0 ? ended_ns_ : profile::monotonic_ns()) - start_ns_;
-  }
-  /// Processor time that we used since it began.
-  [[nodiscard]] std::uint64_t own_cpu() const { return own_cpu_ns() - cpu_before_ns_; }
-  /// As it is now, for those who look at it meanwhile.
-  [[nodiscard]] std::shared_ptr<const Recording> snapshot();
-  /// What was recorded since the last call, of each sample once.
-  [[nodiscard]] Recording take_piece();
-  /// Those that were asked for and have ended for good: name and pid as words, by pid. After `finish`.
-  [[nodiscard]] std::map<std::uint32_t, std::string> gone() const;
-  /// Ends all of them and puts their accounts together. Answers the errors they ended with.
-  void finish();
-  /// Why samples could not be taken any more, of the first process that is there still; code none: nothing is wrong.
-  [[nodiscard]] std::pair<Error, std::uint32_t> failure() const;
-
- private:
-  void describe(RecordingFacts& facts) const;
-  void set_start();
-
-  const RecordArguments& arguments_;
-  const Environment& environment_;
-  std::uint64_t start_ns_ = 0, end_ns_ = UINT64_MAX;
-  std::uint64_t ended_ns_ = 0;       ///< 0: not yet
-  std::uint64_t cpu_before_ns_ = 0;  ///< of ours, when it began
-  bool is_started_ = false;
-  std::uint64_t piece_began_ns_ = 0;  ///< of the day
-  SharedRecording shared_;
-  profile::KernelSymbols kernel_;
-  std::vector<Recorded> all_;
-  std::set<std::uint32_t> known_;  ///< pids that were begun, or could not be
-};
-
-tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
-  const TargetInfo& target = session->target().info();
-  const std::uint32_t pid = target.pid;
-  known_.insert(pid);
-  if (arguments_.no_names) {
-    SymbolOptions symbols;
-    symbols.native_names = false;
-    session->set_symbol_options(symbols);
-  }
-  profile::RecorderOptions options;
-  options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
-  options.hertz = arguments_.hertz;
-  options.most_held = arguments_.most_held;
-  options.may_stop = !arguments_.no_stop;
-  options.kernel = arguments_.kernel;
-  if (arguments_.kernel) options.stacks.kernel = &kernel_;
-  {
-    const std::lock_guard lock(shared_.mutex);
-    const auto process =
-        shared_.recording.process({.pid = pid, .parent = parent, .comm = name_of(pid), .command = command_of(target)});
-    options.stacks.process = process.value_or(0);
-  }
-  auto shared_session = std::make_unique<profile::SharedSession>();
-  shared_session->session = std::move(session);
-  auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
-  if (!opened) return tl::unexpected(opened.error());
-  // What has just been started is not to run unseen meanwhile.
-  if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
-  if (is_started_) opened->recorder->start(start_ns_, end_ns_);
-  const std::lock_guard lock(shared_.mutex);
-  for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
-  all_.push_back({pid, std::move(*opened), false});
-  return {};
-}
-
-void Recordings::set_start() {
-  start_ns_ = profile::monotonic_ns();
-  cpu_before_ns_ = own_cpu_ns();
-  piece_began_ns_ = unix_ns();
-  shared_.recording.facts.started_unix_ns = piece_began_ns_;
-}
-
-void Recordings::start() {
-  set_start();
-  if (const auto time = arguments_.duration; time.count() != 0)
-    end_ns_ = start_ns_ + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
-  is_started_ = true;
-  for (Recorded& one : all_) one.opened.recorder->start(start_ns_, end_ns_);
-}
-
-void Recordings::follow() {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // pid, parent
-  if (arguments_.subprocesses)
-    for (const std::uint32_t pid : adopted())
-      if (!known_.contains(pid)) found.emplace_back(pid, all_.empty() ? 0 : all_.front().pid);
-  for (const Recorded& one : all_) {
-    if (!one.opened.recorder->has_ended()) {
-      for (const std::uint32_t child : children_of(one.pid))
-        if (!known_.contains(child)) found.emplace_back(child, one.pid);
-    } else if (one.opened.recorder->end_error().code == ErrorCode::process_changed && !one.is_followed) {
-      found.emplace_back(one.pid, one.pid);
-    }
-  }
-  for (const auto& [pid, parent] : found) {
-    for (Recorded& one : all_)
-      one.is_followed = one.is_followed || (one.pid == pid && one.opened.recorder->has_ended());
-    known_.insert(pid);
-    auto session = environment_.open_process(pid);
-    if (session) (void)begin(std::move(*session), parent);
-  }
-}
-
-std::vector<std::uint32_t> Recordings::living() const {
-  std::vector<std::uint32_t> pids;
-  for (const Recorded& one : all_)
-    if (!one.opened.recorder->has_ended()) pids.push_back(one.pid);
-  return pids;
-}
-
-std::map<std::uint32_t, std::string> Recordings::gone() const {
-  std::map<std::uint32_t, std::string> words;
-  for (const Recorded& one : all_) {
-    if (!one.opened.recorder->has_ended() || one.opened.recorder->end_error().code != ErrorCode::no_such_process)
-      continue;
-    for (const RecordedProcess& process : shared_.recording.processes())
-      if (process.pid == one.pid && process.parent == 0)
-        words[one.pid] = fmt::format("{} (pid {})", process.comm, one.pid);
-  }
-  return words;
-}
-
-std::pair<Error, std::uint32_t> Recordings::failure() const {
-  for (const Recorded& one : all_) {
-    const Error& error = one.opened.recorder->end_error();
-    if (error.code != ErrorCode::none && error.code != ErrorCode::no_such_process &&
-        error.code != ErrorCode::process_changed)
-      return {error, one.pid};
-  }
-  return {};
-}
-
-void Recordings::finish() {
-  ended_ns_ = std::min(profile::monotonic_ns(), end_ns_);
-  for (Recorded& one : all_) one.opened.recorder->stop();
-  const std::lock_guard lock(shared_.mutex);
-  RecordingFacts& facts = shared_.recording.facts;
-  std::uint64_t for_budget = 0;
-  for (const Recorded& one : all_) {
-    const profile::SourceAccount account = one.opened.recorder->account();
-    facts.account.lost_in_kernel += account.lost_in_kernel;
-    facts.account.lost_to_stops += account.lost_to_stops;
-    facts.account.skipped += account.skipped;
-    for_budget += account.skipped_for_budget;
-    facts.account.lost_in_queue += one.opened.recorder->lost_in_queue();
-    for (std::size_t i = 0; i < facts.holds.counts.size(); i++) facts.holds.counts[i] += account.holds.counts[i];
-    facts.holds.total_ns += account.holds.total_ns;
-    facts.holds.holds += account.holds.holds;
-    facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
-  }
-  if (for_budget != 0)
-    facts.notes.push_back(fmt::format(
-        "{} left out, lest threads are held for more than {:g} % of their time: --max-pause SHARE allows more",
-        report::counted(for_budget, "round"), 100 * arguments_.most_held));
-  describe(facts);
-  facts.own_cpu_ns = own_cpu();
-  shared_.recording.sort_samples();
-}
-
-void Recordings::describe(RecordingFacts& facts) const {
-  facts.version = version_number();
-  facts.duration_ns = elapsed_ns();
-  for (const Recorded& one : all_) {
-    facts.cpu_hertz = std::max(facts.cpu_hertz, one.opened.cpu_hertz);
-    facts.wall_hertz = std::max(facts.wall_hertz, one.opened.wall_hertz);
-    if (facts.source.empty()) facts.source = one.opened.recorder->source_words();
-    if (facts.arch.empty())
-      facts.arch = report::arch_name(one.opened.recorder->session().session->target().info().arch);
-  }
-  utsname host{};
-  if (::uname(&host) == 0) facts.host = host.nodename;
-}
-
-std::shared_ptr<const Recording> Recordings::snapshot() {
-  auto copy = std::make_shared<Recording>();
-  {
-    const std::lock_guard lock(shared_.mutex);
-    *copy = shared_.recording;
-  }
-  describe(copy->facts);
-  copy->sort_samples();
-  return copy;
-}
-
-Recording Recordings::take_piece() {
-  Recording piece;
-  {
-    const std::lock_guard lock(shared_.mutex);
-    piece = part_of(shared_.recording, shared_.recording.take_fresh());
-  }
-  describe(piece.facts);
-  const std::uint64_t now = unix_ns();
-  piece.facts.started_unix_ns = piece_began_ns_;
-  piece.facts.duration_ns = now - std::min(now, piece_began_ns_);
-  piece_began_ns_ = now;
-  return piece;
-}
 
 constexpr std::chrono::milliseconds kUntilReaped{
     1000};  // a process is gone for us a little before it can be waited for
@@ -392,14 +148,58 @@ struct Onlookers {
   }
 };
 
-/// What came first.
-End wait_for_end(const RecordArguments& arguments, const EndSignals& signals, Recordings& recordings,
-                 Onlookers& onlookers) {
+/// The recording of the next file of `--rotate`.
+class NextPart {
+ public:
+  NextPart(const RecordArguments& arguments, const Environment& environment)
+      : arguments_(arguments), environment_(environment) {}
+
+  /// Opens it when the end of the present one is near, where both can be open; and has it ready then.
+  void prepare(const Recordings& now, std::uint64_t left_ns) {
+    if (left_ns > kAhead || left_ns < kTooLate) return;
+    if (!has_tried_)
+      open(now);
+    else if (opened_)
+      opened_->stay_warm();
+    has_tried_ = true;
+  }
+  /// Null: it is still to be opened, when the present one has ended.
+  [[nodiscard]] std::unique_ptr<Recordings> take() {
+    has_tried_ = false;
+    return std::move(opened_);
+  }
+
+ private:
+  static constexpr std::uint64_t kAhead = 1'000'000'000, kTooLate = 150'000'000;  // ns
+
+  void open(const Recordings& now) {
+    if (!now.can_overlap()) return;
+    auto next = std::make_unique<Recordings>(arguments_, environment_);
+    const auto pids = arguments_.name.empty() ? now.living() : pids_called(arguments_.name);
+    for (const std::uint32_t pid : pids) {
+      auto session = environment_.open_process(pid);
+      // What is wrong is said by who opens it when its turn has come.
+      if (!session || !next->begin(std::move(*session))) return;
+    }
+    // Two at once may be more than the kernel allows: worse samples are not what a file should have for that.
+    if (!pids.empty() && next->source_words() == now.source_words()) opened_ = std::move(next);
+  }
+
+  const RecordArguments& arguments_;
+  const Environment& environment_;
+  std::unique_ptr<Recordings> opened_;
+  bool has_tried_ = false;
+};
+
+/// What came first. `next`: null if this is the last one.
+End wait_for_end(std::chrono::milliseconds length, const RecordArguments& arguments, const EndSignals& signals,
+                 Recordings& recordings, Onlookers& onlookers, NextPart* next) {
   constexpr int kMilliseconds = 100;
-  const auto time = static_cast<std::uint64_t>(arguments.duration.count()) * 1'000'000u;
+  const auto time = static_cast<std::uint64_t>(length.count()) * 1'000'000u;
   for (;;) {
     const std::uint64_t elapsed = recordings.elapsed_ns();
     if (time != 0 && elapsed >= time) return End::time;
+    if (time != 0 && next != nullptr) next->prepare(recordings, time - elapsed);
     const auto left = time == 0
                           ? kMilliseconds
                           : static_cast<int>(std::min<std::uint64_t>(kMilliseconds, (time - elapsed) / 1'000'000 + 1));
@@ -454,52 +254,62 @@ ExitCode complain_of_words(const std::string& words, const Environment& environm
   return code;
 }
 
+/// Says in the recording which processes ended meanwhile. `told`: those of which an earlier one says so.
+void note_ends(Recordings& recordings, bool is_the_end, std::set<std::uint32_t>& told) {
+  auto& notes = recordings.shared().recording.facts.notes;
+  const bool are_several = recordings.shared().recording.processes().size() > 1;
+  for (const auto& [pid, words] : recordings.gone())
+    if (told.insert(pid).second && are_several) notes.push_back(words + " ended while it was recorded");
+  if (is_the_end && !are_several && recordings.failure().first.code == ErrorCode::none)
+    notes.emplace_back("the process ended while it was recorded");
+}
+
 /// Part for part, until one of them is the last.
 int record_parts(const RecordArguments& arguments, const std::optional<RecordOutput>& output, const EndSignals& signals,
                  Onlookers& onlookers, const Environment& environment) {
   RecordArguments now = arguments;
   std::optional<LaunchedProgram> program;
+  std::set<std::uint32_t> told;
+  NextPart next(now, environment);
+  std::unique_ptr<Recordings> recordings;
   for (unsigned part = 1;; part++) {
-    auto& left = now.duration;
-    const auto whole = left;
+    const auto whole = now.duration;
     const bool is_last = arguments.rotate.count() == 0 || (whole.count() != 0 && whole <= arguments.rotate);
-    if (!is_last) left = arguments.rotate;
-    const auto recordings = std::make_unique<Recordings>(now, environment);
-    const ExitCode code =
-        part == 1 ? open_all(now, environment, *recordings, program) : open_again(now, environment, *recordings);
-    if (part != 1 && program && code == ExitCode::process_changed)
-      return say_end(*program, End::process, {}, arguments.quiet, environment);
-    if (code != ExitCode::ok) return static_cast<int>(code);
-    recordings->start();
-    const End end = wait_for_end(now, signals, *recordings, onlookers);
+    const auto length = is_last ? whole : arguments.rotate;
+    if (recordings == nullptr) {
+      recordings = std::make_unique<Recordings>(now, environment);
+      const ExitCode code =
+          part == 1 ? open_all(now, environment, *recordings, program) : open_again(now, environment, *recordings);
+      if (part != 1 && program && code == ExitCode::process_changed)
+        return say_end(*program, End::process, {}, arguments.quiet, environment);
+      if (code != ExitCode::ok) return static_cast<int>(code);
+      recordings->start(length);
+    }
+    const End end = wait_for_end(length, now, signals, *recordings, onlookers, is_last ? nullptr : &next);
+    auto following = end == End::time && !is_last ? next.take() : nullptr;
+    now.duration = whole.count() == 0 ? whole : whole - length;
+    const bool is_next_last = now.duration.count() != 0 && now.duration <= arguments.rotate;
+    if (following) following->start_where(*recordings, is_next_last ? now.duration : arguments.rotate);
     const std::vector<std::uint32_t> living = recordings->living();
     recordings->finish();
     onlookers.progress.end();
     if (part == 1 && program && end == End::process && recordings->shared().recording.facts.account.samples == 0 &&
         program->has_ended(kUntilReaped))
       return static_cast<int>(complain_of_nothing(*program, environment));
-    const auto [failure, failed_pid] = recordings->failure();
-    auto& notes = recordings->shared().recording.facts.notes;
-    const auto gone = program ? std::map<std::uint32_t, std::string>() : recordings->gone();
-    for (const auto& [pid, words] : gone) {
-      if (recordings->shared().recording.processes().size() > 1)
-        notes.push_back(words + " ended while it was recorded");
-      std::erase(now.pids, pid);
-    }
-    if (end == End::process && !program && failure.code == ErrorCode::none &&
-        recordings->shared().recording.processes().size() == 1)
-      notes.emplace_back("the process ended while it was recorded");
+    if (!program) note_ends(*recordings, end == End::process, told);
     if (onlookers.push) onlookers.push->send(recordings->take_piece());
     const ExitCode written = write_one(arguments, output, recordings->shared().recording, part, environment);
     if (onlookers.page) onlookers.page->keep(*recordings, signals, environment, end == End::signal);
     if (written != ExitCode::ok) return static_cast<int>(written);
-    if (failure.code != ErrorCode::none) return static_cast<int>(complain_of(environment, failure, failed_pid));
+    if (const auto [failure, failed_pid] = recordings->failure(); failure.code != ErrorCode::none)
+      return static_cast<int>(complain_of(environment, failure, failed_pid));
     if (end == End::process && !program) return static_cast<int>(ExitCode::process_changed);
     if (is_last || end != End::time) return program ? say_end(*program, end, living, arguments.quiet, environment) : 0;
     // The next part is of the same processes, as far as they are there still.
+    for (const std::uint32_t pid : told) std::erase(now.pids, pid);
     if (!living.empty() && (program || arguments.subprocesses)) now.pids = living;
     now.command.clear();
-    left = whole.count() == 0 ? whole : whole - arguments.rotate;
+    recordings = std::move(following);
   }
 }
 

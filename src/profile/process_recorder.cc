@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint32_t kMostFailures = 1000;  // in a row
 /// ns. What the kernel lost is asked of each event, of which there is one for each thread and processor.
 constexpr std::uint64_t kAccountInterval = 1'000'000'000;
+constexpr std::uint64_t kLateStart = 100'000'000;  // ns
 
 /// Of a capture that cannot be had now and may be had again: another tracer, a moment in which threads come and go.
 bool is_passing(const Error& error) {
@@ -40,8 +41,9 @@ void ProcessRecorder::warm_up() {
 
 void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
   recorder_.begin(start_ns, end_ns);
-  const std::uint64_t now = monotonic_ns();
-  for (const auto& source : sources_) source->begin(now);
+  // What was sampled since the begin counts; one that joins a recording later has missed what came before.
+  const std::uint64_t now = monotonic_ns(), missed = now - std::min(now, start_ns);
+  for (const auto& source : sources_) source->begin(missed < kLateStart ? now - missed : now);
   walking_ = std::jthread([this] { walk_samples(); });
   for (std::uint32_t i = 0; i < sources_.size(); i++)
     sampling_.emplace_back([this, i](const std::stop_token& stop) { take_samples(stop, i); });
@@ -115,6 +117,10 @@ SourceAccount ProcessRecorder::account() const {
     all.holds.longest_ns = std::max(all.holds.longest_ns, one.holds.longest_ns);
   }
   return all;
+}
+
+bool ProcessRecorder::holds_threads() const {
+  return std::any_of(sources_.begin(), sources_.end(), [](const auto& source) { return source->holds_threads(); });
 }
 
 std::string ProcessRecorder::source_words() const {

@@ -21,7 +21,8 @@ class ProcessRecorder {
   ProcessRecorder& operator=(const ProcessRecorder&) = delete;
 
   /// Takes a first look at the process and counts nothing of it: what walks and names need is read then, and not in the
-  /// first tenths of a second of the recording. Takes a tenth of a second and what there is to read. Before `start`.
+  /// first tenths of a second of the recording. Takes a tenth of a second and what there is to read. Before `start`,
+  /// and again while that is some time ahead, lest the kernel's buffers run full.
   void warm_up();
   /// Samples are counted from now on, of a recording that begins and ends at these moments (CLOCK_MONOTONIC, ns). Once.
   void start(std::uint64_t start_ns, std::uint64_t end_ns = UINT64_MAX);
@@ -38,6 +39,7 @@ class ProcessRecorder {
   [[nodiscard]] SourceAccount account() const;
   [[nodiscard]] std::uint64_t lost_in_queue() const { return queue_.dropped(); }
   [[nodiscard]] std::string source_words() const;
+  [[nodiscard]] bool holds_threads() const;
   [[nodiscard]] SharedSession& session() { return *session_; }
 
  private:

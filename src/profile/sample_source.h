@@ -65,6 +65,8 @@ class SampleSource {
   /// ended; `process_changed`: it runs another program now.
   [[nodiscard]] virtual Result<SampleBatch> next(const std::stop_token& stop) = 0;
   [[nodiscard]] virtual SourceAccount account() const = 0;
+  /// Threads are stopped for samples: another one that does so, too, would find them traced.
+  [[nodiscard]] virtual bool holds_threads() const { return false; }
   /// "stops by ptrace, 100 Hz".
   [[nodiscard]] virtual std::string words() const = 0;
 };

@@ -25,6 +25,7 @@ class StopSource final : public SampleSource {
   void begin(std::uint64_t now_ns) override;
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
+  [[nodiscard]] bool holds_threads() const override { return true; }
   [[nodiscard]] std::string words() const override;
 
  private:

@@ -1,5 +1,6 @@
 """mixstack record: what it saw against what the program did by construction, and how a recording ends."""
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -305,6 +306,21 @@ class Record(LiveCase):
             status, _, said = record(debuggee.pid, "-d", "3", "--rotate", "1s", "-o", f"{folder}/x.folded")
             self.assertEqual(status, 0, said)
             self.assertEqual(sorted(os.listdir(folder)), ["x.1.folded", "x.2.folded", "x.3.folded"])
+
+    def test_files_in_a_row_leave_nothing_out(self):
+        """Where one ends the next one goes on. On a busy machine a seam may wait for a processor; not each of four."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"], stdin=subprocess.DEVNULL)
+            try:
+                status, _, said = record(program.pid, "-d", "5", "--rotate", "1", "--mode", "cpu", "-o", f"{folder}/x.profile.json.gz")
+            finally:
+                self.end([program])
+            self.assertEqual(status, 0, said)
+            files = [json.loads(gzip.decompress(pathlib.Path(f"{folder}/x.{i}.profile.json.gz").read_bytes())) for i in range(1, 6)]
+        spans = [(file["meta"]["startTime"], [t for thread in file["threads"] for t in thread["samples"]["time"]]) for file in files]
+        gaps = [start + min(times) - (before + max(earlier)) for (before, earlier), (start, times) in zip(spans, spans[1:])]
+        self.assertGreater(min(gaps), 0, gaps)
+        self.assertLess(min(gaps), 15, gaps)
 
     @staticmethod
     def sleepers(*seconds):

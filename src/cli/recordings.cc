@@ -1,0 +1,213 @@
+#include "cli/recordings.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "cli/launched_program.h"
+#include "cli/version.h"
+#include "model/recording_part.h"
+#include "report/words.h"
+
+namespace mixstack::cli {
+namespace {
+
+std::uint64_t unix_ns() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
+  const TargetInfo& target = session->target().info();
+  const std::uint32_t pid = target.pid;
+  known_.insert(pid);
+  if (arguments_.no_names) {
+    SymbolOptions symbols;
+    symbols.native_names = false;
+    session->set_symbol_options(symbols);
+  }
+  profile::RecorderOptions options;
+  options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
+  options.hertz = arguments_.hertz;
+  options.most_held = arguments_.most_held;
+  options.may_stop = !arguments_.no_stop;
+  options.kernel = arguments_.kernel;
+  if (arguments_.kernel) options.stacks.kernel = &kernel_;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    const auto process =
+        shared_.recording.process({.pid = pid, .parent = parent, .comm = name_of(pid), .command = command_of(target)});
+    options.stacks.process = process.value_or(0);
+  }
+  auto shared_session = std::make_unique<profile::SharedSession>();
+  shared_session->session = std::move(session);
+  auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
+  if (!opened) return tl::unexpected(opened.error());
+  // What has just been started is not to run unseen meanwhile.
+  if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
+  if (is_started_) opened->recorder->start(start_ns_, end_ns_);
+  const std::lock_guard lock(shared_.mutex);
+  for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
+  all_.push_back({pid, std::move(*opened), false});
+  return {};
+}
+
+void Recordings::set_start(std::uint64_t start_ns) {
+  const std::uint64_t since = profile::monotonic_ns() - start_ns;
+  start_ns_ = start_ns;
+  cpu_before_ns_ = own_cpu_ns();
+  piece_began_ns_ = unix_ns() - since;
+  shared_.recording.facts.started_unix_ns = piece_began_ns_;
+}
+
+void Recordings::start_all(std::chrono::milliseconds duration) {
+  if (duration.count() != 0) end_ns_ = start_ns_ + static_cast<std::uint64_t>(duration.count()) * 1'000'000u;
+  is_started_ = true;
+  for (Recorded& one : all_) one.opened.recorder->start(start_ns_, end_ns_);
+}
+
+void Recordings::start(std::chrono::milliseconds duration) {
+  set_start(profile::monotonic_ns());
+  start_all(duration);
+}
+
+void Recordings::start_where(const Recordings& before, std::chrono::milliseconds duration) {
+  set_start(std::min(profile::monotonic_ns(), before.end_ns_));
+  start_all(duration);
+}
+
+void Recordings::stay_warm() {
+  for (Recorded& one : all_) one.opened.recorder->warm_up();
+}
+
+bool Recordings::can_overlap() const {
+  return std::none_of(all_.begin(), all_.end(), [](const Recorded& r) { return r.opened.recorder->holds_threads(); });
+}
+
+std::string Recordings::source_words() const {
+  return all_.empty() ? std::string() : all_.front().opened.recorder->source_words();
+}
+
+void Recordings::follow() {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // pid, parent
+  if (arguments_.subprocesses)
+    for (const std::uint32_t pid : adopted())
+      if (!known_.contains(pid)) found.emplace_back(pid, all_.empty() ? 0 : all_.front().pid);
+  for (const Recorded& one : all_) {
+    if (!one.opened.recorder->has_ended()) {
+      for (const std::uint32_t child : children_of(one.pid))
+        if (!known_.contains(child)) found.emplace_back(child, one.pid);
+    } else if (one.opened.recorder->end_error().code == ErrorCode::process_changed && !one.is_followed) {
+      found.emplace_back(one.pid, one.pid);
+    }
+  }
+  for (const auto& [pid, parent] : found) {
+    for (Recorded& one : all_)
+      one.is_followed = one.is_followed || (one.pid == pid && one.opened.recorder->has_ended());
+    known_.insert(pid);
+    auto session = environment_.open_process(pid);
+    if (session) (void)begin(std::move(*session), parent);
+  }
+}
+
+std::vector<std::uint32_t> Recordings::living() const {
+  std::vector<std::uint32_t> pids;
+  for (const Recorded& one : all_)
+    if (!one.opened.recorder->has_ended()) pids.push_back(one.pid);
+  return pids;
+}
+
+std::map<std::uint32_t, std::string> Recordings::gone() const {
+  std::map<std::uint32_t, std::string> words;
+  for (const Recorded& one : all_) {
+    if (!one.opened.recorder->has_ended() || one.opened.recorder->end_error().code != ErrorCode::no_such_process)
+      continue;
+    for (const RecordedProcess& process : shared_.recording.processes())
+      if (process.pid == one.pid && process.parent == 0)
+        words[one.pid] = fmt::format("{} (pid {})", process.comm, one.pid);
+  }
+  return words;
+}
+
+std::pair<Error, std::uint32_t> Recordings::failure() const {
+  for (const Recorded& one : all_) {
+    const Error& error = one.opened.recorder->end_error();
+    if (error.code != ErrorCode::none && error.code != ErrorCode::no_such_process &&
+        error.code != ErrorCode::process_changed)
+      return {error, one.pid};
+  }
+  return {};
+}
+
+void Recordings::finish() {
+  ended_ns_ = std::min(profile::monotonic_ns(), end_ns_);
+  for (Recorded& one : all_) one.opened.recorder->stop();
+  const std::lock_guard lock(shared_.mutex);
+  RecordingFacts& facts = shared_.recording.facts;
+  std::uint64_t for_budget = 0;
+  for (const Recorded& one : all_) {
+    const profile::SourceAccount account = one.opened.recorder->account();
+    facts.account.lost_in_kernel += account.lost_in_kernel;
+    facts.account.lost_to_stops += account.lost_to_stops;
+    facts.account.skipped += account.skipped;
+    for_budget += account.skipped_for_budget;
+    facts.account.lost_in_queue += one.opened.recorder->lost_in_queue();
+    for (std::size_t i = 0; i < facts.holds.counts.size(); i++) facts.holds.counts[i] += account.holds.counts[i];
+    facts.holds.total_ns += account.holds.total_ns;
+    facts.holds.holds += account.holds.holds;
+    facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
+  }
+  if (for_budget != 0)
+    facts.notes.push_back(fmt::format(
+        "{} left out, lest threads are held for more than {:g} % of their time: --max-pause SHARE allows more",
+        report::counted(for_budget, "round"), 100 * arguments_.most_held));
+  describe(facts);
+  facts.own_cpu_ns = own_cpu();
+  shared_.recording.sort_samples();
+}
+
+void Recordings::describe(RecordingFacts& facts) const {
+  facts.version = version_number();
+  facts.duration_ns = elapsed_ns();
+  for (const Recorded& one : all_) {
+    facts.cpu_hertz = std::max(facts.cpu_hertz, one.opened.cpu_hertz);
+    facts.wall_hertz = std::max(facts.wall_hertz, one.opened.wall_hertz);
+    if (facts.source.empty()) facts.source = one.opened.recorder->source_words();
+    if (facts.arch.empty())
+      facts.arch = report::arch_name(one.opened.recorder->session().session->target().info().arch);
+  }
+  utsname host{};
+  if (::uname(&host) == 0) facts.host = host.nodename;
+}
+
+std::shared_ptr<const Recording> Recordings::snapshot() {
+  auto copy = std::make_shared<Recording>();
+  {
+    const std::lock_guard lock(shared_.mutex);
+    *copy = shared_.recording;
+  }
+  describe(copy->facts);
+  copy->sort_samples();
+  return copy;
+}
+
+Recording Recordings::take_piece() {
+  Recording piece;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    piece = part_of(shared_.recording, shared_.recording.take_fresh());
+  }
+  describe(piece.facts);
+  const std::uint64_t now = unix_ns();
+  piece.facts.started_unix_ns = piece_began_ns_;
+  piece.facts.duration_ns = now - std::min(now, piece_began_ns_);
+  piece_began_ns_ = now;
+  return piece;
+}
+
+}  // namespace mixstack::cli
