@@ -41,6 +41,7 @@ function accountLine(r) {
   const warn = (text, bad, title = '') => bad ? element('span', {class: 'warn', title}, text) : text;
   parts.push(counted(account.samples, 'sample'));
   if (lost || hasTimes(r)) parts.push(warn(lost ? `${count(lost)} lost (${percent(lost, lost + account.samples)})` : 'none lost', lost > 0));
+  if (account.skipped) parts.push(warn(`${counted(account.skipped, 'round')} left out`, true));
   if (account.cut) parts.push(warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
   if (facts.notes.length) parts.push(warn(counted(facts.notes.length, 'note'), true, facts.notes.join('\n')));
   if (hasTimes(r)) parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);

@@ -286,7 +286,7 @@ What is sampled:
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then
       --max-pause SHARE of its time for which a thread may be stopped (1%);
-                        where that does not suffice, samples are left out
+                        where that does not suffice, stops are left out
       --no-names        native code without names, which cost no time then:
                         'mixstack convert FILE.mxr' finds them later
 
@@ -356,7 +356,7 @@ What is sampled:
       --no-stop         stop no thread, even if threads that wait cannot be
                         seen then
       --max-pause SHARE of its time for which a thread may be stopped (1%);
-                        where that does not suffice, samples are left out
+                        where that does not suffice, stops are left out
 
 What is shown:
       --interval TIME   how often it changes: 1, 500ms, 10s

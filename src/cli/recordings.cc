@@ -52,7 +52,9 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
   if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
   if (is_started_) opened->recorder->start(start_ns_, end_ns_);
   const std::lock_guard lock(shared_.mutex);
-  for (const std::string& note : opened->notes) shared_.recording.facts.notes.push_back(note);
+  auto& notes = shared_.recording.facts.notes;
+  for (const std::string& note : opened->notes)
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   all_.push_back({pid, std::move(*opened), false});
   return {};
 }
@@ -149,23 +151,31 @@ void Recordings::finish() {
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
-  std::uint64_t for_budget = 0;
+  std::uint64_t stopless = 0;
+  std::size_t short_buffer = 0;
   for (const Recorded& one : all_) {
     const profile::SourceAccount account = one.opened.recorder->account();
     facts.account.lost_in_kernel += account.lost_in_kernel;
     facts.account.lost_to_stops += account.lost_to_stops;
     facts.account.skipped += account.skipped;
-    for_budget += account.skipped_for_budget;
+    stopless += account.stopless;
+    if (account.lost_in_kernel != 0) short_buffer = std::max(short_buffer, account.short_buffer);
     facts.account.lost_in_queue += one.opened.recorder->lost_in_queue();
     for (std::size_t i = 0; i < facts.holds.counts.size(); i++) facts.holds.counts[i] += account.holds.counts[i];
     facts.holds.total_ns += account.holds.total_ns;
     facts.holds.holds += account.holds.holds;
     facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
   }
-  if (for_budget != 0)
+  if (short_buffer != 0)
     facts.notes.push_back(fmt::format(
-        "{} left out, lest threads are held for more than {:g} % of their time: --max-pause SHARE allows more",
-        report::counted(for_budget, "round"), 100 * arguments_.most_held));
+        "samples were lost because the kernel's buffers had only {} KiB: sysctl kernel.perf_event_mlock_kb, "
+        "ulimit -l or CAP_IPC_LOCK allow larger ones",
+        short_buffer >> 10));
+  if (stopless != 0)
+    facts.notes.push_back(fmt::format(
+        "no thread was stopped in {}, lest they are held for more than {:g} % of their time: what had run by "
+        "then is counted where it was seen next; --max-pause SHARE allows more",
+        report::counted(stopless, "round"), 100 * arguments_.most_held));
   describe(facts);
   facts.own_cpu_ns = own_cpu();
   shared_.recording.sort_samples();

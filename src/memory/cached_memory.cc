@@ -49,16 +49,16 @@ void CachedMemory::clear() {
 
 /// Of slabs, each twice as large as the last, whose pages the kernel gives at once: one by one they cost as much as
 /// what is read into them.
-std::byte* CachedMemory::room_for_a_page() const {
-  if (free_in_slab_ == 0) {
+void CachedMemory::add_page() const {
+  if (taken_of_slab_ == slab_pages_) {
     slab_pages_ = std::clamp(2 * slab_pages_, kFirstSlab, kLargestSlab);
     slab_pages_ = std::max<std::size_t>(1, std::min(slab_pages_, options_.max_pages - pages_.size()));
     const std::size_t size = slab_pages_ * options_.page_size;
     slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
     (void)populate(slabs_.back().get(), size);
-    free_in_slab_ = slab_pages_;
+    taken_of_slab_ = 0;
   }
-  return slabs_.back().get() + --free_in_slab_ * options_.page_size;
+  pages_.push_back({0, 0, false, slabs_.back().get() + taken_of_slab_++ * options_.page_size});
 }
 
 CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
@@ -66,7 +66,7 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   std::size_t slot = used_;
   if (used_ < options_.max_pages) {
     used_++;
-    if (slot == pages_.size()) pages_.push_back({0, 0, false, room_for_a_page()});
+    if (slot == pages_.size()) add_page();
   } else {
     slot = next_victim_;
     next_victim_ = (next_victim_ + 1) % used_;
@@ -79,25 +79,51 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   return pages_[slot];
 }
 
-void CachedMemory::load(Address aligned, std::size_t count) const {
-  const Address to_the_top = aligned == 0 ? count : (Address{0} - aligned) / options_.page_size;
-  const std::size_t wanted = static_cast<std::size_t>(std::min<Address>(count, to_the_top)) * options_.page_size;
-  if (buffer_.size() < wanted) buffer_.resize(wanted);
+/// Pages that follow each other in memory, to be filled by one read: how many of `most`, and where. Null: there are
+/// none left, and older ones must make room.
+std::span<std::byte> CachedMemory::free_run(std::size_t most) const {
+  if (used_ == options_.max_pages) return {};
+  std::size_t count = 0;
+  while (count < most && used_ + count < options_.max_pages) {
+    if (used_ + count == pages_.size()) {
+      if (count != 0 && taken_of_slab_ == slab_pages_) break;
+      add_page();
+    }
+    if (count != 0 && pages_[used_ + count].bytes != pages_[used_].bytes + count * options_.page_size) break;
+    count++;
+  }
+  return {pages_[used_].bytes, count * options_.page_size};
+}
+
+/// Bytes from the page on; what is read ahead is not worth another look.
+std::size_t CachedMemory::read_pages(Address aligned, std::span<std::byte> out) const {
   std::size_t n = 0;
-  while (n < wanted) {
-    auto got = below_.read_some(aligned + n, {buffer_.data() + n, wanted - n});
+  while (n < out.size()) {
+    auto got = below_.read_some(aligned + n, out.subspan(n));
     if (!got || *got == 0) break;
     n += *got;
-    if (n < wanted && n >= options_.page_size) {
-      n -= n % options_.page_size;  // what is read ahead is not worth another look
-      break;
-    }
+    if (n < out.size() && n >= options_.page_size) return n - n % options_.page_size;
   }
+  return n;
+}
+
+void CachedMemory::load(Address aligned, std::size_t count) const {
+  const Address to_the_top = aligned == 0 ? count : (Address{0} - aligned) / options_.page_size;
+  const auto most = static_cast<std::size_t>(std::min<Address>(count, to_the_top));
+  std::size_t wanted = 1;
+  while (wanted < most && !index_.contains(aligned + wanted * options_.page_size)) wanted++;
+  std::span<std::byte> out = free_run(wanted);
+  const bool is_in_place = !out.empty();
+  if (!is_in_place) {
+    buffer_.resize(std::max(buffer_.size(), wanted * options_.page_size));
+    out = std::span(buffer_).first(wanted * options_.page_size);
+  }
+  const std::size_t n = read_pages(aligned, out);
   read_until_ = aligned + n;
   for (std::size_t at = 0; at == 0 || at < n; at += options_.page_size) {
     Page& p = slot_for(aligned + at);
     p.valid = std::min(options_.page_size, n - at);
-    std::memcpy(p.bytes, buffer_.data() + at, p.valid);
+    if (!is_in_place) std::memcpy(p.bytes, out.data() + at, p.valid);
   }
 }
 

@@ -51,7 +51,9 @@ class CachedMemory final : public MemoryReader {
   void load(Address aligned, std::size_t count) const;
   [[nodiscard]] std::size_t ahead(Address aligned) const;
   [[nodiscard]] Page& slot_for(Address aligned) const;
-  [[nodiscard]] std::byte* room_for_a_page() const;
+  void add_page() const;
+  [[nodiscard]] std::span<std::byte> free_run(std::size_t most) const;
+  [[nodiscard]] std::size_t read_pages(Address aligned, std::span<std::byte> out) const;
   void load_again() const;
   [[nodiscard]] Result<std::size_t> read_through(Address address, std::span<std::byte> out) const;
 
@@ -64,15 +66,15 @@ class CachedMemory final : public MemoryReader {
   mutable std::unordered_map<Address, std::uint32_t> index_;
   mutable std::vector<Page> pages_;
   mutable std::vector<std::unique_ptr<std::byte[]>> slabs_;
-  mutable std::size_t free_in_slab_ = 0;  // pages of the last one
-  mutable std::size_t slab_pages_ = 0;    // of the last one
-  mutable std::size_t used_ = 0;          // pages_ beyond this are spare
+  mutable std::size_t slab_pages_ = 0;     // of the last one
+  mutable std::size_t taken_of_slab_ = 0;  // of these
+  mutable std::size_t used_ = 0;           // pages_ beyond this are spare
   mutable std::size_t next_victim_ = 0;
-  mutable const Page* latest_ = nullptr;  // most reads hit the page of the read before
-  mutable std::vector<Address> again_;    // pages to be read with the next miss
-  mutable Address read_until_ = 0;        // by the last miss
-  mutable std::size_t ahead_ = 1;         // pages that it read
-  mutable std::vector<std::byte> buffer_;
+  mutable const Page* latest_ = nullptr;   // most reads hit the page of the read before
+  mutable std::vector<Address> again_;     // pages to be read with the next miss
+  mutable Address read_until_ = 0;         // by the last miss
+  mutable std::size_t ahead_ = 1;          // pages that it read
+  mutable std::vector<std::byte> buffer_;  // where pages must make room first
 };
 
 }  // namespace mixstack::memory

@@ -133,7 +133,7 @@ struct RecordingAccount {
   std::uint64_t lost_in_queue = 0;   ///< walking was slower than sampling
   std::uint64_t lost_in_tree = 0;    ///< no room for so many different stacks
   std::uint64_t lost_to_stops = 0;   ///< the thread could not be stopped, or had gone
-  std::uint64_t skipped = 0;         ///< rounds left out: for a budget of pauses, or because the last took too long
+  std::uint64_t skipped = 0;         ///< rounds left out, because the last took too long
 };
 
 /// How long threads were held, as powers of two of microseconds: [0] below 1 us, [k] below 2^k us.

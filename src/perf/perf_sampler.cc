@@ -98,17 +98,23 @@ Result<void> PerfSampler::settle_plan(Arch arch, const std::vector<ThreadId>& th
   return {};
 }
 
-void PerfSampler::use_by_proc() {
+void PerfSampler::close_all() {
   events_.clear();
   rings_.clear();
   ring_owners_.clear();
   opened_.clear();
   source_of_event_.clear();
+  source_of_thread_.clear();
+}
+
+void PerfSampler::use_by_proc() {
+  close_all();
   following_ = Following::by_proc;
   plan_.inherits = false;
 }
 
-/// Until a listing has no thread that is new: what is not in it began later, of threads that pass on their events.
+/// With rings as large as all of them may be. An event says when the kernel wakes us by the size that its ring was to
+/// have: with another one we would be told too late.
 Result<void> PerfSampler::open_all() {
   epoll_ = base::ScopedFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return fail(ErrorCode::limit_exceeded, 0, errno);
@@ -117,10 +123,23 @@ Result<void> PerfSampler::open_all() {
   if (!threads) return fail(threads.error());
   wanted_ring_bytes_ = ring_bytes_for(options_, by_proc ? threads->size() : cpus_.size());
   if (by_proc && options_.ring_bytes == 0) wanted_ring_bytes_ = std::min(wanted_ring_bytes_, kThreadRing);
-  attributes_ = make_attributes(options_, plan_, shape_, wanted_ring_bytes_);
+  for (;; wanted_ring_bytes_ /= 2) {
+    attributes_ = make_attributes(options_, plan_, shape_, wanted_ring_bytes_);
+    least_ring_bytes_ = wanted_ring_bytes_;
+    const auto opened = open_listed(*threads);
+    least_ring_bytes_ = kLeastRing;
+    const bool is_for_the_ring = is_ring_refused_ && wanted_ring_bytes_ > kLeastRing;
+    if (opened || !is_for_the_ring) return opened;
+    is_ring_refused_ = false;
+    close_all();
+  }
+}
+
+/// Until a listing has no thread that is new: what is not in it began later, of threads that pass on their events.
+Result<void> PerfSampler::open_listed(std::vector<ThreadId> threads) {
   for (int i = 0; i < kListings; i++) {
     std::size_t added = 0;
-    for (const ThreadId tid : *threads) {
+    for (const ThreadId tid : threads) {
       if (opened_.contains(tid)) continue;
       const auto opened = open_thread(tid);
       if (!opened && opened.error().code == ErrorCode::no_such_thread) continue;
@@ -128,8 +147,9 @@ Result<void> PerfSampler::open_all() {
       added++;
     }
     if (added == 0) break;
-    threads = threads_of(pid_);
-    if (!threads) return fail(threads.error());
+    auto now = threads_of(pid_);
+    if (!now) return fail(now.error());
+    threads = std::move(*now);
   }
   if (events_.empty()) return fail(ErrorCode::no_such_process, pid_, ESRCH);
   return {};
@@ -171,10 +191,11 @@ Result<int> PerfSampler::add_event(ThreadId tid, int cpu) {
 }
 
 Result<void> PerfSampler::add_ring(int event) {
-  auto ring = PerfRing::map(event, wanted_ring_bytes_, kLeastRing);
-  if (!ring) return fail(ring.error());
-  // What is allowed once is allowed to the others, too.
-  wanted_ring_bytes_ = ring->bytes();
+  auto ring = PerfRing::map(event, wanted_ring_bytes_, least_ring_bytes_);
+  if (!ring) {
+    is_ring_refused_ = ring.error().code == ErrorCode::permission_denied;
+    return fail(ring.error());
+  }
   epoll_event interest{};
   // Edges: an event whose thread has ended hangs up, and would never be quiet again.
   interest.events = EPOLLIN | EPOLLET;
@@ -297,6 +318,12 @@ void PerfSampler::close_ended() {
     ring_owners_.erase(ring_owners_.begin() + at);
     events_.erase(events_.begin() + at);
   }
+}
+
+std::size_t PerfSampler::short_ring_bytes() const {
+  const bool by_proc = following_ == Following::by_proc;
+  const std::size_t wanted = ring_bytes_for(options_, by_proc ? opened_.size() : cpus_.size());
+  return wanted_ring_bytes_ < std::min(wanted, by_proc ? kThreadRing : wanted) ? wanted_ring_bytes_ : 0;
 }
 
 std::size_t PerfSampler::ring_bytes() const {

@@ -68,6 +68,8 @@ class PerfSampler {
   [[nodiscard]] bool has_kernel_chains() const { return plan_.kernel_chain; }
   [[nodiscard]] std::size_t events() const { return events_.size(); }
   [[nodiscard]] std::size_t ring_bytes() const;
+  /// Bytes of one ring, if it is smaller than it should be: no more was allowed to be locked. 0: it is as it should be.
+  [[nodiscard]] std::size_t short_ring_bytes() const;
   /// In words, for people: "hardware cycles, user and kernel time". The rate is for who asked for it to tell.
   [[nodiscard]] std::string what() const;
 
@@ -82,7 +84,9 @@ class PerfSampler {
   [[nodiscard]] Result<void> open_thread(ThreadId tid);
   [[nodiscard]] Result<int> add_event(ThreadId tid, int cpu);
   [[nodiscard]] Result<void> add_ring(int event);
+  [[nodiscard]] Result<void> open_listed(std::vector<ThreadId> threads);
   void use_by_proc();
+  void close_all();
   void close_ended();
   [[nodiscard]] std::uint64_t lost_of(const Event& event) const;
   void visit(std::span<const std::byte> record, PerfVisitor& visitor);
@@ -95,7 +99,8 @@ class PerfSampler {
   Following following_ = Following::by_events;
   RecordShape shape_;
   perf_event_attr attributes_{};
-  std::size_t wanted_ring_bytes_ = 0;
+  std::size_t wanted_ring_bytes_ = 0, least_ring_bytes_ = 0;
+  bool is_ring_refused_ = false;
   std::vector<int> cpus_;
   std::uint64_t end_of_files_ = 0;  ///< numbers of our events are below it
   base::ScopedFd epoll_;

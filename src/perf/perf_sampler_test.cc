@@ -1,6 +1,7 @@
 #include "perf/perf_sampler.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <map>
 
@@ -160,6 +161,49 @@ int sample_as_nobody() {
   sampler->start();
   if (!process.use_cpu(0.1, [&] { sampler->drain(counts, kAll); })) return 4;
   return sampler->counts_kernel() || counts.in_function < 20 ? 5 : 0;
+}
+
+/// The same with as little locked memory as a kernel gives everybody: all rings are equally large then, and wake us in
+/// time.
+int sample_with_small_rings() {
+  constexpr uid_t kNobody = 65534;
+  const rlimit little{0, 0};
+  if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) return 1;
+  ::prctl(PR_SET_DUMPABLE, 1);
+  const BurningProcess process(2);
+  PerfOptions options;
+  options.hertz = 999;
+  options.stack_bytes = 32 << 10;
+  auto sampler = sampler_of(process, options);
+  if (!sampler) return is_forbidden(sampler.error()) ? 2 : 3;
+  if (sampler->short_ring_bytes() == 0) return 4;
+  const std::size_t rings = sampler->ring_bytes() / sampler->short_ring_bytes();
+  if (rings * sampler->short_ring_bytes() != sampler->ring_bytes()) return 5;
+  sampler->start();
+  Counts counts;
+  bool is_told = false;  // long before the time that we would wait for
+  for (int i = 0; i < 20 && !is_told; i++) {
+    const auto begin = std::chrono::steady_clock::now();
+    sampler->wait(std::chrono::milliseconds(5000));
+    is_told = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2500);
+    sampler->drain(counts, kAll);
+  }
+  return is_told && counts.all != 0 ? 0 : 6;
+}
+
+TEST(PerfSampler, MakesDoWithTheMemoryThatMayBeLocked) {
+  const auto paranoid = number_in("/proc/sys/kernel/perf_event_paranoid");
+  const auto locked = number_in("/proc/sys/kernel/perf_event_mlock_kb");
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to give rights up";
+  if (paranoid != 2 || locked != 516)
+    GTEST_SKIP() << "kernel.perf_event_paranoid is not 2, or perf_event_mlock_kb not 516";
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(sample_with_small_rings());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "perf events are not allowed to everybody here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(PerfSampler, SamplesUserTimeWithoutRights) {

@@ -19,6 +19,10 @@ bool was_busy(const bpf::ThreadState& state) {
   return state.look == bpf::Look::fresh && state.stack.bytes.empty() && state.stack_error.os_error == EBUSY;
 }
 
+bool is_on_processor(const bpf::ThreadState& state) {
+  return state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn;
+}
+
 /// Takes what a round told of a thread away.
 void forget(ThreadId tid, SampleBatch& batch) {
   for (auto* told : {&batch.repeats, &batch.running})
@@ -71,7 +75,7 @@ Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, 
   return std::unique_ptr<IteratorSource>(new IteratorSource(arch, hertz, std::move(*iterator)));
 }
 
-void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch) {
+void IteratorSource::take(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch) {
   const auto set = state.registers();
   if (!set) {
     account_.lost_to_stops++;
@@ -88,15 +92,13 @@ void IteratorSource::take(const bpf::ThreadState& state, std::uint64_t now, Samp
   thread.stack = {state.stack.base, stacks_.keep(batch.capture, state.stack.bytes)};
   thread.stack_truncated = true;  // where the mapping goes on
   batch.threads.push_back(std::move(thread));
-  batch.samples.push_back(
-      {now, SampleClock::wall, activity_of(state.kernel_state), {state.kernel.begin(), state.kernel.end()}});
+  batch.samples.push_back({now, SampleClock::wall, activity, {state.kernel.begin(), state.kernel.end()}, true});
 }
 
-void IteratorSource::add(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch) {
-  if (state.look == bpf::Look::fresh) take(state, now, batch);
-  if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity_of(state.kernel_state)});
-  if (state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn)
-    batch.running.push_back({state.tid, now, Activity::running});
+void IteratorSource::add(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch) {
+  if (state.look == bpf::Look::fresh) take(state, activity, now, batch);
+  if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity});
+  if (is_on_processor(state)) batch.running.push_back({state.tid, now, Activity::running});
   if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
 }
 
@@ -115,7 +117,7 @@ Result<void> IteratorSource::look_again(std::uint64_t now, SampleBatch& batch) {
     const bool is_told = state.look == bpf::Look::fresh || state.look == bpf::Look::on_cpu;
     if (state.look != bpf::Look::fresh && !(is_wanted && is_told)) continue;
     forget(state.tid, batch);
-    add(state, now, batch);
+    add(state, activity_of(state.kernel_state), now, batch);
   }
   busy_ = std::move(busy);
   return {};
@@ -136,16 +138,25 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   batch.samples.reserve(states->size());
   busy_.clear();
   for (const bpf::ThreadState& state : *states) {
-    if (state.look != bpf::Look::ending) seen_[state.tid] = round_;
+    Activity activity = activity_of(state.kernel_state);
+    if (state.look != bpf::Look::ending) {
+      Seen& seen = seen_[state.tid];
+      seen.round = round_;
+      seen.balance.round(now, static_cast<std::uint64_t>(state.run_time.count()));
+      if (is_on_processor(state))
+        seen.balance.found_running();
+      else if (activity == Activity::runnable && seen.balance.owes_running())
+        activity = Activity::running;
+    }
     if (was_busy(state)) busy_.push_back(state.tid);
-    add(state, now, batch);
+    add(state, activity, now, batch);
   }
   for (int i = 0; i < kMoreLooks && !busy_.empty(); i++) {
     std::this_thread::sleep_for(kFirstPause * (1 << i));
     if (const auto again = look_again(now, batch); !again) return fail(again.error());
   }
   for (auto at = seen_.begin(); at != seen_.end();) {
-    const bool is_gone = round_ - at->second >= kRoundsUntilEnded;
+    const bool is_gone = round_ - at->second.round >= kRoundsUntilEnded;
     if (is_gone) batch.ended.push_back(at->first);
     at = is_gone ? seen_.erase(at) : std::next(at);
   }

@@ -6,6 +6,7 @@
 
 #include "bpf/task_iterator.h"
 #include "profile/round_clock.h"
+#include "profile/run_balance.h"
 #include "profile/sample_source.h"
 #include "profile/stack_bytes.h"
 
@@ -23,9 +24,13 @@ class IteratorSource final : public SampleSource {
   [[nodiscard]] std::string words() const override { return "a BPF iterator over threads that wait"; }
 
  private:
+  struct Seen {
+    std::uint32_t round = 0;  ///< in which last
+    RunBalance balance;
+  };
   IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator);
-  void take(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
-  void add(const bpf::ThreadState& state, std::uint64_t now, SampleBatch& batch);
+  void take(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch);
+  void add(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch);
   [[nodiscard]] Result<void> look_again(std::uint64_t now, SampleBatch& batch);
 
   Arch arch_;
@@ -35,8 +40,8 @@ class IteratorSource final : public SampleSource {
   StackBytes stacks_;
   std::uint64_t due_ns_;
   std::uint32_t round_ = 0;
-  std::unordered_map<ThreadId, std::uint32_t> seen_;  ///< in which round last
-  std::vector<ThreadId> busy_;                        ///< of this round, whose stacks could not be copied
+  std::unordered_map<ThreadId, Seen> seen_;
+  std::vector<ThreadId> busy_;  ///< of this round, whose stacks could not be copied
   SourceAccount account_;
 };
 

@@ -123,6 +123,7 @@ Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
 SourceAccount PerfSource::account() const {
   SourceAccount account;
   account.lost_in_kernel = sampler_.lost() + sampler_.unreadable() + without_user_;
+  account.short_buffer = sampler_.short_ring_bytes();
   return account;
 }
 

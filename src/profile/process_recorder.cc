@@ -110,7 +110,8 @@ SourceAccount ProcessRecorder::account() const {
     all.lost_in_kernel += one.lost_in_kernel;
     all.lost_to_stops += one.lost_to_stops;
     all.skipped += one.skipped;
-    all.skipped_for_budget += one.skipped_for_budget;
+    all.stopless += one.stopless;
+    all.short_buffer = std::max(all.short_buffer, one.short_buffer);
     for (std::size_t i = 0; i < all.holds.counts.size(); i++) all.holds.counts[i] += one.holds.counts[i];
     all.holds.total_ns += one.holds.total_ns;
     all.holds.holds += one.holds.holds;

@@ -19,6 +19,7 @@ struct SampledThread {
   SampleClock clock = SampleClock::wall;
   Activity activity = Activity::unknown;
   std::vector<Address> kernel{};  ///< where it was in the kernel, innermost first; empty: not asked, or not there
+  bool is_of_round = false;       ///< one for each round: it weighs as one, also where its thread ran
 };
 
 /// A thread that has not run since its last sample: the same stack again.
@@ -36,21 +37,23 @@ struct SampleBatch {
   std::vector<ThreadCapture> threads;  ///< to be walked; a thread may be in it more than once
   std::vector<SampledThread> samples;  ///< of `threads`, in their order
   std::vector<Repeat> repeats;
-  std::vector<Repeat> running;  ///< a round found them on a processor: their stacks come from another source
-  std::uint32_t source = 0;     ///< index of who took them: `repeats` are of samples of the same
-  std::vector<ThreadId> ended;  ///< threads that are no more: their ids may be used again
-  bool has_mapped = false;      ///< code was mapped since the last batch of this source
+  std::vector<Repeat> running;   ///< a round found them on a processor: their stacks come from another source
+  std::vector<ThreadId> unseen;  ///< have run since their last sample; the round did not look where they are now
+  std::uint32_t source = 0;      ///< index of who took them: `repeats` are of samples of the same
+  std::vector<ThreadId> ended;   ///< threads that are no more: their ids may be used again
+  bool has_mapped = false;       ///< code was mapped since the last batch of this source
   [[nodiscard]] bool empty() const {
-    return samples.empty() && repeats.empty() && running.empty() && ended.empty() && !has_mapped;
+    return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && ended.empty() && !has_mapped;
   }
 };
 
 /// What a source did not deliver, since it began.
 struct SourceAccount {
   std::uint64_t lost_in_kernel = 0;
-  std::uint64_t lost_to_stops = 0;       ///< threads that no batch tells of
-  std::uint64_t skipped = 0;             ///< rounds
-  std::uint64_t skipped_for_budget = 0;  ///< of those: threads would have been held for too long
+  std::uint64_t lost_to_stops = 0;  ///< threads that no batch tells of
+  std::uint64_t skipped = 0;        ///< rounds
+  std::uint64_t stopless = 0;       ///< rounds with threads `unseen`, which would have been held for too long
+  std::size_t short_buffer = 0;     ///< bytes; 0: the kernel's buffers are as large as they should be
   HoldHistogram holds;
 };
 

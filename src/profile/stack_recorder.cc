@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace mixstack::profile {
 namespace {
@@ -118,6 +119,7 @@ Trace StackRecorder::walk(const ThreadCapture& thread) {
 void StackRecorder::finish(SampleBatch& batch) {
   for (const Repeat& r : batch.repeats) repeat(r);
   for (const Repeat& r : batch.running) found_running(r);
+  for (const ThreadId tid : batch.unseen) leave_unseen(tid);
   for (const ThreadId tid : batch.ended) end(tid);
 }
 
@@ -190,9 +192,16 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
     context.gc_mode = *cooperative ? GcMode::cooperative : GcMode::preemptive;
   if (!is_warming_up_) account.walked++;
   const bool is_weighed = options_.rounds_weigh && !is_warming_up_ && sample.clock == SampleClock::wall &&
-                          sample.activity == Activity::running;
-  is_weighed ? count_running(*thread, {stack->known.stack, context, time})
-             : count(thread->runs[source_], stack->known.stack, context, time);
+                          sample.activity == Activity::running && !sample.is_of_round;
+  if (is_weighed) return count_running(*thread, {stack->known.stack, context, time});
+  // Where it is now stands for the rounds that did not look, too.
+  for (std::uint32_t rounds = 1 + std::exchange(thread->unseen, 0); rounds != 0; rounds--)
+    count(thread->runs[source_], stack->known.stack, context, time);
+}
+
+void StackRecorder::leave_unseen(ThreadId tid) {
+  if (is_warming_up_) return;
+  if (const auto known = threads_.find(tid); known != threads_.end()) known->second.unseen++;
 }
 
 /// Most samples are of stacks that were seen before: then their addresses are all that is looked at.
@@ -274,8 +283,11 @@ void StackRecorder::found_running(const Repeat& round) {
   count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
 }
 
-/// Rounds for which no sample comes any more ran where the last one was.
+/// Rounds for which no sample comes any more were where the last one was.
 void StackRecorder::settle(Thread& thread) {
+  Run& seen = thread.runs[options_.rounds_weigh ? 1 - kRunning : 0];
+  for (; thread.unseen != 0 && seen.has_stack; thread.unseen--)
+    count(seen, seen.sample.stack, seen.context, seen.sample.time_ns);
   for (; thread.owed != 0 && thread.last; thread.owed--)
     count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
 }

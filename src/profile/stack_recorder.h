@@ -85,6 +85,7 @@ class StackRecorder {
     std::uint32_t owed = 0;      ///< rounds that found it running and have no sample yet
     std::optional<Ran> last;     ///< its last sample as a running thread
     bool last_is_spare = false;  ///< no round stands for that yet
+    std::uint32_t unseen = 0;    ///< rounds that did not look where it is
     std::array<Run, 2> runs;     ///< by source
   };
   /// What a walk comes to in the recording.
@@ -114,6 +115,7 @@ class StackRecorder {
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
   void found_running(const Repeat& round);
+  void leave_unseen(ThreadId tid);
   void count_running(Thread& thread, const Ran& ran);
   void settle(Thread& thread);
   void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);

@@ -79,11 +79,8 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
   due_ns_ = clock_.next(now);
   // A tenth of a second ahead, so that the first rounds are made.
   const std::uint64_t counted_ns = now - began_ns_ + kSecond / 10;
-  if (options_.most_held > 0 && static_cast<double>(held_ns_) > options_.most_held * static_cast<double>(counted_ns)) {
-    account_.skipped++;
-    account_.skipped_for_budget++;
-    return batch;
-  }
+  const bool may_stop =
+      options_.most_held <= 0 || static_cast<double>(held_ns_) <= options_.most_held * static_cast<double>(counted_ns);
   auto round = watch_.look();
   if (!round) return fail(round.error());
   batch.ended = std::move(round->ended);
@@ -96,6 +93,11 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
     for (const ThreadId tid : round->running) batch.running.push_back({tid, now, Activity::running});
   }
   if (round->changed.empty()) return batch;
+  if (!may_stop) {
+    account_.stopless++;
+    batch.unseen = std::move(round->changed);
+    return batch;
+  }
   auto capture = this->capture(std::move(round->changed));
   if (!capture) return fail(capture.error());
   note_pause(*capture);

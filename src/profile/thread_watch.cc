@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -110,6 +111,7 @@ Result<ThreadWatch::Round> ThreadWatch::look() {
   Round found;
   round_++;
   std::array<char, 256> room{};
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   while (const dirent* entry = ::readdir(list.get())) {
     const std::string_view name = entry->d_name;
     ThreadId tid = 0;
@@ -134,6 +136,8 @@ Result<ThreadWatch::Round> ThreadWatch::look() {
     }
     thread.before = thread.now;
     thread.now = *counts;
+    thread.has_balance = thread.balance.round(now, counts->cpu_ns);
+    thread.counts_as_running.reset();
     if (is_unchanged(thread)) {
       found.unchanged.push_back(tid);
       continue;
@@ -162,18 +166,22 @@ void ThreadWatch::captured(const ThreadCapture& thread) {
   at->second.waits = WaitingCall{thread.syscall, thread.registers.sp(), thread.registers.pc()};
 }
 
-bool ThreadWatch::is_running(const Thread& thread) {
+bool ThreadWatch::is_running(Thread& thread) {
   std::array<char, 256> room{};
-  return thread.call && read_again(thread.call.get(), room).starts_with("running") && !was_queued(thread);
+  return thread.call && read_again(thread.call.get(), room).starts_with("running") && counts_as_running(thread);
 }
 
-bool ThreadWatch::was_queued(const Thread& thread) {
-  return thread.now.queued_ns - thread.before.queued_ns > thread.now.cpu_ns - thread.before.cpu_ns;
+bool ThreadWatch::counts_as_running(Thread& thread) {
+  if (!thread.counts_as_running)
+    thread.counts_as_running =
+        thread.has_balance ? thread.balance.owes_running()
+                           : thread.now.queued_ns - thread.before.queued_ns <= thread.now.cpu_ns - thread.before.cpu_ns;
+  return *thread.counts_as_running;
 }
 
-bool ThreadWatch::was_queued(ThreadId tid) const {
+bool ThreadWatch::was_queued(ThreadId tid) {
   const auto at = threads_.find(tid);
-  return at != threads_.end() && was_queued(at->second);
+  return at != threads_.end() && !counts_as_running(at->second);
 }
 
 }  // namespace mixstack::profile

@@ -9,6 +9,7 @@
 
 #include "base/scoped_fd.h"
 #include "mixstack/target.h"
+#include "profile/run_balance.h"
 
 namespace mixstack::profile {
 
@@ -44,8 +45,9 @@ class ThreadWatch {
   [[nodiscard]] Result<Round> look();
   /// Of threads that `look` answered as changed: what they were captured as.
   void captured(const ThreadCapture& thread);
-  /// Whether a thread got less processor time than it waited for one between the last two rounds.
-  [[nodiscard]] bool was_queued(ThreadId tid) const;
+  /// Whether a thread that is ready to run counts as one without a processor in this round: rounds in which it counts
+  /// as running are as many as its processor time says.
+  [[nodiscard]] bool was_queued(ThreadId tid);
 
  private:
   struct Thread {
@@ -55,6 +57,9 @@ class ThreadWatch {
     std::uint64_t runs_then = 0;       ///< when it was captured, before the stop
     bool is_settled = false;           ///< it was seen to wait there after the stop: `runs_then` is of that time
     std::uint32_t round = 0;
+    RunBalance balance;
+    bool has_balance = false;               ///< since an earlier round
+    std::optional<bool> counts_as_running;  ///< in this round; nothing: it was not asked
   };
   // A stop makes a thread run twice: into the stop, and out of it back into its system call.
   static constexpr std::uint64_t kRunsOfAStop = 2;
@@ -63,8 +68,8 @@ class ThreadWatch {
   [[nodiscard]] Opened open(ThreadId tid, Thread& thread) const;
   [[nodiscard]] bool leaves_enough(const base::ScopedFd& file) const;
   [[nodiscard]] static bool is_unchanged(Thread& thread);
-  [[nodiscard]] static bool is_running(const Thread& thread);
-  [[nodiscard]] static bool was_queued(const Thread& thread);
+  [[nodiscard]] static bool is_running(Thread& thread);
+  [[nodiscard]] static bool counts_as_running(Thread& thread);
 
   base::ScopedFd tasks_;  ///< /proc/PID/task
   int tasks_error_;       ///< why there are none

@@ -22,7 +22,7 @@ struct HeadFacts {
   std::string command{};  ///< fit for a terminal
   std::uint64_t elapsed_ns = 0;
   std::uint64_t samples = 0, lost = 0;
-  std::uint64_t rounds_left_out = 0;  ///< of all threads, because the last one took too long or held them long enough
+  std::uint64_t rounds_left_out = 0;  ///< of all threads, because the last one took too long
   std::uint64_t own_cpu_ns = 0;
   std::size_t threads = 0;           ///< of the process, now
   std::string source{};              ///< how it samples

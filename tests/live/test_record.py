@@ -164,6 +164,34 @@ class Record(LiveCase):
         self.assertGreater(rounds, 20, said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
+    def test_a_busy_machine_makes_no_thread_wait_more_than_it_does(self):
+        """Who looks needs a processor, too: shares of running and ready are those of the kernel's own count."""
+        def times(programs):
+            """Time on a processor and waiting for one, of all."""
+            counts = [pathlib.Path(f"/proc/{p.pid}/schedstat").read_text().split() for p in programs]
+            return [sum(int(c[i]) for c in counts) for i in (0, 1)]
+        for refused in ((), ("bpf",)):
+            programs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+            try:
+                with tempfile.TemporaryDirectory() as folder:
+                    before = times(programs)
+                    status, _, said = record(",".join(str(p.pid) for p in programs), "-d", "6", "-o", f"{folder}/x.mxr", refused=refused)
+                    ran, queued = (now - then for then, now in zip(before, times(programs)))
+                    counts = [self.converted(f"{folder}/x.mxr", state) for state in ("running", "runnable")]
+            finally:
+                self.end(programs)
+            self.assertEqual(status, 0, said)
+            self.assertGreater(counts[0], 100, said)
+            self.assertAlmostEqual(counts[0] / sum(counts), ran / (ran + queued), delta=0.05, msg=said)
+
+    @staticmethod
+    def converted(path, state):
+        """How many samples of the state a recording has."""
+        done = subprocess.run([mixstack_dump.binary(), "convert", path, "--state", state, "-f", "folded", "-o", "-"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        return sum(int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines())
+
+    @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
     def test_threads_that_wait_are_stopped_without_bpf(self):
         with processes.scenario("split") as debuggee:
             status, stacks, said = record(debuggee.pid, "-d", "6", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
