@@ -61,7 +61,7 @@ struct {
   __type(value, struct seen);
 } last_copies SEC(".maps");
 
-enum { kBusy = 16 }; /* EBUSY */
+enum { kBusy = 16, kNoMemory = 12 }; /* EBUSY, ENOMEM */
 
 static long note_extent(struct task_struct* task, struct vm_area_struct* area, struct extent* out) {
   (void)task;
@@ -124,6 +124,10 @@ static __always_inline int name_task(struct task_struct* task, struct mixstack_r
   if (own_level < level) return 0;
   struct pid* leader = BPF_CORE_READ(task, group_leader, thread_pid);
   if (leader == NULL || id_at(leader, level, ns) != settings.pid) return 0;
+  /* Another process that has its id now began later. (A program that replaces it keeps the time.) */
+  const unsigned long long born = BPF_CORE_READ(task, group_leader, start_time);
+  if (control.born == 0) control.born = born;
+  if (control.born != born) return 0;
   out->tid = id_at(pid, level, ns);
   out->ns_tid = id_at(pid, own_level, NULL);
   return out->tid != 0;
@@ -150,6 +154,10 @@ static __always_inline unsigned int state_of_mappings(struct mm_struct* mm) {
   struct mm_struct___plain* plain = (struct mm_struct___plain*)mm;
   if (bpf_core_field_exists(plain->mm_lock_seq)) return BPF_CORE_READ(plain, mm_lock_seq);
   return 0;
+}
+
+static __always_inline long bytes_of_tables(struct mm_struct* mm) {
+  return bpf_core_field_exists(mm->pgtables_bytes) ? *(volatile long*)&mm->pgtables_bytes.counter : 0;
 }
 
 /* The mapping at `sp`: as it was at the last copy, where no mapping of the process has changed since. */
@@ -187,8 +195,18 @@ static __always_inline void copy_stack(struct task_struct* task, struct mixstack
   const unsigned long long end = block > sp && block < extent.end ? block : extent.end;
   unsigned long long size = end - begin;
   if (size > settings.stack_bytes) size = settings.stack_bytes;
+  /* Memory that was never touched gets page tables when it is read. A stack's was touched; a thread that says of ever
+   * new memory that it is its stack is not to make its process grow by our looks. */
+  const int has_been_read = seen != NULL && seen->sp >> MIXSTACK_TABLE_SHIFT == sp >> MIXSTACK_TABLE_SHIFT;
+  if (control.grown >= MIXSTACK_MOST_GROWN && !has_been_read) {
+    out->flags |= MIXSTACK_NOT_COPIED;
+    out->error = kNoMemory;
+    return;
+  }
+  const long tables = bytes_of_tables(task->mm);
   const long failed =
       bpf_copy_from_user_task((char*)(out + 1) + settings.kernel_bytes, (unsigned int)size, (void*)begin, task, 0);
+  if (bytes_of_tables(task->mm) > tables) control.grown++;
   if (failed != 0) {
     out->flags |= MIXSTACK_NOT_COPIED;
     out->error = -failed;

@@ -30,8 +30,12 @@ struct vm_area_struct {
 struct seqcount {
   unsigned int sequence;
 } KERNELS;
+struct atomic_long {
+  long counter;
+} KERNELS;
 struct mm_struct {
   struct seqcount mm_lock_seq;
+  struct atomic_long pgtables_bytes;
 } KERNELS;
 /* Counts each end of writing (Linux 6.4 to 6.13). */
 struct mm_struct___plain {

@@ -8,6 +8,8 @@ enum {
   MIXSTACK_COMM_BYTES = 16,
   MIXSTACK_ALIGNMENT = 8,
   MIXSTACK_MOST_SEEN = 1 << 15, /* threads of which is known whether they have run: those beyond are copied each time */
+  MIXSTACK_TABLE_SHIFT = 21,    /* what one page table maps, at least: 2 MiB */
+  MIXSTACK_MOST_GROWN = 16,     /* in a minute */
   MIXSTACK_SPARE_ROOM = 2 << 20 /* bytes for records without a copy, when that for copies is used up */
 };
 
@@ -58,9 +60,10 @@ struct mixstack_control {
   unsigned long long used;
   unsigned long long own_namespace; /* ours, and how deep it lies */
   unsigned int own_level;
-  unsigned int position; /* of the next thread of the process */
-  unsigned int ended;    /* threads before it that have ended since the last round */
-  unsigned int unused;
+  unsigned int position;   /* of the next thread of the process */
+  unsigned int ended;      /* threads before it that have ended since the last round */
+  unsigned int grown;      /* copies in which the process got page tables; set to 0 every now and then */
+  unsigned long long born; /* when the process's first thread began; 0: not known yet */
   unsigned long long fence;
 };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
@@ -91,6 +93,21 @@ std::string name_of(std::uint32_t pid) {
   if (name == "dotnet")
     if (std::string app = hosted_name(pid); !app.empty()) name = std::move(app);
   return report::escape_for_terminal(name);
+}
+
+std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line, '\0');
+  const std::size_t name_end = line.rfind(") ");  // a name may have anything in it
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 2));
+  std::string skipped;
+  for (int field = 3; field < 14; field++) fields >> skipped;  // utime is the 14th (proc(5))
+  std::uint64_t ticks = 0;
+  const long in_second = ::sysconf(_SC_CLK_TCK);
+  if (!(fields >> ticks) || in_second <= 0) return std::nullopt;
+  return ticks * (1'000'000'000u / static_cast<std::uint64_t>(in_second));
 }
 
 std::uint64_t own_cpu_ns() {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ ExitCode complain_of(const Environment& environment, const profile::NotOpened& f
 [[nodiscard]] std::string name_of(std::uint32_t pid);
 /// How many threads it has now; 0: there is no such process.
 [[nodiscard]] std::size_t threads_of(std::uint32_t pid);
+/// Processor time that a process has used outside of the kernel, by threads that have ended, too. Nothing: it has gone.
+[[nodiscard]] std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid);
 /// Processor time of this process.
 [[nodiscard]] std::uint64_t own_cpu_ns();
 

@@ -55,7 +55,7 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
   auto& notes = shared_.recording.facts.notes;
   for (const std::string& note : opened->notes)
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-  all_.push_back({pid, std::move(*opened), false});
+  all_.push_back({pid, std::move(*opened), false, user_cpu_ns(pid)});
   return {};
 }
 
@@ -70,7 +70,10 @@ void Recordings::set_start(std::uint64_t start_ns) {
 void Recordings::start_all(std::chrono::milliseconds duration) {
   if (duration.count() != 0) end_ns_ = start_ns_ + static_cast<std::uint64_t>(duration.count()) * 1'000'000u;
   is_started_ = true;
-  for (Recorded& one : all_) one.opened.recorder->start(start_ns_, end_ns_);
+  for (Recorded& one : all_) {
+    one.cpu_ns = user_cpu_ns(one.pid);
+    one.opened.recorder->start(start_ns_, end_ns_);
+  }
 }
 
 void Recordings::start(std::chrono::milliseconds duration) {
@@ -148,6 +151,11 @@ std::pair<Error, std::uint32_t> Recordings::failure() const {
 
 void Recordings::finish() {
   ended_ns_ = std::min(profile::monotonic_ns(), end_ns_);
+  for (Recorded& one : all_) {
+    const auto now = user_cpu_ns(one.pid);
+    const bool is_told = now && one.cpu_ns && *now >= *one.cpu_ns && !one.opened.recorder->has_ended();
+    one.cpu_ns = is_told ? std::optional(*now - *one.cpu_ns) : std::nullopt;
+  }
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
@@ -176,9 +184,40 @@ void Recordings::finish() {
         "no thread was stopped in {}, lest they are held for more than {:g} % of their time: what had run by "
         "then is counted where it was seen next; --max-pause SHARE allows more",
         report::counted(stopless, "round"), 100 * arguments_.most_held));
+  note_unseen_time();
   describe(facts);
   facts.own_cpu_ns = own_cpu();
   shared_.recording.sort_samples();
+}
+
+/// What was sampled and what the kernel counted must be about the same. Threads that live for some milliseconds are
+/// sampled hardly ever, by any means.
+void Recordings::note_unseen_time() {
+  constexpr double kLeast = 0.3e9, kShare = 0.25;  // ns; much is lost on a busy machine, and said as lost
+  double used = 0, seen = 0;
+  if (all_.empty()) return;
+  for (const Recorded& one : all_) {
+    if (!one.cpu_ns) return;
+    used += static_cast<double>(*one.cpu_ns);
+  }
+  for (const Sample& sample : shared_.recording.samples()) {
+    const SampleContext& context = shared_.recording.contexts()[sample.context];
+    if (context.activity != Activity::running) continue;
+    const std::uint32_t hertz =
+        context.clock == SampleClock::cpu ? all_.front().opened.cpu_hertz : all_.front().opened.wall_hertz;
+    if (hertz != 0) seen += 1e9 / hertz * static_cast<double>(sample.count);
+  }
+  const RecordingAccount& account = shared_.recording.facts.account;
+  const auto all = static_cast<double>(account.samples);
+  const auto lost = static_cast<double>(account.lost_in_kernel + account.lost_in_queue + account.lost_in_tree);
+  if (all > 0) seen *= (all + lost) / all;
+  const double rounds = static_cast<double>(elapsed_ns()) / 1e9 * all_.front().opened.wall_hertz;
+  if (const auto skipped = static_cast<double>(account.skipped); skipped < rounds) seen *= rounds / (rounds - skipped);
+  if (used < kLeast || used - seen < kLeast || used - seen < kShare * used) return;
+  shared_.recording.facts.notes.push_back(
+      fmt::format("{:.1f} s of {:.1f} s of processor time are in no sample: threads that live for some milliseconds "
+                  "are hardly ever sampled",
+                  (used - seen) / 1e9, used / 1e9));
 }
 
 void Recordings::describe(RecordingFacts& facts) const {

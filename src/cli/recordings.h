@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -70,10 +71,12 @@ class Recordings {
   struct Recorded {
     std::uint32_t pid = 0;
     profile::OpenedRecorder opened;
-    bool is_followed = false;  ///< it became another program, which is recorded as another one of these
+    bool is_followed = false;             ///< it became another program, which is recorded as another one of these
+    std::optional<std::uint64_t> cpu_ns;  ///< `user_cpu_ns` when it began, in `finish` what it used since
   };
 
   void describe(RecordingFacts& facts) const;
+  void note_unseen_time();
   void set_start(std::uint64_t start_ns);
   void start_all(std::chrono::milliseconds duration);
 

@@ -1,8 +1,11 @@
 #include "profile/perf_source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 
@@ -27,23 +30,25 @@ std::string name_of(std::uint32_t pid, ThreadId tid) {
 
 /// Nothing of it runs any more: it is not there, or waits for its parent to be told. (The first thread of a process may
 /// end before the others.)
-bool has_ended(std::uint32_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
+bool has_ended(const base::ScopedFd& folder) {
   struct stat tasks {};
-  if (::stat((folder + "/task").c_str(), &tasks) != 0) return true;
+  if (::fstatat(folder.get(), "task", &tasks, 0) != 0) return true;
   if (tasks.st_nlink > 3) return false;
-  std::ifstream file(folder + "/stat");
+  const base::ScopedFd file(::openat(folder.get(), "stat", O_RDONLY | O_CLOEXEC));
   if (!file) return errno == ENOENT || errno == ESRCH;  // and not for want of files, say
-  std::string line;
-  std::getline(file, line, '\0');
+  std::array<char, 512> room{};
+  const ssize_t got = ::read(file.get(), room.data(), room.size());
+  if (got < 0) return errno == ESRCH;
+  const std::string line(room.data(), static_cast<std::size_t>(got));
   const std::size_t name_end = line.rfind(") ");
   return name_end == std::string::npos || line.substr(name_end + 2, 1).find_first_of("ZX") != std::string::npos;
 }
 
 }  // namespace
 
-PerfSource::PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler)
-    : pid_(pid), arch_(arch), options_(options), sampler_(std::move(sampler)), ends_(pid) {}
+PerfSource::PerfSource(std::uint32_t pid, base::ScopedFd folder, Arch arch, const PerfSourceOptions& options,
+                       perf::PerfSampler sampler)
+    : pid_(pid), folder_(std::move(folder)), arch_(arch), options_(options), sampler_(std::move(sampler)), ends_(pid) {}
 
 Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arch, const PerfSourceOptions& options) {
   perf::PerfOptions wanted;
@@ -51,9 +56,12 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   wanted.kernel = options.kernel;
   // Stacks in the dispatch of an exception hold contexts: 17 to 25 KiB.
   wanted.stack_bytes = 32 << 10;
+  base::ScopedFd folder(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder && errno == ENOENT) return fail(ErrorCode::no_such_process, pid);
+  if (!folder) return fail(ErrorCode::limit_exceeded, pid, errno);
   auto sampler = perf::PerfSampler::open(pid, arch, wanted);
   if (!sampler) return fail(sampler.error());
-  std::unique_ptr<PerfSource> source(new PerfSource(pid, arch, options, std::move(*sampler)));
+  std::unique_ptr<PerfSource> source(new PerfSource(pid, std::move(folder), arch, options, std::move(*sampler)));
   source->sampler_.start();
   return source;
 }
@@ -116,7 +124,7 @@ Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   // were in may be freed meanwhile.
   if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(25));
   auto batch = drain();
-  if (batch && batch->empty() && has_ended(pid_)) return fail(ErrorCode::no_such_process);
+  if (batch && batch->empty() && has_ended(folder_)) return fail(ErrorCode::no_such_process);
   return batch;
 }
 

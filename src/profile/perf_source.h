@@ -5,6 +5,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "base/scoped_fd.h"
 #include "perf/perf_sampler.h"
 #include "profile/sample_source.h"
 #include "profile/stack_bytes.h"
@@ -35,11 +36,13 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
  private:
   static constexpr std::size_t kMostInBatch = 512;
 
-  PerfSource(std::uint32_t pid, Arch arch, const PerfSourceOptions& options, perf::PerfSampler sampler);
+  PerfSource(std::uint32_t pid, base::ScopedFd folder, Arch arch, const PerfSourceOptions& options,
+             perf::PerfSampler sampler);
   void sample(const perf::PerfSample& sample) override;
   void notice(const perf::PerfNotice& notice) override;
 
   std::uint32_t pid_;
+  base::ScopedFd folder_;  ///< the process's in /proc: of nobody who has its number later
   Arch arch_;
   PerfSourceOptions options_;
   perf::PerfSampler sampler_;

@@ -97,7 +97,7 @@ Result<void> StackRecorder::make_walker(Capture capture) {
 }
 
 /// A walker that was made before the samples were taken may not know code that has come since.
-Trace StackRecorder::walk(const ThreadCapture& thread) {
+std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread) {
   Trace trace = walker_->walk(thread);
   auto unknown = unknown_place(trace);
   const auto nameless = std::find_if(trace.frames.begin(), trace.frames.end(),
@@ -112,7 +112,8 @@ Trace StackRecorder::walk(const ThreadCapture& thread) {
   Capture nothing;
   nothing.arch = target_.arch;
   nothing.consistency = Consistency::not_stopped;
-  if (!make_walker(std::move(nothing)) || !walker_) return trace;
+  // The process has ended, say: what the old walker saw cannot be named any more.
+  if (!make_walker(std::move(nothing)) || !walker_) return std::nullopt;
   return walker_->walk(thread);
 }
 
@@ -135,6 +136,8 @@ void StackRecorder::end_all() {
     settle(thread);
     for (Run& run : thread.runs) write(run);
   }
+  for (const auto& [tid, rounds] : owed_to_new_) shared_.recording.facts.account.lost_to_stops += rounds;
+  owed_to_new_.clear();
 }
 
 StackRecorder::Thread* StackRecorder::thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture) {
@@ -213,7 +216,9 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
     key = known_stacks_.key(std::span(addresses_).first(*plain), kernel);
     if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
   }
-  const Trace trace = walk(capture);
+  const auto walked = walk(capture);
+  if (!walked) return std::nullopt;
+  const Trace& trace = *walked;
   bool lasts = true;
   const auto stack = stack_of(trace, kernel, lasts);
   if (!stack) return std::nullopt;
@@ -290,6 +295,7 @@ void StackRecorder::settle(Thread& thread) {
     count(seen, seen.sample.stack, seen.context, seen.sample.time_ns);
   for (; thread.owed != 0 && thread.last; thread.owed--)
     count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
+  shared_.recording.facts.account.lost_to_stops += std::exchange(thread.owed, 0) + std::exchange(thread.unseen, 0);
 }
 
 void StackRecorder::repeat(const Repeat& repeat) {
@@ -339,7 +345,7 @@ void StackRecorder::write(Run& run) {
 }
 
 void StackRecorder::end(ThreadId tid) {
-  owed_to_new_.erase(tid);
+  if (const auto owed = owed_to_new_.extract(tid)) shared_.recording.facts.account.lost_to_stops += owed.mapped();
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
   settle(known->second);

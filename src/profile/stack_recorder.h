@@ -106,7 +106,7 @@ class StackRecorder {
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
   void lend_mappings(Capture& capture);
-  [[nodiscard]] Trace walk(const ThreadCapture& thread);
+  [[nodiscard]] std::optional<Trace> walk(const ThreadCapture& thread);
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
   void record(const ThreadCapture& capture, const SampledThread& sample);

@@ -46,6 +46,60 @@ class RecordLimits(LiveCase):
     def few_files(soft, hard=None):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft if hard is None else hard))
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs the right to choose the next pid")
+    def test_a_process_that_gets_the_number_of_one_that_ended(self):
+        """It is another one: nothing of it is recorded. The first one ends in code that nobody describes."""
+        wild = ("import ctypes, mmap\ncode = mmap.mmap(-1, 4096, prot=7)\ncode.write(b'\\xeb\\xfe')\nctypes.CFUNCTYPE(None)"
+                "(ctypes.addressof(ctypes.c_char.from_buffer(code)))()")
+        if os.uname().machine != "x86_64":
+            wild = "while True: pass"
+        for options in ((), ("--mode", "cpu")):
+            target = subprocess.Popen([sys.executable, "-c", wild], stdin=subprocess.DEVNULL)
+            with tempfile.TemporaryDirectory() as folder:
+                recorder = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(target.pid), "-d", "4", "-r", "1000", "-i", "-o",
+                                             f"{folder}/x.folded", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                time.sleep(1.5)
+                target.kill()
+                target.wait()
+                other = self.other_of_number(target.pid)
+                try:
+                    said = recorder.communicate(timeout=120)[1]
+                finally:
+                    if other is not None:
+                        os.kill(other, signal.SIGKILL)
+                        os.waitpid(other, 0)
+                if other is None:
+                    self.skipTest("the number was not to be had again")
+                self.assertEqual(recorder.returncode, 8, said)
+                with open(f"{folder}/x.folded", encoding="utf-8") as file:
+                    self.assertNotIn("sleep", file.read())
+
+    @staticmethod
+    def other_of_number(pid):
+        """A process that runs another program and has the number; None: somebody else was faster."""
+        for _ in range(50):
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as last:
+                last.write(str(pid - 1))
+            child = os.fork()
+            if child == 0:
+                if os.getpid() == pid:
+                    os.execvp("sleep", ["sleep", "600"])
+                os._exit(0)
+            if child == pid:
+                return child
+            os.waitpid(child, 0)
+        return None
+
+    def test_time_of_threads_that_live_for_a_moment_is_said_to_be_missing(self):
+        code = ("import threading\ndef work(): sum(range(20000))\n"
+                "while True:\n    t = threading.Thread(target=work); t.start(); t.join()")
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        done = self.record("-p", process.pid, "-d", "4", "-f", "folded", "-o", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"[\d.]+ s of [\d.]+ s of processor time are in no sample")
+
     def test_many_threads_and_few_files(self):
         process = self.of_threads(1001)
         for most in (64, 256, 1024):

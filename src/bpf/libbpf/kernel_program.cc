@@ -98,8 +98,14 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::load(const mixstack_settin
 
 Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
   auto& control = *reinterpret_cast<mixstack_control*>(control_.data());
-  control = {};
-  control.copies = copies ? 1 : 0;
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_minute_over = now - minute_began_ >= std::chrono::minutes(1);
+  if (is_minute_over) minute_began_ = now;
+  mixstack_control next{};
+  next.copies = copies ? 1 : 0;
+  next.born = control.born;
+  next.grown = is_minute_over ? 0 : control.grown;
+  control = next;
   const base::ScopedFd round(bpf_iter_create(bpf_link__fd(link_.get())));
   if (round.get() < 0) return errno == ESRCH ? fail(ErrorCode::no_such_process, 0, errno) : failure(errno);
   for (;;) {

@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -38,6 +39,7 @@ class KernelProgram {
   std::unique_ptr<bpf_object, CloseObject> object_;
   std::unique_ptr<bpf_link, DestroyLink> link_;
   std::span<std::byte> control_, records_;  ///< memory of its maps
+  std::chrono::steady_clock::time_point minute_began_;
 };
 
 }  // namespace mixstack::bpf
