@@ -24,8 +24,6 @@ constexpr std::size_t kLargestRing = 8 << 20;
 constexpr std::size_t kLeastRing = 128 << 10;
 /// Where every thread has a ring of its own, most of which stay empty.
 constexpr std::size_t kThreadRing = 256 << 10;
-/// Between the moment a record's time is taken and the moment it can be seen lies one interrupt.
-constexpr std::uint64_t kSettleNs = 2'000'000;
 constexpr int kListings = 5;  // of threads that begin while we open events of others
 
 std::uint64_t monotonic_ns() {

@@ -17,6 +17,10 @@
 
 namespace mixstack::perf {
 
+/// Records that are younger may be seen later: between the moment a record's time is taken and the moment it can be
+/// seen lies one interrupt.
+inline constexpr std::uint64_t kSettleNs = 2'000'000;
+
 /// Takes what was sampled. What is borrowed by samples and notices ends with the call.
 class PerfVisitor {
  public:

@@ -161,6 +161,7 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
     at = is_gone ? seen_.erase(at) : std::next(at);
   }
   if (seen_.empty()) return fail(ErrorCode::no_such_process);
+  batch.until_ns = monotonic_ns();
   return batch;
 }
 

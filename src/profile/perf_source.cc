@@ -100,7 +100,8 @@ void PerfSource::notice(const perf::PerfNotice& notice) {
   }
   if (notice.kind == Kind::renamed) names_[notice.tid] = notice.text.substr(0, 64);
   if (notice.kind == Kind::executed) has_executed_ = true;
-  if (notice.kind == Kind::mapped) batch_.has_mapped = true;
+  if (notice.kind == Kind::mapped)
+    batch_.mapped.push_back({notice.time_ns, notice.range, notice.inode, notice.file_offset});
 }
 
 Result<SampleBatch> PerfSource::drain() {
@@ -108,8 +109,12 @@ Result<SampleBatch> PerfSource::drain() {
   stacks_.begin();
   batch_.capture.arch = arch_;
   batch_.capture.consistency = Consistency::not_stopped;
-  (void)sampler_.drain(*this, kMostInBatch);
   const std::uint64_t now = monotonic_ns();
+  const bool is_all = sampler_.drain(*this, kMostInBatch) < kMostInBatch;
+  if (!batch_.samples.empty() || !batch_.mapped.empty()) told_ns_ = now;
+  // Rounds of threads that wait may need it at any time, and samples of processor time soon.
+  const bool is_asked = options_.clock == SampleClock::wall || now - told_ns_ < kSecond / 4;
+  if (is_all && is_asked && tells_mappings()) batch_.mapped_until_ns = now - perf::kSettleNs;
   ends_.look(now);
   if (now - looked_ns_ > kSecond / 5) {
     looked_ns_ = now;
@@ -124,7 +129,7 @@ Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   // were in may be freed meanwhile.
   if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(25));
   auto batch = drain();
-  if (batch && batch->empty() && has_ended(folder_)) return fail(ErrorCode::no_such_process);
+  if (batch && batch->samples.empty() && has_ended(folder_)) return fail(ErrorCode::no_such_process);
   return batch;
 }
 

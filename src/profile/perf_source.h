@@ -28,7 +28,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;
-  /// Whether `SampleBatch::has_mapped` is told of all threads.
+  /// Whether `SampleBatch::mapped` is told of all threads.
   [[nodiscard]] bool tells_mappings() const { return sampler_.following() == perf::Following::by_events; }
   /// What has come since the last call, without waiting for more.
   [[nodiscard]] Result<SampleBatch> drain();
@@ -55,6 +55,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   std::uint64_t without_user_ = 0;
   std::uint64_t begin_ns_ = 0;  ///< samples before it are none of the recording
   std::uint64_t looked_ns_ = 0;
+  std::uint64_t told_ns_ = 0;  ///< when there was anything to tell last
 };
 
 }  // namespace mixstack::profile

@@ -10,6 +10,7 @@
 #include "mixstack/result.h"
 #include "mixstack/target.h"
 #include "model/recording.h"
+#include "profile/code_changes.h"
 
 namespace mixstack::profile {
 
@@ -37,13 +38,18 @@ struct SampleBatch {
   std::vector<ThreadCapture> threads;  ///< to be walked; a thread may be in it more than once
   std::vector<SampledThread> samples;  ///< of `threads`, in their order
   std::vector<Repeat> repeats;
-  std::vector<Repeat> running;   ///< a round found them on a processor: their stacks come from another source
-  std::vector<ThreadId> unseen;  ///< have run since their last sample; the round did not look where they are now
-  std::uint32_t source = 0;      ///< index of who took them: `repeats` are of samples of the same
-  std::vector<ThreadId> ended;   ///< threads that are no more: their ids may be used again
-  bool has_mapped = false;       ///< code was mapped since the last batch of this source
+  std::vector<Repeat> running;     ///< a round found them on a processor: their stacks come from another source
+  std::vector<ThreadId> unseen;    ///< have run since their last sample; the round did not look where they are now
+  std::uint32_t source = 0;        ///< index of who took them: `repeats` are of samples of the same
+  std::vector<ThreadId> ended;     ///< threads that are no more: their ids may be used again
+  std::vector<MappedCode> mapped;  ///< since the last batch of this source
+  /// CLOCK_MONOTONIC, ns. Samples of a round were taken between its time and this; 0: at the time that they have.
+  std::uint64_t until_ns = 0;
+  /// What was mapped until then (ns) has been told by this source; 0: it does not say.
+  std::uint64_t mapped_until_ns = 0;
   [[nodiscard]] bool empty() const {
-    return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && ended.empty() && !has_mapped;
+    return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && ended.empty() && mapped.empty() &&
+           mapped_until_ns == 0;
   }
 };
 

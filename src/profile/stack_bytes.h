@@ -18,7 +18,7 @@ namespace mixstack::profile {
 class StackBytes {
  public:
   static constexpr std::size_t kBlock = 1u << 20;
-  static constexpr std::size_t kMostIdle = 4;  ///< blocks that are kept; after a peak the others are freed
+  static constexpr std::size_t kMostIdle = 16;  ///< blocks that are kept; after a peak the others are freed
 
   /// What is copied from now on is of another capture.
   void begin() { used_ = kBlock; }

@@ -36,20 +36,101 @@ void StackRecorder::warm_up(SampleBatch batch) {
   is_warming_up_ = false;
 }
 
+/// What was mapped before samples were taken, and until the walker read the mappings, must be known: else nobody can
+/// say whether it is the code of their time. It is told a little later.
+bool StackRecorder::must_wait(const SampleBatch& batch) const {
+  return options_.mappings_are_told && !is_hasty_ && !is_warming_up_ &&
+         std::max(batch.until_ns, mappings_end_ns_) > mapped_until_ns_;
+}
+
 Result<void> StackRecorder::take(SampleBatch batch) {
+  note_mapped(batch);
+  if (is_warming_up_) return take_now(std::move(batch));
+  waiting_.push_back(std::move(batch));
+  while (!waiting_.empty()) {
+    // What does not come is not waited for for ever.
+    std::size_t samples = 0;
+    for (const SampleBatch& one : waiting_) samples += one.samples.size();
+    is_hasty_ = waiting_.size() > kMostWaiting || samples > kMostWaitingSamples || is_ending_;
+    if (must_wait(waiting_.front())) break;
+    SampleBatch next = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (auto taken = take_now(std::move(next)); !taken && waiting_.empty()) return taken;
+  }
+  return {};
+}
+
+/// Of the same file at the same place as the walker has it, and nothing else was there since: only what may be done
+/// with the memory was changed.
+bool StackRecorder::knows(const MappedCode& code) const {
+  const auto regions = walker_ ? walker_->capture().regions : nullptr;
+  if (regions == nullptr || code.time_ns <= mappings_end_ns_) return false;
+  if (changes_.touch(code.range.begin, mappings_ns_, code.time_ns)) return false;
+  const auto after = std::upper_bound(regions->begin(), regions->end(), code.range.begin,
+                                      [](Address address, const Region& r) { return address < r.range.begin; });
+  if (after == regions->begin()) return false;
+  const Region& at = *std::prev(after);
+  return at.executable && at.range.contains(code.range.begin) && code.range.end <= at.range.end &&
+         at.inode == code.inode &&
+         (code.inode == 0 || at.file_offset + (code.range.begin - at.range.begin) == code.file_offset);
+}
+
+void StackRecorder::note_mapped(SampleBatch& batch) {
+  for (const MappedCode& code : batch.mapped)
+    if (!knows(code)) changes_.add(code);
+  if (!batch.mapped.empty()) mappings_ = nullptr;
+  batch.mapped.clear();
+  mapped_until_ns_ = std::max(mapped_until_ns_, batch.mapped_until_ns);
+}
+
+/// Whether the walker is older than the code at one of the places was when the sample was taken.
+bool StackRecorder::is_older(std::span<const CodeAddress> places, Taken taken) const {
+  return !changes_.empty() && std::any_of(places.begin(), places.end(), [&](const CodeAddress& place) {
+    return changes_.touch(place.lookup(), mappings_ns_, taken.until_ns);
+  });
+}
+
+/// Whether the walker may know other code at the place than was there when the sample was taken.
+bool StackRecorder::is_other_code(CodeAddress place, Taken taken) const {
+  if (is_hasty_ && changes_.touch(place.lookup(), 0, UINT64_MAX)) return true;
+  return changes_.touch(place.lookup(), mappings_ns_, taken.until_ns) ||
+         changes_.touch(place.lookup(), taken.from_ns, mappings_end_ns_);
+}
+
+/// False: it is not to be had, or not to be asked yet (`wants_to_wait_`).
+bool StackRecorder::renew_walker() {
+  mappings_ = nullptr;
+  Capture nothing;
+  nothing.arch = target_.arch;
+  nothing.consistency = Consistency::not_stopped;
+  if (!make_walker(std::move(nothing)) || !walker_) return false;
+  wants_to_wait_ = options_.mappings_are_told && !is_hasty_ && !is_warming_up_ && mappings_end_ns_ > mapped_until_ns_;
+  return !wants_to_wait_;
+}
+
+Result<void> StackRecorder::take_now(SampleBatch batch) {
   source_ = std::min<std::size_t>(batch.source, 1);
   batch_ns_ = monotonic_ns();
-  if (batch.has_mapped) mappings_ = nullptr;
-  if (batch.samples.empty()) {
-    const std::lock_guard lock(shared_.mutex);
+  taken_until_ns_ = batch.until_ns;
+  if (!batch.samples.empty())
+    if (auto prepared = prepare_walker(batch); !prepared) return prepared;
+  wants_to_wait_ = false;
+  const std::lock_guard lock(shared_.mutex);
+  std::size_t done = 0;
+  for (; done < batch.threads.size() && done < batch.samples.size(); done++) {
+    wants_to_wait_ = must_wait(batch);
+    if (!wants_to_wait_) record(batch.threads[done], batch.samples[done]);
+    if (wants_to_wait_) break;
+  }
+  if (!wants_to_wait_) {
     finish(batch);
     return {};
   }
-  if (auto prepared = prepare_walker(batch); !prepared) return prepared;
-  const std::lock_guard lock(shared_.mutex);
-  for (std::size_t i = 0; i < batch.threads.size() && i < batch.samples.size(); i++)
-    record(batch.threads[i], batch.samples[i]);
-  finish(batch);
+  const auto count = static_cast<std::ptrdiff_t>(done);
+  batch.threads.erase(batch.threads.begin(), batch.threads.begin() + count);
+  batch.samples.erase(batch.samples.begin(), batch.samples.begin() + count);
+  batch.capture.storage = std::move(bytes_);
+  waiting_.push_front(std::move(batch));
   return {};
 }
 
@@ -71,10 +152,10 @@ Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
 void StackRecorder::lend_mappings(Capture& capture) {
   const std::uint64_t now = monotonic_ns();
   const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
-  if (are_true && !capture.regions && capture.consistency == Consistency::not_stopped)
-    capture.regions = mappings_;
-  else
-    mappings_ns_ = now;
+  const bool are_lent = are_true && !capture.regions && capture.consistency == Consistency::not_stopped;
+  if (are_lent) capture.regions = mappings_;
+  if (!are_lent) mappings_ns_ = now;
+  are_lent_ = are_lent;
 }
 
 Result<void> StackRecorder::make_walker(Capture capture) {
@@ -89,6 +170,7 @@ Result<void> StackRecorder::make_walker(Capture capture) {
   walker_.emplace(std::move(*made));
   mappings_ = walker_->capture().regions;
   walker_made_ns_ = monotonic_ns();
+  if (!are_lent_) mappings_end_ns_ = walker_made_ns_;
   known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
   gc_pending_ = false;
   for (const dotnet::Runtime& runtime : walker_->runtimes())
@@ -97,8 +179,14 @@ Result<void> StackRecorder::make_walker(Capture capture) {
 }
 
 /// A walker that was made before the samples were taken may not know code that has come since.
-std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread) {
+std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread, Taken taken) {
   Trace trace = walker_->walk(thread);
+  if (walker_is_shared_ && !changes_.empty() && monotonic_ns() - walker_made_ns_ >= kLeastWalkerLife) {
+    const bool is_late = std::any_of(trace.frames.begin(), trace.frames.end(),
+                                     [&](const Frame& frame) { return is_older(std::span(&frame.pc, 1), taken); });
+    if (is_late && !renew_walker()) return std::nullopt;
+    if (is_late) trace = walker_->walk(thread);
+  }
   auto unknown = unknown_place(trace);
   const auto nameless = std::find_if(trace.frames.begin(), trace.frames.end(),
                                      [this](const Frame& frame) { return names_.lacks_name(frame); });
@@ -108,12 +196,8 @@ std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread) {
   const auto [made_for, is_new] = unknown_.emplace(*unknown, batch_ns_);
   if (!is_new && batch_ns_ - made_for->second < kWalkerLife) return trace;
   made_for->second = batch_ns_;
-  mappings_ = nullptr;
-  Capture nothing;
-  nothing.arch = target_.arch;
-  nothing.consistency = Consistency::not_stopped;
   // The process has ended, say: what the old walker saw cannot be named any more.
-  if (!make_walker(std::move(nothing)) || !walker_) return std::nullopt;
+  if (!renew_walker()) return std::nullopt;
   return walker_->walk(thread);
 }
 
@@ -131,6 +215,8 @@ void StackRecorder::flush() {
 }
 
 void StackRecorder::end_all() {
+  is_ending_ = true;
+  (void)take({});
   const std::lock_guard lock(shared_.mutex);
   for (auto& [tid, thread] : threads_) {
     settle(thread);
@@ -178,9 +264,9 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   }
   if (!thread->is_named && walker_) name_thread(*thread, capture);
   if (!walker_) return;
-  const auto stack = walked(capture, sample.kernel);
+  const auto stack = walked(capture, sample.kernel, {sample.time_ns, std::max(sample.time_ns, taken_until_ns_)});
   if (!stack) {
-    if (!is_warming_up_) account.lost_in_tree++;
+    if (!is_warming_up_ && !wants_to_wait_) account.lost_in_tree++;
     return;
   }
   SampleContext context{.thread = thread->index, .clock = sample.clock, .activity = sample.activity};
@@ -209,30 +295,50 @@ void StackRecorder::leave_unseen(ThreadId tid) {
 
 /// Most samples are of stacks that were seen before: then their addresses are all that is looked at.
 std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& capture,
-                                                           std::span<const Address> kernel) {
-  const auto plain = walker_->plain_addresses(capture, addresses_);
+                                                           std::span<const Address> kernel, Taken taken) {
+  auto plain = walker_->plain_addresses(capture, addresses_);
+  const auto places = [&] { return std::span<const CodeAddress>(addresses_).first(plain.value_or(0)); };
+  if (walker_is_shared_ && is_older(places(), taken) && monotonic_ns() - walker_made_ns_ >= kLeastWalkerLife) {
+    if (!renew_walker()) return std::nullopt;
+    plain = walker_->plain_addresses(capture, addresses_);
+  }
+  const auto is_other = [&](CodeAddress place) { return !changes_.empty() && is_other_code(place, taken); };
   KnownStacks::Key key;
-  if (plain) {
+  if (plain && std::none_of(places().begin(), places().end(), is_other)) {
     key = known_stacks_.key(std::span(addresses_).first(*plain), kernel);
     if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
   }
-  const auto walked = walk(capture);
+  const auto walked = walk(capture, taken);
   if (!walked) return std::nullopt;
   const Trace& trace = *walked;
+  const auto other =
+      std::find_if(trace.frames.begin(), trace.frames.end(), [&](const Frame& frame) { return is_other(frame.pc); });
   bool lasts = true;
-  const auto stack = stack_of(trace, kernel, lasts);
+  const auto stack = stack_of(trace, static_cast<std::size_t>(other - trace.frames.begin()), kernel, lasts);
   if (!stack) return std::nullopt;
   const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
+  if (other != trace.frames.end()) return Walked{{*stack, false}, StopReason::no_unwind_info};
   const Walked made{{*stack, is_managed}, trace.stop};
   if (plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain)
     known_stacks_.remember(key, made.known, lasts);
   return made;
 }
 
-/// Outermost first, so that stacks share what called them.
-std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts) {
-  std::uint32_t node = 0;
-  for (std::size_t i = trace.frames.size(); i-- > 0;) {
+/// Where there was other code when the sample was taken: whose, and who called it, nobody knows any more.
+std::optional<std::uint32_t> StackRecorder::other_code_node() {
+  Recording& recording = shared_.recording;
+  const auto function = recording.function({.name = "[code that was replaced]", .kind = CodeKind::unknown});
+  const auto frame = function ? recording.frame({.function = *function}) : std::nullopt;
+  return frame ? recording.node({0, *frame}) : std::nullopt;
+}
+
+/// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code.
+std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::size_t frames,
+                                                     std::span<const Address> kernel, bool& lasts) {
+  const auto begin = frames == trace.frames.size() ? std::optional<std::uint32_t>(0) : other_code_node();
+  if (!begin) return std::nullopt;
+  std::uint32_t node = *begin;
+  for (std::size_t i = frames; i-- > 0;) {
     const auto [numbers, is_lasting] = names_.name(trace.frames[i]);
     lasts = lasts && is_lasting;
     if (numbers.empty()) return std::nullopt;

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "mixstack/session.h"
 #include "model/recording.h"
+#include "profile/code_changes.h"
 #include "profile/frame_names.h"
 #include "profile/known_stacks.h"
 #include "profile/sample_source.h"
@@ -44,7 +46,7 @@ class StackRecorder {
     std::uint64_t end_ns = UINT64_MAX;  ///< and ends: what is sampled later is not of it
     std::uint32_t max_frames = 4096;
     KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
-    /// A source tells when code is mapped (`SampleBatch::has_mapped`): mappings need not be read for each walker.
+    /// A source tells when code is mapped (`SampleBatch::mapped`): mappings need not be read for each walker.
     bool mappings_are_told = false;
     /// Samples of wall time of threads that run come from another source than the rounds: how long a thread ran is how
     /// often a round found it running, and its samples say where.
@@ -93,25 +95,42 @@ class StackRecorder {
     KnownStack known;
     StopReason stop = StopReason::end_of_stack;
   };
-  static constexpr std::size_t kMostPlain = 512;                 ///< addresses; longer stacks are walked each time
-  static constexpr std::size_t kMostKernelFrames = 1u << 16;     ///< that are kept
-  static constexpr std::uint64_t kWalkerLife = 100'000'000;      ///< ns: code may come and go meanwhile
-  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;  ///< ns: nobody tells what is unmapped
-  static constexpr std::uint32_t kFewOwed = 16;                  ///< one for each sample; more are caught up with
-  static constexpr std::size_t kRunning = 0;  ///< the source of samples of threads that run, if there are two
+  static constexpr std::size_t kMostPlain = 512;                ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;     ///< ns: code may come and go meanwhile
+  static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: whatever maps code all the time
+  static constexpr std::size_t kMostWaiting = 256, kMostWaitingSamples = 2048;  ///< batches, and all of theirs
+  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;                 ///< ns: nobody tells what is unmapped
+  static constexpr std::uint32_t kFewOwed = 16;  ///< one for each sample; more are caught up with
+  static constexpr std::size_t kRunning = 0;     ///< the source of samples of threads that run, if there are two
   static constexpr std::size_t kMostNew = 1u << 16;
   static constexpr std::size_t kMostUnknown = 1u << 12;        ///< of those at a time
   static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
 
+  /// When a sample was taken (ns): its stack is of some moment between the two.
+  struct Taken {
+    std::uint64_t from_ns = 0, until_ns = 0;
+  };
+
+  [[nodiscard]] bool must_wait(const SampleBatch& batch) const;
+  [[nodiscard]] Result<void> take_now(SampleBatch batch);
+  void note_mapped(SampleBatch& batch);
+  [[nodiscard]] bool knows(const MappedCode& code) const;
+  [[nodiscard]] bool is_older(std::span<const CodeAddress> places, Taken taken) const;
+  [[nodiscard]] bool is_other_code(CodeAddress place, Taken taken) const;
+  [[nodiscard]] bool renew_walker();
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
   [[nodiscard]] Result<void> make_walker(Capture capture);
   void lend_mappings(Capture& capture);
-  [[nodiscard]] std::optional<Trace> walk(const ThreadCapture& thread);
+  [[nodiscard]] std::optional<Trace> walk(const ThreadCapture& thread, Taken taken);
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
   void record(const ThreadCapture& capture, const SampledThread& sample);
-  [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel);
-  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel,
+                                             Taken taken);
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
+                                                      std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> other_code_node();
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
   void found_running(const Repeat& round);
@@ -140,13 +159,21 @@ class StackRecorder {
   std::uint64_t batch_ns_ = 0;  ///< no sample of the batch is younger
   bool walker_is_shared_ = false;
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
-  std::uint64_t mappings_ns_ = 0;                        ///< when they were read
+  std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when they were read: begin and end of that
+  bool are_lent_ = false;                                ///< the walker's are of an older one
+  CodeChanges changes_;
+  std::deque<SampleBatch> waiting_;    ///< until it is known what was mapped before them
+  std::uint64_t mapped_until_ns_ = 0;  ///< what was mapped until then is known
   /// Places that a walker did not know, and when one was made for them. Not again soon: it may not have known them
   /// either. Later there may be other code.
   std::unordered_map<Address, std::uint64_t> unknown_;
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
+  std::uint64_t taken_until_ns_ = 0;  ///< `SampleBatch::until_ns`
+  bool wants_to_wait_ = false;        ///< the sample and those behind it, until more is known of what was mapped
+  bool is_hasty_ = false;             ///< nothing waits; what cannot be said then is not
+  bool is_ending_ = false;
   bool is_warming_up_ = false;  ///< nothing is counted
   bool gc_pending_ = false;
 };

@@ -118,6 +118,7 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
     batch.samples.push_back({now, SampleClock::wall, activity});
   }
   batch.capture = std::move(*capture);
+  batch.until_ns = monotonic_ns();
   return batch;
 }
 

@@ -3,6 +3,7 @@ import fcntl
 import os
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -45,6 +46,39 @@ class RecordLimits(LiveCase):
     @staticmethod
     def few_files(soft, hard=None):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft if hard is None else hard))
+
+    @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
+    def test_code_that_takes_the_place_of_other_code_never_has_its_name(self):
+        """Two libraries in turn, each at the address where the other one was."""
+        burn = "static volatile long n; void entry(double s) {{ {0}_code(s); }}"
+        library = ("#include <time.h>\n__attribute__((noinline)) void {0}_code(double s) {{ struct timespec a, b; "
+                   "clock_gettime(1, &a); do clock_gettime(1, &b); while (b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9 < s); }}\n"
+                   + burn)
+        program = """#include <dlfcn.h>
+volatile int z;
+__attribute__((noinline)) void run_a(void (*f)(double)) { f(0.05); z++; }
+__attribute__((noinline)) void run_b(void (*f)(double)) { f(0.05); z++; }
+int main() { for (;;) {
+  void* h = dlopen("./liba.so", RTLD_NOW); run_a((void (*)(double))dlsym(h, "entry")); dlclose(h);
+  h = dlopen("./libb.so", RTLD_NOW); run_b((void (*)(double))dlsym(h, "entry")); dlclose(h); } }
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text, options in (("liba.so", library.format("a"), ["-shared", "-fPIC"]), ("libb.so", library.format("b"), ["-shared", "-fPIC"]),
+                                        ("turns", program, [])):
+                subprocess.run(["cc", "-x", "c", "-O1", "-g", "-", "-o", f"{folder}/{name}", *options, "-ldl"], input=text, text=True, check=True)
+            process = subprocess.Popen([f"{folder}/turns"], cwd=folder, stdin=subprocess.DEVNULL)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            for options in ((), ("--mode", "cpu")):
+                done = self.record("-p", process.pid, "-d", "4", "-i", "-f", "folded", "-o", "-", *options)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                right = 0
+                for line in done.stdout.splitlines():
+                    names, count = line.rsplit(" ", 1)
+                    for own, other in (("a", "b"), ("b", "a")):
+                        self.assertFalse(f";run_{own};" in names and f"{other}_code" in names, line)
+                        right += int(count) if f";run_{own};" in names and f"{own}_code" in names else 0
+                self.assertGreater(right, 50, f"{options}: {done.stdout}\n{done.stderr}")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs the right to choose the next pid")
     def test_a_process_that_gets_the_number_of_one_that_ended(self):
