@@ -1,7 +1,10 @@
 // Where code was mapped while a process is recorded, and when: an address may be of another library by then.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +17,47 @@ struct MappedCode {
   std::uint64_t time_ns = 0;
   AddressRange range;
   std::uint64_t inode = 0, file_offset = 0;
+};
+
+/// Which code lies where, as far as it was told. The kernel tells of a whole mapping when a piece was added to it, or
+/// when what may be done with it has changed: the rest of it is the code that it was.
+class KnownCode {
+ public:
+  /// Parts of it that were other code, or none.
+  [[nodiscard]] std::vector<AddressRange> learn(const MappedCode& code) {
+    std::vector<AddressRange> changed;
+    if (code.range.empty()) return changed;
+    if (pieces_.size() >= kMost) pieces_.clear();
+    const auto [begin, end] = code.range;
+    const Piece now{end, code.inode, code.file_offset - begin};
+    Address at = begin;
+    auto next = pieces_.upper_bound(begin);
+    if (next != pieces_.begin() && std::prev(next)->second.end > begin) next = std::prev(next);
+    while (next != pieces_.end() && next->first < end) {
+      const auto [first, piece] = *next;
+      next = pieces_.erase(next);
+      if (first > at) changed.push_back({at, first});
+      const AddressRange both{std::max(first, begin), std::min(piece.end, end)};
+      const bool is_same = piece.inode == code.inode && (code.inode == 0 || piece.offset == now.offset);
+      if (!is_same) changed.push_back(both);
+      at = both.end;
+      if (first < begin) pieces_.emplace(first, Piece{begin, piece.inode, piece.offset});
+      if (piece.end > end) pieces_.emplace(end, piece);
+    }
+    if (at < end) changed.push_back({at, end});
+    pieces_.emplace(begin, now);
+    return changed;
+  }
+  [[nodiscard]] bool empty() const { return pieces_.empty(); }
+
+ private:
+  static constexpr std::size_t kMost = 1u << 16;
+  struct Piece {
+    Address end = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t offset = 0;  ///< in the file, less the address
+  };
+  std::map<Address, Piece> pieces_;
 };
 
 /// What was mapped in the last second. Bounded: of what did not fit, all memory counts as mapped anew then.

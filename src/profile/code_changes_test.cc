@@ -39,6 +39,27 @@ TEST(CodeChanges, AreForgottenWhenTheyAreOld) {
   EXPECT_TRUE(changes.touch(0x901000, 0, UINT64_MAX));
 }
 
+using Parts = std::vector<AddressRange>;
+
+TEST(KnownCode, TellsWhatIsOtherCodeNow) {
+  KnownCode known;
+  EXPECT_TRUE(known.empty());
+  EXPECT_EQ(known.learn({1, {0x1000, 0x3000}, 7, 0x1000}), (Parts{{0x1000, 0x3000}})) << "nothing was known of it";
+  EXPECT_EQ(known.learn({2, {0x1000, 0x3000}, 7, 0x1000}), Parts()) << "the same file at the same place";
+  EXPECT_EQ(known.learn({3, {0x1000, 0x5000}, 7, 0x1000}), (Parts{{0x3000, 0x5000}})) << "it has grown";
+  EXPECT_EQ(known.learn({4, {0x2000, 0x3000}, 8, 0}), (Parts{{0x2000, 0x3000}})) << "another file in its midst";
+  EXPECT_EQ(known.learn({5, {0x1000, 0x5000}, 7, 0x1000}), (Parts{{0x2000, 0x3000}}));
+  EXPECT_EQ(known.learn({6, {0x1000, 0x5000}, 7, 0x2000}), (Parts{{0x1000, 0x5000}})) << "another part of the file";
+  EXPECT_EQ(known.learn({7, {0x0, 0x6000}, 7, 0x1000}), (Parts{{0, 0x1000}, {0x5000, 0x6000}}));
+  EXPECT_EQ(known.learn({8, {0x1000, 0x1000}, 9, 0}), Parts());
+}
+
+TEST(KnownCode, MemoryOfNoFileStaysWhatItIs) {
+  KnownCode known;
+  (void)known.learn({1, {0x1000, 0x3000}, 0, 0});
+  EXPECT_EQ(known.learn({2, {0x2000, 0x4000}, 0, 0}), (Parts{{0x3000, 0x4000}}));
+}
+
 TEST(CodeChanges, WhatHasNoRoomIsEverywhere) {
   CodeChanges changes;
   changes.add({kMs, {0, UINT64_MAX}});

@@ -60,27 +60,20 @@ Result<void> StackRecorder::take(SampleBatch batch) {
   return {};
 }
 
-/// Of the same file at the same place as the walker has it, and nothing else was there since: only what may be done
-/// with the memory was changed.
-bool StackRecorder::knows(const MappedCode& code) const {
-  const auto regions = walker_ ? walker_->capture().regions : nullptr;
-  if (regions == nullptr || code.time_ns <= mappings_end_ns_) return false;
-  if (changes_.touch(code.range.begin, mappings_ns_, code.time_ns)) return false;
-  const auto after = std::upper_bound(regions->begin(), regions->end(), code.range.begin,
-                                      [](Address address, const Region& r) { return address < r.range.begin; });
-  if (after == regions->begin()) return false;
-  const Region& at = *std::prev(after);
-  return at.executable && at.range.contains(code.range.begin) && code.range.end <= at.range.end &&
-         at.inode == code.inode &&
-         (code.inode == 0 || at.file_offset + (code.range.begin - at.range.begin) == code.file_offset);
-}
-
 void StackRecorder::note_mapped(SampleBatch& batch) {
   for (const MappedCode& code : batch.mapped)
-    if (!knows(code)) changes_.add(code);
+    for (const AddressRange& part : known_code_.learn(code))
+      changes_.add({code.time_ns, part, code.inode, code.file_offset});
   if (!batch.mapped.empty()) mappings_ = nullptr;
   batch.mapped.clear();
   mapped_until_ns_ = std::max(mapped_until_ns_, batch.mapped_until_ns);
+}
+
+/// What is there before anything is told of it.
+void StackRecorder::learn_code() {
+  if (!known_code_.empty() || mappings_ == nullptr) return;
+  for (const Region& region : *mappings_)
+    if (region.executable) (void)known_code_.learn({0, region.range, region.inode, region.file_offset});
 }
 
 /// Whether the walker is older than the code at one of the places was when the sample was taken.
@@ -171,6 +164,7 @@ Result<void> StackRecorder::make_walker(Capture capture) {
   mappings_ = walker_->capture().regions;
   walker_made_ns_ = monotonic_ns();
   if (!are_lent_) mappings_end_ns_ = walker_made_ns_;
+  learn_code();
   known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
   gc_pending_ = false;
   for (const dotnet::Runtime& runtime : walker_->runtimes())

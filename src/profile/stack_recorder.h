@@ -115,7 +115,7 @@ class StackRecorder {
   [[nodiscard]] bool must_wait(const SampleBatch& batch) const;
   [[nodiscard]] Result<void> take_now(SampleBatch batch);
   void note_mapped(SampleBatch& batch);
-  [[nodiscard]] bool knows(const MappedCode& code) const;
+  void learn_code();
   [[nodiscard]] bool is_older(std::span<const CodeAddress> places, Taken taken) const;
   [[nodiscard]] bool is_other_code(CodeAddress place, Taken taken) const;
   [[nodiscard]] bool renew_walker();
@@ -161,6 +161,7 @@ class StackRecorder {
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
   std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when they were read: begin and end of that
   bool are_lent_ = false;                                ///< the walker's are of an older one
+  KnownCode known_code_;
   CodeChanges changes_;
   std::deque<SampleBatch> waiting_;    ///< until it is known what was mapped before them
   std::uint64_t mapped_until_ns_ = 0;  ///< what was mapped until then is known
