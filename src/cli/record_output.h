@@ -34,7 +34,7 @@ class RecordOutput {
                                                              const Environment& environment) const;
   [[nodiscard]] ExitCode rescue(const Recording& recording, const Environment& environment) const;
 
-  std::string path_;  ///< empty: made of the process's name; "-": standard output
+  std::string path_;          ///< empty: made of the process's name; "-": standard output
   bool names_itself_ = true;  ///< nothing is replaced by a file whose name nobody chose
   formats::Format format_ = formats::Format::html;
   ProfileOptions options_;

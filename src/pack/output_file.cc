@@ -67,8 +67,7 @@ Result<void> OutputFile::open(const std::string& path) {
   if (slash != std::string::npos) folder_path_ = path.substr(0, slash + 1);
   name_ = path.substr(folder_path_.size());
   if (name_.empty()) return failure(path.empty() ? ENOENT : EISDIR);
-  folder_ = base::ScopedFd(
-      ::open(folder_path_.empty() ? "." : folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  folder_ = base::ScopedFd(::open(folder_path_.empty() ? "." : folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) return failure(errno);
   if (const int error = taken(name_); error != 0 && !(error == EEXIST && may_be_numbered_)) return failure(error);
   fd_ = base::ScopedFd(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -113,7 +112,8 @@ int OutputFile::link_to(const std::string& name) const {
 void OutputFile::set_mode(const std::string& name) const {
   if (!as_usual_) return;
   mode_t mode = usual_mode();
-  struct stat old {}, own {};
+  struct stat old {
+  }, own{};
   if (::fstatat(folder_.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode) &&
       ::fstat(fd_.get(), &own) == 0) {
     mode = old.st_uid == own.st_uid ? old.st_mode & 0777 : mode & old.st_mode;
