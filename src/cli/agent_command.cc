@@ -1,19 +1,17 @@
 #include "cli/agent_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <optional>
 #include <system_error>
 
 #include "agent_client/agent_client.h"
 #include "base/proc_mount.h"
-#include "base/scoped_fd.h"
 #include "cli/agent_status.h"
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
+#include "cli/output_place.h"
+#include "cli/profile_file.h"
 #include "report/escape.h"
 #include "report/profile_report.h"
 #include "report/words.h"
@@ -109,33 +107,21 @@ ExitCode attach(const AgentArguments& arguments, const Environment& environment,
   return print_status(arguments, environment, report);
 }
 
-/// Before the recording, so that none is made for nothing; no descriptor: standard output. Nothing: it is said why.
-std::optional<base::ScopedFd> open_out(const AgentArguments& arguments, const Environment& environment) {
-  if (arguments.out.empty() || arguments.out == "-") return base::ScopedFd();
-  base::ScopedFd file(::open(arguments.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file) return file;
-  const std::string why = std::generic_category().message(errno);
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: cannot write {}: {}\n", report::escape_for_terminal(arguments.out), why));
-  return std::nullopt;
-}
-
-ExitCode write_profile(const AgentArguments& arguments, const Environment& environment, int file,
-                       const Profile& profile) {
-  FdOutput out(file);
-  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  arguments.json ? report::write_profile_json(writer, profile) : report::write_collapsed(writer, profile);
-  writer.flush();
-  if (out.error() == 0) return ExitCode::ok;
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: the samples could not be written: {}\n",
-                         std::generic_category().message(out.error())));
-  return ExitCode::output;
+ExitCode write_profile(const AgentArguments& arguments, const Environment& environment, const Profile& profile) {
+  return write_profile_file(
+      arguments.out.empty() ? "-" : arguments.out, true, environment, [&](report::Writer& writer) {
+        arguments.json ? report::write_profile_json(writer, profile) : report::write_collapsed(writer, profile);
+      });
 }
 
 ExitCode record(const AgentArguments& arguments, const Environment& environment, const TargetPlace& place) {
-  const auto file = open_out(arguments, environment);
-  if (!file) return ExitCode::output;
+  // Before the recording, so that none is made for nothing.
+  if (!arguments.out.empty() && arguments.out != "-") {
+    if (const std::string fault = fault_of_place(arguments.out); !fault.empty()) {
+      FdOutput(environment.err).write("mixstack: " + fault + "\n");
+      return ExitCode::output;
+    }
+  }
   // Loaded silent: the recording itself starts the sampling, and its end stops it.
   auto attached = agent_client::connect_or_attach(place, arguments.library, {}, arguments.timeout);
   if (!attached) return complain(environment, attached.error());
@@ -144,8 +130,7 @@ ExitCode record(const AgentArguments& arguments, const Environment& environment,
       arguments.duration.count() == 0 ? std::chrono::milliseconds(std::chrono::hours(24 * 365)) : arguments.duration;
   const auto recording = attached->client.record(settings_of(arguments), time, [&] { return signals.wait(0) != 0; });
   if (!recording) return complain(environment, recording.error());
-  const ExitCode written =
-      write_profile(arguments, environment, *file ? file->get() : environment.out, recording->profile);
+  const ExitCode written = write_profile(arguments, environment, recording->profile);
   const ProfileAccount& a = recording->profile.account;
   FdOutput errors(environment.err);
   if (recording->profile.cpu_hertz != arguments.cpu_hertz || recording->profile.wall_hertz != arguments.wall_hertz)

@@ -1,106 +1,100 @@
 #include "cli/profile_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <ctime>
-#include <optional>
 #include <system_error>
+#include <utility>
 
-#include "base/scoped_fd.h"
-#include "cli/end_signals.h"
 #include "cli/fd_output.h"
+#include "cli/output_place.h"
 #include "pack/output_file.h"
 #include "report/escape.h"
 
 namespace mixstack::cli {
 namespace {
 
-ExitCode cannot_write(const Environment& environment, const std::string& path, int error) {
-  const std::string name = path == "-" ? "standard output" : report::escape_for_terminal(path);
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: {} could not be written: {}{}\n", name, std::generic_category().message(error),
-                         path == "-" ? "" : "; nothing is left of it"));
+ExitCode complain(const Environment& environment, const std::string& words) {
+  FdOutput(environment.err).write("mixstack: " + words + "\n");
   return ExitCode::output;
+}
+
+ExitCode cannot_write(const Environment& environment, const std::string& path, int error) {
+  return complain(environment, fmt::format("{} could not be written: {}; nothing is left of it",
+                                           report::escape_for_terminal(path), std::generic_category().message(error)));
 }
 
 /// To who had a part of it.
 ExitCode cannot_write_on(const Environment& environment, const std::string& path, const FdOutput& out) {
   const std::string why = out.error() == EINTR ? "nobody reads it, and a signal ended the wait"
                                                : std::generic_category().message(out.error());
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: {} could not be written whole: {}; {} written\n",
-                         path == "-" ? "standard output" : report::escape_for_terminal(path), why,
-                         out.written() == 1 ? "1 byte was" : fmt::format("{} bytes were", out.written())));
-  return ExitCode::output;
+  return complain(environment,
+                  fmt::format("{} could not be written whole: {}; {} written",
+                              path == "-" ? "standard output" : report::escape_for_terminal(path), why,
+                              out.written() == 1 ? "1 byte was" : fmt::format("{} bytes were", out.written())));
 }
 
-/// A picture that root has made is for whom it was made: as readable as any file that a command writes.
-void readable_as_usual(int fd) {
-  const mode_t mask = ::umask(0);
-  (void)::umask(mask);
-  (void)::fchmod(fd, 0666 & ~mask);
+void ignore_signals_of_writing() {
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+  (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
-/// A pipe has its reader soon or never: the open(2) that waits for one has no end.
-base::ScopedFd open_device(const std::string& path) {
-  constexpr int kTries = 100;
-  constexpr timespec kPause{0, 100'000'000};
-  for (int i = 0;; i++) {
-    base::ScopedFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    if (fd) {
-      (void)::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
-      return fd;
-    }
-    const int error = errno;
-    struct stat there {};
-    const bool is_pipe = ::stat(path.c_str(), &there) == 0 && S_ISFIFO(there.st_mode);
-    if (error != ENXIO || !is_pipe || i == kTries || has_end_signal()) {
-      errno = error;
-      return fd;
-    }
-    (void)::nanosleep(&kPause, nullptr);
-  }
+void write_all(FdOutput& out, const WriteProfile& write) {
+  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
+  write(writer);
+  writer.flush();
+}
+
+ExitCode write_on(const Environment& environment, const std::string& path, int fd, const WriteProfile& write) {
+  FdOutput out(fd, OutputWait::until_signal);
+  write_all(out, write);
+  return out.error() == 0 ? ExitCode::ok : cannot_write_on(environment, path, out);
+}
+
+ExitCode write_device(const Environment& environment, const std::string& path, const OutputDevice& device,
+                      const WriteProfile& write) {
+  const auto fd = device.open();
+  if (fd) return write_on(environment, path, fd->get(), write);
+  if (fd.error() != ENXIO || !device.is_pipe()) return cannot_write(environment, path, fd.error());
+  return complain(environment, report::escape_for_terminal(path) + " could not be written: nobody reads this pipe");
+}
+
+/// The name it has.
+tl::expected<std::string, ExitCode> write_file(const Environment& environment, const std::string& path,
+                                               Result<pack::OutputFile> file, const WriteProfile& write) {
+  if (!file) return tl::unexpected(cannot_write(environment, path, file.error().os_error));
+  file->be_readable_as_usual();  // a picture that root has made is for whom it was made
+  FdOutput out(file->fd());
+  write_all(out, write);
+  if (out.error() != 0) return tl::unexpected(cannot_write(environment, path, out.error()));
+  auto published = file->publish();
+  if (!published) return tl::unexpected(cannot_write(environment, path, published.error().os_error));
+  return std::move(*published);
 }
 
 }  // namespace
 
 ExitCode write_profile_file(const std::string& path, bool is_text, const Environment& environment,
-                            const std::function<void(report::Writer&)>& write, bool replace) {
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  std::optional<pack::OutputFile> file;
-  base::ScopedFd device;
-  struct stat there {};
-  if (path != "-" && ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    device = open_device(path);  // a device or a pipe keeps its name
-    if (!device) return cannot_write(environment, path, errno);
-  } else if (path != "-") {
-    auto made = pack::OutputFile::create(path, replace);
-    if (!made) return cannot_write(environment, path, made.error().os_error);
-    file.emplace(std::move(*made));
-    readable_as_usual(file->fd());
-  } else if (!is_text && ::isatty(environment.out) == 1) {
+                            const WriteProfile& write) {
+  ignore_signals_of_writing();
+  if (path == "-") {
+    if (is_text || ::isatty(environment.out) != 1) return write_on(environment, path, environment.out, write);
     FdOutput(environment.err).write("mixstack: this format is nothing for a terminal: -o FILE\n");
     return ExitCode::usage;
   }
-  FdOutput out(file     ? file->fd()
-               : device ? device.get()
-                        : environment.out,
-               file ? OutputWait::always : OutputWait::until_signal);
-  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  write(writer);
-  writer.flush();
-  if (out.error() != 0)
-    return file ? cannot_write(environment, path, out.error()) : cannot_write_on(environment, path, out);
-  if (file)
-    if (const auto published = file->publish(); !published)
-      return cannot_write(environment, path, published.error().os_error);
-  return ExitCode::ok;
+  const auto device = OutputDevice::find(path);
+  if (!device) return complain(environment, device.error() + ". Nothing was written; another place: -o FILE");
+  if (*device) return write_device(environment, path, **device, write);
+  const auto written = write_file(environment, path, pack::OutputFile::create(path, true), write);
+  return written ? ExitCode::ok : written.error();
+}
+
+tl::expected<std::string, ExitCode> write_new_profile_file(const std::string& path, const std::string& suffix,
+                                                           const Environment& environment, const WriteProfile& write) {
+  ignore_signals_of_writing();
+  return write_file(environment, path, pack::OutputFile::create_free(path, suffix), write);
 }
 
 }  // namespace mixstack::cli

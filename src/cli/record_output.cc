@@ -2,14 +2,13 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 
 #include "cli/empty_view.h"
 #include "cli/fd_output.h"
+#include "cli/output_place.h"
 #include "cli/profile_file.h"
 #include "report/escape.h"
 
@@ -17,11 +16,6 @@ namespace mixstack::cli {
 namespace {
 
 using formats::Format;
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// What of a name may stand in a file's.
 std::string plain(std::string name) {
@@ -46,28 +40,6 @@ tl::expected<Format, std::string> format_for(const RecordArguments& arguments) {
                         formats::all_format_words());
 }
 
-/// Empty: something can be written there. Looked at before anything is recorded.
-std::string fault_of_place(const std::string& path) {
-  const auto refused = [](const std::string& place, int error) {
-    return "nothing can be written in " + report::escape_for_terminal(place) + ": " +
-           std::generic_category().message(error) + ". Nothing was recorded; another place: -o FILE";
-  };
-  struct stat there {};
-  const bool is_there = !path.empty() && ::stat(path.c_str(), &there) == 0;
-  if (is_there && S_ISDIR(there.st_mode)) return refused(path, EISDIR);
-  // Devices and pipes are written to, and nothing is made beside them.
-  if (is_there && !S_ISREG(there.st_mode)) return ::access(path.c_str(), W_OK) == 0 ? "" : refused(path, errno);
-  const std::string folder = folder_of(path);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) return refused(folder, errno);
-  struct stat link {};
-  const bool is_any = !path.empty() && ::lstat(path.c_str(), &link) == 0;
-  if (is_any && S_ISLNK(link.st_mode))
-    return report::escape_for_terminal(path) +
-           " is a link, and links are not followed. Nothing was recorded; another place: -o FILE, or -o - for "
-           "standard output";
-  return !path.empty() && !is_any && errno != ENOENT ? refused(path, errno) : "";
-}
-
 }  // namespace
 
 tl::expected<RecordOutput, OutputFault> RecordOutput::make(const RecordArguments& arguments) {
@@ -76,6 +48,7 @@ tl::expected<RecordOutput, OutputFault> RecordOutput::make(const RecordArguments
   if (!format) return tl::unexpected(OutputFault{ExitCode::usage, format.error()});
   output.format_ = *format;
   output.path_ = arguments.out;
+  output.names_itself_ = arguments.out.empty();
   output.quiet_ = arguments.quiet;
   output.options_.idle = arguments.idle;
   output.options_.activities = arguments.activities;
@@ -101,37 +74,24 @@ std::string RecordOutput::path_of(const Recording& recording) const {
                      processes.empty() ? 0 : processes.front().pid, local, formats::extension_of(format_));
 }
 
-ExitCode RecordOutput::write_to(const std::string& path, Format format, const Recording& recording,
-                                const Environment& environment) const {
-  return write_profile_file(path, formats::is_text(format), environment,
-                            [&](report::Writer& out) { formats::write_as(format, out, recording, options_); });
-}
-
-/// Two that are kept in the same second have names of their own.
-std::optional<std::string> RecordOutput::write_free(const std::string& path, const Recording& recording,
-                                                    const Environment& environment) const {
-  Environment silent = environment;
-  silent.err = -1;
-  constexpr int kTries = 100;
-  const std::string extension(formats::extension_of(Format::recording));
-  for (int i = 1; i <= kTries; i++) {
-    std::string name = path;
-    if (i > 1) name.insert(name.size() - extension.size(), fmt::format("-{}", i));
-    struct stat there {};
-    if (::lstat(name.c_str(), &there) == 0) continue;
-    const auto write = [&](report::Writer& out) { formats::write_as(Format::recording, out, recording, options_); };
-    if (write_profile_file(name, false, silent, write, false) == ExitCode::ok) return name;
-    if (::lstat(name.c_str(), &there) != 0) return std::nullopt;  // it was not for the name
-  }
-  return std::nullopt;
+tl::expected<std::string, ExitCode> RecordOutput::write_to(const std::string& path, const Recording& recording,
+                                                           const Environment& environment) const {
+  const auto write = [&](report::Writer& out) { formats::write_as(format_, out, recording, options_); };
+  if (names_itself_)
+    return write_new_profile_file(path, std::string(formats::extension_of(format_)), environment, write);
+  const ExitCode code = write_profile_file(path, formats::is_text(format_), environment, write);
+  if (code != ExitCode::ok) return tl::unexpected(code);
+  return path;
 }
 
 /// What was recorded is not lost because a disk is full.
 ExitCode RecordOutput::rescue(const Recording& recording, const Environment& environment) const {
+  Environment silent = environment;
+  silent.err = -1;
+  RecordOutput raw;
+  raw.format_ = Format::recording;
   for (const char* folder : {"/var/tmp", "/tmp", "/dev/shm"}) {
-    RecordOutput raw;
-    raw.format_ = Format::recording;
-    const auto path = raw.write_free(std::string(folder) + "/" + raw.path_of(recording), recording, environment);
+    const auto path = raw.write_to(std::string(folder) + "/" + raw.path_of(recording), recording, silent);
     if (!path) continue;
     FdOutput(environment.err)
         .write(fmt::format("mixstack: the recording is kept as {}: mixstack convert {} -o FILE\n", *path, *path));
@@ -141,13 +101,12 @@ ExitCode RecordOutput::rescue(const Recording& recording, const Environment& env
 }
 
 ExitCode RecordOutput::write(const Recording& recording, const Environment& environment) const {
-  const std::string path = path_of(recording);
-  const ExitCode code = write_to(path, format_, recording, environment);
-  if (code == ExitCode::output) return rescue(recording, environment);
-  if (code == ExitCode::ok && !quiet_) say_if_empty(recording, format_, options_, environment);
-  if (code == ExitCode::ok && path != "-" && !quiet_)
-    FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
-  return code;
+  const auto path = write_to(path_of(recording), recording, environment);
+  if (!path) return path.error() == ExitCode::output ? rescue(recording, environment) : path.error();
+  if (!quiet_) say_if_empty(recording, format_, options_, environment);
+  if (*path != "-" && !quiet_)
+    FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(*path)));
+  return ExitCode::ok;
 }
 
 ExitCode RecordOutput::write_part(const Recording& recording, unsigned part, const Environment& environment) const {

@@ -1,7 +1,6 @@
 // Where a recording is written to, and as what.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -30,14 +29,13 @@ class RecordOutput {
 
  private:
   [[nodiscard]] std::string path_of(const Recording& recording) const;
-  [[nodiscard]] ExitCode write_to(const std::string& path, formats::Format format, const Recording& recording,
-                                  const Environment& environment) const;
-  /// The name it has, of this one and others made of it the first that is free. Nothing: it could not be written.
-  [[nodiscard]] std::optional<std::string> write_free(const std::string& path, const Recording& recording,
-                                                      const Environment& environment) const;
+  /// The path it has.
+  [[nodiscard]] tl::expected<std::string, ExitCode> write_to(const std::string& path, const Recording& recording,
+                                                             const Environment& environment) const;
   [[nodiscard]] ExitCode rescue(const Recording& recording, const Environment& environment) const;
 
-  std::string path_;  ///< empty: made of the process's name; "-": standard output
+  std::string path_;          ///< empty: made of the process's name; "-": standard output
+  bool names_itself_ = true;  ///< nothing is replaced by a file whose name nobody chose
   formats::Format format_ = formats::Format::html;
   ProfileOptions options_;
   bool quiet_ = false;

@@ -12,6 +12,7 @@ namespace mixstack::pack {
 namespace {
 
 constexpr int kTries = 16;
+constexpr unsigned kMostNumbers = 1000;
 
 [[nodiscard]] tl::unexpected<Error> failure(int error) {
   if (error == EEXIST) return fail(ErrorCode::invalid_argument, 0, error);
@@ -19,80 +20,162 @@ constexpr int kTries = 16;
   return fail(ErrorCode::io_error, 0, error);
 }
 
-[[nodiscard]] std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+[[nodiscard]] std::string temporary_name(const std::string& name, int i) {
+  return name + "." + std::to_string(::getpid()) + "-" + std::to_string(i);
 }
 
-/// 0 when the name is free or may be taken.
-[[nodiscard]] int taken(const std::string& path, bool replace) {
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0) return errno == ENOENT ? 0 : errno;
-  return replace && S_ISREG(st.st_mode) ? 0 : EEXIST;
+[[nodiscard]] mode_t usual_mode() {
+  const mode_t mask = ::umask(0);
+  (void)::umask(mask);
+  return 0666 & ~mask;
 }
 
 }  // namespace
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::move(other.path_)),
+    : folder_path_(std::move(other.folder_path_)),
+      folder_(std::move(other.folder_)),
+      name_(std::move(other.name_)),
       temporary_(std::exchange(other.temporary_, {})),
+      suffix_(std::move(other.suffix_)),
       replace_(other.replace_),
+      may_be_numbered_(other.may_be_numbered_),
+      as_usual_(other.as_usual_),
       fd_(std::move(other.fd_)) {}
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, bool replace) {
-  if (const int error = taken(path, replace); error != 0) return failure(error);
   OutputFile file;
-  file.path_ = path;
   file.replace_ = replace;
-  file.fd_ = base::ScopedFd(::open(folder_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file.fd_) return file;
+  if (const auto opened = file.open(path); !opened) return fail(opened.error());
+  return file;
+}
+
+Result<OutputFile> OutputFile::create_free(const std::string& path, const std::string& suffix) {
+  OutputFile file;
+  file.may_be_numbered_ = true;
+  if (path.ends_with(suffix)) file.suffix_ = suffix;
+  if (const auto opened = file.open(path); !opened) return fail(opened.error());
+  return file;
+}
+
+Result<void> OutputFile::open(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash != std::string::npos) folder_path_ = path.substr(0, slash + 1);
+  name_ = path.substr(folder_path_.size());
+  if (name_.empty()) return failure(path.empty() ? ENOENT : EISDIR);
+  folder_ = base::ScopedFd(::open(folder_path_.empty() ? "." : folder_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) return failure(errno);
+  if (const int error = taken(name_); error != 0 && !(error == EEXIST && may_be_numbered_)) return failure(error);
+  fd_ = base::ScopedFd(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd_) return {};
   // What file systems and kernels without O_TMPFILE answer, open(2).
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return failure(errno);
-  std::string name = path + ".XXXXXX";
-  file.fd_ = base::ScopedFd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file.fd_) return failure(errno);
-  file.temporary_ = std::move(name);
-  return file;
+  const int error = open_named();
+  return error == 0 ? Result<void>() : failure(error);
+}
+
+int OutputFile::open_named() {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  int error = EEXIST;
+  for (int i = 0; i < kTries && error == EEXIST; i++) {
+    std::string name = temporary_name(name_, i);
+    fd_ = base::ScopedFd(::openat(folder_.get(), name.c_str(), kFlags, 0600));
+    error = fd_ ? 0 : errno;
+    if (fd_) temporary_ = std::move(name);
+  }
+  return error;
+}
+
+/// 0 when the name is free or may be taken.
+int OutputFile::taken(const std::string& name) const {
+  struct stat st {};
+  if (::fstatat(folder_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
+  return replace_ && S_ISREG(st.st_mode) ? 0 : EEXIST;
+}
+
+std::string OutputFile::numbered(unsigned number) const {
+  if (number == 1) return name_;
+  std::string name = name_;
+  return name.insert(name.size() - suffix_.size(), "-" + std::to_string(number));
 }
 
 int OutputFile::link_to(const std::string& name) const {
   const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  return ::linkat(AT_FDCWD, self.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-Result<void> OutputFile::publish_unnamed() const {
-  int error = link_to(path_);
-  if (error != EEXIST || !replace_) return error == 0 ? Result<void>() : failure(error);
+/// Whom a file that is replaced was hidden from is not shown the one that takes its place.
+void OutputFile::set_mode(const std::string& name) const {
+  if (!as_usual_) return;
+  mode_t mode = usual_mode();
+  struct stat old {
+  }, own{};
+  if (::fstatat(folder_.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode) &&
+      ::fstat(fd_.get(), &own) == 0) {
+    mode = old.st_uid == own.st_uid ? old.st_mode & 0777 : mode & old.st_mode;
+    // What its group might do another one may not.
+    if (old.st_gid != own.st_gid && ::fchown(fd_.get(), static_cast<uid_t>(-1), old.st_gid) != 0)
+      mode &= ~mode_t{070} | ((mode & 07) << 3);
+  }
+  (void)::fchmod(fd_.get(), mode);
+}
+
+int OutputFile::publish_unnamed(const std::string& name) const {
+  int error = link_to(name);
+  if (error != EEXIST || !replace_) return error;
   // A name of its own first: rename(2) replaces, linkat(2) does not.
+  set_mode(name);
   for (int i = 0; i < kTries; i++) {
-    const std::string name = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(i);
-    error = link_to(name);
+    const std::string other = temporary_name(name, i);
+    error = link_to(other);
     if (error == EEXIST) continue;
     if (error != 0) break;
-    if (::rename(name.c_str(), path_.c_str()) == 0) return {};
+    if (::renameat(folder_.get(), other.c_str(), folder_.get(), name.c_str()) == 0) return 0;
     error = errno;
-    ::unlink(name.c_str());
+    ::unlinkat(folder_.get(), other.c_str(), 0);
     break;
   }
-  return failure(error);
+  return error;
 }
 
-Result<void> OutputFile::publish() {
-  if (const int error = taken(path_, replace_); error != 0) return failure(error);
+int OutputFile::publish_named(const std::string& name) {
+  const int folder = folder_.get();
+  const auto renamed = [&] { return ::renameat(folder, temporary_.c_str(), folder, name.c_str()) == 0 ? 0 : errno; };
+  int error = 0;
+  if (replace_) {
+    error = renamed();
+  } else if (::renameat2(folder, temporary_.c_str(), folder, name.c_str(), RENAME_NOREPLACE) != 0) {
+    error = errno;
+    // A file system that cannot promise it: the name is taken by an empty file first, which nobody else can then make.
+    if (error == EINVAL || error == ENOSYS) {
+      const base::ScopedFd made(
+          ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      error = made ? renamed() : errno;
+      if (made && error != 0) ::unlinkat(folder, name.c_str(), 0);
+    }
+  }
+  if (error == 0) temporary_.clear();
+  return error;
+}
+
+int OutputFile::publish_as(const std::string& name) {
+  if (const int error = taken(name); error != 0) return error;
+  set_mode(name);
+  return temporary_.empty() ? publish_unnamed(name) : publish_named(name);
+}
+
+Result<std::string> OutputFile::publish() {
   if (::fsync(fd_.get()) != 0 && errno != EINVAL) return failure(errno);
-  if (temporary_.empty()) return publish_unnamed();
-  const unsigned flags = replace_ ? 0 : RENAME_NOREPLACE;
-  int error = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0 ? 0 : errno;
-  // A file system that cannot promise it: what was free a moment ago is taken to be.
-  if (error == EINVAL) error = ::rename(temporary_.c_str(), path_.c_str()) == 0 ? 0 : errno;
-  if (error != 0) return failure(error);
-  temporary_.clear();
-  return {};
+  for (unsigned number = 1;; number++) {
+    const std::string name = numbered(number);
+    const int error = publish_as(name);
+    if (error == 0) return folder_path_ + name;
+    if (error != EEXIST || !may_be_numbered_ || number == kMostNumbers) return failure(error);
+  }
 }
 
 }  // namespace mixstack::pack

@@ -1,6 +1,8 @@
 // A file that is there whole or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/scoped_fd.h"
@@ -9,13 +11,17 @@
 namespace mixstack::pack {
 
 /// Written without a name in the folder it will lie in, and given its name when it is whole: whatever happens to us
-/// before, nothing is left (on file systems without O_TMPFILE a file NAME.XXXXXX after a SIGKILL). Only its owner may
-/// read it (mode 0600).
+/// before, nothing is left (on file systems without O_TMPFILE a file NAME.PID-N after a SIGKILL). Only its owner may
+/// read it (mode 0600), unless `be_readable_as_usual` was called. The folder is looked up once, and no link at the
+/// name is followed: who may write to the folder can hinder us, and not lead us to another file.
 class OutputFile {
  public:
   /// `replace`: an existing regular file may be replaced. Errors: `invalid_argument` with EEXIST (something is there),
   /// `io_error`, `permission_denied`.
   [[nodiscard]] static Result<OutputFile> create(const std::string& path, bool replace);
+  /// Replaces nothing: where the name is taken, it will be the first free one of NAME-2SUFFIX, NAME-3SUFFIX and so on.
+  /// `suffix`: the end of the path that stays the end. Errors as of `create`; EEXIST: too many are taken.
+  [[nodiscard]] static Result<OutputFile> create_free(const std::string& path, const std::string& suffix);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   OutputFile(const OutputFile&) = delete;
@@ -23,17 +29,31 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Gives it its name, in one step. Errors as of `create`.
-  [[nodiscard]] Result<void> publish();
+  /// When it has its name: as the umask says or, where it replaces a file, as that one; of a file of another user not
+  /// more than both allow.
+  void be_readable_as_usual() { as_usual_ = true; }
+  /// Gives it its name, in one step, and answers the path it has. Errors as of `create`.
+  [[nodiscard]] Result<std::string> publish();
 
  private:
   OutputFile() = default;
+  [[nodiscard]] Result<void> open(const std::string& path);
+  [[nodiscard]] int open_named();
+  [[nodiscard]] int taken(const std::string& name) const;
+  [[nodiscard]] std::string numbered(unsigned number) const;
   [[nodiscard]] int link_to(const std::string& name) const;
-  [[nodiscard]] Result<void> publish_unnamed() const;
+  void set_mode(const std::string& name) const;
+  // errno of what failed; 0: it has the name
+  [[nodiscard]] int publish_as(const std::string& name);
+  [[nodiscard]] int publish_unnamed(const std::string& name) const;
+  [[nodiscard]] int publish_named(const std::string& name);
 
-  std::string path_;
+  std::string folder_path_;  ///< with the slash behind it; empty: the working folder
+  base::ScopedFd folder_;
+  std::string name_;       ///< in the folder
   std::string temporary_;  ///< its name so far; empty: none
-  bool replace_ = false;
+  std::string suffix_;     ///< of `name_`, what stays behind a number
+  bool replace_ = false, may_be_numbered_ = false, as_usual_ = false;
   base::ScopedFd fd_;
 };
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 namespace mixstack::pack {
 namespace {
@@ -71,6 +72,62 @@ TEST_F(OutputFileTest, OneThatCameMeanwhileStays) {
   ASSERT_FALSE(published);
   EXPECT_EQ(published.error().os_error, EEXIST);
   EXPECT_EQ(content(), "other");
+}
+
+TEST_F(OutputFileTest, NobodysNameIsTakenFromHim) {
+  std::vector<OutputFile> files;
+  for (int i = 0; i < 3; i++) {
+    auto file = OutputFile::create_free(path() + ".a.b", ".a.b");
+    ASSERT_TRUE(file);
+    files.push_back(std::move(*file));
+  }
+  std::filesystem::create_symlink("nowhere", path() + "-2.a.b");
+  std::vector<std::string> names;
+  for (OutputFile& file : files) {
+    auto name = file.publish();
+    ASSERT_TRUE(name);
+    names.push_back(*name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{path() + ".a.b", path() + "-3.a.b", path() + "-4.a.b"}));
+  EXPECT_EQ(entries(), 4);
+}
+
+TEST_F(OutputFileTest, IsAsReadableAsWhatItReplaces) {
+  const mode_t mask = ::umask(022);
+  const auto mode_after = [&] {
+    auto file = OutputFile::create(path(), true);
+    EXPECT_TRUE(file);
+    if (file) file->be_readable_as_usual();
+    EXPECT_TRUE(file && file->publish());
+    struct stat st {};
+    EXPECT_EQ(::stat(path().c_str(), &st), 0);
+    return st.st_mode & 07777;
+  };
+  EXPECT_EQ(mode_after(), 0644u);
+  for (const mode_t mode : {0600u, 0640u, 0666u, 0400u}) {
+    ASSERT_EQ(::chmod(path().c_str(), mode), 0);
+    EXPECT_EQ(mode_after(), mode);
+  }
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path().c_str(), 65534, 65534), 0);
+    ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
+    EXPECT_EQ(mode_after(), 0644u);
+  }
+  (void)::umask(mask);
+}
+
+TEST_F(OutputFileTest, AFolderThatIsExchangedMeanwhileIsNotFollowed) {
+  const auto first = folder_ / "first", other = folder_ / "other";
+  std::filesystem::create_directory(first);
+  std::filesystem::create_directory(other);
+  std::ofstream(other / "x") << "old";
+  auto file = OutputFile::create((first / "x").string(), true);
+  ASSERT_TRUE(file);
+  std::filesystem::rename(first, folder_ / "moved");
+  std::filesystem::create_directory_symlink(other, first);
+  ASSERT_TRUE(file->publish());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "moved" / "x"));
+  EXPECT_EQ(std::filesystem::file_size(other / "x"), 3u);
 }
 
 TEST_F(OutputFileTest, DevicesAndFoldersAreNeverReplaced) {

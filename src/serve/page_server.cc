@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -54,6 +56,14 @@ Result<std::uint16_t> port_of(int socket) {
   return ntohs(address.sin_port);
 }
 
+/// For how long nobody new is taken in when no descriptor is free.
+constexpr std::chrono::milliseconds kPause{100};
+
+std::uint64_t file_limit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 }  // namespace
 
 class PageServer::Work {
@@ -69,6 +79,7 @@ class PageServer::Work {
     end_ = base::ScopedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!end_) return fail(ErrorCode::io_error, 0, errno);
     listener_ = std::move(*listener);
+    most_ = most_connections(file_limit());
     site_.set_port(*actual);
     thread_ = std::thread([this] { run(); });
     return fmt::format("http://127.0.0.1:{}{}", *actual, site_.path());
@@ -89,12 +100,15 @@ class PageServer::Work {
  private:
   void run() {
     while (true) {
-      std::vector<pollfd> waited = {{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+      const bool is_pause = HttpConnection::Clock::now() < pause_end_;
+      // Negative descriptors are passed over by poll(2).
+      std::vector<pollfd> waited = {{end_.get(), POLLIN, 0}, {is_pause ? -1 : listener_.get(), POLLIN, 0}};
       for (const HttpConnection& connection : connections_)
         waited.push_back(
             {connection.descriptor(), static_cast<short>(connection.is_answering() ? POLLOUT : POLLIN), 0});
       // Looked at again each second for clients that are late.
-      if (poll(waited.data(), waited.size(), connections_.empty() ? -1 : 1000) < 0 && errno != EINTR) return;
+      const int wait = is_pause ? static_cast<int>(kPause.count()) : connections_.empty() ? -1 : 1000;
+      if (poll(waited.data(), waited.size(), wait) < 0 && errno != EINTR) return;
       if (waited[0].revents != 0) return;
       proceed(waited);
       if (waited[1].revents != 0) accept_all();
@@ -116,19 +130,31 @@ class PageServer::Work {
   void accept_all() {
     while (true) {
       base::ScopedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!socket) return;
-      if (connections_.size() >= kMostConnections) {
-        const auto idle = std::find_if(connections_.begin(), connections_.end(),
-                                       [](const HttpConnection& c) { return !c.is_answering(); });
-        if (idle == connections_.end()) continue;
-        connections_.erase(idle);
-      }
+      if (!socket) return give_way(errno);
+      if (connections_.size() >= most_ && !end_oldest_idle()) continue;
       connections_.emplace_back(std::move(socket), HttpConnection::Clock::now());
     }
   }
 
+  bool end_oldest_idle() {
+    const auto idle = std::find_if(connections_.begin(), connections_.end(),
+                                   [](const HttpConnection& c) { return !c.is_answering(); });
+    if (idle == connections_.end()) return false;
+    connections_.erase(idle);
+    return true;
+  }
+
+  /// Who waits in vain for a descriptor makes the listener ready again and again; and who records needs one more.
+  void give_way(int error) {
+    if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return;
+    end_oldest_idle();
+    pause_end_ = HttpConnection::Clock::now() + kPause;
+  }
+
   PageSite site_;
   base::ScopedFd listener_, end_;
+  std::size_t most_ = kMostConnections;
+  HttpConnection::Clock::time_point pause_end_{};
   std::vector<HttpConnection> connections_;  ///< of the thread alone, while it runs
   std::thread thread_;
 };
@@ -136,6 +162,11 @@ class PageServer::Work {
 PageServer::PageServer(std::string_view title, const report::PageLook& look)
     : work_(std::make_unique<Work>(title, look)) {}
 PageServer::~PageServer() { stop(); }
+
+std::size_t PageServer::most_connections(std::uint64_t most_files) {
+  constexpr std::uint64_t kShare = 16;
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(most_files / kShare, 2, kMostConnections));
+}
 
 Result<std::string> PageServer::start(std::uint16_t port) { return work_->start(port); }
 

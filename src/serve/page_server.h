@@ -15,7 +15,9 @@ namespace mixstack::serve {
 /// Serves from a thread of its own. `publish` may be called from any thread, `start` and `stop` from one.
 class PageServer {
  public:
-  static constexpr std::size_t kMostConnections = 32;
+  static constexpr std::size_t kMostConnections = 16;
+  /// Fewer where few files may be open (RLIMIT_NOFILE): what is shown still has to be recorded and written.
+  [[nodiscard]] static std::size_t most_connections(std::uint64_t most_files);
 
   /// `title` is what the page is called before it has a recording, `look` how it begins.
   explicit PageServer(std::string_view title, const report::PageLook& look = {});

@@ -3,10 +3,14 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
+#include <ctime>
+#include <thread>
+#include <vector>
 
 #include "base/scoped_fd.h"
 #include "report/page_data.h"
@@ -120,6 +124,41 @@ TEST_F(PageServerTest, ListensOnLoopbackAlone) {
 TEST_F(PageServerTest, IdleClientsKeepNobodyOut) {
   std::vector<base::ScopedFd> idle;
   for (std::size_t i = 0; i < 2 * PageServer::kMostConnections; i++) idle.push_back(connected(port_));
+  EXPECT_EQ(first_line(get(path_)), "HTTP/1.1 200 OK");
+}
+
+TEST_F(PageServerTest, FewFilesAreForOthers) {
+  EXPECT_EQ(PageServer::most_connections(0), 2u);
+  EXPECT_EQ(PageServer::most_connections(40), 2u);
+  EXPECT_EQ(PageServer::most_connections(128), 8u);
+  EXPECT_EQ(PageServer::most_connections(1u << 20), PageServer::kMostConnections);
+}
+
+/// The processor time of this process.
+double cpu_seconds() {
+  timespec time{};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+TEST_F(PageServerTest, WaitsWithoutABusyLoopForADescriptor) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const base::ScopedFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit none = before;
+  none.rlim_cur = 3;  // all that is open already stays
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port_);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int connected = connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const double start = cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const double used = cpu_seconds() - start;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(connected, 0);
+  EXPECT_LT(used, 0.3);
   EXPECT_EQ(first_line(get(path_)), "HTTP/1.1 200 OK");
 }
 

@@ -257,6 +257,105 @@ int main() { for (;;) {
         self.assertTrue(text.endswith("\n"))
         self.assertGreaterEqual(len(text.splitlines()), 50)
 
+    def raw_recording(self, process, folder):
+        done = self.record("-p", process.pid, "-d", "1", "-i", "-o", f"{folder}/raw.mxr")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return f"{folder}/raw.mxr"
+
+    def test_who_owns_the_folder_leads_us_to_no_other_file(self):
+        """A pipe that nobody reads, and that is replaced by a link while its reader is waited for."""
+        process = self.of_threads(2)
+        with tempfile.TemporaryDirectory() as folder:
+            raw = self.raw_recording(process, folder)
+            started = []
+            for name, command in (("convert", ("convert", raw)), ("diff", ("diff", raw, raw)),
+                                  ("record", ("record", "-p", str(process.pid), "-d", "1", "-i"))):
+                pipe, victim = f"{folder}/{name}.pipe", f"{folder}/{name}.victim"
+                os.mkfifo(pipe)
+                with open(victim, "w") as file:
+                    file.write("old")
+                started.append((pipe, victim, subprocess.Popen(
+                    [mixstack_dump.binary(), *command, "-f", "folded", "-o", pipe], stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)))
+            try:
+                for pipe, victim, running in started:
+                    def has_found():
+                        for fd in os.listdir(f"/proc/{running.pid}/fd"):
+                            try:
+                                if os.readlink(f"/proc/{running.pid}/fd/{fd}") == pipe:
+                                    return True
+                            except OSError:
+                                pass  # closed meanwhile
+                        return False
+                    self.wait_until(has_found, f"{pipe} to be found")
+                    os.unlink(pipe)
+                    os.symlink(victim, pipe)
+                for pipe, victim, running in started:
+                    said = running.communicate(timeout=60)[1]
+                    self.assertEqual(running.returncode, 9, said)
+                    self.assertIn("nobody reads this pipe", said)
+                    kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
+                    self.assertEqual(kept is not None, "record" in pipe, said)
+                    if kept:
+                        os.unlink(kept[1])
+                    with open(victim) as file:
+                        self.assertEqual(file.read(), "old", said)
+            finally:
+                for _, _, running in started:
+                    running.kill()
+                    running.wait()
+                    running.stderr.close()
+
+    def test_links_are_not_followed(self):
+        process = self.of_threads(2)
+        with tempfile.TemporaryDirectory() as folder:
+            raw = self.raw_recording(process, folder)
+            with open(f"{folder}/victim", "w") as file:
+                file.write("old")
+            for target in ("victim", "nothing"):
+                link = f"{folder}/{target}.folded"
+                os.symlink(target, link)
+                for command in (("convert", raw), ("diff", raw, raw), ("record", "-p", process.pid, "-d", "1")):
+                    done = subprocess.run([mixstack_dump.binary(), *map(str, command), "-f", "folded", "-o", link],
+                                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(done.returncode, 9, done.stderr)
+                    self.assertIn(f"{link} is a link, and links are not followed", done.stderr)
+            with open(f"{folder}/victim") as file:
+                self.assertEqual(file.read(), "old")
+            self.assertFalse(os.path.exists(f"{folder}/nothing"))
+            for out in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+                done = subprocess.run([mixstack_dump.binary(), "convert", raw, "-i", "-f", "folded", "-o", out],
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r" \d+\n$", out)
+
+    def test_names_that_nobody_chose_replace_nothing(self):
+        process = self.of_threads(2)
+        with tempfile.TemporaryDirectory() as folder:
+            started = [subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(process.pid), "-d", "1"], cwd=folder,
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+            names = []
+            for running in started:
+                said = running.communicate(timeout=60)[1]
+                self.assertEqual(running.returncode, 0, said)
+                names += re.findall(r"mixstack: wrote (mixstack-\S+\.html)", said)
+            self.assertEqual(sorted(names), sorted(os.listdir(folder)))
+            self.assertEqual(len(names), 3)
+
+    def test_a_file_that_is_replaced_hands_its_mode_on(self):
+        process = self.of_threads(2)
+        with tempfile.TemporaryDirectory() as folder:
+            for mode in (0o600, 0o640):
+                out = f"{folder}/x.folded"
+                with open(out, "w") as file:
+                    file.write("old")
+                os.chmod(out, mode)
+                done = self.record("-p", process.pid, "-d", "1", "-i", "-o", out)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(os.stat(out).st_mode & 0o7777, mode)
+                with open(out) as file:
+                    self.assertNotEqual(file.read(), "old")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,7 +1,9 @@
 """mixstack record --serve: the page while it is recorded."""
 import http.client
 import pathlib
+import resource
 import signal
+import socket
 import subprocess
 import tempfile
 import urllib.parse
@@ -15,9 +17,10 @@ from harness import LiveCase
 class Served(LiveCase):
     """`record --serve`: the page while it is recorded, for who has its address."""
 
-    def start(self, pid, *options):
+    def start(self, pid, *options, before=None):
         recording = subprocess.Popen([mixstack_dump.binary(), "record", "-p", str(pid), "--serve", *options],
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                     preexec_fn=before)
         self.addCleanup(recording.stderr.close)
         self.addCleanup(recording.wait)
         self.addCleanup(recording.kill)
@@ -107,6 +110,26 @@ class Served(LiveCase):
             said = recording.communicate(timeout=60)[1]
             self.assertEqual(recording.returncode, 0, said)
             self.assertIn("the page is there until Ctrl-C", said)
+
+    def test_idle_clients_leave_files_for_the_recording(self):
+        with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
+            out = pathlib.Path(folder) / "x.folded"
+            recording, address = self.start(debuggee.pid, "-d", "4", "-o", out,
+                                            before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+            idle = []
+            try:
+                for _ in range(60):
+                    idle.append(socket.create_connection(("127.0.0.1", address.port), timeout=60))
+                self.wait_until(out.exists, "the file to be written")
+                self.assertEqual(self.fetch(address)[0], 200)
+            finally:
+                for connection in idle:
+                    connection.close()
+            recording.send_signal(signal.SIGINT)
+            said = recording.communicate(timeout=60)[1]
+            self.assertEqual(recording.returncode, 0, said)
+            self.assertIn(f"wrote {out}", said)
+            self.assertIn("Scenarios.Split.Sixty()", out.read_text())
 
 
 if __name__ == "__main__":
