@@ -132,7 +132,8 @@ int main() { for (;;) {
         self.addCleanup(process.kill)
         done = self.record("-p", process.pid, "-d", "4", "-f", "folded", "-o", "-")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"[\d.]+ s of [\d.]+ s of processor time are in no sample")
+        # On a busy machine they live long enough for a round to find them, which is lost when they end before a sample.
+        self.assertRegex(done.stderr, r"[\d.]+ s of [\d.]+ s of processor time are in no sample|\d+ of threads that could not be stopped or had gone")
 
     def test_many_threads_and_few_files(self):
         process = self.of_threads(1001)
