@@ -7,8 +7,8 @@
 namespace mixstack::profile {
 
 /// Who looks at threads needs a processor itself. On a busy machine it gets one in moments in which another thread has
-/// just lost it, and finds threads that are ready to run more often than they are: up to twelve of a hundred rounds. The
-/// kernel's count of a thread's processor time knows better. What it says that rounds have missed is made up for by
+/// just lost it, and finds threads that are ready to run more often than they are: up to twelve of a hundred rounds.
+/// The kernel's count of a thread's processor time knows better. What it says that rounds have missed is made up for by
 /// rounds that find the thread ready.
 class RunBalance {
  public:

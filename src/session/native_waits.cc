@@ -16,8 +16,8 @@ using Arguments = std::array<std::uint64_t, 6>;
 constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cancellation point, the function asked for
 
 // pthread_mutex_t of glibc (sysdeps/nptl/bits/struct_mutex.h): the lock word that threads wait at, the owner's thread
-// id, and the kind: normal and adaptive ones are waited for by their owner, too (nptl/pthread_mutex_lock.c). Higher bits of
-// the kind's low byte: protocols, and mutexes that processes share.
+// id, and the kind: normal and adaptive ones are waited for by their owner, too (nptl/pthread_mutex_lock.c). Higher
+// bits of the kind's low byte: protocols, and mutexes that processes share.
 constexpr std::uint64_t kOwner = 8, kKind = 16;
 constexpr std::uint32_t kNormal = 0, kAdaptive = 3, kKindBits = 0xff;
 

@@ -94,8 +94,8 @@ TEST(Judge, ASureCircleIsNotHiddenByAnotherOne) {
 }
 
 TEST(Judge, ManyBehindOneThroughALikelyChain) {
-  ProcessDump dump = dump_with_chain(
-      {waiting(1, {}, Proof::proved, WaitKind::task), thread(2), waiting(3, {1}), waiting(4, {1})});
+  ProcessDump dump =
+      dump_with_chain({waiting(1, {}, Proof::proved, WaitKind::task), thread(2), waiting(3, {1}), waiting(4, {1})});
   dump.runtimes.front().pending->chains.front().proof = Proof::likely;
   const auto verdicts = judge(dump);
   ASSERT_EQ(verdicts.size(), 1u);

@@ -280,9 +280,9 @@ Address PendingWorkReader::task_that_may_run(const AsyncChain& chain) {
   return chain.end == AsyncEnd::running && !chain.is_queued ? chain.awaited.address : 0;
 }
 
-/// Whether the thread that waits for a chain runs its end. The object that it waits for is on its stack in any case, and
-/// the method that waits may be another call of the same one: the box is wanted in the frame of its own that has called
-/// the method, further out.
+/// Whether the thread that waits for a chain runs its end. The object that it waits for is on its stack in any case,
+/// and the method that waits may be another call of the same one: the box is wanted in the frame of its own that has
+/// called the method, further out.
 bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, const AsyncChain& chain) {
   if (chain.steps.empty()) return false;
   const auto is_it = [&](const WaitingThread& t) { return t.thread != nullptr && t.thread->os_id == chain.waiter; };

@@ -76,9 +76,9 @@ class PendingWorkReader {
   Requests requests_;
   bool data_;
   PendingWork found_;
-  std::vector<Way> ways_;  ///< from timers, queued items and sockets, upwards
+  std::vector<Way> ways_;                                     ///< from timers, queued items and sockets, upwards
   std::unordered_map<Address, std::vector<Address>> joined_;  ///< promise to those it waits for, as far as is known
-  std::unordered_set<Address> queued_, told_;  ///< objects in the pool's queues; boxes of chains
+  std::unordered_set<Address> queued_, told_;                 ///< objects in the pool's queues; boxes of chains
 };
 
 }  // namespace mixstack::dotnet::objects

@@ -41,9 +41,10 @@ class PendingWorkTest : public ::testing::Test {
   ManagedThread runner_;
   std::string method_ = machines_.method_of(*machines_.machine_of(box_)) + " [async]";
   /// A wait inside of the method, which its box has called.
-  std::vector<WaitFrame> frames_{{kStack + 0x100, kStack + 0x140, true, method_},
-                                 {kStack + 0x140, kStack + 0x180, true, "System.AsyncStateMachineBox<T>.MoveNext(Thread)"},
-                                 {kStack + 0x180, kStack + 0x1c0, true, "System.Threading.ThreadPoolWorkQueue.Dispatch()"}};
+  std::vector<WaitFrame> frames_{
+      {kStack + 0x100, kStack + 0x140, true, method_},
+      {kStack + 0x140, kStack + 0x180, true, "System.AsyncStateMachineBox<T>.MoveNext(Thread)"},
+      {kStack + 0x180, kStack + 0x1c0, true, "System.Threading.ThreadPoolWorkQueue.Dispatch()"}};
 };
 
 TEST_F(PendingWorkTest, AMethodThatRunsLeadsUpToThePromise) {
