@@ -28,6 +28,9 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
 /// A method of the box of an async method, which calls the method's code.
 bool is_of_box(const WaitFrame& frame) { return frame.method.find("StateMachineBox<") != std::string_view::npos; }
 
+/// Boxes call their methods in the execution context of who awaited.
+bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with("System.Threading.ExecutionContext."); }
+
 /// Who lets methods that the runtime has suspended go on.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
@@ -290,8 +293,8 @@ bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, c
   if (at == threads.end()) return false;
   const std::size_t callee = outermost_frame_of(*at, chain.steps.back().method);
   std::size_t end = callee + 1;
-  while (end < at->frames.size() && is_of_box(at->frames[end])) end++;
-  if (end >= at->frames.size() || end == callee + 1) return false;
+  if (end >= at->frames.size() || !is_of_box(at->frames[end])) return false;
+  while (end < at->frames.size() && (is_of_box(at->frames[end]) || is_of_context(at->frames[end]))) end++;
   for (Address slot = at->frames[callee].cfa; slot + 8 <= at->frames[end - 1].cfa; slot += 8)
     if (objects_.read<Address>(slot) == chain.steps.back().box) return true;
   return false;
