@@ -57,6 +57,7 @@ struct AsyncChain {
   std::string context;                           ///< type of the waiter's synchronization context; empty: none
   bool is_queued = false;                        ///< its end, or the rest of it, lies in the thread pool's queue
   bool is_cut = false;                           ///< too long, or a circle
+  bool gives_up = false;                         ///< a step of it ends by itself some time: Task.WaitAsync
   /// Chains of a scan of the heap that differ in their objects alone; those told are of the first that is due.
   std::uint32_t count = 1;
   friend bool operator==(const AsyncChain&, const AsyncChain&) = default;

@@ -88,12 +88,15 @@ tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environ
 }
 
 /// Only a circle that is certain stands after one look at a running process: a healthy one has locks that are held and
-/// waited for, and stops its threads now and then.
+/// waited for, and stops its threads now and then. Of a thread alone one look is not enough: nobody else has to stand
+/// still for it to be wrong.
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
   constexpr std::chrono::milliseconds kBetween{200};
   auto first = look(arguments, environment);
   if (!first || arguments.pid == 0) return first;
-  const auto is_certain = [](const Verdict& v) { return v.kind == VerdictKind::deadlock && v.is_certain; };
+  const auto is_certain = [](const Verdict& v) {
+    return v.kind == VerdictKind::deadlock && v.is_certain && v.steps.size() > 1;
+  };
   if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
   std::this_thread::sleep_for(kBetween);
   auto second = look(arguments, environment);

@@ -99,9 +99,12 @@ std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
   for (std::size_t i = 0; i < std::min(chain.steps.size(), kMostMethods); i++)
     text += (i == 0 ? "" : " > ") + escape_for_terminal(short_method(chain.steps[i].method));
   if (chain.steps.size() > kMostMethods) text += fmt::format(" > {} more", chain.steps.size() - kMostMethods);
-  if (chain.steps.empty()) return escape_for_terminal(short_method(chain.work)) + on_thread(dump, chain);
+  const std::string_view gives_up = chain.gives_up ? ", gives up some time" : "";
+  if (chain.steps.empty())
+    return escape_for_terminal(short_method(chain.work)) + on_thread(dump, chain) + std::string(gives_up);
   if (chain.is_cut) return text + " > ...";
   text += " " + end_words(dump, chain);
+  text += gives_up;
   if (chain.proof == Proof::likely) text += " (likely)";
   return text;
 }

@@ -147,6 +147,7 @@ void write_chain(Writer& out, const AsyncChain& chain) {
   json.text_or_null("context", chain.context);
   json.boolean("is_queued", chain.is_queued);
   json.boolean("is_cut", chain.is_cut);
+  json.boolean("gives_up", chain.gives_up);
   json.number("count", std::uint64_t{chain.count});
   write_due(json, "due_ms", chain.due);
   json.close();

@@ -23,7 +23,8 @@ std::int64_t runtime_clock() {
 }
 
 void use(PendingWork& pending, dotnet::objects::HeapFound found) {
-  std::erase_if(pending.chains, [](const AsyncChain& c) { return c.waiter == 0; });
+  std::erase_if(pending.chains,
+                [&](const AsyncChain& c) { return c.waiter == 0 || found.explained.contains(c.awaited.address); });
   std::move(found.chains.begin(), found.chains.end(), std::back_inserter(pending.chains));
   pending.has_more_chains = found.has_more;
   pending.gc = found.gc;

@@ -16,8 +16,10 @@ using Arguments = std::array<std::uint64_t, 6>;
 constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cancellation point, the function asked for
 
 // pthread_mutex_t of glibc (sysdeps/nptl/bits/struct_mutex.h): the lock word that threads wait at, the owner's thread
-// id.
-constexpr std::uint64_t kOwner = 8;
+// id, and the kind: normal and adaptive ones are waited for by their owner, too (nptl/pthread_mutex_lock.c). Higher
+// bits of the kind's low byte: protocols, and mutexes that processes share.
+constexpr std::uint64_t kOwner = 8, kKind = 16;
+constexpr std::uint32_t kNormal = 0, kAdaptive = 3, kKindBits = 0xff;
 
 /// Names of the innermost native frames, one behind the other.
 class Calls {
@@ -65,7 +67,7 @@ class NativeWaits {
     const Calls calls(dump_, thread);
     const auto arguments = arguments_of(thread);
     if (arguments && calls.have({"mutex_lock"sv, "mutex_timedlock"sv, "mutex_clocklock"sv, "lll_lock_wait"sv}))
-      if (auto wait = mutex(thread, (*arguments)[0]); wait.kind != WaitKind::none) return wait;
+      if (auto wait = mutex(thread, (*arguments)[0], calls); wait.kind != WaitKind::none) return wait;
     if (arguments && calls.have({"pthread_join"sv, "pthread_clockjoin"sv, "pthread_timedjoin"sv}))
       if (auto wait = joined(thread, *arguments); wait.kind != WaitKind::none) return wait;
     const bool has_managed = std::any_of(thread.trace.frames.begin(), thread.trace.frames.end(),
@@ -75,14 +77,20 @@ class NativeWaits {
   }
 
  private:
-  /// Believed where the word at which the thread waits is a locked mutex whose owner is another thread of the process.
-  [[nodiscard]] ThreadWait mutex(const ThreadDump& thread, Address at) const {
+  /// A thread that has locked a mutex and locks it once more, where that never ends.
+  [[nodiscard]] bool waits_for_itself(Address mutex, const Calls& calls) const {
+    const auto kind = memory_.read<std::uint32_t>(mutex + kKind);
+    return calls.have({"mutex_lock"sv}) && kind && ((*kind & kKindBits) == kNormal || (*kind & kKindBits) == kAdaptive);
+  }
+
+  /// Believed where the word at which the thread waits is a locked mutex whose owner is a thread of the process.
+  [[nodiscard]] ThreadWait mutex(const ThreadDump& thread, Address at, const Calls& calls) const {
     constexpr std::uint32_t kLocked = 1, kLockedAndWaitedFor = 2;
     const auto lock = memory_.read<std::uint32_t>(at);
     const auto owner = memory_.read<std::uint32_t>(at + kOwner);
     if (!lock || !owner || (*lock != kLocked && *lock != kLockedAndWaitedFor)) return {};
     const auto holder = by_ns_tid_.find(*owner);
-    if (holder == by_ns_tid_.end() || holder->second == thread.tid) return {};
+    if (holder == by_ns_tid_.end() || (holder->second == thread.tid && !waits_for_itself(at, calls))) return {};
     ThreadWait wait;
     wait.kind = WaitKind::native_mutex;
     wait.proof = Proof::proved;

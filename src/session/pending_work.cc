@@ -60,11 +60,11 @@ void find_workers(const Asked& asked, ThreadPool& pool) {
   }
 }
 
-/// Whoever runs the end of a chain holds up the thread that waits for its beginning.
+/// Whoever runs the end of a chain holds up the thread that waits for its beginning, as far as nothing of it is likely
+/// only, or ends without that.
 void add_owners(const Asked& asked, const PendingWork& pending) {
   for (const AsyncChain& chain : pending.chains) {
-    if (chain.waiter == 0 || chain.runner == 0 || chain.runner == chain.waiter || chain.proof == Proof::likely)
-      continue;
+    if (chain.waiter == 0 || chain.runner == 0 || chain.proof == Proof::likely || chain.gives_up) continue;
     const auto is_it = [&](const ThreadDump* t) { return t->tid == chain.waiter; };
     const auto at = std::find_if(asked.dumps.begin(), asked.dumps.end(), is_it);
     if (at == asked.dumps.end()) continue;

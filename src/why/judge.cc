@@ -27,12 +27,16 @@ Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circl
     const std::uint32_t next = circle[(i + 1) % circle.size()];
     const WaitGraph::Edge* edge = edge_to(graph, circle[i], next);
     if (edge == nullptr || !edge->is_sure) verdict.is_certain = false;
-    if (graph.thread(circle[i]).wait->timeout) verdict.is_certain = false;  // it gives up some time
     verdict.steps.push_back({graph.thread(circle[i]).tid, graph.thread(next).tid});
   }
   // Each of the circle holds up itself, all others of it, and whoever waits behind them.
   verdict.threads = held_up[circle.front()] + 1;
   return verdict;
+}
+
+bool is_likely(const WaitGraph& graph, const VerdictStep& step) {
+  const WaitGraph::Edge* edge = edge_to(graph, graph.node(step.thread), graph.node(step.waits_for));
+  return edge == nullptr || edge->is_likely;
 }
 
 /// The longest way from those who wait to `end`, innermost waiter first.
@@ -110,11 +114,8 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
     verdict.steps = way_to(graph, i);
     verdict.threads = held_up[i];
     verdict.is_certain = true;
-    for (std::size_t s = 0; s + 1 < verdict.steps.size(); s++) {
-      const auto is_it = [&](const ThreadDump& t) { return t.tid == verdict.steps[s].thread; };
-      const auto thread = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
-      if (thread->wait->proof == Proof::likely) verdict.is_certain = false;
-    }
+    for (std::size_t s = 0; s + 1 < verdict.steps.size(); s++)
+      if (is_likely(graph, verdict.steps[s])) verdict.is_certain = false;
     verdicts.push_back(std::move(verdict));
   }
   const auto rank = [](const Verdict& v) { return std::pair(!v.is_certain, static_cast<int>(v.kind)); };

@@ -55,6 +55,66 @@ TEST(Judge, AWaitThatGivesUpMakesItPossible) {
   EXPECT_FALSE(verdicts[0].is_certain);
 }
 
+/// Thread 1 waits for a task at the end of whose chain thread 2 runs.
+ProcessDump dump_with_chain(std::vector<ThreadDump> threads) {
+  ProcessDump dump = dump_of(std::move(threads));
+  AsyncChain& chain = dump.runtimes.emplace_back().pending.emplace().chains.emplace_back();
+  chain.waiter = 1;
+  chain.runner = 2;
+  chain.end = AsyncEnd::running;
+  return dump;
+}
+
+TEST(Judge, AChainThatIsLikelyOrGivesUpMakesItPossible) {
+  for (const bool gives_up : {false, true}) {
+    ProcessDump dump = dump_with_chain({waiting(1, {}, Proof::proved, WaitKind::task), waiting(2, {1})});
+    AsyncChain& chain = dump.runtimes.front().pending->chains.front();
+    chain.gives_up = gives_up;
+    chain.proof = gives_up ? Proof::proved : Proof::likely;
+    const auto verdicts = judge(dump);
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
+    EXPECT_FALSE(verdicts[0].is_certain);
+    EXPECT_EQ(verdicts[0].steps.size(), 2u);
+    dump.threads[0].wait->kind = WaitKind::any_task;
+    EXPECT_TRUE(judge(dump).empty()) << "another of them may end";
+    dump.threads[0].wait.reset();
+    EXPECT_TRUE(judge(dump).empty());
+  }
+}
+
+TEST(Judge, ASureCircleIsNotHiddenByAnotherOne) {
+  ProcessDump dump =
+      dump_with_chain({waiting(1, {3}, Proof::proved, WaitKind::all_tasks), waiting(2, {1}), waiting(3, {1})});
+  dump.runtimes.front().pending->chains.front().proof = Proof::likely;
+  const auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].threads, 3u);
+}
+
+TEST(Judge, ManyBehindOneThroughALikelyChain) {
+  ProcessDump dump =
+      dump_with_chain({waiting(1, {}, Proof::proved, WaitKind::task), thread(2), waiting(3, {1}), waiting(4, {1})});
+  dump.runtimes.front().pending->chains.front().proof = Proof::likely;
+  const auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::chain);
+  EXPECT_FALSE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].threads, 3u);
+}
+
+TEST(Judge, OneThatWaitsForItself) {
+  const auto verdicts = judge(dump_of({waiting(1, {1}, Proof::proved, WaitKind::task), waiting(2, {1})}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  ASSERT_EQ(verdicts[0].steps.size(), 1u);
+  EXPECT_EQ(verdicts[0].steps[0].thread, 1u);
+  EXPECT_EQ(verdicts[0].steps[0].waits_for, 1u);
+  EXPECT_EQ(verdicts[0].threads, 2u);
+}
+
 TEST(Judge, AnyOfSeveralIsNoCircle) {
   EXPECT_TRUE(judge(dump_of({waiting(1, {2}, Proof::proved, WaitKind::any_task), waiting(2, {1})})).empty());
 }

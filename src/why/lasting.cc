@@ -66,9 +66,9 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
   if (a.kind != b.kind || a.steps.empty() || b.steps.empty()) return false;
   switch (a.kind) {
     case VerdictKind::deadlock:
-      // A thread that waits for itself does so through an async method: whether it is the same one, its task tells.
-      return threads_of(a) == threads_of(b) &&
-             (b.steps.size() != 1 || b.is_certain || stands(first, second, b.steps[0].thread));
+      // A thread that has just got a mutex looks like one that waits for itself, and async methods are many: whether it
+      // is the same wait, what it waits for tells.
+      return threads_of(a) == threads_of(b) && (b.steps.size() != 1 || stands(first, second, b.steps[0].thread));
     case VerdictKind::starved_pool: {
       const auto before = threads_of(a);
       const auto still = [&](const VerdictStep& s) {

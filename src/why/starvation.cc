@@ -28,7 +28,7 @@ bool is_stuck(const ProcessDump& dump, const ThreadPool& pool) {
 std::vector<VerdictStep> behind_the_queue(const ProcessDump& dump, const PendingWork& pending) {
   std::vector<VerdictStep> steps;
   for (const AsyncChain& chain : pending.chains) {
-    if (chain.waiter == 0 || !chain.is_queued || chain.proof == Proof::likely) continue;
+    if (chain.waiter == 0 || !chain.is_queued || chain.proof == Proof::likely || chain.gives_up) continue;
     const auto& busy = pending.pool->busy;
     if (std::find(busy.begin(), busy.end(), chain.waiter) == busy.end()) continue;
     const ThreadDump* thread = find(dump, chain.waiter);

@@ -72,13 +72,14 @@ TEST(Starvation, WithoutProofItIsPossibleAfterAWhile) {
 }
 
 TEST(Starvation, WhatIsOnlyLikelyOrGivesUpProvesNothing) {
-  for (int way = 0; way < 4; way++) {
+  for (int way = 0; way < 5; way++) {
     ProcessDump dump = pool_of(2, 1);
     pending_of(dump).chains[0].is_queued = true;
     if (way == 0) pending_of(dump).chains[0].proof = Proof::likely;
     if (way == 1) dump.threads[0].wait->proof = Proof::likely;
     if (way == 2) dump.threads[0].wait->timeout = std::chrono::milliseconds(100);
     if (way == 3) dump.threads[0].wait->kind = WaitKind::any_task;
+    if (way == 4) pending_of(dump).chains[0].gives_up = true;
     EXPECT_TRUE(judge(dump).empty()) << way;
   }
 }

@@ -8,19 +8,42 @@ namespace {
 /// Of the others it is not known whether they wait for ever.
 bool tells_its_timeout(WaitKind kind) { return kind != WaitKind::reader_writer_lock; }
 
+/// Of a wait for any of several nobody alone holds the thread up.
+bool is_for_any(WaitKind kind) { return kind == WaitKind::any_task || kind == WaitKind::wait_handles; }
+
 }  // namespace
 
 WaitGraph::WaitGraph(const ProcessDump& dump) : dump_(dump), edges_(dump.threads.size()) {
-  std::unordered_map<ThreadId, std::uint32_t> by_tid;
-  for (std::uint32_t i = 0; i < size(); i++) by_tid.emplace(dump.threads[i].tid, i);
-  for (std::uint32_t i = 0; i < size(); i++) {
-    const auto& wait = dump.threads[i].wait;
-    if (!wait) continue;
-    // Of a wait for any of several nobody alone holds the thread up.
-    if (wait->kind == WaitKind::any_task || wait->kind == WaitKind::wait_handles) continue;
-    for (const ThreadId owner : wait->owners)
-      if (const auto it = by_tid.find(owner); it != by_tid.end())
-        edges_[i].push_back({it->second, wait->proof != Proof::likely && tells_its_timeout(wait->kind)});
+  for (std::uint32_t i = 0; i < size(); i++) by_tid_.emplace(dump.threads[i].tid, i);
+  for (std::uint32_t i = 0; i < size(); i++)
+    if (dump.threads[i].wait) add_edges_of(*dump.threads[i].wait, i);
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    if (runtime.pending) add_edges_of(*runtime.pending);
+}
+
+void WaitGraph::add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likely) {
+  const auto it = by_tid_.find(to);
+  if (it == by_tid_.end()) return;
+  const auto is_known = [&](const Edge& e) { return e.to == it->second; };
+  if (std::none_of(edges_[from].begin(), edges_[from].end(), is_known))
+    edges_[from].push_back({it->second, is_sure, is_likely});
+}
+
+void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
+  if (is_for_any(wait.kind)) return;
+  const bool is_likely = wait.proof == Proof::likely;
+  const bool ends_by_itself = wait.timeout || !tells_its_timeout(wait.kind);
+  for (const ThreadId owner : wait.owners) add(node, owner, !is_likely && !ends_by_itself, is_likely);
+}
+
+/// Those that are proved, and do not give up, are among the owners of what the thread waits for.
+void WaitGraph::add_edges_of(const PendingWork& pending) {
+  for (const AsyncChain& chain : pending.chains) {
+    const auto waiter = by_tid_.find(chain.waiter);
+    if (chain.runner == 0 || chain.runner == chain.waiter || waiter == by_tid_.end()) continue;
+    const auto& wait = thread(waiter->second).wait;
+    if (!wait || is_for_any(wait->kind)) continue;
+    add(waiter->second, chain.runner, false, chain.proof == Proof::likely || wait->proof == Proof::likely);
   }
 }
 
@@ -48,9 +71,14 @@ std::vector<std::uint32_t> WaitGraph::held_up() const {
 }
 
 std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {
+  std::vector<std::vector<std::uint32_t>> found;
+  for (const bool of_sure_edges : {true, false}) add_circles(of_sure_edges, found);
+  return found;
+}
+
+void WaitGraph::add_circles(bool of_sure_edges, std::vector<std::vector<std::uint32_t>>& found) const {
   enum : std::uint8_t { unseen, open, done };
   std::vector<std::uint8_t> state(size(), unseen);
-  std::vector<std::vector<std::uint32_t>> found;
   struct Step {
     std::uint32_t node;
     std::size_t next_edge;
@@ -67,7 +95,9 @@ std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {
         path.pop_back();
         continue;
       }
-      const std::uint32_t to = edges_[top.node][top.next_edge++].to;
+      const Edge& edge = edges_[top.node][top.next_edge++];
+      if (of_sure_edges && !edge.is_sure) continue;
+      const std::uint32_t to = edge.to;
       if (state[to] == unseen) {
         state[to] = open;
         path.push_back({to, 0});
@@ -83,7 +113,6 @@ std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {
       }
     }
   }
-  return found;
 }
 
 }  // namespace mixstack::why

@@ -103,6 +103,13 @@ class RuntimeAsync(LiveCase):
             self.assertIn("awaits: Starved.Get is queued in the thread pool\n", out)
             self.assertIn("2 x the rest of Starved.Get", out)
 
+    def test_a_lock_and_a_method_is_a_possible_deadlock(self):
+        with runtime_async("deadlock") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, STUCK, error)
+            self.assertTrue(out.startswith("POSSIBLE DEADLOCK: 2 threads wait for each other in a circle\n"), out)
+            self.assertIn("NeedsGate runs on thread ", out)
+
     def test_words(self):
         with runtime_async(20) as debuggee:
             text = mixstack_dump.run("why", debuggee.pid, "--heap")[1]

@@ -227,6 +227,73 @@ class Why(LiveCase):
             self.assertEqual((told, chain["end"]), ("GetOrder > Load > ReadRow > Locked", "running"))
             self.assertEqual(names[chain["runner"]], "resumed")
 
+    def until_stuck(self, debuggee, *options):
+        for _ in range(100):  # until the rest of the method runs
+            status, answer = self.why(debuggee.pid, *options)
+            if answer["verdicts"]:
+                break
+            time.sleep(0.2)
+        return status, answer
+
+    def test_a_lock_and_a_method_behind_a_promise(self):
+        for scenario in ("deadlock_unwrap", "deadlock_when_all"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                [verdict] = answer["verdicts"]
+                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
+                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, {"holder", "resumed"})
+                [(told, chain)] = self.chains(answer, "holder")
+                self.assertTrue(told.endswith("GetOrder > Load > ReadRow > Locked"), told)
+                self.assertEqual((chain["end"], names[chain["runner"]]), ("running", "resumed"))
+
+    def test_what_gives_up_is_possible_only(self):
+        for scenario in ("deadlock_wait_async", "deadlock_wait_async_inside"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                [verdict] = answer["verdicts"]
+                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", False))
+                [(_, chain)] = self.chains(answer, "holder")
+                self.assertTrue(chain["gives_up"], chain)
+                text = mixstack_dump.run("why", debuggee.pid)[1]
+                self.assertTrue(text.startswith("POSSIBLE DEADLOCK: 2 threads"), text)
+                self.assertIn(", gives up some time\n", text)
+
+    def test_any_of_several_is_no_deadlock(self):
+        with processes.scenario("when_any_of_locked") as debuggee:
+            for _ in range(5):
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+                time.sleep(0.2)
+
+    def test_threads_that_wait_for_themselves(self):
+        for scenario in ("deadlock_own_task", "deadlock_own_method"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                status, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                [verdict] = answer["verdicts"]
+                self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "deadlock", True))
+                self.assertEqual([(names[s["thread"]], names[s["waits_for"]]) for s in verdict["steps"]], [("own", "own")])
+        with processes.native("relock") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, STUCK, error)
+            self.assertIn('DEADLOCK: thread', out)
+            self.assertIn('"twice" waits for itself', out)
+
+    def test_methods_that_wait_for_other_calls_of_themselves(self):
+        with processes.scenario("recursive_waits") as debuggee:
+            for _ in range(10):
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+    def test_methods_behind_promises_in_the_heap(self):
+        with processes.scenario("async_joins") as debuggee:
+            _, answer = self.why(debuggee.pid, "--heap")
+            for waiter, methods in (("run", "GetOrder > Load > ReadRow"), ("all", "lambda > GetOrder > Load > ReadRow")):
+                [(told, chain)] = self.chains(answer, waiter)
+                self.assertEqual((told, chain["end"], chain["proof"]), (methods, "promise", "proved"))
+            self.assertEqual(self.chains(answer), [])
+
     def test_a_context_of_one_thread(self):
         with processes.scenario("deadlock_context") as debuggee:
             for _ in range(100):  # until what is awaited has ended

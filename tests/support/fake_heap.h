@@ -54,10 +54,26 @@ class FakeHeap : public DotnetMemory {
   [[nodiscard]] AddressRange region() const { return {kRegion, next_}; }
   /// What is allocated ends here.
   void set_end(Address end) { memory.put_u64(kVariables + 0x900, end); }
+  /// A task that ends when all have ended that go on with it.
+  Address joining() {
+    const Address at = object(unwrap, 24);
+    memory.put_u32(at + kFlags, kWaiting);
+    return at;
+  }
+  /// A task that ends with `lower`, or by time (Task.WaitAsync).
+  Address limited(Address lower) {
+    const Address at = object(cancellation, 32);
+    memory.put_u32(at + kFlags, kWaiting);
+    memory.put_u64(at + kLimited, lower);
+    memory.put_u64(lower + kContinuation, at);
+    return at;
+  }
   void set_suspended(Address by) { memory.put_u64(layouts.globals.gc_thread.value, by); }
 
   Address core = 0, program = 0;  ///< modules
   Address object_type = 0, task = 0, event = 0, get = 0, load = 0;
+  Address unwrap = 0, cancellation = 0;  ///< tasks that stand for others
+  static constexpr std::uint32_t kLimited = 32;
   Address get_box = 0, load_box = 0;                     ///< types of boxes
   Address imitation = 0;                                 ///< a box's name in another assembly
   Address type_entries = 0;                              ///< of the program's table of instances: entries of 16 bytes
@@ -149,12 +165,15 @@ class FakeHeap : public DotnetMemory {
     b.type_with_fields("", "ThunkTask", 5, 2);
     b.type_with_fields("System.Runtime.CompilerServices", "Continuation", 6, 2);
     b.type_with_fields("System", "MulticastDelegate", 10, 2);
+    b.type_with_fields("System.Threading.Tasks", "UnwrapPromise`1", 11, 2);
+    b.type_with_fields("", "CancellationPromise`1", 11, 2);
     for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "StateMachine", "m_stateObject",
-                              "Next", "GCData", "Resume", "State", "_target"})
+                              "Next", "GCData", "Resume", "State", "_target", "_task"})
       b.field(field, blob);
     b.method_def("Await", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
     b.nested(5, 4);
     b.nested(8, 7);
+    b.nested(12, 3);
     core = module(b.build());
     object_type = type(core, 2, 0, 24, 0, 0, {});
     task = type(core, 3, object_type, 16 + 24, 0, 3, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}});
@@ -164,6 +183,8 @@ class FakeHeap : public DotnetMemory {
     continuation = type(core, 9, object_type, 16 + 32, 0, 4,
                         {{6, kNext - 8, 18}, {7, kGcData - 8, 18}, {8, kResume - 8, 24}, {9, kNumber - 8, 9}});
     delegate = type(core, 10, object_type, 24, 0, 1, {{10, kTarget - 8, 18}});
+    unwrap = type(core, 11, task, 16 + 24, 0, 3, {});
+    cancellation = type(core, 12, task, 16 + 32, 0, 4, {{11, kLimited - 8, 18}});
     array = type(core, 2, object_type, 24, 0x80080008, 0, {});
     const Address map = core + layouts.module.type_def_to_method_table_map.offset, table = place(0x100);
     memory.put_u32(map + layouts.module_lookup_map.count.offset, 16);

@@ -26,6 +26,14 @@ constexpr KnownTask kKnown[] = {
     {"SemaphoreSlim+TaskNode", AsyncEnd::semaphore},
 };
 
+constexpr std::string_view kJoining[] = {
+    "System.Threading.Tasks.UnwrapPromise`1",
+    "System.Threading.Tasks.Task+WhenAllPromise",
+    "System.Threading.Tasks.Task+WhenAllPromise`1",
+    "System.Threading.Tasks.TaskFactory+CompleteOnCountdownPromise",
+    "System.Threading.Tasks.TaskFactory+CompleteOnCountdownPromise`1",
+};
+
 }  // namespace
 
 std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
@@ -36,13 +44,20 @@ std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(left));
 }
 
-/// The task that another one waits for and does nothing but that: a continuation's, one with a time-out.
-Address AsyncChains::behind(Address task) {
+/// A continuation names its task in the first field. In the second does Task.CancellationPromise, which is made only
+/// where there is a time-out or a token that may be cancelled (Task.WaitAsync in src/System/Threading/Tasks/Task.cs).
+AsyncChains::Behind AsyncChains::behind(Address task) {
   for (const std::string_view field : {"m_antecedent", "_task"}) {
     const Address other = objects_.reference(task, field).value_or(0);
-    if (other != 0 && other != task && machines_.is_task(other)) return other;
+    if (other != 0 && other != task && machines_.is_task(other)) return {other, field == "_task"};
   }
-  return 0;
+  return {};
+}
+
+bool AsyncChains::joins_others(Address task) {
+  const Address type = objects_.type_of(task);
+  return std::any_of(std::begin(kJoining), std::end(kJoining),
+                     [&](std::string_view name) { return objects_.types().is_core(type, name); });
 }
 
 void AsyncChains::end_at(Address object, AsyncChain& chain) {
@@ -108,8 +123,9 @@ AsyncChain AsyncChains::below(Address task) {
     const auto machine = machines_.machine_of(at);
     const bool is_runtime_async = !machine && machines_.runtime_async().is_task(at);
     if (!machine && !is_runtime_async) {
-      if (const Address other = behind(at); other != 0 && !machines_.is_completed(at)) {
-        at = other;
+      if (const Behind other = behind(at); other.task != 0 && !machines_.is_completed(at)) {
+        chain.gives_up |= other.gives_up;
+        at = other.task;
         continue;
       }
       end_at(at, chain);

@@ -28,8 +28,15 @@ class AsyncChains {
   [[nodiscard]] std::vector<Address> way_up(Address object);
   /// Time until a timer goes off, from the capture on.
   [[nodiscard]] std::optional<std::chrono::milliseconds> due(Address timer);
-  /// The task that another one waits for and does nothing but that; 0: none.
-  [[nodiscard]] Address behind(Address task);
+  /// The task that another one waits for and does nothing but that.
+  struct Behind {
+    Address task = 0;       ///< 0: none
+    bool gives_up = false;  ///< it ends without that task, too: by time or a CancellationToken (Task.WaitAsync)
+  };
+  [[nodiscard]] Behind behind(Address task);
+  /// Whether a task ends only when all of those have ended that go on with it (Task.WhenAll, Task.Run of an async
+  /// method). It does not name them.
+  [[nodiscard]] bool joins_others(Address task);
 
  private:
   bool add_suspended(Address task, AsyncChain& chain);

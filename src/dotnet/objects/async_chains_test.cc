@@ -49,6 +49,30 @@ TEST_F(AsyncChainsTest, WhatDoesNotPointBackIsLikely) {
   EXPECT_EQ(below(upper).proof, Proof::likely);
 }
 
+TEST_F(AsyncChainsTest, WhatHasATimeOutGivesUp) {
+  const Address upper = heap_.box(heap_.get_box), lower = heap_.box(heap_.load_box);
+  heap_.await(lower, heap_.promise());
+  const Address limited = heap_.limited(lower);
+  EXPECT_TRUE(below(limited).gives_up);
+  EXPECT_EQ(below(limited).steps.size(), 1u);
+  EXPECT_FALSE(below(lower).gives_up);
+  heap_.await(upper, limited);
+  const AsyncChain chain = below(upper);
+  EXPECT_EQ(chain.steps.size(), 2u);
+  EXPECT_EQ(chain.end, AsyncEnd::promise);
+  EXPECT_TRUE(chain.gives_up);
+  EXPECT_EQ(chain.proof, Proof::proved);
+}
+
+TEST_F(AsyncChainsTest, TasksThatEndWithOthers) {
+  StateMachines machines(objects_, delegates_);
+  AsyncChains chains(objects_, delegates_, machines, std::nullopt);
+  EXPECT_TRUE(chains.joins_others(heap_.joining()));
+  EXPECT_FALSE(chains.joins_others(heap_.promise()));
+  EXPECT_FALSE(chains.joins_others(heap_.box(heap_.get_box)));
+  EXPECT_FALSE(chains.joins_others(0x1234560));
+}
+
 TEST_F(AsyncChainsTest, CirclesAreCut) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   heap_.await(a, b);

@@ -47,6 +47,8 @@ void HeapChains::leave_out(std::span<const AsyncChain> told) {
       methods += step.method + '\n';
     }
     if (!methods.empty()) told_methods_[methods]++;
+    if (chain.waiter != 0 && !chain.is_cut && chains_.joins_others(chain.awaited.address))
+      told_ends_.emplace(chain.awaited.address, chain);
   }
 }
 
@@ -66,6 +68,7 @@ void HeapChains::find_above(std::uint32_t index) {
     const auto& next = machines_.continuations(at);
     if (next.empty() || next.front() == box.address) return;
     at = next.front();
+    if (told_ends_.contains(at)) links.joined = at;
     if ((links.above = index_of(at)) != kNone) return;
     if (objects_.is_a(at, kEvent)) {
       links.has_waiter = true;
@@ -84,7 +87,9 @@ void HeapChains::link(std::uint32_t index) {
   for (unsigned hops = 0; at != 0 && at != box.address && hops < kMostHops; hops++) {
     links.below = index_of(at);
     if (links.below != kNone || machines_.is_async(at) || !machines_.is_task(at) || machines_.is_completed(at)) break;
-    at = chains_.behind(at);
+    const AsyncChains::Behind behind = chains_.behind(at);
+    links.gives_up |= behind.gives_up;
+    at = behind.task;
   }
 }
 
@@ -148,6 +153,13 @@ std::string HeapChains::methods_of(const Path& path) {
   return methods;
 }
 
+/// The told chain that ends in a promise which one of the methods of the path leads up to.
+const AsyncChain* HeapChains::told_above(const Path& path) const {
+  for (const std::uint32_t i : path)
+    if (const auto it = told_ends_.find(links_[i].joined); it != told_ends_.end()) return &it->second;
+  return nullptr;
+}
+
 bool HeapChains::is_told(const Path& path) {
   for (const std::uint32_t i : path)
     if (told_boxes_.contains(boxes_[i].address)) return true;
@@ -187,6 +199,7 @@ AsyncChain HeapChains::describe(const Path& path, bool is_cut) {
   for (const std::uint32_t i : path) {
     if (!add_steps(i, chain.steps)) chain.is_cut = true;
     is_proved = is_proved && links_[i].is_proved;
+    chain.gives_up |= links_[i].gives_up;
   }
   chain.proof = is_proved ? Proof::proved : Proof::likely;
   chain.is_queued =
@@ -199,8 +212,10 @@ void HeapChains::add(std::uint32_t index) {
   bool is_cut = false;
   const Path path = path_through(index, is_cut);
   for (const std::uint32_t i : path) is_covered_[i] = true;
-  if (is_told(path)) return;
+  const AsyncChain* above = told_above(path);
+  if (above == nullptr && is_told(path)) return;
   std::string key = key_of(path, is_cut);
+  append(key, above == nullptr ? 0 : above->awaited.address);
   const auto known = kinds_.find(key);
   if (known == kinds_.end()) {
     if (kinds_.size() == kMostKinds) {
@@ -208,7 +223,15 @@ void HeapChains::add(std::uint32_t index) {
       return;
     }
     AsyncChain chain = describe(path, is_cut);
-    if (!chain.steps.empty()) kinds_.emplace(std::move(key), Kind{std::move(chain), kinds_.size()});
+    if (chain.steps.empty()) return;
+    if (above != nullptr) {
+      chain.waiter = above->waiter;
+      chain.context = above->context;
+      chain.gives_up |= above->gives_up;
+      if (above->proof == Proof::likely) chain.proof = Proof::likely;
+      explained_.insert(above->awaited.address);
+    }
+    kinds_.emplace(std::move(key), Kind{std::move(chain), kinds_.size()});
     return;
   }
   AsyncChain& chain = known->second.chain;

@@ -25,12 +25,15 @@ class HeapChains {
   /// Objects in the thread pool's queues.
   void set_queued(std::unordered_set<Address> queued) { queued_ = std::move(queued); }
   /// Chains that are told of already, because threads wait for them, are left out: those with one of their boxes, and,
-  /// where a thread waits for the outermost, as many of the same methods as are told (objects move).
+  /// where a thread waits for the outermost, as many of the same methods as are told (objects move). Where one ends in
+  /// a promise that does not name whom it waits for, and that is found here, the whole is told with its waiter.
   void leave_out(std::span<const AsyncChain> told);
 
   /// The most frequent first.
   [[nodiscard]] std::vector<AsyncChain> read();
   [[nodiscard]] bool has_more() const { return has_more_; }
+  /// Promises at the ends of told chains below which more was found: those chains are among the ones read.
+  [[nodiscard]] const std::unordered_set<Address>& explained() const { return explained_; }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -39,7 +42,9 @@ class HeapChains {
     std::uint32_t above = kNone;  ///< whose method goes on when this one has ended
     std::uint32_t below = kNone;  ///< whose end this one awaits
     Address awaited = 0;          ///< 0: nothing that is known
+    Address joined = 0;           ///< of promises on the way up the last that a told chain ends in; 0: none
     bool has_waiter = false;      ///< a thread waits for it
+    bool gives_up = false;        ///< what it awaits ends by itself some time
     bool is_proved = false;       ///< what is awaited names it
   };
   using Path = std::vector<std::uint32_t>;  ///< outermost first
@@ -53,6 +58,7 @@ class HeapChains {
   [[nodiscard]] std::uint32_t index_of(Address box) const;
   [[nodiscard]] Path path_through(std::uint32_t index, bool& is_cut) const;
   void add(std::uint32_t index);
+  [[nodiscard]] const AsyncChain* told_above(const Path& path) const;
   [[nodiscard]] bool is_told(const Path& path);
   [[nodiscard]] std::string key_of(const Path& path, bool is_cut);
   [[nodiscard]] AsyncChain describe(const Path& path, bool is_cut);
@@ -66,7 +72,8 @@ class HeapChains {
   std::vector<Links> links_;
   std::vector<bool> is_covered_;
   std::unordered_map<Address, std::uint32_t> by_address_;
-  std::unordered_set<Address> queued_, told_boxes_;
+  std::unordered_set<Address> queued_, told_boxes_, explained_;
+  std::unordered_map<Address, AsyncChain> told_ends_;  ///< by the promise that a told chain ends in
   std::unordered_map<std::string, std::uint32_t> told_methods_;
   std::unordered_map<std::string, Kind> kinds_;
   std::optional<std::uint32_t> continuation_at_;  ///< Task.m_continuationObject

@@ -111,6 +111,28 @@ TEST_F(HeapChainsTest, WhatThreadsWaitForIsNotToldAgain) {
   EXPECT_EQ(chains({told}), (std::vector<std::string>{"1 x Get > Load promise"}));
 }
 
+TEST_F(HeapChainsTest, WhatAPromiseDidNotNameIsToldWithItsWaiter) {
+  const Address first = chain(), event = heap_.object(heap_.event, 8), promise = heap_.joining();
+  (void)chain();
+  heap_.memory.put_u64(first + FakeHeap::kContinuation, promise);
+  heap_.memory.put_u64(promise + FakeHeap::kContinuation, event);
+  AsyncChain told;
+  told.waiter = 12;
+  told.end = AsyncEnd::promise;
+  told.awaited.address = promise;
+  told.gives_up = true;
+  EXPECT_EQ(chains({told}), (std::vector<std::string>{"1 x Get > Load promise", "1 x Get > Load promise"}));
+  const auto waited = found_.chains[0].waiter != 0 ? 0u : 1u;
+  EXPECT_EQ(found_.chains[waited].waiter, 12u);
+  EXPECT_TRUE(found_.chains[waited].gives_up);
+  EXPECT_EQ(found_.chains[waited].proof, Proof::proved);
+  EXPECT_EQ(found_.chains[1 - waited].waiter, 0u);
+  EXPECT_FALSE(found_.chains[1 - waited].gives_up);
+  EXPECT_EQ(found_.explained, std::unordered_set<Address>{promise});
+  told.awaited.address = event;
+  EXPECT_EQ(chains({told}), (std::vector<std::string>{"2 x Get > Load promise"}));
+}
+
 TEST_F(HeapChainsTest, GarbageInEveryWordIsSurvived) {
   for (int i = 0; i < 8; i++) (void)chain();
   const AddressRange region = heap_.region();

@@ -48,7 +48,7 @@ Diagnosed<HeapFound> HeapReader::read(const MemoryReader& memory, std::optional<
   if (heap->state.bytes > most)
     return tl::unexpected<Diagnosis>({{ErrorCode::limit_exceeded, 0, heap->state.bytes}, "heap", "it grew meanwhile"});
   scanner_.find_types();
-  HeapFound found{heap->state, scanner_.scan(heap->regions, memory, store), {}, false};
+  HeapFound found{heap->state, scanner_.scan(heap->regions, memory, store), {}, false, {}};
   if (scanner_.saw_marks())
     return tl::unexpected<Diagnosis>({{ErrorCode::process_changed, 0, 0}, "heap", "a garbage collection is under way"});
   AsyncChains chains(objects_, delegates_, machines_, now);
@@ -58,6 +58,7 @@ Diagnosed<HeapFound> HeapReader::read(const MemoryReader& memory, std::optional<
   all.set_queued({pool.items().begin(), pool.items().end()});
   all.leave_out(told);
   found.chains = all.read();
+  found.explained = all.explained();
   found.has_more = all.has_more() || found.scan.has_more;
   return found;
 }

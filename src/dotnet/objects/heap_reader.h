@@ -16,6 +16,8 @@ struct HeapFound {
   HeapScan scan;
   std::vector<AsyncChain> chains;  ///< equal ones together
   bool has_more = false;           ///< kinds of chains
+  /// What chains that were told before end in, and more was found below: those are among `chains` as a whole.
+  std::unordered_set<Address> explained;
 };
 
 /// For one capture. Not thread-safe. Borrows everything.

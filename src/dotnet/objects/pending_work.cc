@@ -7,8 +7,17 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
+constexpr Address kLowestObject = 1 << 16;
+
 /// A method's name without its arguments and parameters, which frames of shared code have otherwise.
 std::string_view bare(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
+
+/// The outermost frame of a method; the number of frames: there is none.
+std::size_t outermost_frame_of(const WaitingThread& at, std::string_view method) {
+  for (std::size_t i = at.frames.size(); i-- > 0;)
+    if (at.frames[i].is_managed && !at.frames[i].method.empty() && bare(at.frames[i].method) == bare(method)) return i;
+  return at.frames.size();
+}
 
 bool has_frame_of(const WaitingThread& at, std::string_view method) {
   return std::any_of(at.frames.begin(), at.frames.end(), [method](const WaitFrame& f) {
@@ -16,11 +25,24 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
   });
 }
 
+/// A method of the box of an async method, which calls the method's code.
+bool is_of_box(const WaitFrame& frame) { return frame.method.find("StateMachineBox<") != std::string_view::npos; }
+
+/// Boxes call their methods in the execution context of who awaited.
+bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with("System.Threading.ExecutionContext."); }
+
 /// Who lets methods that the runtime has suspended go on.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
     return f.is_managed && bare(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
   });
+}
+
+/// Async methods that go on are called by their boxes.
+bool has_frame_of_async(const WaitingThread& at) {
+  return has_frame_of_dispatch(at) || std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
+           return f.is_managed && (f.method.ends_with(" [async]") || is_of_box(f));
+         });
 }
 
 std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread& at) {
@@ -39,10 +61,10 @@ std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread
 }  // namespace
 
 PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
-                                    const std::function<std::uint64_t(Address)>& runs) {
+                                    const std::unordered_map<Address, std::uint64_t>& running) {
   found_ = {};
   ways_.clear();
-  on_ways_.clear();
+  joined_.clear();
   told_.clear();
   found_.pool = pool_.read();
   queued_ = {pool_.items().begin(), pool_.items().end()};
@@ -61,14 +83,23 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
       break;
     }
     ways_.push_back(chains_.way_up(root));
-    for (std::size_t i = 0; i < ways_.back().size(); i++) on_ways_.try_emplace(ways_.back()[i], ways_.size() - 1, i);
   }
   add_waited(waits);
+  const auto is_one = [this](const AsyncChain& c) { return is_open(c); };
+  if (std::any_of(found_.chains.begin(), found_.chains.end(), is_one)) {
+    join_what_runs(threads, running);
+    for (const Way& way : ways_)
+      for (std::size_t i = 1; i < way.size(); i++) join(way[i], way[i - 1]);
+    extend();
+  }
+  for (const AsyncChain& chain : found_.chains)
+    for (const AsyncStep& s : chain.steps) told_.insert(s.box);
   for (const Way& way : ways_) add_unwaited(way);
   for (AsyncChain& chain : found_.chains) {
     chain.is_queued = is_queued(chain);
-    if (chain.end == AsyncEnd::work && !chain.is_queued)
-      chain.runner = static_cast<std::uint32_t>(runs(chain.awaited.address));
+    const auto runs = running.find(chain.awaited.address);
+    if (chain.end == AsyncEnd::work && !chain.is_queued && runs != running.end())
+      chain.runner = static_cast<std::uint32_t>(runs->second);
   }
   find_contexts(threads);
   find_runners(threads);
@@ -109,19 +140,89 @@ void PendingWorkReader::add_waited(std::span<const WaitedTask> waits) {
     }
     AsyncChain chain = chains_.below(wait.task);
     chain.waiter = wait.thread;
-    extend(chain);
-    for (const AsyncStep& s : chain.steps) told_.insert(s.box);
     found_.chains.push_back(std::move(chain));
   }
 }
 
 /// A promise does not name whom it waits for (Task.Run of an async method, Task.WhenAll); where it lies on the way up
-/// from a timer or a queued item, that is known all the same.
-void PendingWorkReader::extend(AsyncChain& chain) {
-  if (chain.end != AsyncEnd::promise && chain.end != AsyncEnd::all_tasks) return;
-  const auto at = on_ways_.find(chain.awaited.address);
-  if (at == on_ways_.end() || at->second.second == 0) return;
-  append(ways_[at->second.first], at->second.second - 1, chain);
+/// from a timer, a queued item or what a thread runs, that is known all the same.
+bool PendingWorkReader::is_open(const AsyncChain& chain) {
+  return !chain.is_cut && (chain.end == AsyncEnd::promise || chain.end == AsyncEnd::all_tasks) &&
+         chains_.joins_others(chain.awaited.address);
+}
+
+void PendingWorkReader::join(Address promise, Address child) {
+  if (!chains_.joins_others(promise) || machines_.is_completed(child)) return;
+  auto& children = joined_[promise];
+  if (children.size() < kMostJoined && std::find(children.begin(), children.end(), child) == children.end())
+    children.push_back(child);
+}
+
+/// Upwards from the tasks that threads run, and from the tasks and methods that threads which run async methods have on
+/// their stacks: each names who goes on with it.
+void PendingWorkReader::join_what_runs(std::span<const WaitingThread> threads,
+                                       const std::unordered_map<Address, std::uint64_t>& running) {
+  std::vector<Address> open;
+  std::unordered_set<Address> seen;
+  for (const auto& [task, thread] : running)
+    if (seen.insert(task).second) open.push_back(task);
+  for (const WaitingThread& thread : threads) {
+    if (thread.thread == nullptr || thread.frames.empty() || !has_frame_of_async(thread)) continue;
+    for (const Address word : words_of(objects_, thread)) {
+      if (word < kLowestObject || word % 8 != 0 || thread.thread->stack.contains(word) || !seen.insert(word).second)
+        continue;
+      const Address type = objects_.header_is_clear(word) ? objects_.type_of(word) : 0;
+      if (type != 0 && (machines_.is_task(word) || machines_.box_layout(type))) open.push_back(word);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(open.size(), kMostLinked); i++) {
+    const auto next = machines_.continuations(open[i]);
+    for (const Address above : next) {
+      join(above, open[i]);
+      if ((machines_.is_task(above) || machines_.machine_of(above)) && seen.insert(above).second) open.push_back(above);
+    }
+  }
+}
+
+/// A chain with all that is known below its end: of Task.WhenAll several.
+std::vector<AsyncChain> PendingWorkReader::extended(AsyncChain chain) {
+  constexpr unsigned kMostRounds = 64;
+  std::vector<AsyncChain> done, open{std::move(chain)};
+  for (unsigned round = 0; !open.empty(); round++) {
+    AsyncChain upper = std::move(open.back());
+    open.pop_back();
+    const auto below = joined_.find(upper.awaited.address);
+    const bool ends = !is_open(upper) || below == joined_.end() || round >= kMostRounds ||
+                      upper.steps.size() >= AsyncChains::kMostSteps;
+    if (ends) {
+      done.push_back(std::move(upper));
+      continue;
+    }
+    // The first is to come first.
+    for (std::size_t i = below->second.size(); i-- > 0;) {
+      AsyncChain lower = chains_.below(below->second[i]);
+      lower.steps.insert(lower.steps.begin(), upper.steps.begin(), upper.steps.end());
+      lower.waiter = upper.waiter;
+      lower.gives_up |= upper.gives_up;
+      if (upper.proof == Proof::likely) lower.proof = Proof::likely;
+      open.push_back(std::move(lower));
+    }
+  }
+  return done;
+}
+
+void PendingWorkReader::extend() {
+  std::vector<AsyncChain> all;
+  for (AsyncChain& chain : found_.chains) {
+    for (AsyncChain& one : extended(std::move(chain))) {
+      if (all.size() == kMostChains) {
+        found_.has_more_chains = true;
+        break;
+      }
+      all.push_back(std::move(one));
+    }
+  }
+  found_.chains = std::move(all);
 }
 
 /// The methods of a way from one of its places down to its beginning, and what that is.
@@ -182,6 +283,23 @@ Address PendingWorkReader::task_that_may_run(const AsyncChain& chain) {
   return chain.end == AsyncEnd::running && !chain.is_queued ? chain.awaited.address : 0;
 }
 
+/// Whether the thread that waits for a chain runs its end. The object that it waits for is on its stack in any case,
+/// and the method that waits may be another call of the same one: the box is wanted in the frame of its own that has
+/// called the method, further out.
+bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, const AsyncChain& chain) {
+  if (chain.steps.empty()) return false;
+  const auto is_it = [&](const WaitingThread& t) { return t.thread != nullptr && t.thread->os_id == chain.waiter; };
+  const auto at = std::find_if(threads.begin(), threads.end(), is_it);
+  if (at == threads.end()) return false;
+  const std::size_t callee = outermost_frame_of(*at, chain.steps.back().method);
+  std::size_t end = callee + 1;
+  if (end >= at->frames.size() || !is_of_box(at->frames[end])) return false;
+  while (end < at->frames.size() && (is_of_box(at->frames[end]) || is_of_context(at->frames[end]))) end++;
+  for (Address slot = at->frames[callee].cfa; slot + 8 <= at->frames[end - 1].cfa; slot += 8)
+    if (objects_.read<Address>(slot) == chain.steps.back().box) return true;
+  return false;
+}
+
 /// A method that runs has its box, or what is inside it, on the stack of the thread that runs it, below a frame of the
 /// method.
 void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
@@ -215,6 +333,7 @@ void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
   }
   for (const auto& [chain, ids] : by_chain) {
     if (ids.size() != 1) continue;
+    if (*ids.begin() == chain->waiter && !goes_on_inside(threads, *chain)) continue;
     chain->runner = static_cast<std::uint32_t>(*ids.begin());
     const Address task = task_that_may_run(*chain);
     if (task == 0) continue;

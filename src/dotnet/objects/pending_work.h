@@ -1,8 +1,8 @@
 // What a program has to do besides what its threads do: its thread pool, timers, and chains of async methods.
 #pragma once
 
-#include <functional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "dotnet/objects/async_values.h"
@@ -29,6 +29,8 @@ class PendingWorkReader {
   static constexpr std::size_t kMostSockets = 1 << 11;
   static constexpr std::size_t kMostValues = 1 << 14;  ///< of all async methods
   static constexpr std::size_t kMostOfMethod = 32;
+  static constexpr std::size_t kMostLinked = 1 << 13;  ///< objects on the ways up from what threads run
+  static constexpr std::size_t kMostJoined = 16;       ///< chains behind one promise that are told
 
   /// `data`: contents of the user's own data are told, too.
   PendingWorkReader(ManagedObjects& objects, CodeManager& code, names::MethodNames& names,
@@ -42,19 +44,25 @@ class PendingWorkReader {
         requests_(objects, machines_, chains_, data, now),
         data_(data) {}
 
-  /// `runs` tells which thread runs a task; 0: none.
+  /// `running`: current tasks of threads, each with the thread.
   [[nodiscard]] PendingWork read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
-                                 const std::function<std::uint64_t(Address)>& runs);
+                                 const std::unordered_map<Address, std::uint64_t>& running);
 
  private:
   using Way = std::vector<Address>;
   void add_waited(std::span<const WaitedTask> waits);
   void add_unwaited(const Way& way);
-  void extend(AsyncChain& chain);
+  void join(Address promise, Address child);
+  void join_what_runs(std::span<const WaitingThread> threads,
+                      const std::unordered_map<Address, std::uint64_t>& running);
+  [[nodiscard]] bool is_open(const AsyncChain& chain);
+  [[nodiscard]] std::vector<AsyncChain> extended(AsyncChain chain);
+  void extend();
   void append(const Way& way, std::size_t from, AsyncChain& chain);
   [[nodiscard]] bool is_queued(const AsyncChain& chain);
   void find_contexts(std::span<const WaitingThread> threads);
   [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
+  [[nodiscard]] bool goes_on_inside(std::span<const WaitingThread> threads, const AsyncChain& chain);
   void find_runners(std::span<const WaitingThread> threads);
   void find_requests(std::span<const WaitingThread> threads);
   void read_values();
@@ -68,9 +76,9 @@ class PendingWorkReader {
   Requests requests_;
   bool data_;
   PendingWork found_;
-  std::vector<Way> ways_;  ///< from timers, queued items and sockets, upwards
-  std::unordered_map<Address, std::pair<std::size_t, std::size_t>> on_ways_;  ///< object to way and its place there
-  std::unordered_set<Address> queued_, told_;  ///< objects in the pool's queues; boxes of chains
+  std::vector<Way> ways_;                                     ///< from timers, queued items and sockets, upwards
+  std::unordered_map<Address, std::vector<Address>> joined_;  ///< promise to those it waits for, as far as is known
+  std::unordered_set<Address> queued_, told_;                 ///< objects in the pool's queues; boxes of chains
 };
 
 }  // namespace mixstack::dotnet::objects

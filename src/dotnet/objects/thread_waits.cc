@@ -30,7 +30,9 @@ bool is_inside(const WaitingThread& at, std::string_view method) {
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
   if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
   ThreadWait wait = any_wait(at);
-  // Nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
+  // Who waits for the task that it runs never gets on.
+  if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks) return wait;
+  // Else nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
   const auto self = std::find(wait.owners.begin(), wait.owners.end(), static_cast<std::uint32_t>(at.thread->os_id));
   if (self == wait.owners.end()) return wait;
   if (wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock) return {};
@@ -264,7 +266,7 @@ void ThreadWaits::describe_task(Address task, ThreadWait& wait) {
     wait.owners.push_back(static_cast<std::uint32_t>(runs));
 }
 
-std::uint64_t ThreadWaits::thread_that_runs(Address task) {
+const std::unordered_map<Address, std::uint64_t>& ThreadWaits::running_tasks() {
   if (!has_running_tasks_) {
     has_running_tasks_ = true;
     const Address type = objects_.types().find(kCoreLib, "System.Threading.Tasks.Task");
@@ -274,8 +276,13 @@ std::uint64_t ThreadWaits::thread_that_runs(Address task) {
       if (current && *current != 0) running_tasks_.emplace(*current, t.os_id);
     }
   }
-  const auto it = running_tasks_.find(task);
-  return it == running_tasks_.end() ? 0 : it->second;
+  return running_tasks_;
+}
+
+std::uint64_t ThreadWaits::thread_that_runs(Address task) {
+  const auto& running = running_tasks();
+  const auto it = running.find(task);
+  return it == running.end() ? 0 : it->second;
 }
 
 std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {

@@ -52,6 +52,8 @@ class ThreadWaits {
   [[nodiscard]] bool can_be_told();
   /// The OS thread id of the thread whose current task it is; 0: none.
   [[nodiscard]] std::uint64_t thread_that_runs(Address task);
+  /// Current tasks of all threads, each with the OS thread id.
+  [[nodiscard]] const std::unordered_map<Address, std::uint64_t>& running_tasks();
 
  private:
   /// An object that a word of the stack points at.

@@ -193,7 +193,7 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
     now = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
   }
   objects::PendingWorkReader reader(*objects_, *code_, *names_, now, data);
-  auto found = reader.read(waits, threads, [&](Address task) { return by_thread->thread_that_runs(task); });
+  auto found = reader.read(waits, threads, by_thread->running_tasks());
   // Variables of what has been moved, or freed, meanwhile may be anything's.
   if (data && !objects_stand_still())
     for (AsyncChain& chain : found.chains)

@@ -1,5 +1,6 @@
 // Async methods that the runtime suspends itself (runtime-async, a preview of .NET 10; DOTNET_RuntimeAsync=1):
 //   RuntimeAsync starved  both workers of the thread pool wait for what it has queued
+//   RuntimeAsync deadlock a thread holds a lock and waits for a method that wants it
 //   RuntimeAsync COUNT    so many of each kind that nothing but the heap knows, and one of each that a thread waits for
 // Says what there is: lines "TRUTH count methods, outermost first, and what the last awaits". Then answers "quit".
 using Shop;
@@ -7,6 +8,13 @@ using Shop;
 if (args is ["starved"])
 {
     Starved.Begin();
+    Console.WriteLine($"READY {Environment.ProcessId}");
+    Console.ReadLine();
+    return;
+}
+if (args is ["deadlock"])
+{
+    Deadlock.Begin();
     Console.WriteLine($"READY {Environment.ProcessId}");
     Console.ReadLine();
     return;

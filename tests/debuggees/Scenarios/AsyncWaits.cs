@@ -55,17 +55,6 @@ internal static class AsyncWaits
         return 1;
     }
 
-    private static async Task<int> Locked(object gate, TaskCompletionSource held)
-    {
-        await held.Task;
-        await Task.Yield();
-        Thread.CurrentThread.Name = "resumed";
-        lock (gate)
-        {
-            return 1;
-        }
-    }
-
     private static void Waiter(string name, Func<Task<int>> begin) => Scene.Actor(name, () =>
     {
         Task<int> task = begin();
@@ -156,9 +145,8 @@ internal static class AsyncWaits
         }
     }
 
-    // A thread holds a lock and waits for an async method, which awaits one that wants the lock.
-    [Scenario("deadlock_async")]
-    private static void Deadlock()
+    // A thread holds a lock and waits for a method that wants the lock, or for what stands for it.
+    private static void Hold(Func<Waits.Account, Task, Task> begin)
     {
         Waits.Account gate = Keep(new Waits.Account());
         TaskCompletionSource held = Keep(new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
@@ -166,13 +154,108 @@ internal static class AsyncWaits
         {
             lock (gate)
             {
-                Task<int> order = OrderApi.GetOrder(() => Locked(gate, held));
+                Task task = begin(gate, held.Task);
                 held.SetResult();
                 Scene.InPlace();
-                order.Wait();
+                task.Wait();
             }
         });
         Thread.Sleep(300);
+    }
+
+    private static async Task<int> Locked(Waits.Account gate, Task held)
+    {
+        await held;
+        await Task.Yield();
+        Thread.CurrentThread.Name = "resumed";
+        lock (gate)
+        {
+            return 1;
+        }
+    }
+
+    [Scenario("deadlock_async")]
+    private static void Deadlock() => Hold((gate, held) => OrderApi.GetOrder(() => Locked(gate, held)));
+
+    // Nothing leads from the task that is waited for to the method: the method leads to it.
+    [Scenario("deadlock_unwrap")]
+    private static void Unwrap() => Hold((gate, held) => Task.Run(async () => await OrderApi.GetOrder(() => Locked(gate, held))));
+
+    [Scenario("deadlock_when_all")]
+    private static void WhenAll() => Hold((gate, held) =>
+        Task.WhenAll(Keep(new TaskCompletionSource<int>()).Task, OrderApi.GetOrder(() => Locked(gate, held))));
+
+    // It goes on when the time has come.
+    [Scenario("deadlock_wait_async")]
+    private static void WaitAsync() => Hold((gate, held) => OrderApi.GetOrder(() => Locked(gate, held)).WaitAsync(TimeSpan.FromHours(1)));
+
+    [Scenario("deadlock_wait_async_inside")]
+    private static void WaitAsyncInside() => Hold((gate, held) => OrderApi.GetOrder(() => Locked(gate, held).WaitAsync(TimeSpan.FromHours(1))));
+
+    // One of several is enough.
+    [Scenario("when_any_of_locked")]
+    private static void WhenAny() => Hold((gate, held) => Task.Run(() =>
+        Task.WhenAny(OrderApi.GetOrder(() => Locked(gate, held)), Keep(new TaskCompletionSource<int>()).Task)));
+
+    // A task that waits for itself.
+    [Scenario("deadlock_own_task")]
+    private static void OwnTask() => Scene.Actor("own", () =>
+    {
+        Task? self = null;
+        self = new Task(() => { Scene.InPlace(); self!.Wait(); });
+        self.RunSynchronously();
+    });
+
+    // An async method that waits for itself, through the task of Task.Run.
+    [Scenario("deadlock_own_method")]
+    private static void OwnMethod()
+    {
+        TaskCompletionSource<Task> own = Keep(new TaskCompletionSource<Task>(TaskCreationOptions.RunContinuationsAsynchronously));
+        Scene.Expect(1);
+        own.SetResult(Keep(Task.Run(async () => await WaitsFor(own.Task))));
+    }
+
+    private static async Task<int> WaitsFor(Task<Task> own)
+    {
+        Task self = await own;
+        await Task.Yield();
+        Thread.CurrentThread.Name = "own";
+        Scene.InPlace();
+        self.Wait();
+        return 1;
+    }
+
+    // Methods that wait for other calls of themselves, and get on.
+    [Scenario("recursive_waits")]
+    private static void Recursive()
+    {
+        ThreadPool.SetMinThreads(32, 32);
+        for (int i = 0; i < 4; i++)
+        {
+            Thread thread = new(() => { while (true) Nested(6).Wait(); }) { IsBackground = true };
+            thread.Start();
+        }
+
+        static async Task<int> Nested(int depth)
+        {
+            await Task.Yield();
+            Thread.SpinWait(2000);
+            if (depth != 0)
+            {
+                Nested(depth - 1).Wait();
+            }
+            return depth;
+        }
+    }
+
+    // Threads wait for methods whose end nothing but the heap knows, through promises that do not name them.
+    [Scenario("async_joins")]
+    private static void Joins()
+    {
+        TaskCompletionSource<int> source = Keep(new TaskCompletionSource<int>());
+        Waiter("run", () => Task.Run(() => OrderApi.GetOrder(() => source.Task)));
+        Waiter("all", async () => (await Task.WhenAll(OrderApi.GetOrder(() => source.Task), source.Task))[0]);
+        Thread.Sleep(500);
     }
 
     private sealed class OneThread : SynchronizationContext
