@@ -122,9 +122,10 @@ std::string pool_words(const ProcessDump& dump, const ThreadPool& pool) {
     return thread != nullptr && thread->wait;
   };
   const auto waiting = static_cast<std::int32_t>(std::count_if(pool.busy.begin(), pool.busy.end(), waits));
-  std::string text = fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued",
-                                 counted(static_cast<std::uint64_t>(std::max(pool.existing, 0)), "worker"), pool.goal,
-                                 pool.max, std::max(pool.blocked, waiting), pool.has_more ? "more than " : "", pool.queued);
+  std::string text =
+      fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued",
+                  counted(static_cast<std::uint64_t>(std::max(pool.existing, 0)), "worker"), pool.goal, pool.max,
+                  std::max(pool.blocked, waiting), pool.has_more ? "more than " : "", pool.queued);
   for (std::size_t i = 0; i < std::min(pool.work.size(), kMostWork); i++) {
     const QueuedWork& w = pool.work[i];
     text += fmt::format("{} {} x {}{}", i == 0 ? ":" : ",", w.count, w.is_continuation ? "the rest of " : "",

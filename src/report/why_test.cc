@@ -97,12 +97,12 @@ TEST(WaitWords, AnOwnerThatHasEnded) {
   ProcessDump dump = deadlock();
   dump.threads[0].wait->owners.clear();
   dump.threads[0].wait->owner_has_ended = true;
-  EXPECT_EQ(wait_words(dump, dump.threads[0]),
-            "waits for the monitor of Bank.Account\" 0x1000, whose owner has ended");
+  EXPECT_EQ(wait_words(dump, dump.threads[0]), "waits for the monitor of Bank.Account\" 0x1000, whose owner has ended");
   const std::vector<Verdict> verdicts{{VerdictKind::orphaned_lock, true, {{1, 0}}, 1}};
   const std::string text = collect([&](Writer& out) { write_why_text(out, dump, verdicts, {}); });
-  EXPECT_TRUE(text.starts_with("ORPHANED LOCK: 1 thread waits for a lock that nobody can leave: the owner of "
-                               "Bank.Account\" has ended\n"))
+  EXPECT_TRUE(
+      text.starts_with("ORPHANED LOCK: 1 thread waits for a lock that nobody can leave: the owner of "
+                       "Bank.Account\" has ended\n"))
       << text;
 }
 

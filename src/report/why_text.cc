@@ -64,9 +64,12 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
                          thread_words(dump, v.steps.front().thread));
     case VerdictKind::orphaned_lock: {
       const ThreadDump* first = find_thread(dump, v.steps.front().thread);
-      return fmt::format("{}: {} for a lock that nobody can leave: {}", v.is_certain ? "ORPHANED LOCK" : "POSSIBLY ORPHANED LOCK",
+      return fmt::format("{}: {} for a lock that nobody can leave: {}",
+                         v.is_certain ? "ORPHANED LOCK" : "POSSIBLY ORPHANED LOCK",
                          counted(v.threads, "thread waits", "threads wait"),
-                         first != nullptr && first->wait ? "the owner of " + escape_for_terminal(first->wait->object.type) + " has ended" : "its owner has ended");
+                         first != nullptr && first->wait
+                             ? "the owner of " + escape_for_terminal(first->wait->object.type) + " has ended"
+                             : "its owner has ended");
     }
     case VerdictKind::chain:
       break;

@@ -18,7 +18,8 @@ constexpr std::uint32_t kPointerOffset = 0, kKindOffset = 8, kTimeoutOffset = 12
 
 // AwareLock, the beginning of a SyncBlock (src/coreclr/vm/syncblk.h), which no descriptor tells: believed where the
 // table of sync blocks points back at it.
-constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kManagedOwnerOffset = 8, kOwnerOffset = 16, kIndexOffset = 28;
+constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kManagedOwnerOffset = 8, kOwnerOffset = 16,
+                        kIndexOffset = 28;
 constexpr std::uint32_t kIndexMask = 0x03ffffff;
 constexpr unsigned kWaiterShift = 6;  // AwareLock::LockState::WaiterCountIncrement
 constexpr std::uint32_t kLockedBit = 1;

@@ -183,8 +183,11 @@ WaitedObject ThreadWaits::object(Address address) {
 }
 
 ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found) {
-  ThreadWait wait{WaitKind::monitor_wait,       Proof::recorded, object(lock.object), {}, {}, false, 0,
-                  timeout_of(record.timeout_ms)};
+  ThreadWait wait;
+  wait.kind = WaitKind::monitor_wait;
+  wait.proof = Proof::recorded;
+  wait.object = object(lock.object);
+  wait.timeout = timeout_of(record.timeout_ms);
   LoadedTypes& types = objects_.types();
   for (const Candidate& c : found) {
     if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {

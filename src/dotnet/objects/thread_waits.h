@@ -40,8 +40,8 @@ class ThreadWaits {
   static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
 
   /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was
-  /// captured, what it waited for is only likely. `are_all`: no thread is missing in `threads`, so that who is not among
-  /// them has ended.
+  /// captured, what it waited for is only likely. `are_all`: no thread is missing in `threads`, so that who is not
+  /// among them has ended.
   ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, bool are_all, const MemoryReader* now)
       : objects_(objects), records_(objects), threads_(threads), are_all_(are_all), now_(now) {}
 

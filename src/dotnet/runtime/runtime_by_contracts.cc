@@ -242,8 +242,8 @@ objects::ThreadWaits* RuntimeByContracts::thread_waits() {
     types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
     const bool are_all = thread_list_error().code == ErrorCode::none;
-    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all,
-                                                    is_frozen_ ? nullptr : &target_.memory());
+    waits_ =
+        std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all, is_frozen_ ? nullptr : &target_.memory());
   }
   return waits_.get();
 }
