@@ -274,7 +274,7 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
 bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& wait) {
   const auto is_of_event = [&](const Candidate& c) {
     return objects_.types().is_a(c.type, "System.Net.Sockets.SocketAsyncContext+AsyncOperation") &&
-           objects_.reference(c.address, "CallbackOrEvent") == event;
+           objects_.reference(c.address, "<Event>k__BackingField") == event;
   };
   const auto operation = std::find_if(found.begin(), found.end(), is_of_event);
   if (operation == found.end()) return false;
