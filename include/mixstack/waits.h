@@ -69,9 +69,11 @@ struct ThreadWait {
   WaitedObject object;
   std::vector<WaitedObject> others;   ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
   std::vector<std::uint32_t> owners;  ///< threads that hold it, or run it; empty: nobody, or nobody can know
+  bool owner_has_ended = false;       ///< of a monitor or lock: the thread that holds it is no more
   bool is_reading = false;            ///< of a reader-writer lock: wants to read
   std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
   std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
+  std::int32_t descriptor = -1;  ///< of a socket that an object stands for: its file descriptor; -1: not known
   friend bool operator==(const ThreadWait&, const ThreadWait&) = default;
 };
 

@@ -87,6 +87,33 @@ tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environ
   return Judged{std::move(*dumped), std::move(verdicts), began};
 }
 
+/// Lets time pass between two looks. Of a thread that runs finalizers, as it seems, and waits in one, it takes longer:
+/// few finalizers wait for anything, and those that do mostly not for long. Answers those of them that have not run at
+/// all for that time, once they were back in their waits after our stop: they are in the same call of the same one.
+std::vector<ThreadId> rest(std::span<const Verdict> verdicts, std::uint32_t pid, std::chrono::milliseconds usually) {
+  constexpr std::chrono::milliseconds kSettles{20}, kLong{1000};
+  struct Finalizer {
+    ThreadId tid = 0;
+    std::optional<std::chrono::nanoseconds> cpu;
+  };
+  std::vector<Finalizer> finalizers;
+  for (const Verdict& v : verdicts)
+    if (v.kind == VerdictKind::blocked_finalizer && !v.steps.empty())
+      finalizers.push_back({v.steps[0].thread, std::nullopt});
+  if (finalizers.empty()) {
+    std::this_thread::sleep_for(usually);
+    return {};
+  }
+  const ThreadClocks clocks(pid);
+  std::this_thread::sleep_for(kSettles);
+  for (Finalizer& f : finalizers) f.cpu = clocks.cpu(f.tid);
+  std::this_thread::sleep_for(kLong);
+  std::vector<ThreadId> at_rest;
+  for (const Finalizer& f : finalizers)
+    if (f.cpu && clocks.cpu(f.tid) == f.cpu && !clocks.is_runnable(f.tid)) at_rest.push_back(f.tid);
+  return at_rest;
+}
+
 /// Only a circle that is certain stands after one look at a running process: a healthy one has locks that are held and
 /// waited for, and stops its threads now and then. Of a thread alone one look is not enough: nobody else has to stand
 /// still for it to be wrong.
@@ -98,10 +125,11 @@ tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Enviro
     return v.kind == VerdictKind::deadlock && v.is_certain && v.steps.size() > 1;
   };
   if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
-  std::this_thread::sleep_for(kBetween);
+  const std::vector<ThreadId> at_rest = rest(first->verdicts, arguments.pid, kBetween);
   auto second = look(arguments, environment);
   if (second)
-    second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts);
+    second->verdicts =
+        why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts, at_rest);
   return second;
 }
 

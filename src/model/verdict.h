@@ -11,6 +11,7 @@ enum class VerdictKind : std::uint8_t {
   starved_pool,       ///< every worker of the thread pool waits while work is queued
   stuck_suspension,   ///< the runtime cannot stop its threads: one of them does not let it
   blocked_finalizer,  ///< the thread that runs finalizers waits
+  orphaned_lock,      ///< threads wait for a lock that a thread held when it ended
   chain,              ///< threads wait, one behind the other, for one that waits for something else or runs
 };
 

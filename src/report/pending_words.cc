@@ -118,10 +118,17 @@ std::string due_words(const AsyncChain& chain) {
                      chain.is_queued ? ": timers are queued in the thread pool" : "");
 }
 
-std::string pool_words(const ThreadPool& pool) {
-  std::string text = fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued",
-                                 counted(static_cast<std::uint64_t>(std::max(pool.existing, 0)), "worker"), pool.goal,
-                                 pool.max, pool.blocked, pool.has_more ? "more than " : "", pool.queued);
+std::string pool_words(const ProcessDump& dump, const ThreadPool& pool) {
+  // The pool itself counts those alone that wait for tasks.
+  const auto waits = [&](ThreadId tid) {
+    const ThreadDump* thread = find_thread(dump, tid);
+    return thread != nullptr && thread->wait;
+  };
+  const auto waiting = static_cast<std::int32_t>(std::count_if(pool.busy.begin(), pool.busy.end(), waits));
+  std::string text =
+      fmt::format("{} (goal {}, max {}), {} blocked; {}{} queued",
+                  counted(static_cast<std::uint64_t>(std::max(pool.existing, 0)), "worker"), pool.goal, pool.max,
+                  std::max(pool.blocked, waiting), pool.has_more ? "more than " : "", pool.queued);
   for (std::size_t i = 0; i < std::min(pool.work.size(), kMostWork); i++) {
     const QueuedWork& w = pool.work[i];
     text += fmt::format("{} {} x {}{}", i == 0 ? ":" : ",", w.count, w.is_continuation ? "the rest of " : "",

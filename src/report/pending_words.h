@@ -20,7 +20,7 @@ namespace mixstack::report {
 /// " (due in 3.2 s)", " (4 s late)", of a socket " (10.0.0.1:443)", or empty.
 [[nodiscard]] std::string due_words(const AsyncChain& chain);
 /// "27 workers (goal 27, max 32767), 27 blocked; 40 queued: 27 x the rest of Db.ReadRow, 13 x Program.Main lambda".
-[[nodiscard]] std::string pool_words(const ThreadPool& pool);
+[[nodiscard]] std::string pool_words(const ProcessDump& dump, const ThreadPool& pool);
 /// "33, 21 of them Task.Delay, 1 a time-out; the next is due in 3.2 s".
 [[nodiscard]] std::string timer_words(const Timers& timers);
 /// "workstation, 312 MB in use, 41 collections; 3 objects wait for their finalizers".

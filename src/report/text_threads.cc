@@ -104,7 +104,7 @@ std::string waiting_words(const ThreadFacts& facts) {
 
 /// Of waits that the system call does not tell: those in the kernel alone are in the state.
 [[nodiscard]] std::string runtime_wait_words(const ProcessDump& dump, const ThreadDump& thread) {
-  return thread.wait && !is_told_by_call(thread.wait->kind) ? wait_words(dump, thread) : std::string();
+  return thread.wait && !is_told_by_call(*thread.wait) ? wait_words(dump, thread) : std::string();
 }
 
 }  // namespace

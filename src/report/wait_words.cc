@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "report/escape.h"
 #include "report/pending_words.h"
@@ -83,10 +84,23 @@ std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
   return text;
 }
 
+/// What is inlined into the program's method may be .NET's: of a frame's functions it is the innermost of the program.
+std::optional<std::uint32_t> place_of(const ProcessDump& dump, const ThreadDump& thread) {
+  const UserCode user = user_code_of(dump);
+  const std::size_t frames = std::min(thread.trace.frames.size(), thread.symbols.size());
+  for (std::size_t i = 0; i < frames; i++)
+    for (const std::uint32_t s : logical_frames(dump.symbols, thread.symbols[i]))
+      if (s < dump.symbols.size() && user.is_user(dump.symbols[s], thread.trace.frames[i].kind)) return s;
+  for (std::size_t i = 0; i < frames; i++)
+    if (thread.trace.frames[i].kind == FrameKind::managed) return thread.symbols[i];
+  return std::nullopt;
+}
+
 }  // namespace
 
-bool is_told_by_call(WaitKind kind) {
-  switch (kind) {
+bool is_told_by_call(const ThreadWait& wait) {
+  if (wait.proof != Proof::recorded) return false;  // the kernel tells of a lock that the runtime waits with
+  switch (wait.kind) {
     case WaitKind::child_process:
     case WaitKind::file:
     case WaitKind::socket:
@@ -125,24 +139,21 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   } else if (!wait.object.type.empty()) {
     text += " " + escape_for_terminal(wait.object.type);
   }
-  if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor)
+  if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor && wait.kind != WaitKind::socket)
     text += fmt::format(" {:#x}", wait.object.address);
   if (text.ends_with(',')) text.pop_back();  // nothing more is known of it
   if (!wait.object.detail.empty()) text += " (" + escape_for_terminal(wait.object.detail) + ")";
   if (wait.is_reading) text += " to read";
-  text += owner_words(dump, wait);
+  text += wait.owner_has_ended ? ", whose owner has ended" : owner_words(dump, wait);
   if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size());
   if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
   return text;
 }
 
 std::string place_words(const ProcessDump& dump, const ThreadDump& thread) {
-  const UserCode user = user_code_of(dump);
-  std::size_t at = innermost_user_frame(user, dump, thread);
-  for (std::size_t i = 0; at >= thread.trace.frames.size() && i < thread.trace.frames.size(); i++)
-    if (thread.trace.frames[i].kind == FrameKind::managed) at = i;
-  if (at >= thread.symbols.size() || thread.symbols[at] >= dump.symbols.size()) return {};
-  const SymbolInfo& symbol = dump.symbols[thread.symbols[at]];
+  const auto function = place_of(dump, thread);
+  if (!function || *function >= dump.symbols.size()) return {};
+  const SymbolInfo& symbol = dump.symbols[*function];
   if (symbol.name.empty()) return {};
   std::string text = escape_for_terminal(symbol.name);
   if (!symbol.file.empty()) text += fmt::format(" in {}:{}", escape_for_terminal(symbol.file), symbol.line);

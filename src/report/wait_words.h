@@ -12,7 +12,7 @@ namespace mixstack::report {
 [[nodiscard]] std::string wait_words(const ProcessDump& dump, const ThreadDump& thread);
 /// Kinds of which the thread's system call says all there is: no core has them, and a report that has the call does not
 /// repeat them.
-[[nodiscard]] bool is_told_by_call(WaitKind kind);
+[[nodiscard]] bool is_told_by_call(const ThreadWait& wait);
 /// "4711 "transfer"": its id, and its name where it has one.
 [[nodiscard]] std::string thread_words(const ProcessDump& dump, ThreadId tid);
 /// The innermost frame of the program's own code, else of any managed code: "Bank.Transfer(...) in Bank.cs:42".

@@ -171,7 +171,7 @@ std::vector<std::string> lines_of(const ProcessDump& dump) {
       lines.push_back(text);
     }
     if (!runtime.pending) continue;
-    if (runtime.pending->pool) lines.push_back("thread pool: " + pool_words(*runtime.pending->pool));
+    if (runtime.pending->pool) lines.push_back("thread pool: " + pool_words(dump, *runtime.pending->pool));
     if (runtime.pending->timers && runtime.pending->timers->count != 0)
       lines.push_back("timers: " + timer_words(*runtime.pending->timers));
     if (runtime.pending->has_more_chains) lines.push_back("There are more chains of async methods than are shown.");

@@ -185,7 +185,7 @@ void write_pending_text(Painter& out, const ProcessDump& dump) {
     if (!runtime.pending) continue;
     write_requests(out, dump, *runtime.pending);
     write_chains(out, dump, *runtime.pending);
-    if (runtime.pending->pool) out.plain() << "thread pool: " << pool_words(*runtime.pending->pool) << '\n';
+    if (runtime.pending->pool) out.plain() << "thread pool: " << pool_words(dump, *runtime.pending->pool) << '\n';
     if (runtime.pending->timers && runtime.pending->timers->count != 0)
       out.plain() << "timers: " << timer_words(*runtime.pending->timers) << '\n';
     if (runtime.pending->gc) out.plain() << "garbage collector: " << gc_words(dump, runtime) << '\n';

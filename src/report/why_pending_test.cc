@@ -88,7 +88,18 @@ TEST(WhyPending, TextMergesEqualChains) {
       "  2 x OrderApi.GetOrder > Db.ReadRow awaits Task.Delay (due in 3.2 s)\n");
   has("thread pool: 2 workers (goal 2, max 32767), 2 blocked; 3 queued: 2 x the rest of Db.ReadRow, "
       "1 x Main.Wo\\x1brk\n");
+  has("Async methods that no thread, timer, queue or socket leads to are found with --heap.\n");
   has("timers: 3, 2 of Task.Delay, 1 of time-outs; the next is due in 3.2 s\n");
+}
+
+TEST(PendingWords, WorkersThatWaitForLocksAreBlockedToo) {
+  ProcessDump dump = dump_of_a_pool();
+  ThreadPool& pool = *dump.runtimes[0].pending->pool;
+  pool.blocked = 0;
+  pool.queued = 0;
+  pool.work.clear();
+  pool.busy = {7, 8};
+  EXPECT_EQ(pool_words(dump, pool), "2 workers (goal 2, max 32767), 1 blocked; 0 queued");
 }
 
 TEST(WhyPending, AStarvedPoolIsTheFirstLine) {

@@ -93,6 +93,59 @@ TEST(Why, ThreadsThatWaitAlikeAreOneEntry) {
   EXPECT_NE(text().find("  2 threads, 1 one of them: waits for"), std::string::npos) << text();
 }
 
+TEST(WaitWords, AnOwnerThatHasEnded) {
+  ProcessDump dump = deadlock();
+  dump.threads[0].wait->owners.clear();
+  dump.threads[0].wait->owner_has_ended = true;
+  EXPECT_EQ(wait_words(dump, dump.threads[0]), "waits for the monitor of Bank.Account\" 0x1000, whose owner has ended");
+  const std::vector<Verdict> verdicts{{VerdictKind::orphaned_lock, true, {{1, 0}}, 1}};
+  const std::string text = collect([&](Writer& out) { write_why_text(out, dump, verdicts, {}); });
+  EXPECT_TRUE(
+      text.starts_with("ORPHANED LOCK: 1 thread waits for a lock that nobody can leave: the owner of "
+                       "Bank.Account\" has ended\n"))
+      << text;
+}
+
+TEST(WaitWords, ASocketThatAnObjectStandsForIsNotToldByTheCall) {
+  ThreadWait wait;
+  wait.kind = WaitKind::socket;
+  wait.proof = Proof::recorded;
+  EXPECT_TRUE(is_told_by_call(wait));
+  wait.proof = Proof::proved;
+  EXPECT_FALSE(is_told_by_call(wait)) << "the thread's call is on a futex";
+  ProcessDump dump = deadlock();
+  wait.object = {0x1000, "tcp 127.0.0.1:1 -> 127.0.0.1:2", "the other end is held by this process"};
+  dump.threads[0].wait = wait;
+  EXPECT_EQ(wait_words(dump, dump.threads[0]),
+            "waits for a socket, tcp 127.0.0.1:1 -> 127.0.0.1:2 (the other end is held by this process)");
+}
+
+TEST(WaitWords, ThePlaceIsTheProgramsWhateverIsInlinedThere) {
+  ProcessDump dump = deadlock();
+  dump.symbols.resize(4);
+  dump.symbols[1].name = "System.Lazy<T>.Value.get";
+  dump.symbols[1].module = "System.Private.CoreLib";
+  dump.symbols[1].inlined_into = 2;
+  dump.symbols[2].name = "Bank.Get()";
+  dump.symbols[2].module = "Bank";
+  dump.symbols[2].file = "Bank.cs";
+  dump.symbols[2].line = 42;
+  dump.symbols[2].inlined_into = 3;
+  dump.symbols[3] = dump.symbols[2];
+  dump.symbols[3].name = "Bank.Main()";
+  dump.symbols[3].inlined_into = 0;
+  Frame frame;
+  frame.kind = FrameKind::managed;
+  dump.threads[0].trace.frames = {frame};
+  dump.threads[0].symbols = {1};
+  EXPECT_EQ(place_words(dump, dump.threads[0]), "Bank.Get() in Bank.cs:42");
+  dump.threads[0].symbols = {0};
+  EXPECT_EQ(place_words(dump, dump.threads[0]), "");
+  dump.symbols[1].inlined_into = 0;
+  dump.threads[0].symbols = {1};
+  EXPECT_EQ(place_words(dump, dump.threads[0]), "System.Lazy<T>.Value.get") << "there is no other";
+}
+
 TEST(WaitWords, WhatIsOnlyLikelySaysSo) {
   ProcessDump dump = deadlock();
   dump.threads[0].wait->proof = Proof::likely;

@@ -62,6 +62,15 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
     case VerdictKind::blocked_finalizer:
       return fmt::format("FINALIZER: the thread that runs finalizers, {}, waits",
                          thread_words(dump, v.steps.front().thread));
+    case VerdictKind::orphaned_lock: {
+      const ThreadDump* first = find_thread(dump, v.steps.front().thread);
+      return fmt::format("{}: {} for a lock that nobody can leave: {}",
+                         v.is_certain ? "ORPHANED LOCK" : "POSSIBLY ORPHANED LOCK",
+                         counted(v.threads, "thread waits", "threads wait"),
+                         first != nullptr && first->wait
+                             ? "the owner of " + escape_for_terminal(first->wait->object.type) + " has ended"
+                             : "its owner has ended");
+    }
     case VerdictKind::chain:
       break;
   }
@@ -198,6 +207,8 @@ std::string_view verdict_name(VerdictKind kind) {
       return "stuck_suspension";
     case VerdictKind::blocked_finalizer:
       return "blocked_finalizer";
+    case VerdictKind::orphaned_lock:
+      return "orphaned_lock";
     case VerdictKind::chain:
       break;
   }
@@ -222,6 +233,11 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   write_suspensions(out, dump, verdicts);
   write_waits(out, dump);
   write_pending_text(out, dump);
+  const auto knows_no_heap = [](const RuntimeSummary& r) {
+    return r.pending && !r.pending->heap && r.pending->no_heap.empty();
+  };
+  if (verdicts.empty() && std::any_of(dump.runtimes.begin(), dump.runtimes.end(), knows_no_heap))
+    out.plain() << "Async methods that no thread, timer, queue or socket leads to are found with --heap.\n";
   if (dump.runtimes.empty())
     out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes and joins are read.\n";
   for (const Diagnosis& d : dump.diagnoses)

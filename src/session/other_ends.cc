@@ -148,7 +148,7 @@ class Search {
     return words;
   }
 
- private:
+  /// "tcp A -> B" or "pipe"; of what the kernel has no table of, its kind alone.
   std::string name_of(const std::string& fd) {
     const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
     if (const auto inode = inode_of(link, "socket:[")) {
@@ -161,12 +161,14 @@ class Search {
     return link.substr(kKernels.size(), link.size() - kKernels.size() - 1);
   }
 
+ private:
   /// Of the target's network namespace.
   const target::SocketNames& sockets() {
     if (!has_sockets_)
       for (const char* protocol : {"tcp", "tcp6", "udp", "udp6"})
         target::parse_inet_sockets(file_at(fmt::format("{}/net/{}", process_, protocol), kMostTable),
                                    std::string_view(protocol, 3), sockets_);
+    if (!has_sockets_) target::parse_unix_sockets(file_at(process_ + "/net/unix", kMostTable), sockets_);
     has_sockets_ = true;
     return sockets_;
   }
@@ -274,6 +276,37 @@ void OtherEnds::tell(ProcessDump& dump) {
       t.wait->object.detail = found.search.members_of(*t.facts.fd);
     }
   }
+}
+
+namespace {
+
+/// Pids are those of our namespace where the target's threads have the same ids in both.
+void name_child(const ProcessDump& dump, ThreadWait& wait) {
+  const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
+  if (!number<std::uint32_t>(wait.object.type) || !std::all_of(dump.threads.begin(), dump.threads.end(), is_ours))
+    return;
+  std::string name = file_at("/proc/" + wait.object.type + "/comm", 64);
+  while (name.ends_with('\n')) name.pop_back();
+  if (!name.empty()) wait.object.detail = std::move(name);
+}
+
+}  // namespace
+
+void name_waited_objects(ProcessDump& dump) {
+  std::optional<Search> search;
+  std::vector<std::pair<ThreadWait*, std::string>> ends;
+  for (ThreadDump& t : dump.threads) {
+    if (t.wait && t.wait->kind == WaitKind::child_process) name_child(dump, *t.wait);
+    if (!t.wait || t.wait->kind != WaitKind::socket || t.wait->descriptor < 0) continue;
+    if (!search) search.emplace(dump);
+    const std::string object = search->name_of(std::to_string(t.wait->descriptor));
+    if (!object.starts_with("tcp ") && !object.starts_with("udp ") && !object.starts_with("unix ")) continue;
+    t.wait->object.type = object;
+    ends.emplace_back(&*t.wait, search->want(t.wait->descriptor, object));
+  }
+  if (search) search->run();
+  for (auto& [wait, end] : ends)
+    if (!end.empty()) wait->object.detail = search->words(end, dump.target.pid);
 }
 
 }  // namespace mixstack::session

@@ -27,4 +27,8 @@ class OtherEnds {
   std::unique_ptr<State> state_;
 };
 
+/// Of a process of this machine: sockets that objects of threads stand for (`ThreadWait::descriptor`) are named as the
+/// kernel has them, with who holds the other end; child processes get their names. Looks only if there are any.
+void name_waited_objects(ProcessDump& dump);
+
 }  // namespace mixstack::session

@@ -192,6 +192,7 @@ void read_waits_outside(ProcessDump& dump, const Capture& capture, const MemoryR
                         std::optional<OtherEnds>& ends) {
   read_native_waits(dump, capture.frozen != nullptr ? *capture.frozen : memory);
   if (ends) ends->tell(dump);
+  if (capture.frozen == nullptr) name_waited_objects(dump);
 }
 
 std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {

@@ -1,8 +1,25 @@
 #include "session/waits.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
 #include <unordered_map>
 
 namespace mixstack::session {
+namespace {
+
+/// Of a thread that was not captured: it may be younger than the capture. Ids of another pid namespace say nothing.
+bool has_ended(const ProcessDump& dump, ThreadId tid) {
+  const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
+  if (!std::all_of(dump.threads.begin(), dump.threads.end(), is_ours)) return false;
+  const std::string process = "/proc/" + std::to_string(dump.target.pid);
+  return ::access((process + "/task/" + std::to_string(tid)).c_str(), F_OK) != 0 && errno == ENOENT &&
+         ::access((process + "/task").c_str(), F_OK) == 0;
+}
+
+}  // namespace
 
 std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
   std::vector<dotnet::objects::WaitFrame> frames;
@@ -27,6 +44,7 @@ void read_waits(ProcessDump& dump, const Capture& capture,
                                 std::string(kWaitsSubject),
                                 "what threads of " + runtime->summary().kind + " " + runtime->summary().version +
                                     " wait for is not known: " + why});
+  const bool is_live = capture.frozen == nullptr;
   std::unordered_map<ThreadId, ThreadId> ours;  // by the id inside the target's pid namespace
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
   std::unordered_map<ThreadId, const ThreadCapture*> captured;
@@ -40,8 +58,13 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       const auto frames = frames_of(t, symbols);
       ThreadWait wait = runtime->wait_of({managed, &t.registers, frames});
       if (wait.kind == WaitKind::none) continue;
-      for (std::uint32_t& owner : wait.owners)
-        if (const auto it = ours.find(owner); it != ours.end()) owner = it->second;
+      for (std::uint32_t& owner : wait.owners) {
+        if (const auto it = ours.find(owner); it != ours.end())
+          owner = it->second;
+        else if (is_live && has_ended(dump, owner))
+          wait.owner_has_ended = wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock;
+      }
+      if (wait.owner_has_ended) wait.owners.clear();
       t.wait = std::move(wait);
     }
   }

@@ -1,6 +1,7 @@
 #include "why/judge.h"
 
 #include <algorithm>
+#include <map>
 
 #include "why/async_circles.h"
 #include "why/starvation.h"
@@ -92,6 +93,23 @@ void add_blocked_finalizer(const ProcessDump& dump, std::vector<Verdict>& verdic
   }
 }
 
+/// Of each lock whose owner has ended, those who wait for it.
+void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  std::map<Address, Verdict> by_lock;
+  for (const ThreadDump& thread : dump.threads) {
+    if (!thread.wait || !thread.wait->owner_has_ended) continue;
+    Verdict& verdict = by_lock.try_emplace(thread.wait->object.address).first->second;
+    if (verdict.steps.empty()) {
+      verdict.kind = VerdictKind::orphaned_lock;
+      verdict.is_certain = true;
+    }
+    if (thread.wait->proof == Proof::likely || thread.wait->timeout) verdict.is_certain = false;
+    verdict.steps.push_back({thread.tid, 0});
+    verdict.threads++;
+  }
+  for (auto& [lock, verdict] : by_lock) verdicts.push_back(std::move(verdict));
+}
+
 }  // namespace
 
 std::vector<Verdict> judge(const ProcessDump& dump) {
@@ -107,6 +125,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
   add_starvation(dump, verdicts);
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
+  add_orphaned_locks(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
     if (held_up[i] < kManyWaiters || !graph.edges(i).empty() || is_in_circle[i]) continue;
     Verdict verdict;

@@ -115,6 +115,23 @@ TEST(Judge, OneThatWaitsForItself) {
   EXPECT_EQ(verdicts[0].threads, 2u);
 }
 
+TEST(Judge, ALockWhoseOwnerHasEnded) {
+  ThreadDump first = waiting(1, {}), second = waiting(2, {}), other = waiting(3, {});
+  first.wait->object.address = second.wait->object.address = 0x1000;
+  other.wait->object.address = 0x2000;
+  EXPECT_TRUE(judge(dump_of({first, second, other})).empty()) << "whose owner is not known";
+  for (ThreadDump* t : {&first, &second, &other}) t->wait->owner_has_ended = true;
+  other.wait->timeout = std::chrono::milliseconds(500);
+  const auto verdicts = judge(dump_of({first, second, other}));
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::orphaned_lock);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].threads, 2u);
+  EXPECT_EQ(verdicts[0].steps.size(), 2u);
+  EXPECT_EQ(verdicts[1].kind, VerdictKind::orphaned_lock);
+  EXPECT_FALSE(verdicts[1].is_certain) << "who waits for it gives up";
+}
+
 TEST(Judge, AnyOfSeveralIsNoCircle) {
   EXPECT_TRUE(judge(dump_of({waiting(1, {2}, Proof::proved, WaitKind::any_task), waiting(2, {1})})).empty());
 }

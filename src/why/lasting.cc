@@ -85,6 +85,12 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
              no_managed_code_ran(first, second, threads_of(b));
     case VerdictKind::blocked_finalizer:
       return a.steps[0].thread == b.steps[0].thread && stands(first, second, b.steps[0].thread);
+    case VerdictKind::orphaned_lock: {
+      const auto before = threads_of(a);
+      return std::any_of(b.steps.begin(), b.steps.end(), [&](const VerdictStep& s) {
+        return before.contains(s.thread) && stands(first, second, s.thread);
+      });
+    }
     case VerdictKind::chain:
       break;
   }
@@ -96,10 +102,15 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
 }  // namespace
 
 std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
-                             std::span<const Verdict> now) {
+                             std::span<const Verdict> now, std::span<const ThreadId> at_rest) {
   std::vector<Verdict> kept;
+  const auto may_have_got_on = [&](const Verdict& v) {
+    return v.kind == VerdictKind::blocked_finalizer &&
+           (v.steps.empty() || std::find(at_rest.begin(), at_rest.end(), v.steps[0].thread) == at_rest.end());
+  };
   for (const Verdict& b : now)
-    if (std::any_of(before.begin(), before.end(), [&](const Verdict& a) { return is_same(first, a, second, b); }))
+    if (!may_have_got_on(b) &&
+        std::any_of(before.begin(), before.end(), [&](const Verdict& a) { return is_same(first, a, second, b); }))
       kept.push_back(b);
   return kept;
 }

@@ -23,25 +23,25 @@ const std::vector<Verdict> kChain{{VerdictKind::chain, true, {{1, 2}, {2, 0}}, 3
 using std::chrono::milliseconds;
 
 TEST(Lasting, AChainWhoseWaitersStand) {
-  EXPECT_EQ(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), kChain).size(), 1u);
+  EXPECT_EQ(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), kChain, {}).size(), 1u);
 }
 
 TEST(Lasting, WaitersThatGotOnAreNoChain) {
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(7)), kChain).empty());
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5), 0x2000), kChain).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(7)), kChain, {}).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5), 0x2000), kChain, {}).empty());
 }
 
 TEST(Lasting, AnotherHolderIsAnotherChain) {
   const std::vector<Verdict> other{{VerdictKind::chain, true, {{1, 3}, {3, 0}}, 3}};
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), other).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), other, {}).empty());
 }
 
 TEST(Lasting, CirclesOfTheSameThreads) {
   const std::vector<Verdict> a{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
   const std::vector<Verdict> b{{VerdictKind::deadlock, false, {{2, 1}, {1, 2}}, 2}};
   const std::vector<Verdict> c{{VerdictKind::deadlock, false, {{2, 3}, {3, 2}}, 2}};
-  EXPECT_EQ(lasting({}, a, {}, b).size(), 1u);
-  EXPECT_TRUE(lasting({}, a, {}, c).empty());
+  EXPECT_EQ(lasting({}, a, {}, b, {}).size(), 1u);
+  EXPECT_TRUE(lasting({}, a, {}, c, {}).empty());
 }
 
 TEST(Lasting, AThreadThatWaitsForItselfStands) {
@@ -72,11 +72,28 @@ ProcessDump delayed_by(Address sp, Address other = 0x5000) {
 TEST(Lasting, ASuspensionThatIsOverWasNone) {
   const std::vector<Verdict> a{{VerdictKind::stuck_suspension, false, {{1, 2}, {2, 0}}, 9}};
   const std::vector<Verdict> b{{VerdictKind::stuck_suspension, false, {{1, 3}, {3, 0}}, 9}};
-  EXPECT_EQ(lasting(delayed_by(0x100), a, delayed_by(0x100), a).size(), 1u);
-  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100), b).empty()) << "another one delays it";
-  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x200), a).empty()) << "it has come back since";
-  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100, 0x5004), a).empty()) << "managed code ran in between";
-  EXPECT_TRUE(lasting({}, {}, {}, a).empty());
+  EXPECT_EQ(lasting(delayed_by(0x100), a, delayed_by(0x100), a, {}).size(), 1u);
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100), b, {}).empty()) << "another one delays it";
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x200), a, {}).empty()) << "it has come back since";
+  EXPECT_TRUE(lasting(delayed_by(0x100), a, delayed_by(0x100, 0x5004), a, {}).empty()) << "managed code ran in between";
+  EXPECT_TRUE(lasting({}, {}, {}, a, {}).empty());
+}
+
+TEST(Lasting, AFinalizerWhoseThreadHasRunIsNotStuck) {
+  const std::vector<Verdict> waits{{VerdictKind::blocked_finalizer, false, {{1, 2}, {2, 0}}, 1}};
+  const ThreadId at_rest[] = {1}, another[] = {2};
+  const auto first = look(milliseconds(5)), second = look(milliseconds(5) + std::chrono::microseconds(90));
+  EXPECT_EQ(lasting(first, waits, second, waits, at_rest).size(), 1u) << "what it ran is our stop";
+  EXPECT_TRUE(lasting(first, waits, second, waits, {}).empty()) << "it may run one finalizer after the other";
+  EXPECT_TRUE(lasting(first, waits, second, waits, another).empty());
+  EXPECT_TRUE(lasting(first, waits, look(milliseconds(5), 0x2000), waits, at_rest).empty()) << "it has got on at last";
+}
+
+TEST(Lasting, AnOrphanedLockStaysWithItsWaiters) {
+  const std::vector<Verdict> orphaned{{VerdictKind::orphaned_lock, true, {{1, 0}}, 1}};
+  EXPECT_EQ(lasting(look(milliseconds(5)), orphaned, look(milliseconds(5)), orphaned, {}).size(), 1u);
+  EXPECT_TRUE(lasting(look(milliseconds(5)), orphaned, look(milliseconds(7)), orphaned, {}).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), orphaned, look(milliseconds(5), 0x2000), orphaned, {}).empty());
 }
 
 TEST(Lasting, WhatHasNotMoved) {

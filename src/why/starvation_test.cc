@@ -88,20 +88,20 @@ TEST(Starvation, LastsWhereTheSameWorkerStillWaits) {
   ProcessDump first = pool_of(2, 3);
   pending_of(first).chains[0].is_queued = true;
   ProcessDump second = first;
-  EXPECT_EQ(lasting(first, judge(first), second, judge(second)).size(), 1u);
+  EXPECT_EQ(lasting(first, judge(first), second, judge(second), {}).size(), 1u);
   second.threads[0].facts.cpu = std::chrono::milliseconds(5);
-  EXPECT_TRUE(lasting(first, judge(first), second, judge(second)).empty()) << "it has gone on";
+  EXPECT_TRUE(lasting(first, judge(first), second, judge(second), {}).empty()) << "it has gone on";
   ProcessDump third = pool_of(2, 3);
-  EXPECT_TRUE(lasting(first, judge(first), third, judge(third)).empty());
+  EXPECT_TRUE(lasting(first, judge(first), third, judge(third), {}).empty());
 }
 
 TEST(Starvation, APossibleOneLastsWhereAllOfThemStand) {
   ProcessDump first = pool_of(2, 3);
   pending_of(first).pool->since_dequeue = std::chrono::seconds(1);
   ProcessDump second = first;
-  EXPECT_EQ(lasting(first, judge(first), second, judge(second)).size(), 1u);
+  EXPECT_EQ(lasting(first, judge(first), second, judge(second), {}).size(), 1u);
   second.threads[1].wait->object.address = 0x9000;
-  EXPECT_TRUE(lasting(first, judge(first), second, judge(second)).empty());
+  EXPECT_TRUE(lasting(first, judge(first), second, judge(second), {}).empty());
 }
 
 }  // namespace

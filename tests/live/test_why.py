@@ -105,6 +105,51 @@ class Why(LiveCase):
             self.assertEqual((status, verdict["kind"]), (STUCK, "blocked_finalizer"))
             self.assertEqual([names[s["thread"]] for s in verdict["steps"]], [".NET Finalizer", "owner"])
 
+    def test_finalizers_that_get_on(self):
+        with processes.scenario("slow_finalizers") as debuggee:
+            for _ in range(10):
+                status, answer = self.why(debuggee.pid, "--sample", "0")
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+    def test_a_child_process(self):
+        with processes.scenario("child_process") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            child = self.truth(debuggee)["parent"][1]
+            [wait] = [t["wait"] for t in answer["threads"] if t["name"] == "parent"]
+            self.assertEqual((wait["kind"], wait["proof"], wait["type"], wait["detail"]),
+                             ("child_process", "proved", child, "cat"))
+            text = mixstack_dump.run("why", debuggee.pid)[1]
+            self.assertIn(f"waits for the end of a process, {child} (cat)\n", text)
+            self.assertIn("waits for the end of a process", mixstack_dump.run("dump", debuggee.pid)[1])
+
+    def test_sockets_that_are_not_blocking(self):
+        with processes.scenario("sync_over_socket") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            waits = {t["name"]: t["wait"] for t in answer["threads"] if t["name"]}
+            for name, (kind, ends, _) in self.truth(debuggee).items():
+                self.assertEqual((waits[name]["kind"], waits[name]["proof"], waits[name]["type"], waits[name]["detail"]),
+                                 (kind, "proved", "tcp " + ends.replace("->", " -> "), "the other end is held by this process"))
+
+    def test_a_monitor_whose_owner_has_ended(self):
+        with processes.scenario("orphaned_monitor") as debuggee, tempfile.TemporaryDirectory() as folder:
+            pack = pathlib.Path(folder) / "orphan.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
+            for target in (debuggee.pid, pack):
+                status, answer = self.why(target)
+                threads = self.compare(answer, self.truth(debuggee))
+                self.assertTrue(all(threads[name]["wait"]["owner_has_ended"] for name in ("one", "other")))
+                [verdict] = answer["verdicts"]
+                self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]),
+                                 (STUCK, "orphaned_lock", True, 2))
+
+    def test_places_are_of_the_program(self):
+        with processes.scenario("lazy_waits") as debuggee:
+            _, answer = self.why(debuggee.pid)
+            threads = self.compare(answer, self.truth(debuggee))
+            self.assertIn("Waits.LazyWaits().ValueOf(", threads["lazy"]["place"])
+
     def test_a_server_that_does_not_answer(self):
         with processes.scenario("silent_server") as debuggee:
             status, answer = self.why(debuggee.pid)

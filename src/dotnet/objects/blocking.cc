@@ -18,7 +18,8 @@ constexpr std::uint32_t kPointerOffset = 0, kKindOffset = 8, kTimeoutOffset = 12
 
 // AwareLock, the beginning of a SyncBlock (src/coreclr/vm/syncblk.h), which no descriptor tells: believed where the
 // table of sync blocks points back at it.
-constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kOwnerOffset = 16, kIndexOffset = 28;
+constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kManagedOwnerOffset = 8, kOwnerOffset = 16,
+                        kIndexOffset = 28;
 constexpr std::uint32_t kIndexMask = 0x03ffffff;
 constexpr unsigned kWaiterShift = 6;  // AwareLock::LockState::WaiterCountIncrement
 constexpr std::uint32_t kLockedBit = 1;
@@ -119,6 +120,7 @@ LockState BlockingRecords::state_of(Address aware_lock, Address object) const {
   state.waiters = bits >> kWaiterShift;
   if ((bits & kLockedBit) == 0) return state;
   state.owner = objects_.read<std::uint64_t>(aware_lock + kOwnerOffset).value_or(0);
+  state.managed_owner = objects_.read<std::uint32_t>(aware_lock + kManagedOwnerOffset).value_or(0);
   state.recursion = objects_.read<std::uint32_t>(aware_lock + kRecursionOffset).value_or(0);
   return state;
 }

@@ -28,7 +28,8 @@ struct BlockingRecord {
 /// Who holds a lock.
 struct LockState {
   Address object = 0;
-  std::uint64_t owner = 0;  ///< OS thread id in the target's pid namespace; 0: nobody
+  std::uint64_t owner = 0;          ///< OS thread id in the target's pid namespace; 0: nobody, or it has ended
+  std::uint32_t managed_owner = 0;  ///< of a monitor: the managed id that it keeps of who holds it; 0: nobody
   std::uint32_t recursion = 0, waiters = 0;
 };
 

@@ -102,7 +102,7 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
         wait.kind = WaitKind::monitor;
         wait.object = object(lock->object);
         wait.waiters = lock->waiters;
-        if (lock->owner != 0) wait.owners.push_back(static_cast<std::uint32_t>(lock->owner));
+        describe_owner(*lock, wait);
         return wait;
       }
       case BlockingKind::lock:
@@ -110,13 +110,36 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
         const auto lock = records_.lock(record.pointer);
         wait.object = object(record.pointer);
         wait.kind = record.kind == BlockingKind::lock ? WaitKind::lock : WaitKind::condition;
-        if (lock && lock->owner != 0 && record.kind == BlockingKind::lock)
-          wait.owners.push_back(static_cast<std::uint32_t>(lock->owner));
+        if (lock && record.kind == BlockingKind::lock) describe_owner(*lock, wait);
         return wait;
       }
     }
   }
   return {};
+}
+
+/// A monitor that its owner held when it ended keeps the owner's managed id, mostly without a thread id, and a Lock the
+/// thread id: nobody is left to leave it. Ids of threads that have ended are given to new ones: whom both ids do not
+/// name is not the owner. Of a running process the lock may have been taken by a thread that is younger than the list:
+/// then its thread id is told, and whoever asks knows whether such a thread is there.
+void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) const {
+  constexpr std::uint64_t kNone = 0, kOrphan = ~std::uint64_t{0};
+  const ManagedThread* owner = nullptr;
+  bool is_dead = false;
+  for (const ManagedThread& t : threads_) {
+    if (lock.managed_owner != 0 ? t.id != lock.managed_owner : t.os_id != lock.owner) continue;
+    if (t.is_dead())
+      is_dead = lock.managed_owner != 0;
+    else
+      owner = &t;
+  }
+  const bool has_thread_id = lock.owner != kNone && lock.owner != kOrphan;
+  if (!has_thread_id && lock.managed_owner == 0) return;
+  if (owner != nullptr && owner->os_id != lock.owner) return;
+  if (owner != nullptr || (has_thread_id && !is_dead && (now_ != nullptr || !are_all_)))
+    wait.owners.push_back(static_cast<std::uint32_t>(lock.owner));
+  else
+    wait.owner_has_ended = is_dead || are_all_;
 }
 
 /// A word is taken for a reference where it is aligned and neither on the stack nor small.
@@ -162,8 +185,11 @@ WaitedObject ThreadWaits::object(Address address) {
 }
 
 ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found) {
-  ThreadWait wait{WaitKind::monitor_wait,       Proof::recorded, object(lock.object), {}, {}, false, 0,
-                  timeout_of(record.timeout_ms)};
+  ThreadWait wait;
+  wait.kind = WaitKind::monitor_wait;
+  wait.proof = Proof::recorded;
+  wait.object = object(lock.object);
+  wait.timeout = timeout_of(record.timeout_ms);
   LoadedTypes& types = objects_.types();
   for (const Candidate& c : found) {
     if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {
@@ -171,7 +197,7 @@ ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord
       wait.proof = Proof::proved;
       wait.kind = WaitKind::reset_event_slim;
       wait.object = object(c.address);
-      (void)by_event(c.address, found, wait);
+      if (!by_event(c.address, found, wait)) (void)by_socket(c.address, found, wait);
       return wait;
     }
     if (types.is_a(c.type, "System.Threading.SemaphoreSlim")) {
@@ -241,6 +267,44 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
       if (const std::uint64_t runs = thread_that_runs(o.address); runs != 0)
         wait.owners.push_back(static_cast<std::uint32_t>(runs));
     wait.others = std::move(open);
+    return true;
+  }
+  return false;
+}
+
+/// A socket that .NET made non-blocking is waited for with an event, which the operation has that waits for it.
+bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& wait) {
+  const auto is_of_event = [&](const Candidate& c) {
+    return objects_.types().is_a(c.type, "System.Net.Sockets.SocketAsyncContext+AsyncOperation") &&
+           objects_.reference(c.address, "<Event>k__BackingField") == event;
+  };
+  const auto operation = std::find_if(found.begin(), found.end(), is_of_event);
+  if (operation == found.end()) return false;
+  const Address context = objects_.reference(operation->address, "AssociatedContext").value_or(0);
+  const Address handle = objects_.reference(context, "_socket").value_or(0);
+  if (!objects_.is_a(handle, "System.Net.Sockets.SafeSocketHandle")) return false;
+  const auto descriptor = objects_.value<std::int64_t>(handle, "handle");
+  if (!descriptor || *descriptor < 0 || *descriptor > INT32_MAX) return false;
+  wait.kind = WaitKind::socket;
+  wait.object = {handle, "file descriptor " + std::to_string(*descriptor), {}};
+  wait.descriptor = static_cast<std::int32_t>(*descriptor);
+  return true;
+}
+
+/// Process.WaitForExit waits for an event of the process's state, which the Process leads to.
+bool ThreadWaits::by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    Address state = c.address;
+    if (objects_.types().is_a(c.type, "System.Diagnostics.Process"))
+      state = objects_.reference(objects_.reference(c.address, "_waitStateHolder").value_or(0), "_state").value_or(0);
+    if (!objects_.is_a(state, "System.Diagnostics.ProcessWaitState")) continue;
+    const Address event = objects_.reference(state, "_exitedEvent").value_or(0);
+    if (event == 0 || !handles.contains(objects_.reference(event, "_waitHandle").value_or(0))) continue;
+    wait.kind = WaitKind::child_process;
+    wait.proof = Proof::proved;
+    wait.object = {};
+    if (const auto pid = objects_.value<std::int32_t>(state, "_processId"); pid && *pid > 0)
+      wait.object.type = std::to_string(*pid);
     return true;
   }
   return false;
@@ -330,6 +394,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
   std::unordered_set<Address> handles;
   for (const Candidate& c : found)
     if (types.is_a(c.type, "Microsoft.Win32.SafeHandles.SafeWaitHandle")) handles.insert(c.address);
+  if (by_process(handles, found, wait)) return wait;
   if (is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
       is_inside(at, "WaitHandle.WaitAll")) {
     for (const Candidate& c : found) {

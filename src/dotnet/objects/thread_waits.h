@@ -40,9 +40,10 @@ class ThreadWaits {
   static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
 
   /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was
-  /// captured, what it waited for is only likely.
-  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, const MemoryReader* now)
-      : objects_(objects), records_(objects), threads_(threads), now_(now) {}
+  /// captured, what it waited for is only likely. `are_all`: no thread is missing in `threads`, so that who is not
+  /// among them has ended.
+  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, bool are_all, const MemoryReader* now)
+      : objects_(objects), records_(objects), threads_(threads), are_all_(are_all), now_(now) {}
 
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
@@ -70,6 +71,9 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
   [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait);
+  [[nodiscard]] bool by_socket(Address event, const Candidates& found, ThreadWait& wait);
+  [[nodiscard]] bool by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait);
+  void describe_owner(const LockState& lock, ThreadWait& wait) const;
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
@@ -82,6 +86,7 @@ class ThreadWaits {
   ManagedObjects& objects_;
   BlockingRecords records_;
   std::span<const ManagedThread> threads_;
+  bool are_all_;
   const MemoryReader* now_;
   std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
   bool has_running_tasks_ = false;

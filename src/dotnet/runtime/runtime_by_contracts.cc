@@ -241,7 +241,9 @@ objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!waits_) {
     types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
-    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), is_frozen_ ? nullptr : &target_.memory());
+    const bool are_all = thread_list_error().code == ErrorCode::none;
+    waits_ =
+        std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all, is_frozen_ ? nullptr : &target_.memory());
   }
   return waits_.get();
 }

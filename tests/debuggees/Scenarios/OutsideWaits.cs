@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 
@@ -45,5 +46,100 @@ internal static partial class Waits
         Scene.Actor("sleeper", Park);
         Thread.Sleep(300);
         GC.KeepAlive(accepted);
+    }
+
+    private sealed class Slow
+    {
+        ~Slow() => Thread.Sleep(150);
+    }
+
+    // One finalizer after the other, each of which waits for a moment: they get on.
+    [Scenario("slow_finalizers")]
+    private static void SlowFinalizers()
+    {
+        Scene.Extra("trash", () =>
+        {
+            while (true)
+            {
+                for (int i = 0; i < 3; i++)
+                {
+                    Drop();
+                }
+                GC.Collect();
+                Thread.Sleep(200);
+            }
+        });
+        Thread.Sleep(1000);
+
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+        static void Drop() => _ = new Slow();
+    }
+
+    // A child process that does not end before its parent does.
+    [Scenario("child_process")]
+    private static void ChildProcess()
+    {
+        Process child = Process.Start(new ProcessStartInfo("cat") { RedirectStandardInput = true })!;
+        Console.WriteLine($"TRUTH parent child_process {child.Id} -");
+        Scene.Actor("parent", () => { Scene.InPlace(); child.WaitForExit(); });
+        Thread.Sleep(300);
+    }
+
+    // Sockets that .NET has made non-blocking, as it does for the first async call: a silent peer, a full one.
+    [Scenario("sync_over_socket")]
+    private static void SyncOverSocket()
+    {
+        TcpListener listening = new(IPAddress.Loopback, 0);
+        listening.Start();
+        List<TcpClient> kept = new();
+        foreach (string name in new[] { "reader", "writer" })
+        {
+            TcpClient client = new();
+            client.ConnectAsync((IPEndPoint)listening.LocalEndpoint).Wait();
+            kept.Add(client);
+            kept.Add(listening.AcceptTcpClient());
+            Console.WriteLine($"TRUTH {name} socket {client.Client.LocalEndPoint}->{client.Client.RemoteEndPoint} -");
+            Scene.Actor(name, () =>
+            {
+                Scene.InPlace();
+                byte[] bytes = new byte[1 << 20];
+                if (name == "reader")
+                {
+                    _ = client.GetStream().Read(bytes, 0, 16);
+                }
+                while (name == "writer")
+                {
+                    client.GetStream().Write(bytes, 0, bytes.Length);
+                }
+            });
+        }
+        Thread.Sleep(1000);
+        GC.KeepAlive(kept);
+    }
+
+    // A monitor whose owner has ended.
+    [Scenario("orphaned_monitor")]
+    private static void OrphanedMonitor()
+    {
+        Account account = new();
+        Scene.Extra("owner", () => Monitor.Enter(account)).Join();
+        Thread.Sleep(100);
+        Waiter("one", "monitor", "Scenarios.Waits.Account", "-", () => InMonitor(account, () => { }));
+        Waiter("other", "monitor", "Scenarios.Waits.Account", "-", () => InMonitor(account, () => { }));
+        Thread.Sleep(300);
+    }
+
+    // What .NET has that is inlined into the program's own method.
+    [Scenario("lazy_waits")]
+    private static void LazyWaits()
+    {
+        Lazy<int> lazy = new(() => { Park(); return 1; });
+        Scene.Actor("maker", () => _ = lazy.Value);
+        Thread.Sleep(200);
+        Waiter("lazy", "monitor", "System.LazyHelper", "maker", () => ValueOf(lazy));
+        Thread.Sleep(300);
+
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+        static int ValueOf(Lazy<int> lazy) => lazy.Value + 1;
     }
 }
