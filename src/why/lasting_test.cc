@@ -46,9 +46,9 @@ TEST(Lasting, CirclesOfTheSameThreads) {
 
 TEST(Lasting, AThreadThatWaitsForItselfStands) {
   const std::vector<Verdict> own{{VerdictKind::deadlock, true, {{1, 1}}, 1}};
-  EXPECT_EQ(lasting(look(milliseconds(5)), own, look(milliseconds(5)), own).size(), 1u);
-  EXPECT_TRUE(lasting(look(milliseconds(5)), own, look(milliseconds(5), 0x2000), own).empty());
-  EXPECT_TRUE(lasting(look(milliseconds(5)), own, look(milliseconds(9)), own).empty());
+  EXPECT_EQ(lasting(look(milliseconds(5)), own, look(milliseconds(5)), own, {}).size(), 1u);
+  EXPECT_TRUE(lasting(look(milliseconds(5)), own, look(milliseconds(5), 0x2000), own, {}).empty());
+  EXPECT_TRUE(lasting(look(milliseconds(5)), own, look(milliseconds(9)), own, {}).empty());
 }
 
 /// A look at a thread that delays a suspension, in a call that it made from `sp`; another one is in managed code there.
