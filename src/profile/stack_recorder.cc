@@ -37,9 +37,11 @@ void StackRecorder::warm_up(SampleBatch batch) {
 }
 
 /// What was mapped before samples were taken, and until the walker read the mappings, must be known: else nobody can
-/// say whether it is the code of their time. It is told a little later.
+/// say whether it is the code of their time. It is told a little later. A stop reads the mappings with its threads; and
+/// its bytes go with its walker, so that what is left of it could not be walked later.
 bool StackRecorder::must_wait(const SampleBatch& batch) const {
-  return options_.mappings_are_told && !is_hasty_ && !is_warming_up_ &&
+  const bool is_stop = batch.capture.consistency != Consistency::not_stopped;
+  return !is_stop && options_.mappings_are_told && !is_hasty_ && !is_warming_up_ &&
          std::max(batch.until_ns, mappings_end_ns_) > mapped_until_ns_;
 }
 
@@ -105,6 +107,7 @@ Result<void> StackRecorder::take_now(SampleBatch batch) {
   source_ = std::min<std::size_t>(batch.source, 1);
   batch_ns_ = monotonic_ns();
   taken_until_ns_ = batch.until_ns;
+  taken_from_ns_ = batch.samples.empty() ? batch_ns_ : batch.samples.front().time_ns;
   if (!batch.samples.empty())
     if (auto prepared = prepare_walker(batch); !prepared) return prepared;
   wants_to_wait_ = false;
@@ -146,9 +149,11 @@ void StackRecorder::lend_mappings(Capture& capture) {
   const std::uint64_t now = monotonic_ns();
   const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
   const bool are_lent = are_true && !capture.regions && capture.consistency == Consistency::not_stopped;
-  if (are_lent) capture.regions = mappings_;
-  if (!are_lent) mappings_ns_ = now;
+  // A stop has read its own, at its time.
+  mappings_were_given_ = capture.regions != nullptr;
+  if (!are_lent) mappings_ns_ = mappings_were_given_ ? std::min(taken_from_ns_, now) : now;
   are_lent_ = are_lent;
+  if (are_lent) capture.regions = mappings_;
 }
 
 Result<void> StackRecorder::make_walker(Capture capture) {
@@ -163,7 +168,8 @@ Result<void> StackRecorder::make_walker(Capture capture) {
   walker_.emplace(std::move(*made));
   mappings_ = walker_->capture().regions;
   walker_made_ns_ = monotonic_ns();
-  if (!are_lent_) mappings_end_ns_ = walker_made_ns_;
+  if (!are_lent_)
+    mappings_end_ns_ = mappings_were_given_ ? std::min(taken_until_ns_, walker_made_ns_) : walker_made_ns_;
   learn_code();
   known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
   gc_pending_ = false;
@@ -296,7 +302,9 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
     if (!renew_walker()) return std::nullopt;
     plain = walker_->plain_addresses(capture, addresses_);
   }
-  const auto is_other = [&](CodeAddress place) { return !changes_.empty() && is_other_code(place, taken); };
+  const auto is_other = [&](CodeAddress place) {
+    return walker_is_shared_ && !changes_.empty() && is_other_code(place, taken);
+  };
   KnownStacks::Key key;
   if (plain && std::none_of(places().begin(), places().end(), is_other)) {
     key = known_stacks_.key(std::span(addresses_).first(*plain), kernel);

@@ -161,6 +161,7 @@ class StackRecorder {
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
   std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when they were read: begin and end of that
   bool are_lent_ = false;                                ///< the walker's are of an older one
+  bool mappings_were_given_ = false;                     ///< with the capture
   KnownCode known_code_;
   CodeChanges changes_;
   std::deque<SampleBatch> waiting_;    ///< until it is known what was mapped before them
@@ -171,6 +172,7 @@ class StackRecorder {
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
+  std::uint64_t taken_from_ns_ = 0;   ///< time of its first sample
   std::uint64_t taken_until_ns_ = 0;  ///< `SampleBatch::until_ns`
   bool wants_to_wait_ = false;        ///< the sample and those behind it, until more is known of what was mapped
   bool is_hasty_ = false;             ///< nothing waits; what cannot be said then is not

@@ -467,5 +467,65 @@ TEST_F(Recorded, StoppingEndsASourceThatHasNothingAndKeepsWhatCame) {
   EXPECT_EQ(stacks(), (Counts{{"a", 1}}));
 }
 
+StackRecorder::Options told_mappings() {
+  StackRecorder::Options options;
+  options.mappings_are_told = options.rounds_weigh = true;
+  return options;
+}
+
+SampleBatch told(std::uint64_t until_ns, std::vector<MappedCode> mapped = {}) {
+  SampleBatch batch;
+  batch.mapped = std::move(mapped);
+  batch.mapped_until_ns = until_ns;
+  return batch;
+}
+
+TEST_F(Recorded, SamplesWaitUntilItIsKnownWhatWasMappedBeforeThem) {
+  names->names[kCode + 8] = "f";
+  StackRecorder recorder(shared_session, shared, told_mappings());
+  SampleBatch round = batch_of({thread_at(kCode + 8)}, monotonic_ns(), Activity::waiting);
+  round.source = 1;
+  round.until_ns = monotonic_ns();
+  ASSERT_TRUE(recorder.take(std::move(round)));
+  recorder.flush();
+  EXPECT_EQ(stacks(), Counts());
+  ASSERT_TRUE(recorder.take(told(monotonic_ns() - 1'000'000'000)));  // which is too little
+  recorder.flush();
+  EXPECT_EQ(stacks(), Counts());
+  // A walker is made then, and another one since the stack has no end that it knows: each asks for what came before it.
+  for (int i = 0; i < 3; i++) ASSERT_TRUE(recorder.take(told(monotonic_ns())));
+  recorder.flush();
+  EXPECT_EQ(stacks(), (Counts{{"f", 1}}));
+}
+
+TEST_F(Recorded, CodeThatWasReplacedHasNoName) {
+  names->names[kCode + 8] = "f";
+  StackRecorder recorder(shared_session, shared, told_mappings());
+  SampleBatch round = batch_of({thread_at(kCode + 8)}, monotonic_ns(), Activity::waiting);
+  round.source = 1;
+  const std::uint64_t taken = round.until_ns = monotonic_ns();
+  ASSERT_TRUE(recorder.take(std::move(round)));
+  ASSERT_TRUE(recorder.take(told(monotonic_ns(), {{taken + 1, {kCode, kCode + 0x1000}}})));
+  ASSERT_TRUE(recorder.take(told(monotonic_ns())));
+  recorder.end_all();
+  EXPECT_EQ(stacks(), (Counts{{"[code that was replaced]", 1}}));
+}
+
+TEST_F(Recorded, SamplesOfAStopWaitForNothing) {
+  names->names[kCode + 8] = "f";
+  names->names[kCode + 16] = "g";
+  StackRecorder recorder(shared_session, shared, told_mappings());
+  for (int i = 0; i < 3; i++) {
+    SampleBatch stop =
+        batch_of({thread_at(kCode + 8), thread_at(kCode + 16, kTid + 1)}, monotonic_ns(), Activity::waiting);
+    stop.capture.consistency = Consistency::all_stopped_together;
+    stop.source = 1;
+    stop.until_ns = monotonic_ns();
+    ASSERT_TRUE(recorder.take(std::move(stop)));
+    recorder.flush();
+  }
+  EXPECT_EQ(stacks(), (Counts{{"f", 3}, {"g", 3}}));
+}
+
 }  // namespace
 }  // namespace mixstack::profile
