@@ -17,6 +17,16 @@
 
 namespace mixstack::cli {
 
+profile::RecorderOptions recorder_options(const RecordArguments& arguments) {
+  profile::RecorderOptions options;
+  options.want = arguments.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
+  options.hertz = arguments.hertz;
+  options.most_held = arguments.most_held;
+  options.may_stop = !arguments.no_stop;
+  options.kernel = arguments.kernel;
+  return options;
+}
+
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
   report::ProcessFacts facts = read_process_facts(pid);
   facts.capabilities = kRecordCapabilities;

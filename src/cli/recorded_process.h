@@ -8,12 +8,16 @@
 #include <vector>
 
 #include "cli/program.h"
+#include "cli/record_arguments.h"
 #include "profile/open_recorder.h"
 
 namespace mixstack::cli {
 
 /// What recording every process without a stop needs, as of setcap(8): to read its memory, perf events, BPF.
 inline constexpr char kRecordCapabilities[] = "cap_bpf,cap_perfmon,cap_sys_ptrace";
+
+/// How samples are to be taken.
+[[nodiscard]] profile::RecorderOptions recorder_options(const RecordArguments& arguments);
 
 /// Says why a process cannot be recorded, and answers the exit code of that.
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid);

@@ -31,12 +31,7 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
     symbols.native_names = false;
     session->set_symbol_options(symbols);
   }
-  profile::RecorderOptions options;
-  options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
-  options.hertz = arguments_.hertz;
-  options.most_held = arguments_.most_held;
-  options.may_stop = !arguments_.no_stop;
-  options.kernel = arguments_.kernel;
+  profile::RecorderOptions options = recorder_options(arguments_);
   if (arguments_.kernel) options.stacks.kernel = &kernel_;
   {
     const std::lock_guard lock(shared_.mutex);

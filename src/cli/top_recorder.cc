@@ -38,12 +38,7 @@ tl::expected<void, profile::NotOpened> TopRecorder::open_part() {
   command_ = command_of((*session)->target().info());
   if (command_.empty()) command_ = name_of(pid_);
   auto part = std::make_unique<Part>();
-  profile::RecorderOptions options;
-  options.want = arguments_.mode == RecordMode::cpu ? profile::Want::cpu : profile::Want::wall;
-  options.hertz = arguments_.hertz;
-  options.most_held = arguments_.most_held;
-  options.may_stop = !arguments_.no_stop;
-  options.kernel = arguments_.kernel;
+  profile::RecorderOptions options = recorder_options(arguments_);
   options.stacks.start_ns = start_ns_;
   if (arguments_.kernel) options.stacks.kernel = &kernel_;
   const auto process = part->shared.recording.process({.pid = pid_, .comm = name_of(pid_)});
