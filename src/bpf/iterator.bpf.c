@@ -47,6 +47,7 @@ struct seen {
   unsigned long long switches;
   unsigned long long pc, sp;
   unsigned int tid, ns_tid;
+  unsigned int state;    /* that was told */
   int own_pid;           /* of the kernel's own counting; another thread's after an exec: then it is named anew */
   unsigned int mappings; /* state of the process's mappings in which `extent` is so; 0: none that is known */
   unsigned long mm;
@@ -128,6 +129,7 @@ static __always_inline int name_task(struct task_struct* task, struct mixstack_r
   const unsigned long long born = BPF_CORE_READ(task, group_leader, start_time);
   if (control.born == 0) control.born = born;
   if (control.born != born) return 0;
+  control.leader = task->tgid;
   out->tid = id_at(pid, level, ns);
   out->ns_tid = id_at(pid, own_level, NULL);
   return out->tid != 0;
@@ -243,6 +245,7 @@ static __always_inline int made_room_for_us(struct task_struct* task) {
 }
 
 enum { kEndedSideBySide = 4 };
+static const unsigned long long kNeverCopied = ~0ull; /* more often than any thread is switched */
 
 /* What the last rounds learnt of the task. Threads that have ended since the last round make the places of all behind
  * them one less; who is not found is looked at as if it were new. */
@@ -269,6 +272,20 @@ static __always_inline unsigned int flags_without_a_look(struct task_struct* tas
   return settings.leaves_displaced && made_room_for_us(task) ? MIXSTACK_ON_CPU : 0;
 }
 
+/* Of a thread that is told for the first time: it counts as one that has run until there is a copy. */
+static __always_inline struct seen* begin_seen(struct task_struct* task, const struct mixstack_record* out,
+                                               struct seen* place) {
+  if (place == NULL || !control.copies) return NULL;
+  place->task = (unsigned long)task;
+  place->start_time = task->start_time;
+  place->switches = kNeverCopied;
+  place->tid = out->tid;
+  place->ns_tid = out->ns_tid;
+  place->own_pid = task->pid;
+  place->mappings = 0;
+  return place;
+}
+
 static __always_inline int look(struct task_struct* task, struct mixstack_record* out, int is_full) {
   const unsigned long long switches = switches_of(task);
   out->flags = flags_without_a_look(task);
@@ -285,7 +302,10 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   } else if (!name_task(task, out)) {
     control.position--;
     return 0;
+  } else {
+    (void)begin_seen(task, out, place);
   }
+  if (place != NULL && control.copies) place->state = out->state;
   if (out->flags != 0) return 1;
   if (!has_run)
     out->flags = MIXSTACK_UNCHANGED;
@@ -319,21 +339,99 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
   return 1;
 }
 
-SEC("iter.s/task")
-int look_at_task(struct bpf_iter__task* context) {
-  struct task_struct* task = context->task;
-  if (task == NULL) return 0;
+static __always_inline void tell(struct task_struct* task) {
   const unsigned int first = 0;
   char* all = bpf_map_lookup_elem(&records, &first);
-  if (all == NULL) return 0;
+  if (all == NULL) return;
   const unsigned long long at = control.used;
   if (at >= settings.room + MIXSTACK_SPARE_ROOM) {
     control.untold++;
-    return 0;
+    return;
   }
   struct mixstack_record* out = (struct mixstack_record*)(all + at);
   describe(task, out);
-  if (!look(task, out, at >= settings.room)) return 0;
+  if (!look(task, out, at >= settings.room)) return;
   control.used = at + out->size;
+}
+
+SEC("iter.s/task")
+int look_at_task(struct bpf_iter__task* context) {
+  struct task_struct* task = context->task;
+  if (task != NULL) tell(task);
+  return 0;
+}
+
+/* ---- Only who has run. Most threads of most processes wait all the time, and what costs of a look at such a thread is
+ * that the kernel's memory of it is in no cache: this reads a third of it. */
+
+extern int bpf_iter_task_new(struct bpf_iter_task* iterator, struct task_struct* task, unsigned int flags) __ksym;
+extern struct task_struct* bpf_iter_task_next(struct bpf_iter_task* iterator) __ksym;
+extern void bpf_iter_task_destroy(struct bpf_iter_task* iterator) __ksym;
+extern struct task_struct* bpf_task_from_pid(int pid) __ksym;
+extern void bpf_task_release(struct task_struct* task) __ksym;
+extern void bpf_rcu_read_lock(void) __ksym;
+extern void bpf_rcu_read_unlock(void) __ksym;
+
+enum { kThreadsOfProcess = 2 }; /* BPF_TASK_ITER_PROC_THREADS */
+
+struct moved {
+  int pid;
+  unsigned int position;
+};
+struct moved moved[MIXSTACK_MOST_MOVED] SEC(".bss.moved");
+
+/* Whether it may not be what was told last. One that is ready to run is told each time: it may have got a processor and
+ * lost it to us. */
+static __always_inline int has_moved(struct task_struct* task, const struct seen* seen) {
+  return seen->switches != switches_of(task) || is_on_cpu(task) || task->__state != seen->state || task->__state == 0;
+}
+
+static __always_inline void find_moved(struct task_struct* leader) {
+  struct bpf_iter_task iterator;
+  struct task_struct* task = NULL;
+  bpf_iter_task_new(&iterator, leader, kThreadsOfProcess);
+  while ((task = bpf_iter_task_next(&iterator)) != NULL) {
+    const unsigned int position = control.position++;
+    const struct seen* seen = bpf_map_lookup_elem(&last_copies, &position);
+    if (seen == NULL || seen->task != (unsigned long)task || seen->start_time != task->start_time) {
+      control.are_others = 1;
+      break;
+    }
+    if (!has_moved(task, seen)) continue;
+    const unsigned int at = control.moved++;
+    if (at >= MIXSTACK_MOST_MOVED) {
+      control.are_others = 1;
+      break;
+    }
+    moved[at].pid = task->pid;
+    moved[at].position = position;
+  }
+  bpf_iter_task_destroy(&iterator);
+  if (control.position != control.known) control.are_others = 1;
+}
+
+/* One that has ended meanwhile is missed by the next round. */
+static long tell_moved(unsigned int index, void* nothing) {
+  (void)nothing;
+  if (index >= MIXSTACK_MOST_MOVED) return 1;
+  struct task_struct* task = bpf_task_from_pid(moved[index].pid);
+  if (task == NULL) return 0;
+  control.position = moved[index].position;
+  tell(task);
+  bpf_task_release(task);
+  return 0;
+}
+
+SEC("syscall")
+int look_at_moved(void* context) {
+  (void)context;
+  struct task_struct* leader = bpf_task_from_pid((int)control.leader);
+  control.are_others = leader == NULL;
+  if (leader == NULL) return 0;
+  bpf_rcu_read_lock();
+  find_moved(leader);
+  bpf_rcu_read_unlock();
+  bpf_task_release(leader);
+  if (!control.are_others) bpf_loop(control.moved, tell_moved, NULL, 0);
   return 0;
 }

@@ -64,6 +64,11 @@ struct task_struct {
   struct thread_struct thread;
 } KERNELS;
 
+/* Room for the kernel's iterator over tasks (Linux 6.7 on). */
+struct bpf_iter_task {
+  unsigned long long opaque[3];
+} __attribute__((aligned(8)));
+
 struct bpf_iter_meta {
   struct seq_file* seq;
 } KERNELS;

@@ -10,7 +10,8 @@ enum {
   MIXSTACK_MOST_SEEN = 1 << 15, /* threads of which is known whether they have run: those beyond are copied each time */
   MIXSTACK_TABLE_SHIFT = 21,    /* what one page table maps, at least: 2 MiB */
   MIXSTACK_MOST_GROWN = 16,     /* in a minute */
-  MIXSTACK_SPARE_ROOM = 2 << 20 /* bytes for records without a copy, when that for copies is used up */
+  MIXSTACK_SPARE_ROOM = 2 << 20, /* bytes for records without a copy, when that for copies is used up */
+  MIXSTACK_MOST_MOVED = 256      /* threads that have run: of more a round tells all */
 };
 
 enum mixstack_record_flags {
@@ -65,6 +66,10 @@ struct mixstack_control {
   unsigned int grown;      /* copies in which the process got page tables; set to 0 every now and then */
   unsigned long long born; /* when the process's first thread began; 0: not known yet */
   unsigned long long fence;
+  unsigned int leader;     /* id of the process as the kernel counts; 0: not known yet */
+  unsigned int known;      /* threads of the last round that told all */
+  unsigned int moved;      /* of those, how many have run since they were told */
+  unsigned int are_others; /* threads have come or gone, or too many have run: a round must tell all */
 };
 
 #endif

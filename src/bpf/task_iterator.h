@@ -76,6 +76,15 @@ class TaskIterator {
   /// be missing, and in kernels before 6.7 others with them. Errors: no_such_process, limit_exceeded (threads that are
   /// not even told any more), io_error, interrupted calls are made again.
   [[nodiscard]] Result<std::span<const ThreadState>> read();
+  struct Moved {
+    std::span<const ThreadState> threads;
+    /// They are all; otherwise those that are not told of are the others of the last round, and nothing about them has
+    /// changed: they wait, and have not run.
+    bool is_all = true;
+  };
+  /// As `read`, of threads that may have run since the last round, or are ready to, where the kernel can find them more
+  /// cheaply than all (Linux 6.7 on).
+  [[nodiscard]] Result<Moved> read_moved();
   /// Asks only who has run since the copy that `read` gave last: `unchanged`, or not. Nothing is copied, and the next
   /// `read` is as if this had not been.
   [[nodiscard]] Result<std::span<const ThreadState>> check();

@@ -37,6 +37,7 @@ void* obedient_thread(void* shared) {
   for (;;) {
     while (s.go == 0) nap(1ms);
     s.counter++;
+    s.values[1] = 1;
     for (;;) ::pause();
   }
 }
@@ -139,6 +140,63 @@ TEST_F(Iterator, WhatHasNotRunIsNotCopiedAgain) {
       EXPECT_EQ(t.stack.bytes.empty(), t.look == Look::unchanged);
     }
   }
+}
+
+TEST_F(Iterator, OnlyWhoHasRunIsToldWhenAsked) {
+  const TestProcess process(
+      [](Shared& s) {
+        start_thread(obedient_thread, &s);
+        run_threads(s, 10, 1);
+      },
+      13);
+  ASSERT_TRUE(process.is_ready());
+  auto iterator = open(process.id());
+  const auto first = iterator.read_moved();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(first->is_all);
+  EXPECT_EQ(first->threads.size(), 13u);
+  if (iterator.read_moved()->is_all) GTEST_SKIP() << "a kernel before 6.7";
+  process.shared().go = 1;
+  const auto obedient = static_cast<ThreadId>(process.shared().values[0]);
+  ASSERT_TRUE(eventually(
+      [&] { return process.shared().values[1] != 0 && state_of(process.pid(), static_cast<pid_t>(obedient)) == 'S'; }));
+  std::map<ThreadId, std::set<Look>> told;
+  for (int i = 0; i < 3; i++) {
+    const auto moved = iterator.read_moved();
+    ASSERT_TRUE(moved.has_value());
+    EXPECT_FALSE(moved->is_all);
+    for (const ThreadState& t : moved->threads) told[t.tid].insert(t.look);
+    if (i == 0) continue;
+    for (const ThreadState& t : moved->threads) EXPECT_NE(t.tid, obedient) << "it has not run since";
+  }
+  EXPECT_EQ(told[obedient], std::set<Look>{Look::fresh});
+  EXPECT_EQ(told.size(), 2u) << "and the one that computes";
+  // What was told so is known to a round over all, and the other way round.
+  const auto all = iterator.read();
+  ASSERT_TRUE(all.has_value());
+  EXPECT_GE(std::count_if(all->begin(), all->end(), [](const auto& t) { return t.look == Look::unchanged; }), 12)
+      << "and perhaps the one that computes";
+}
+
+TEST_F(Iterator, OfOtherThreadsAllAreTold) {
+  const TestProcess process(
+      [](Shared& s) {
+        run_threads(s, 4);
+        while (s.go == 0) nap(1ms);
+        start_thread(sleeping_thread, &s);
+        for (;;) ::pause();
+      },
+      5);
+  ASSERT_TRUE(process.is_ready());
+  auto iterator = open(process.id());
+  ASSERT_TRUE(iterator.read_moved().has_value());
+  if (iterator.read_moved()->is_all) GTEST_SKIP() << "a kernel before 6.7";
+  process.shared().go = 1;
+  ASSERT_TRUE(eventually([&] { return process.shared().ready == 6; }));
+  const auto born = iterator.read_moved();
+  ASSERT_TRUE(born.has_value());
+  EXPECT_TRUE(born->is_all);
+  EXPECT_EQ(born->threads.size(), 6u);
 }
 
 TEST_F(Iterator, SaysWhereInTheKernelAThreadWaitsWhenAsked) {
@@ -302,7 +360,9 @@ TEST_F(Iterator, ThreadsThatComputeAreToldApart) {
 TEST_F(Iterator, AProcessThatEndsIsSaid) {
   auto process = std::make_unique<TestProcess>([](Shared& s) { s.ready++; });
   auto iterator = open(process->id());
+  ASSERT_TRUE(iterator.read_moved().has_value());
   process.reset();
+  EXPECT_EQ(iterator.read_moved().error().code, ErrorCode::no_such_process);
   EXPECT_EQ(iterator.read().error().code, ErrorCode::no_such_process);
   EXPECT_EQ(TaskIterator::open(0x3fffffff).error().code, ErrorCode::no_such_process);
 }

@@ -79,6 +79,7 @@ void IteratorSource::take(const bpf::ThreadState& state, Activity activity, std:
   const auto set = state.registers();
   if (!set) {
     account_.lost_to_stops++;
+    batch.lost.push_back(state.tid);
     return;
   }
   ThreadCapture thread;
@@ -99,7 +100,10 @@ void IteratorSource::add(const bpf::ThreadState& state, Activity activity, std::
   if (state.look == bpf::Look::fresh) take(state, activity, now, batch);
   if (state.look == bpf::Look::unchanged) batch.repeats.push_back({state.tid, now, activity});
   if (is_on_processor(state)) batch.running.push_back({state.tid, now, Activity::running});
-  if (state.look == bpf::Look::no_room) account_.lost_in_kernel++;
+  if (state.look == bpf::Look::no_room) {
+    account_.lost_in_kernel++;
+    batch.lost.push_back(state.tid);
+  }
 }
 
 /// What the first look could not copy; and what it copied of others is told anew where that is another by now, for a
@@ -123,6 +127,28 @@ Result<void> IteratorSource::look_again(std::uint64_t now, SampleBatch& batch) {
   return {};
 }
 
+/// Of a thread in a round: what it did.
+Activity IteratorSource::note(const bpf::ThreadState& state, std::uint64_t now) {
+  const Activity activity = activity_of(state.kernel_state);
+  if (state.look == bpf::Look::ending) return activity;
+  Seen& seen = seen_[state.tid];
+  seen.round = round_;
+  seen.balance.round(now, static_cast<std::uint64_t>(state.run_time.count()), last_ns_);
+  if (is_on_processor(state))
+    seen.balance.found_running();
+  else if (activity == Activity::runnable && seen.balance.owes_running())
+    return Activity::running;
+  return activity;
+}
+
+void IteratorSource::find_ended(SampleBatch& batch) {
+  for (auto at = seen_.begin(); at != seen_.end();) {
+    const bool is_gone = round_ - at->second.round >= kRoundsUntilEnded;
+    if (is_gone) batch.ended.push_back(at->first);
+    at = is_gone ? seen_.erase(at) : std::next(at);
+  }
+}
+
 Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   SampleBatch batch;
   if (!sleep_until(due_ns_, stop)) return batch;
@@ -131,35 +157,26 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   batch.capture.arch = arch_;
   batch.capture.consistency = Consistency::not_stopped;
   stacks_.begin();
-  const auto states = iterator_.read();
-  if (!states) return fail(states.error());
-  round_++;
-  batch.threads.reserve(states->size());
-  batch.samples.reserve(states->size());
+  const auto moved = iterator_.read_moved();
+  if (!moved) return fail(moved.error());
+  if (moved->is_all)
+    round_++;
+  else
+    batch.others_ns = now;
+  batch.threads.reserve(moved->threads.size());
+  batch.samples.reserve(moved->threads.size());
   busy_.clear();
-  for (const bpf::ThreadState& state : *states) {
-    Activity activity = activity_of(state.kernel_state);
-    if (state.look != bpf::Look::ending) {
-      Seen& seen = seen_[state.tid];
-      seen.round = round_;
-      seen.balance.round(now, static_cast<std::uint64_t>(state.run_time.count()));
-      if (is_on_processor(state))
-        seen.balance.found_running();
-      else if (activity == Activity::runnable && seen.balance.owes_running())
-        activity = Activity::running;
-    }
+  for (const bpf::ThreadState& state : moved->threads) {
+    const Activity activity = note(state, now);
     if (was_busy(state)) busy_.push_back(state.tid);
     add(state, activity, now, batch);
   }
+  last_ns_ = now;
   for (int i = 0; i < kMoreLooks && !busy_.empty(); i++) {
     std::this_thread::sleep_for(kFirstPause * (1 << i));
     if (const auto again = look_again(now, batch); !again) return fail(again.error());
   }
-  for (auto at = seen_.begin(); at != seen_.end();) {
-    const bool is_gone = round_ - at->second.round >= kRoundsUntilEnded;
-    if (is_gone) batch.ended.push_back(at->first);
-    at = is_gone ? seen_.erase(at) : std::next(at);
-  }
+  if (moved->is_all) find_ended(batch);
   if (seen_.empty()) return fail(ErrorCode::no_such_process);
   batch.until_ns = monotonic_ns();
   return batch;

@@ -25,12 +25,14 @@ class IteratorSource final : public SampleSource {
 
  private:
   struct Seen {
-    std::uint32_t round = 0;  ///< in which last
+    std::uint32_t round = 0;  ///< of those that tell of all, in which last
     RunBalance balance;
   };
   IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator);
+  [[nodiscard]] Activity note(const bpf::ThreadState& state, std::uint64_t now);
   void take(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch);
   void add(const bpf::ThreadState& state, Activity activity, std::uint64_t now, SampleBatch& batch);
+  void find_ended(SampleBatch& batch);
   [[nodiscard]] Result<void> look_again(std::uint64_t now, SampleBatch& batch);
 
   Arch arch_;
@@ -39,7 +41,8 @@ class IteratorSource final : public SampleSource {
   RoundClock clock_;
   StackBytes stacks_;
   std::uint64_t due_ns_;
-  std::uint32_t round_ = 0;
+  std::uint32_t round_ = 0;    ///< of those that tell of all
+  std::uint64_t last_ns_ = 0;  ///< time of the last round
   std::unordered_map<ThreadId, Seen> seen_;
   std::vector<ThreadId> busy_;  ///< of this round, whose stacks could not be copied
   SourceAccount account_;

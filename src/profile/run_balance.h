@@ -12,12 +12,14 @@ namespace mixstack::profile {
 /// rounds that find the thread ready.
 class RunBalance {
  public:
-  /// Each round of which the thread is told: its time and the thread's processor time until then, ns. False: there was
-  /// none before it to compare it with.
-  bool round(std::uint64_t now_ns, std::uint64_t run_ns) {
-    const bool is_comparable = now_ns_ != 0 && now_ns > now_ns_ && run_ns >= run_ns_;
+  /// Each round of which the thread is told: its time and the thread's processor time until then, ns. `last_ns`: time
+  /// of the round before, if that did not tell of the thread because it had not run. False: there was none before it to
+  /// compare it with.
+  bool round(std::uint64_t now_ns, std::uint64_t run_ns, std::uint64_t last_ns = 0) {
+    const std::uint64_t from_ns = now_ns_ == 0 ? 0 : std::max(now_ns_, last_ns);
+    const bool is_comparable = from_ns != 0 && now_ns > from_ns && run_ns >= run_ns_;
     if (is_comparable) {
-      const auto time = static_cast<double>(now_ns - now_ns_);
+      const auto time = static_cast<double>(now_ns - from_ns);
       missed_ = std::min(missed_ + std::min(1.0, static_cast<double>(run_ns - run_ns_) / time), kMost);
     }
     now_ns_ = now_ns;

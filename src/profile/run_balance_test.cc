@@ -57,5 +57,13 @@ TEST(RunBalance, RoundsThatWereLeftOutWeighNothing) {
   EXPECT_FALSE(balance.owes_running());
 }
 
+TEST(RunBalance, RoundsThatDidNotTellOfItAreRoundsInWhichItDidNotRun) {
+  RunBalance balance;
+  balance.round(kPeriod, 0);
+  balance.round(10 * kPeriod, kPeriod, 9 * kPeriod);  // all of the last period, and not a ninth
+  EXPECT_TRUE(balance.owes_running());
+  EXPECT_FALSE(balance.owes_running());
+}
+
 }  // namespace
 }  // namespace mixstack::profile

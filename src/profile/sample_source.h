@@ -38,7 +38,11 @@ struct SampleBatch {
   std::vector<ThreadCapture> threads;  ///< to be walked; a thread may be in it more than once
   std::vector<SampledThread> samples;  ///< of `threads`, in their order
   std::vector<Repeat> repeats;
-  std::vector<Repeat> running;     ///< a round found them on a processor: their stacks come from another source
+  std::vector<Repeat> running;  ///< a round found them on a processor: their stacks come from another source
+  /// Not 0: time of a round that tells no more. Threads of the source's last round that this batch does not name wait
+  /// where they did: each the same again. Its samples and all else of it have this time.
+  std::uint64_t others_ns = 0;
+  std::vector<ThreadId> lost;      ///< have run since their last sample, and there is none of where they are
   std::vector<ThreadId> unseen;    ///< have run since their last sample; the round did not look where they are now
   std::uint32_t source = 0;        ///< index of who took them: `repeats` are of samples of the same
   std::vector<ThreadId> ended;     ///< threads that are no more: their ids may be used again
@@ -48,8 +52,8 @@ struct SampleBatch {
   /// What was mapped until then (ns) has been told by this source; 0: it does not say.
   std::uint64_t mapped_until_ns = 0;
   [[nodiscard]] bool empty() const {
-    return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && ended.empty() && mapped.empty() &&
-           mapped_until_ns == 0;
+    return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && lost.empty() && ended.empty() &&
+           mapped.empty() && mapped_until_ns == 0 && others_ns == 0;
   }
 };
 

@@ -205,6 +205,9 @@ void StackRecorder::finish(SampleBatch& batch) {
   for (const Repeat& r : batch.repeats) repeat(r);
   for (const Repeat& r : batch.running) found_running(r);
   for (const ThreadId tid : batch.unseen) leave_unseen(tid);
+  for (const ThreadId tid : batch.lost)
+    if (const auto known = threads_.find(tid); known != threads_.end()) known->second.runs[source_].has_stack = false;
+  if (batch.others_ns != 0) repeat_others(batch.others_ns);
   for (const ThreadId tid : batch.ended) end(tid);
 }
 
@@ -257,6 +260,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   RecordingAccount& account = shared_.recording.facts.account;
   const std::uint64_t time = sample.time_ns - std::min(sample.time_ns, options_.start_ns);
   Thread* thread = thread_of(capture.tid, time, &capture);
+  if (thread != nullptr) thread->told_ns = sample.time_ns;
   if (!capture.captured || thread == nullptr) {
     if (!is_warming_up_) (capture.captured ? account.lost_in_tree : account.lost_to_stops)++;
     if (thread != nullptr) thread->runs[source_].has_stack = false;
@@ -381,8 +385,9 @@ void StackRecorder::count_running(Thread& thread, const Ran& ran) {
 }
 
 void StackRecorder::found_running(const Repeat& round) {
-  if (!options_.rounds_weigh || is_warming_up_ || round.time_ns >= options_.end_ns) return;
   const auto known = threads_.find(round.tid);
+  if (known != threads_.end()) known->second.told_ns = round.time_ns;
+  if (!options_.rounds_weigh || is_warming_up_ || round.time_ns >= options_.end_ns) return;
   if (known == threads_.end()) {
     if (owed_to_new_.size() < kMostNew || owed_to_new_.contains(round.tid)) owed_to_new_[round.tid]++;
     return;
@@ -406,16 +411,29 @@ void StackRecorder::settle(Thread& thread) {
   shared_.recording.facts.account.lost_to_stops += std::exchange(thread.owed, 0) + std::exchange(thread.unseen, 0);
 }
 
-void StackRecorder::repeat(const Repeat& repeat) {
-  if (repeat.time_ns >= options_.end_ns) return;
-  const std::uint64_t time = repeat.time_ns - std::min(repeat.time_ns, options_.start_ns);
-  Thread* thread = thread_of(repeat.tid, time, nullptr);
-  if (thread == nullptr || !thread->runs[source_].has_stack) return;
-  Run& run = thread->runs[source_];
+void StackRecorder::repeat(const Repeat& told) {
+  const auto known = threads_.find(told.tid);
+  if (known == threads_.end()) return;
+  known->second.told_ns = told.time_ns;
+  repeat(known->second, told.time_ns, told.activity);
+}
+
+/// Nothing: as it was.
+void StackRecorder::repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity) {
+  Run& run = thread.runs[source_];
+  if (time_ns >= options_.end_ns || !run.has_stack) return;
+  const std::uint64_t time = time_ns - std::min(time_ns, options_.start_ns);
+  RecordedThread& recorded = shared_.recording.thread(thread.index);
+  recorded.last_ns = std::max(recorded.last_ns, time);
   SampleContext context = run.context;
-  context.activity = repeat.activity;
+  context.activity = activity.value_or(context.activity);
   context.gc_pending = gc_pending_;
   count(run, run.sample.stack, context, time);
+}
+
+void StackRecorder::repeat_others(std::uint64_t time_ns) {
+  for (auto& [tid, thread] : threads_)
+    if (thread.told_ns != time_ns) repeat(thread, time_ns, std::nullopt);
 }
 
 void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {

@@ -88,6 +88,7 @@ class StackRecorder {
     std::optional<Ran> last;     ///< its last sample as a running thread
     bool last_is_spare = false;  ///< no round stands for that yet
     std::uint32_t unseen = 0;    ///< rounds that did not look where it is
+    std::uint64_t told_ns = 0;   ///< time of the last round that named it
     std::array<Run, 2> runs;     ///< by source
   };
   /// What a walk comes to in the recording.
@@ -133,6 +134,8 @@ class StackRecorder {
   [[nodiscard]] std::optional<std::uint32_t> other_code_node();
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
+  void repeat_others(std::uint64_t time_ns);
+  void repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity);
   void found_running(const Repeat& round);
   void leave_unseen(ThreadId tid);
   void count_running(Thread& thread, const Ran& ran);

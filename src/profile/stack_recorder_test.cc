@@ -256,6 +256,23 @@ TEST_F(Recorded, AThreadThatHasNotRunIsInItsLastStack) {
   EXPECT_EQ(shared.recording.facts.account.walked, 1u);
 }
 
+TEST_F(Recorded, WhomARoundDoesNotNameIsWhereItWas) {
+  names->names[kCode] = "waits";
+  names->names[kCode + 0x10] = "runs";
+  StackRecorder recorder(shared_session, shared, {});
+  ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode, 1), thread_at(kCode, 2), thread_at(kCode, 3)}, 100)));
+  SampleBatch second = batch_of({thread_at(kCode + 0x10, 2)}, 200);
+  second.lost.push_back(3);
+  second.others_ns = 200;
+  ASSERT_TRUE(recorder.take(std::move(second)));
+  SampleBatch third;
+  third.running.push_back({2, 300, Activity::running});
+  third.others_ns = 300;
+  ASSERT_TRUE(recorder.take(std::move(third)));
+  recorder.end_all();
+  EXPECT_EQ(stacks(), (Counts{{"waits", 3 + 2}, {"runs", 1}})) << "where the third thread is nobody knows any more";
+}
+
 TEST_F(Recorded, AThreadThatCouldNotBeStoppedIsCountedAndKnownAgainAfterwards) {
   StackRecorder recorder(shared_session, shared, {});
   names->names[kCode] = "wait";

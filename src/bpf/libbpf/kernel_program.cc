@@ -52,11 +52,14 @@ KernelProgram::~KernelProgram() {
     if (!memory.empty()) ::munmap(memory.data(), memory.size());
 }
 
-Result<void> KernelProgram::open(const mixstack_settings& settings) {
+/// `can_iterate`: programs may go over tasks by themselves (Linux 6.7 on).
+Result<void> KernelProgram::open(const mixstack_settings& settings, bool can_iterate) {
   libbpf_set_print(nullptr);  // we have words of our own
   const auto size = static_cast<std::size_t>(mixstack_bpf_object_end - mixstack_bpf_object_begin);
   object_.reset(bpf_object__open_mem(mixstack_bpf_object_begin, size, nullptr));
   if (object_ == nullptr) return failure(errno);
+  bpf_program* moved = bpf_object__find_program_by_name(object_.get(), "look_at_moved");
+  if (moved == nullptr || bpf_program__set_autoload(moved, can_iterate) != 0) return fail(ErrorCode::internal);
   bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
   if (constants == nullptr || bpf_map__set_initial_value(constants, &settings, sizeof settings) != 0)
     return fail(ErrorCode::internal);
@@ -71,6 +74,7 @@ Result<void> KernelProgram::open(const mixstack_settings& settings) {
   control_ = map_memory(bpf_map__fd(control), PROT_READ | PROT_WRITE, sizeof(mixstack_control));
   records_ = map_memory(bpf_map__fd(records), PROT_READ, room);
   if (control_.empty() || records_.empty()) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
+  if (can_iterate) moved_program_ = bpf_program__fd(moved);
   return {};
 }
 
@@ -91,21 +95,49 @@ Result<void> KernelProgram::attach(std::uint32_t pid) {
 
 Result<std::unique_ptr<KernelProgram>> KernelProgram::load(const mixstack_settings& settings) {
   std::unique_ptr<KernelProgram> program(new KernelProgram);
-  if (auto opened = program->open(settings); !opened) return fail(opened.error());
+  if (!program->open(settings, true)) {
+    program.reset(new KernelProgram);
+    if (auto opened = program->open(settings, false); !opened) return fail(opened.error());
+  }
   if (auto attached = program->attach(settings.pid); !attached) return fail(attached.error());
   return program;
 }
 
-Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
+mixstack_control& KernelProgram::begin_round() {
   auto& control = *reinterpret_cast<mixstack_control*>(control_.data());
   const auto now = std::chrono::steady_clock::now();
   const bool is_minute_over = now - minute_began_ >= std::chrono::minutes(1);
   if (is_minute_over) minute_began_ = now;
   mixstack_control next{};
-  next.copies = copies ? 1 : 0;
+  next.copies = 1;
   next.born = control.born;
+  next.leader = control.leader;
+  next.known = control.known;
   next.grown = is_minute_over ? 0 : control.grown;
   control = next;
+  return control;
+}
+
+std::optional<std::span<const std::byte>> KernelProgram::run_for_moved() {
+  if (rounds_of_all_ > 0) rounds_of_all_--;
+  const auto& last = *reinterpret_cast<const mixstack_control*>(control_.data());
+  const bool is_of_use = rounds_of_all_ == 0 && last.leader != 0 && last.known != 0 && last.known < MIXSTACK_MOST_SEEN;
+  if (moved_program_ < 0 || !is_of_use) return std::nullopt;
+  const mixstack_control& control = begin_round();
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  const int error = bpf_prog_test_run_opts(moved_program_, &options);
+  if (error != 0) moved_program_ = -1;
+  if (error != 0 || control.are_others != 0 || control.untold != 0) {
+    rounds_of_all_ = kRoundsOfAll;
+    return std::nullopt;
+  }
+  return records_.first(std::min<std::size_t>(control.used, records_.size()));
+}
+
+Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
+  mixstack_control& control = begin_round();
+  control.copies = copies ? 1 : 0;
+  control.known = 0;
   const base::ScopedFd round(bpf_iter_create(bpf_link__fd(link_.get())));
   if (round.get() < 0) return errno == ESRCH ? fail(ErrorCode::no_such_process, 0, errno) : failure(errno);
   for (;;) {
@@ -117,6 +149,7 @@ Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
     if (n < 0 && errno != EINTR && errno != EAGAIN) return failure(errno);
   }
   if (control.untold != 0) return fail(ErrorCode::limit_exceeded, control.untold);
+  if (copies) control.known = control.position;
   return records_.first(std::min<std::size_t>(control.used, records_.size()));
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/scoped_fd.h"
@@ -24,10 +25,17 @@ class KernelProgram {
 
   /// Looks at every thread once. What it says lies in the answer until the next round.
   [[nodiscard]] Result<std::span<const std::byte>> run(bool copies);
+  /// Looks at threads that may have run since they were told last, or are ready to; the process has the same threads as
+  /// at the last `run`. Nothing: this kernel cannot, other threads have come or gone, or so many have run that `run`
+  /// costs no more.
+  [[nodiscard]] std::optional<std::span<const std::byte>> run_for_moved();
 
  private:
+  static constexpr int kRoundsOfAll = 4;  ///< when there was no use in asking who has run, before that is asked again
+
   KernelProgram() = default;
-  [[nodiscard]] Result<void> open(const mixstack_settings& settings);
+  [[nodiscard]] Result<void> open(const mixstack_settings& settings, bool can_iterate);
+  mixstack_control& begin_round();
   [[nodiscard]] Result<void> attach(std::uint32_t pid);
 
   struct CloseObject {
@@ -40,6 +48,8 @@ class KernelProgram {
   std::unique_ptr<bpf_link, DestroyLink> link_;
   std::span<std::byte> control_, records_;  ///< memory of its maps
   std::chrono::steady_clock::time_point minute_began_;
+  int moved_program_ = -1;  ///< descriptor, the object's
+  int rounds_of_all_ = 0;   ///< still to come
 };
 
 }  // namespace mixstack::bpf

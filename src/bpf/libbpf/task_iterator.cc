@@ -50,6 +50,7 @@ struct TaskIterator::Implementation {
   std::size_t kernel_bytes = 0;
 
   [[nodiscard]] Result<std::span<const ThreadState>> round(bool copies);
+  [[nodiscard]] Result<void> parse(std::span<const std::byte> records, bool copies);
   void add(const mixstack_record& head, std::span<const std::byte> bytes, bool copies);
 };
 
@@ -98,22 +99,36 @@ void TaskIterator::Implementation::add(const mixstack_record& head, std::span<co
     thread.stack_error = {ErrorCode::unreadable_memory, head.error, 0};
 }
 
-Result<std::span<const ThreadState>> TaskIterator::Implementation::round(bool copies) {
+Result<void> TaskIterator::Implementation::parse(std::span<const std::byte> records, bool copies) {
   threads.clear();
-  const auto all = program->run(copies);
-  if (!all) return fail(all.error());
-  for (std::span<const std::byte> rest = *all; rest.size() >= kHeadSize;) {
+  for (std::span<const std::byte> rest = records; rest.size() >= kHeadSize;) {
     mixstack_record head{};
     std::memcpy(&head, rest.data(), kHeadSize);
     if (head.size < kHeadSize || head.size > rest.size()) return fail(ErrorCode::malformed);
     add(head, rest.first(head.size), copies);
     rest = rest.subspan(head.size);
   }
+  return {};
+}
+
+Result<std::span<const ThreadState>> TaskIterator::Implementation::round(bool copies) {
+  const auto all = program->run(copies);
+  if (!all) return fail(all.error());
+  if (auto parsed = parse(*all, copies); !parsed) return fail(parsed.error());
   if (threads.empty()) return fail(ErrorCode::no_such_process);
   return std::span<const ThreadState>(threads);
 }
 
 Result<std::span<const ThreadState>> TaskIterator::read() { return implementation_->round(true); }
+Result<TaskIterator::Moved> TaskIterator::read_moved() {
+  if (const auto moved = implementation_->program->run_for_moved()) {
+    if (auto parsed = implementation_->parse(*moved, true); !parsed) return fail(parsed.error());
+    return Moved{implementation_->threads, false};
+  }
+  const auto all = read();
+  if (!all) return fail(all.error());
+  return Moved{*all, true};
+}
 Result<std::span<const ThreadState>> TaskIterator::check() { return implementation_->round(false); }
 
 bool is_built_in() { return true; }
