@@ -11,7 +11,8 @@ enum {
   MIXSTACK_TABLE_SHIFT = 21,    /* what one page table maps, at least: 2 MiB */
   MIXSTACK_MOST_GROWN = 16,     /* in a minute */
   MIXSTACK_SPARE_ROOM = 2 << 20, /* bytes for records without a copy, when that for copies is used up */
-  MIXSTACK_MOST_MOVED = 256      /* threads that have run: of more a round tells all */
+  MIXSTACK_MOST_MOVED = 1 << 12, /* threads that have run: of more a round tells all */
+  MIXSTACK_PART = 256 << 10      /* bytes of records after which those who read have their turn */
 };
 
 enum mixstack_record_flags {
@@ -69,7 +70,8 @@ struct mixstack_control {
   unsigned int leader;     /* id of the process as the kernel counts; 0: not known yet */
   unsigned int known;      /* threads of the last round that told all */
   unsigned int moved;      /* of those, how many have run since they were told */
-  unsigned int are_others; /* threads have come or gone, or too many have run: a round must tell all */
+  unsigned int told;       /* of the moved ones: how many a round has come to */
+  unsigned int are_others; /* threads have come or gone: a round must tell all */
 };
 
 #endif

@@ -84,7 +84,10 @@ class TaskIterator {
   };
   /// As `read`, of threads that may have run since the last round, or are ready to, where the kernel can find them more
   /// cheaply than all (Linux 6.7 on).
+  /// These may be a part of them: `read_more` until it gives none.
   [[nodiscard]] Result<Moved> read_moved();
+  /// More threads of the same round. What was given before ends.
+  [[nodiscard]] Result<std::span<const ThreadState>> read_more();
   /// Asks only who has run since the copy that `read` gave last: `unchanged`, or not. Nothing is copied, and the next
   /// `read` is as if this had not been.
   [[nodiscard]] Result<std::span<const ThreadState>> check();

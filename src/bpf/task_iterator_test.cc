@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "bpf/bpf_refusal.h"
 #include "bpf/unstopped_target.h"
@@ -176,6 +178,53 @@ TEST_F(Iterator, OnlyWhoHasRunIsToldWhenAsked) {
   ASSERT_TRUE(all.has_value());
   EXPECT_GE(std::count_if(all->begin(), all->end(), [](const auto& t) { return t.look == Look::unchanged; }), 12)
       << "and perhaps the one that computes";
+}
+
+void* napping_thread(void* shared) {
+  char deep[8 << 10];
+  ::memset(deep, 1, sizeof deep);
+  static_cast<Shared*>(shared)->ready++;
+  for (;;) {
+    nap(2ms);
+    static_cast<Shared*>(shared)->values[2] += deep[7];
+  }
+}
+
+TEST_F(Iterator, ManyThatHaveRunAreToldInParts) {
+  constexpr int kThreads = 100;  // and 8 KiB of each, in parts of 256
+  const TestProcess process(
+      [](Shared& s) {
+        for (int i = 0; i < kThreads; i++) start_thread(napping_thread, &s);
+        run_threads(s, 1);
+      },
+      kThreads + 2);
+  ASSERT_TRUE(process.is_ready());
+  auto iterator = open(process.id());
+  ASSERT_TRUE(iterator.read().has_value());
+  for (const bool to_the_end : {false, true}) {
+    std::this_thread::sleep_for(20ms);
+    std::set<ThreadId> told;
+    auto moved = iterator.read_moved();
+    ASSERT_TRUE(moved.has_value());
+    if (moved->is_all) GTEST_SKIP() << "a kernel before 6.7";
+    std::size_t parts = 0;
+    for (auto part = moved->threads; !part.empty(); parts++) {
+      for (const ThreadState& t : part) {
+        EXPECT_TRUE(told.insert(t.tid).second) << "twice";
+        EXPECT_TRUE(t.look != Look::fresh || t.stack.bytes.size() > (8u << 10));
+      }
+      if (!to_the_end) break;
+      const auto more = iterator.read_more();
+      ASSERT_TRUE(more.has_value());
+      part = *more;
+    }
+    if (!to_the_end) {
+      EXPECT_LT(told.size(), kThreads / 2u);
+    } else {
+      EXPECT_GE(told.size(), kThreads * 9 / 10u) << "also those that the round before did not come to";
+      EXPECT_GE(parts, 3u);
+    }
+  }
 }
 
 TEST_F(Iterator, OfOtherThreadsAllAreTold) {

@@ -11,6 +11,7 @@
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
 #include "cli/launched_program.h"
+#include "cli/ps_command.h"
 #include "cli/record_output.h"
 #include "cli/record_progress.h"
 #include "cli/record_push.h"
@@ -81,11 +82,11 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
                   std::optional<LaunchedProgram>& program) {
   if (!arguments.command.empty()) return open_program(arguments, environment, recordings, program);
   base::raise_file_limit();  // some files for each thread are open
-  const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
-  if (pids.empty()) {
-    FdOutput(environment.err)
-        .write(fmt::format("mixstack: no .NET process is called '{}' (mixstack ps lists them)\n", arguments.name));
-    return ExitCode::no_such_process;
+  auto pids = arguments.pids;
+  if (!arguments.name.empty()) {
+    auto called = pids_called(arguments.name, environment);
+    if (!called) return called.error();
+    pids = std::move(*called);
   }
   for (const std::uint32_t pid : pids) {
     auto session = is_thread(pid) ? fail(ErrorCode::no_such_process) : environment.open_process(pid);

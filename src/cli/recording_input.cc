@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "cli/fd_output.h"
 #include "cli/version.h"
 #include "formats/folded_reader.h"
+#include "formats/format.h"
 #include "formats/recording_file.h"
 #include "report/escape.h"
 
@@ -56,6 +58,10 @@ Result<Recording> parse(const std::vector<char>& bytes, std::string_view path) {
   return recording;
 }
 
+bool is_only_written(std::optional<formats::Format> format) {
+  return format && *format != formats::Format::recording && *format != formats::Format::folded;
+}
+
 std::string words(const Error& error, const std::string& path) {
   const std::string name = path == "-" ? "standard input" : report::escape_for_terminal(path);
   if (error.os_error != 0)
@@ -66,12 +72,18 @@ std::string words(const Error& error, const std::string& path) {
       return fmt::format("{} is of version {} of the format: a newer mixstack reads it", name, error.value);
     case ErrorCode::truncated:
       return fmt::format("{} was cut right at its begin: nothing of it can be read", name);
-    case ErrorCode::malformed:
-      return fmt::format("{} is damaged, or no recording: neither 'mixstack record -o FILE.mxr' nor folded stacks",
-                         name);
     case ErrorCode::limit_exceeded:
       return fmt::format("{} holds more than mixstack reads (1 GiB, or too many different stacks)", name);
+    case ErrorCode::malformed:
     default:
+      if (const auto made = formats::format_of(path); is_only_written(made))
+        return fmt::format(
+            "{} is what was made of a recording ({}), and not read back: record to FILE.mxr, which "
+            "becomes any of these later",
+            name, formats::word_of(*made));
+      if (error.code == ErrorCode::malformed)
+        return fmt::format("{} is damaged, or no recording: neither 'mixstack record -o FILE.mxr' nor folded stacks",
+                           name);
       return fmt::format("{} is no recording: neither 'mixstack record -o FILE.mxr' nor folded stacks", name);
   }
 }

@@ -14,6 +14,7 @@
 
 #include "base/scoped_fd.h"
 #include "cli/fd_output.h"
+#include "cli/ps_command.h"
 #include "cli/recorded_process.h"
 #include "cli/terminal.h"
 #include "cli/terminal_type.h"
@@ -212,17 +213,16 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
 std::optional<std::uint32_t> process_of(const TopArguments& arguments, const Environment& environment, ExitCode& code) {
   if (!arguments.record.pids.empty()) return arguments.record.pids.front();
   const std::string& name = arguments.record.name;
-  const auto pids = pids_called(name);
-  if (pids.size() == 1) return pids.front();
-  FdOutput errors(environment.err);
-  if (pids.empty()) {
-    code = ExitCode::no_such_process;
-    errors.write(fmt::format("mixstack: no .NET process is called '{}' (mixstack ps lists them)\n", name));
-  } else {
-    code = ExitCode::usage;
-    errors.write(fmt::format("mixstack: {} processes are called '{}': {}; top shows one: mixstack top {}\n",
-                             pids.size(), name, fmt::join(pids, ", "), pids.front()));
+  const auto pids = pids_called(name, environment);
+  if (!pids) {
+    code = pids.error();
+    return std::nullopt;
   }
+  if (pids->size() == 1) return pids->front();
+  code = ExitCode::usage;
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: {} processes are called '{}': {}; top shows one: mixstack top {}\n", pids->size(),
+                         name, fmt::join(*pids, ", "), pids->front()));
   return std::nullopt;
 }
 

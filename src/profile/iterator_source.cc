@@ -159,24 +159,32 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   stacks_.begin();
   const auto moved = iterator_.read_moved();
   if (!moved) return fail(moved.error());
-  if (moved->is_all)
+  const bool is_all = moved->is_all;
+  if (is_all)
     round_++;
   else
     batch.others_ns = now;
-  batch.threads.reserve(moved->threads.size());
-  batch.samples.reserve(moved->threads.size());
+  batch.threads.reserve(last_samples_);
+  batch.samples.reserve(last_samples_);
   busy_.clear();
-  for (const bpf::ThreadState& state : moved->threads) {
-    const Activity activity = note(state, now);
-    if (was_busy(state)) busy_.push_back(state.tid);
-    add(state, activity, now, batch);
+  for (std::span<const bpf::ThreadState> part = moved->threads; !part.empty();) {
+    for (const bpf::ThreadState& state : part) {
+      const Activity activity = note(state, now);
+      if (was_busy(state)) busy_.push_back(state.tid);
+      add(state, activity, now, batch);
+    }
+    if (is_all) break;
+    const auto more = iterator_.read_more();
+    if (!more) return fail(more.error());
+    part = *more;
   }
   last_ns_ = now;
+  last_samples_ = batch.samples.size();
   for (int i = 0; i < kMoreLooks && !busy_.empty(); i++) {
     std::this_thread::sleep_for(kFirstPause * (1 << i));
     if (const auto again = look_again(now, batch); !again) return fail(again.error());
   }
-  if (moved->is_all) find_ended(batch);
+  if (is_all) find_ended(batch);
   if (seen_.empty()) return fail(ErrorCode::no_such_process);
   batch.until_ns = monotonic_ns();
   return batch;

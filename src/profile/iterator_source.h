@@ -43,6 +43,7 @@ class IteratorSource final : public SampleSource {
   std::uint64_t due_ns_;
   std::uint32_t round_ = 0;    ///< of those that tell of all
   std::uint64_t last_ns_ = 0;  ///< time of the last round
+  std::size_t last_samples_ = 0;
   std::unordered_map<ThreadId, Seen> seen_;
   std::vector<ThreadId> busy_;  ///< of this round, whose stacks could not be copied
   SourceAccount account_;

@@ -16,6 +16,7 @@ Result<TaskIterator> TaskIterator::open(std::uint32_t /*pid*/, const IteratorOpt
 }
 Result<std::span<const ThreadState>> TaskIterator::read() { return fail(ErrorCode::unsupported); }
 Result<TaskIterator::Moved> TaskIterator::read_moved() { return fail(ErrorCode::unsupported); }
+Result<std::span<const ThreadState>> TaskIterator::read_more() { return fail(ErrorCode::unsupported); }
 Result<std::span<const ThreadState>> TaskIterator::check() { return fail(ErrorCode::unsupported); }
 
 bool is_built_in() { return false; }

@@ -124,14 +124,29 @@ std::optional<std::span<const std::byte>> KernelProgram::run_for_moved() {
   const bool is_of_use = rounds_of_all_ == 0 && last.leader != 0 && last.known != 0 && last.known < MIXSTACK_MOST_SEEN;
   if (moved_program_ < 0 || !is_of_use) return std::nullopt;
   const mixstack_control& control = begin_round();
-  LIBBPF_OPTS(bpf_test_run_opts, options);
-  const int error = bpf_prog_test_run_opts(moved_program_, &options);
-  if (error != 0) moved_program_ = -1;
-  if (error != 0 || control.are_others != 0 || control.untold != 0) {
+  if (!run_program() || control.are_others != 0) {
     rounds_of_all_ = kRoundsOfAll;
     return std::nullopt;
   }
   return records_.first(std::min<std::size_t>(control.used, records_.size()));
+}
+
+bool KernelProgram::run_program() {
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  if (bpf_prog_test_run_opts(moved_program_, &options) == 0) return true;
+  moved_program_ = -1;
+  return false;
+}
+
+std::span<const std::byte> KernelProgram::run_for_more() {
+  auto& control = *reinterpret_cast<mixstack_control*>(control_.data());
+  // One run tells of some, or of all that have not ended.
+  while (moved_program_ >= 0 && control.told < control.moved) {
+    control.used = 0;
+    if (!run_program()) break;
+    if (control.used != 0) return records_.first(std::min<std::size_t>(control.used, records_.size()));
+  }
+  return {};
 }
 
 Result<std::span<const std::byte>> KernelProgram::run(bool copies) {

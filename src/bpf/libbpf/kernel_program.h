@@ -26,9 +26,10 @@ class KernelProgram {
   /// Looks at every thread once. What it says lies in the answer until the next round.
   [[nodiscard]] Result<std::span<const std::byte>> run(bool copies);
   /// Looks at threads that may have run since they were told last, or are ready to; the process has the same threads as
-  /// at the last `run`. Nothing: this kernel cannot, other threads have come or gone, or so many have run that `run`
-  /// costs no more.
+  /// at the last `run`. Nothing: this kernel cannot, or other threads have come or gone.
   [[nodiscard]] std::optional<std::span<const std::byte>> run_for_moved();
+  /// What `run_for_moved` had no room for: the next part, which takes the place of the last; empty: that was all.
+  [[nodiscard]] std::span<const std::byte> run_for_more();
 
  private:
   static constexpr int kRoundsOfAll = 4;  ///< when there was no use in asking who has run, before that is asked again
@@ -36,6 +37,7 @@ class KernelProgram {
   KernelProgram() = default;
   [[nodiscard]] Result<void> open(const mixstack_settings& settings, bool can_iterate);
   mixstack_control& begin_round();
+  [[nodiscard]] bool run_program();
   [[nodiscard]] Result<void> attach(std::uint32_t pid);
 
   struct CloseObject {

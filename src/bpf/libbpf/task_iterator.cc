@@ -129,6 +129,11 @@ Result<TaskIterator::Moved> TaskIterator::read_moved() {
   if (!all) return fail(all.error());
   return Moved{*all, true};
 }
+Result<std::span<const ThreadState>> TaskIterator::read_more() {
+  if (auto parsed = implementation_->parse(implementation_->program->run_for_more(), true); !parsed)
+    return fail(parsed.error());
+  return std::span<const ThreadState>(implementation_->threads);
+}
 Result<std::span<const ThreadState>> TaskIterator::check() { return implementation_->round(false); }
 
 bool is_built_in() { return true; }
