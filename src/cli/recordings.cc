@@ -20,6 +20,21 @@ std::uint64_t unix_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Wall clock at a moment of the past, of CLOCK_MONOTONIC. We may lose the processor between the two clocks: of some
+/// looks the quickest counts.
+std::uint64_t unix_ns_at(std::uint64_t past_ns) {
+  constexpr int kMostLooks = 16;
+  constexpr std::uint64_t kQuick = 20'000;
+  std::uint64_t best = UINT64_MAX, at = 0;
+  for (int i = 0; i < kMostLooks && best > kQuick; i++) {
+    const std::uint64_t before = profile::monotonic_ns(), now = unix_ns(), took = profile::monotonic_ns() - before;
+    if (took >= best) continue;
+    best = took;
+    at = now - (before - past_ns);
+  }
+  return at;
+}
+
 }  // namespace
 
 tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
@@ -55,10 +70,9 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
 }
 
 void Recordings::set_start(std::uint64_t start_ns) {
-  const std::uint64_t since = profile::monotonic_ns() - start_ns;
   start_ns_ = start_ns;
   cpu_before_ns_ = own_cpu_ns();
-  piece_began_ns_ = unix_ns() - since;
+  piece_began_ns_ = unix_ns_at(start_ns);
   shared_.recording.facts.started_unix_ns = piece_began_ns_;
 }
 
