@@ -98,10 +98,11 @@ struct Resting {
   std::chrono::milliseconds time{0};
   std::vector<std::pair<ThreadId, std::optional<std::chrono::nanoseconds>>> threads;  ///< each with its clock
 };
+using Restings = std::vector<Resting>;
 
-std::vector<Resting> must_rest(const Judged& judged) {
+Restings must_rest(const Judged& judged) {
   constexpr std::chrono::milliseconds kFinalizer{1000}, kOthers{2000};
-  std::vector<Resting> resting;
+  Restings resting;
   for (const Verdict& v : judged.verdicts) {
     const auto threads = why::must_rest(judged.dumped.dump, v);
     if (threads.empty()) continue;
@@ -114,21 +115,35 @@ std::vector<Resting> must_rest(const Judged& judged) {
   return resting;
 }
 
+/// Waits until the threads are back in their waits after our stop, and notes their clocks: on a busy machine that may
+/// take some time, and some never are.
+void settle(const ThreadClocks& clocks, Restings& resting) {
+  constexpr std::chrono::milliseconds kPiece{20}, kMost{500};
+  bool are_settled = false;
+  for (std::chrono::milliseconds passed{0}; !are_settled && passed < kMost; passed += kPiece) {
+    std::this_thread::sleep_for(kPiece);
+    are_settled = true;
+    for (Resting& r : resting)
+      for (auto& [tid, cpu] : r.threads) {
+        const auto now = clocks.cpu(tid);
+        if (now != cpu || clocks.is_runnable(tid)) are_settled = false;
+        cpu = now;
+      }
+  }
+}
+
 /// Lets time pass between two looks: longer where threads must be at rest, as long as enough of them are. Few
 /// finalizers wait for anything, and those that do mostly not for long; healthy programs hold a lock for a while, too,
-/// in which they fill a cache or ask a database. Answers those that have not run at all for that time, once they were
-/// back in their waits after our stop: they are in the same call of the same method.
+/// in which they fill a cache or ask a database. Answers those that have not run at all for that time: they are in the
+/// same call of the same method.
 std::vector<ThreadId> rest(const Judged& judged, std::uint32_t pid, std::chrono::milliseconds usually) {
-  constexpr std::chrono::milliseconds kSettles{20};
-  std::vector<Resting> resting = must_rest(judged);
+  Restings resting = must_rest(judged);
   if (resting.empty()) {
     std::this_thread::sleep_for(usually);
     return {};
   }
   const ThreadClocks clocks(pid);
-  std::this_thread::sleep_for(kSettles);
-  for (Resting& r : resting)
-    for (auto& [tid, cpu] : r.threads) cpu = clocks.cpu(tid);
+  settle(clocks, resting);
   const auto has_run = [&](const auto& t) {
     return !t.second || clocks.cpu(t.first) != t.second || clocks.is_runnable(t.first);
   };
