@@ -74,7 +74,7 @@ struct ThreadWait {
   bool is_reading = false;            ///< of a reader-writer lock: wants to read
   std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
   std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
-  bool gives_up = false;  ///< ends by itself at some time that is not told: then there is no `timeout`
+  bool gives_up = false;         ///< ends by itself at some time that is not told: then there is no `timeout`
   std::int32_t descriptor = -1;  ///< of a socket that an object stands for: its file descriptor; -1: not known
   friend bool operator==(const ThreadWait&, const ThreadWait&) = default;
 };

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "arch/call_arguments.h"
-#include "mixstack/registers.h"
 
 namespace mixstack::session {
 

@@ -1,7 +1,7 @@
 // Threads that wait for each other's locks and give up some time, or never. Prints "TRUTH WAITER WAIT OWNER" with
 // names of threads, and "READY PID". "mutexes": two wait for each other's mutex, one of them for an hour. "robust": two
-// for each other's robust mutex for ever. "rwlocks": two that write under one read-write lock each want the other's, one
-// more wants to read. "readers": one reads, one wants to write. "rwlocks_timed": as "rwlocks", and one gives up.
+// for each other's robust mutex for ever. "rwlocks": two that write under one read-write lock each want the other's,
+// one more wants to read. "readers": one reads, one wants to write. "rwlocks_timed": as "rwlocks", and one gives up.
 #include <pthread.h>
 #include <unistd.h>
 
