@@ -42,6 +42,7 @@ enum class WaitKind : std::uint8_t {
   child_process,      ///< Process.WaitForExit
   class_constructor,  ///< another thread runs the constructor of a class that is needed
   native_mutex,       ///< a pthread mutex (the runtime's own locks, too)
+  native_rwlock,      ///< a pthread read-write lock
   native_condition,
   file,  ///< a system call on a file, terminal or device
   socket,
@@ -73,6 +74,7 @@ struct ThreadWait {
   bool is_reading = false;            ///< of a reader-writer lock: wants to read
   std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
   std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
+  bool gives_up = false;         ///< ends by itself at some time that is not told: then there is no `timeout`
   std::int32_t descriptor = -1;  ///< of a socket that an object stands for: its file descriptor; -1: not known
   friend bool operator==(const ThreadWait&, const ThreadWait&) = default;
 };

@@ -10,6 +10,8 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cli/busy_sample.h"
 #include "cli/dump_command.h"
@@ -81,36 +83,83 @@ tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environ
   auto dumped = dump_target(what, symbol_options(what), environment);
   if (!dumped) return tl::unexpected(dumped.error());
   std::vector<Verdict> verdicts = why::judge(dumped->dump);
-  for (Verdict& v : verdicts)
+  for (Verdict& v : verdicts) {
     if (arguments.pid != 0 && v.kind == VerdictKind::deadlock && v.is_certain && has_run(dumped->dump, v))
       v.is_certain = false;
+    // Nothing tells of a core how long they have waited.
+    if (arguments.pid == 0 && v.kind == VerdictKind::chain) v.is_certain = false;
+  }
   return Judged{std::move(*dumped), std::move(verdicts), began};
 }
 
-/// Lets time pass between two looks. Of a thread that runs finalizers, as it seems, and waits in one, it takes longer:
-/// few finalizers wait for anything, and those that do mostly not for long. Answers those of them that have not run at
-/// all for that time, once they were back in their waits after our stop: they are in the same call of the same one.
-std::vector<ThreadId> rest(std::span<const Verdict> verdicts, std::uint32_t pid, std::chrono::milliseconds usually) {
-  constexpr std::chrono::milliseconds kSettles{20}, kLong{1000};
-  struct Finalizer {
-    ThreadId tid = 0;
-    std::optional<std::chrono::nanoseconds> cpu;
-  };
-  std::vector<Finalizer> finalizers;
-  for (const Verdict& v : verdicts)
-    if (v.kind == VerdictKind::blocked_finalizer && !v.steps.empty())
-      finalizers.push_back({v.steps[0].thread, std::nullopt});
-  if (finalizers.empty()) {
+/// Threads of a verdict that is believed where enough of them have not run at all for a time.
+struct Resting {
+  std::size_t enough = 1;
+  std::chrono::milliseconds time{0};
+  std::vector<std::pair<ThreadId, std::optional<std::chrono::nanoseconds>>> threads;  ///< each with its clock
+};
+using Restings = std::vector<Resting>;
+
+Restings must_rest(const Judged& judged) {
+  constexpr std::chrono::milliseconds kFinalizer{1000}, kOthers{2000};
+  Restings resting;
+  for (const Verdict& v : judged.verdicts) {
+    const auto threads = why::must_rest(judged.dumped.dump, v);
+    if (threads.empty()) continue;
+    const bool is_finalizer = v.kind == VerdictKind::blocked_finalizer;
+    Resting& r = resting.emplace_back();
+    r.enough = is_finalizer ? 1 : why::kManyWaiters;
+    r.time = is_finalizer ? kFinalizer : kOthers;
+    for (const ThreadId tid : threads) r.threads.emplace_back(tid, std::nullopt);
+  }
+  return resting;
+}
+
+/// Waits until the threads are back in their waits after our stop, and notes their clocks: on a busy machine that may
+/// take some time, and some never are.
+void settle(const ThreadClocks& clocks, Restings& resting) {
+  constexpr std::chrono::milliseconds kPiece{20}, kMost{500};
+  bool are_settled = false;
+  for (std::chrono::milliseconds passed{0}; !are_settled && passed < kMost; passed += kPiece) {
+    std::this_thread::sleep_for(kPiece);
+    are_settled = true;
+    for (Resting& r : resting)
+      for (auto& [tid, cpu] : r.threads) {
+        const auto now = clocks.cpu(tid);
+        if (now != cpu || clocks.is_runnable(tid)) are_settled = false;
+        cpu = now;
+      }
+  }
+}
+
+/// Lets time pass between two looks: longer where threads must be at rest, as long as enough of them are. Few
+/// finalizers wait for anything, and those that do mostly not for long; healthy programs hold a lock for a while, too,
+/// in which they fill a cache or ask a database. Answers those that have not run at all for that time: they are in the
+/// same call of the same method.
+std::vector<ThreadId> rest(const Judged& judged, std::uint32_t pid, std::chrono::milliseconds usually) {
+  Restings resting = must_rest(judged);
+  if (resting.empty()) {
     std::this_thread::sleep_for(usually);
     return {};
   }
   const ThreadClocks clocks(pid);
-  std::this_thread::sleep_for(kSettles);
-  for (Finalizer& f : finalizers) f.cpu = clocks.cpu(f.tid);
-  std::this_thread::sleep_for(kLong);
+  settle(clocks, resting);
+  const auto has_run = [&](const auto& t) {
+    return !t.second || clocks.cpu(t.first) != t.second || clocks.is_runnable(t.first);
+  };
+  const auto longest = [](const Resting& a, const Resting& b) { return a.time < b.time; };
+  for (std::chrono::milliseconds passed{0};
+       !resting.empty() && passed < std::max_element(resting.begin(), resting.end(), longest)->time;
+       passed += usually) {
+    std::this_thread::sleep_for(usually);
+    std::erase_if(resting, [&](Resting& r) {
+      std::erase_if(r.threads, has_run);
+      return r.threads.size() < r.enough;
+    });
+  }
   std::vector<ThreadId> at_rest;
-  for (const Finalizer& f : finalizers)
-    if (f.cpu && clocks.cpu(f.tid) == f.cpu && !clocks.is_runnable(f.tid)) at_rest.push_back(f.tid);
+  for (const Resting& r : resting)
+    for (const auto& [tid, cpu] : r.threads) at_rest.push_back(tid);
   return at_rest;
 }
 
@@ -125,7 +174,7 @@ tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Enviro
     return v.kind == VerdictKind::deadlock && v.is_certain && v.steps.size() > 1;
   };
   if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
-  const std::vector<ThreadId> at_rest = rest(first->verdicts, arguments.pid, kBetween);
+  const std::vector<ThreadId> at_rest = rest(*first, arguments.pid, kBetween);
   auto second = look(arguments, environment);
   if (second)
     second->verdicts =

@@ -56,6 +56,8 @@ std::string_view to_string(WaitKind kind) {
       return "class_constructor";
     case WaitKind::native_mutex:
       return "native_mutex";
+    case WaitKind::native_rwlock:
+      return "native_rwlock";
     case WaitKind::native_condition:
       return "native_condition";
     case WaitKind::file:

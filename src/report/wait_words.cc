@@ -57,6 +57,8 @@ std::string_view kind_words(WaitKind kind) {
       return "the static constructor of";
     case WaitKind::native_mutex:
       return "a native mutex";
+    case WaitKind::native_rwlock:
+      return "a native read-write lock";
     case WaitKind::native_condition:
       return "a native condition";
     case WaitKind::file:
@@ -147,6 +149,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   text += wait.owner_has_ended ? ", whose owner has ended" : owner_words(dump, wait);
   if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size());
   if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
+  if (wait.gives_up) text += ", gives up some time";
   return text;
 }
 

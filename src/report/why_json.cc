@@ -34,6 +34,7 @@ void write_wait_json(Writer& out, const ThreadWait& wait) {
   } else {
     json.null("timeout_ms");
   }
+  json.boolean("gives_up", wait.gives_up);
   json.close();
 }
 

@@ -66,6 +66,7 @@ TEST(Why, JsonHoldsTheGraph) {
   EXPECT_EQ(wait["type"], "Bank.Account\"");
   EXPECT_EQ(wait["owners"], nlohmann::json::array({2}));
   EXPECT_TRUE(wait["timeout_ms"].is_null());
+  EXPECT_EQ(wait["gives_up"], false);
 }
 
 TEST(Why, DotHasEachThreadAndObjectOnce) {
@@ -104,6 +105,24 @@ TEST(WaitWords, AnOwnerThatHasEnded) {
       text.starts_with("ORPHANED LOCK: 1 thread waits for a lock that nobody can leave: the owner of "
                        "Bank.Account\" has ended\n"))
       << text;
+}
+
+TEST(WaitWords, AWaitThatGivesUp) {
+  ProcessDump dump = deadlock();
+  dump.threads[0].wait->kind = WaitKind::native_rwlock;
+  dump.threads[0].wait->object.type.clear();
+  dump.threads[0].wait->is_reading = dump.threads[0].wait->gives_up = true;
+  EXPECT_EQ(wait_words(dump, dump.threads[0]),
+            "waits for a native read-write lock 0x1000 to read, held by 2 \"t\\x1bwo\", gives up some time");
+}
+
+TEST(Why, WhoIsHeldUpForHowLongOneLookDoesNotTell) {
+  const ProcessDump dump = deadlock();
+  for (const bool is_certain : {true, false}) {
+    const std::vector<Verdict> verdicts{{VerdictKind::chain, is_certain, {{1, 2}, {2, 0}}, 3}};
+    const std::string text = collect([&](Writer& out) { write_why_text(out, dump, verdicts, {}); });
+    EXPECT_TRUE(text.starts_with(is_certain ? "HELD UP: 3 threads" : "POSSIBLY HELD UP: 3 threads")) << text;
+  }
 }
 
 TEST(WaitWords, ASocketThatAnObjectStandsForIsNotToldByTheCall) {

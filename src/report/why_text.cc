@@ -74,8 +74,8 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
     case VerdictKind::chain:
       break;
   }
-  return fmt::format("HELD UP: {} for thread {}", counted(v.threads, "thread waits", "threads wait"),
-                     thread_words(dump, v.steps.back().thread));
+  return fmt::format("{}HELD UP: {} for thread {}", v.is_certain ? "" : "POSSIBLY ",
+                     counted(v.threads, "thread waits", "threads wait"), thread_words(dump, v.steps.back().thread));
 }
 
 std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
@@ -239,7 +239,8 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   if (verdicts.empty() && std::any_of(dump.runtimes.begin(), dump.runtimes.end(), knows_no_heap))
     out.plain() << "Async methods that no thread, timer, queue or socket leads to are found with --heap.\n";
   if (dump.runtimes.empty())
-    out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes and joins are read.\n";
+    out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes, read-write locks and joins "
+                   "are read.\n";
   for (const Diagnosis& d : dump.diagnoses)
     if (d.subject == kWaitsSubject) out.plain() << "Not known: " << escape_for_terminal(d.text) << '\n';
 }

@@ -1,17 +1,17 @@
 #include "session/native_waits.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <string_view>
 #include <unordered_map>
 
-#include "arch/call_arguments.h"
+#include "session/call_arguments.h"
 
 namespace mixstack::session {
 namespace {
 
 using namespace std::string_view_literals;
-using Arguments = std::array<std::uint64_t, 6>;
+using Arguments = CallArguments;
 
 constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cancellation point, the function asked for
 
@@ -20,6 +20,17 @@ constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cance
 // bits of the kind's low byte: protocols, and mutexes that processes share.
 constexpr std::uint64_t kOwner = 8, kKind = 16;
 constexpr std::uint32_t kNormal = 0, kAdaptive = 3, kKindBits = 0xff;
+// Robust mutexes, and those that pass on priorities: the lock word has the owner's id and two flags of the kernel.
+constexpr std::uint32_t kIdInLock = 0x30, kIdBits = 0x3fffffff;
+
+/// pthread_rwlock_t of glibc (sysdeps/nptl/bits/struct_rwlock.h). Threads wait at the phase (readers for the end of a
+/// writer, the next writer for the end of readers), at `next_writer` (other writers), or, of locks that prefer writers,
+/// at the readers (nptl/pthread_rwlock_common.c).
+struct ReadWriteLock {
+  std::uint32_t readers, writers, phase, next_writer, pad[2], writer, is_shared;
+};
+constexpr std::uint32_t kWritePhase = 1, kReadersWait = 4, kReaderShift = 3;  // of `readers`
+constexpr std::uint32_t kPhaseOrUsed = 3;                                     // all that the words waited at have
 
 /// Names of the innermost native frames, one behind the other.
 class Calls {
@@ -47,14 +58,7 @@ class Calls {
 std::optional<Arguments> arguments_of(const ThreadDump& thread) {
   if (thread.facts.arguments) return thread.facts.arguments;
   if (thread.facts.cpu || thread.syscall < 0) return std::nullopt;  // the kernel was asked, and it is in no call
-  Arguments arguments{};
-  const auto& registers = arch::kCallArguments[thread.registers.arch()];
-  for (std::size_t i = 0; i < arguments.size(); i++) {
-    const auto value = thread.registers.get(registers[i]);
-    if (!value) return std::nullopt;
-    arguments[i] = *value;
-  }
-  return arguments;
+  return arguments_in(thread.registers);
 }
 
 class NativeWaits {
@@ -67,7 +71,9 @@ class NativeWaits {
     const Calls calls(dump_, thread);
     const auto arguments = arguments_of(thread);
     if (arguments && calls.have({"mutex_lock"sv, "mutex_timedlock"sv, "mutex_clocklock"sv, "lll_lock_wait"sv}))
-      if (auto wait = mutex(thread, (*arguments)[0], calls); wait.kind != WaitKind::none) return wait;
+      if (auto wait = mutex(thread, *arguments, calls); wait.kind != WaitKind::none) return wait;
+    if (arguments && calls.have({"rwlock_"sv}) && calls.have({"rdlock"sv, "wrlock"sv}))
+      if (auto wait = read_write_lock(thread, *arguments, calls); wait.kind != WaitKind::none) return wait;
     if (arguments && calls.have({"pthread_join"sv, "pthread_clockjoin"sv, "pthread_timedjoin"sv}))
       if (auto wait = joined(thread, *arguments); wait.kind != WaitKind::none) return wait;
     const bool has_managed = std::any_of(thread.trace.frames.begin(), thread.trace.frames.end(),
@@ -83,12 +89,36 @@ class NativeWaits {
     return calls.have({"mutex_lock"sv}) && kind && ((*kind & kKindBits) == kNormal || (*kind & kKindBits) == kAdaptive);
   }
 
-  /// Believed where the word at which the thread waits is a locked mutex whose owner is a thread of the process.
-  [[nodiscard]] ThreadWait mutex(const ThreadDump& thread, Address at, const Calls& calls) const {
+  /// A futex call with a fourth argument ends by itself: after that time, or, in all operations but FUTEX_WAIT, at that
+  /// point of some clock, of which nobody tells when the wait for it began.
+  void add_end(const Arguments& call, ThreadWait& wait) const {
+    constexpr std::uint64_t kWait = 0, kOperation = 0x7f;  // linux/futex.h
+    constexpr std::int64_t kMostSeconds = std::int64_t{1} << 40, kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+    if (call[3] == 0) return;
+    struct Time {
+      std::int64_t seconds, nanoseconds;
+    };
+    const auto time = (call[1] & kOperation) == kWait ? memory_.read<Time>(call[3]) : Result<Time>(Time{-1, 0});
+    if (time && time->seconds >= 0 && time->seconds < kMostSeconds && time->nanoseconds >= 0 &&
+        time->nanoseconds < kSecond)
+      wait.timeout = std::chrono::milliseconds(time->seconds * 1000 + time->nanoseconds / kMillisecond);
+    else
+      wait.gives_up = true;
+  }
+
+  [[nodiscard]] bool is_locked(Address mutex, std::uint32_t lock, std::uint32_t owner) const {
     constexpr std::uint32_t kLocked = 1, kLockedAndWaitedFor = 2;
+    if (lock == kLocked || lock == kLockedAndWaitedFor) return true;
+    const auto kind = memory_.read<std::uint32_t>(mutex + kKind);
+    return kind && (*kind & kIdInLock) != 0 && owner != 0 && (lock & kIdBits) == owner;
+  }
+
+  /// Believed where the word at which the thread waits is a locked mutex whose owner is a thread of the process.
+  [[nodiscard]] ThreadWait mutex(const ThreadDump& thread, const Arguments& call, const Calls& calls) const {
+    const Address at = call[0];
     const auto lock = memory_.read<std::uint32_t>(at);
     const auto owner = memory_.read<std::uint32_t>(at + kOwner);
-    if (!lock || !owner || (*lock != kLocked && *lock != kLockedAndWaitedFor)) return {};
+    if (!lock || !owner || !is_locked(at, *lock, *owner)) return {};
     const auto holder = by_ns_tid_.find(*owner);
     if (holder == by_ns_tid_.end() || (holder->second == thread.tid && !waits_for_itself(at, calls))) return {};
     ThreadWait wait;
@@ -96,6 +126,35 @@ class NativeWaits {
     wait.proof = Proof::proved;
     wait.object.address = at;
     wait.owners = {holder->second};
+    add_end(call, wait);
+    return wait;
+  }
+
+  /// Of a lock that is written under the thread that does is recorded; of readers there is only their number.
+  [[nodiscard]] ThreadWait read_write_lock(const ThreadDump& thread, const Arguments& call, const Calls& calls) const {
+    const Address at = call[0];
+    const auto expected = static_cast<std::uint32_t>(call[2]);
+    const bool is_at_readers = at % 8 == 0 && (expected & kReadersWait) != 0;
+    if (at % 4 != 0 || (!is_at_readers && expected > kPhaseOrUsed)) return {};
+    const Address begin =
+        is_at_readers ? at : at - (at % 8 == 0 ? offsetof(ReadWriteLock, phase) : offsetof(ReadWriteLock, next_writer));
+    const auto lock = memory_.read<ReadWriteLock>(begin);
+    if (!lock || lock->is_shared > 1) return {};
+    if (!is_at_readers && (at % 8 == 0 ? lock->phase : lock->next_writer) != expected) return {};  // it has gone on
+    ThreadWait wait;
+    wait.kind = WaitKind::native_rwlock;
+    wait.proof = Proof::proved;
+    wait.object.address = begin;
+    wait.is_reading = calls.have({"rdlock"sv});
+    const auto writer = by_ns_tid_.find(lock->writer);
+    if (writer != by_ns_tid_.end() && writer->second != thread.tid) {
+      wait.owners = {writer->second};
+    } else if (lock->writer != 0 && lock->is_shared == 0) {
+      return {};  // what the word belongs to is something else
+    } else if (const std::uint32_t readers = lock->readers >> kReaderShift; (lock->readers & kWritePhase) == 0) {
+      if (readers != 0) wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
+    }
+    add_end(call, wait);
     return wait;
   }
 
@@ -109,6 +168,7 @@ class NativeWaits {
     wait.kind = WaitKind::thread_join;
     wait.proof = Proof::proved;
     wait.owners = {other->second};
+    add_end(arguments, wait);
     return wait;
   }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "session/call_arguments.h"
+
 namespace mixstack::session {
 namespace {
 
@@ -56,7 +58,9 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
       if (managed == nullptr) continue;
       const auto frames = frames_of(t, symbols);
-      ThreadWait wait = runtime->wait_of({managed, &t.registers, frames});
+      dotnet::objects::WaitingThread at{managed, &t.registers, frames};
+      if (const auto call = t.syscall >= 0 ? arguments_in(t.registers) : std::nullopt) at.call = *call;
+      ThreadWait wait = runtime->wait_of(at);
       if (wait.kind == WaitKind::none) continue;
       for (std::uint32_t& owner : wait.owners) {
         if (const auto it = ours.find(owner); it != ours.end())

@@ -103,7 +103,8 @@ void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts)
       verdict.kind = VerdictKind::orphaned_lock;
       verdict.is_certain = true;
     }
-    if (thread.wait->proof == Proof::likely || thread.wait->timeout) verdict.is_certain = false;
+    if (thread.wait->proof == Proof::likely || thread.wait->timeout || thread.wait->gives_up)
+      verdict.is_certain = false;
     verdict.steps.push_back({thread.tid, 0});
     verdict.threads++;
   }

@@ -48,11 +48,14 @@ TEST(Judge, AStepThatIsOnlyLikelyMakesItPossible) {
 }
 
 TEST(Judge, AWaitThatGivesUpMakesItPossible) {
-  ThreadDump second = waiting(2, {1});
-  second.wait->timeout = std::chrono::milliseconds(500);
-  const auto verdicts = judge(dump_of({waiting(1, {2}), second}));
-  ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_FALSE(verdicts[0].is_certain);
+  for (const bool is_told_when : {true, false}) {
+    ThreadDump second = waiting(2, {1});
+    second.wait->gives_up = !is_told_when;
+    if (is_told_when) second.wait->timeout = std::chrono::milliseconds(500);
+    const auto verdicts = judge(dump_of({waiting(1, {2}), second}));
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_FALSE(verdicts[0].is_certain);
+  }
 }
 
 /// Thread 1 waits for a task at the end of whose chain thread 2 runs.

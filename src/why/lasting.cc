@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "why/judge.h"
+#include "why/wait_graph.h"
+
 namespace mixstack::why {
 namespace {
 
@@ -99,7 +102,30 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
                      [&](const VerdictStep& s) { return stands(first, second, s.thread); });
 }
 
+/// Whether the same thread holds up enough others that have neither run nor got on between the looks.
+bool still_holds_up(const ProcessDump& first, const Verdict& a, const ProcessDump& second, const Verdict& b,
+                    std::span<const ThreadId> at_rest) {
+  if (a.kind != VerdictKind::chain || a.steps.empty() || b.steps.empty()) return false;
+  if (a.steps.back().thread != b.steps.back().thread) return false;
+  const std::set<ThreadId> rest(at_rest.begin(), at_rest.end());
+  const auto waiters = must_rest(second, b);
+  const auto still = std::count_if(waiters.begin(), waiters.end(),
+                                   [&](ThreadId tid) { return rest.contains(tid) && stands(first, second, tid); });
+  return still >= std::ptrdiff_t{kManyWaiters};
+}
+
 }  // namespace
+
+std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict) {
+  if (verdict.steps.empty()) return {};
+  if (verdict.kind == VerdictKind::blocked_finalizer) return {verdict.steps[0].thread};
+  if (verdict.kind != VerdictKind::chain || find(dump, verdict.steps.back().thread) == nullptr) return {};
+  const WaitGraph graph(dump);
+  std::vector<ThreadId> threads;
+  for (const std::uint32_t node : graph.behind(graph.node(verdict.steps.back().thread)))
+    threads.push_back(graph.thread(node).tid);
+  return threads;
+}
 
 std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
                              std::span<const Verdict> now, std::span<const ThreadId> at_rest) {
@@ -108,10 +134,12 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
     return v.kind == VerdictKind::blocked_finalizer &&
            (v.steps.empty() || std::find(at_rest.begin(), at_rest.end(), v.steps[0].thread) == at_rest.end());
   };
-  for (const Verdict& b : now)
-    if (!may_have_got_on(b) &&
-        std::any_of(before.begin(), before.end(), [&](const Verdict& a) { return is_same(first, a, second, b); }))
-      kept.push_back(b);
+  for (const Verdict& b : now) {
+    const auto was = [&](const Verdict& a) {
+      return b.kind == VerdictKind::chain ? still_holds_up(first, a, second, b, at_rest) : is_same(first, a, second, b);
+    };
+    if (!may_have_got_on(b) && std::any_of(before.begin(), before.end(), was)) kept.push_back(b);
+  }
   return kept;
 }
 

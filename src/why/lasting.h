@@ -11,12 +11,16 @@
 namespace mixstack::why {
 
 /// Of the verdicts of the second look those that held at the first one, too: circles of the same threads; the same
-/// thread that holds up others which have not got on since; the same suspension by the same thread for the same one. A
-/// finalizer's thread runs for some microseconds only between two finalizers: a blocked one is believed where the
-/// thread is among `at_rest`, threads that have not run at all for a time in between.
+/// thread that holds up enough others which have not got on since; the same suspension by the same thread for the same
+/// one. Who gets a lock for a moment, and waits for it again, runs for some microseconds only, and so does a
+/// finalizer's thread between two finalizers: those whom one holds up, and a finalizer that waits, are believed where
+/// their threads are among `at_rest`, threads that have not run at all for a time in between.
 [[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
                                            const ProcessDump& second, std::span<const Verdict> now,
                                            std::span<const ThreadId> at_rest);
+
+/// Threads of a verdict that must be at rest for some time to be believed; empty: there are none.
+[[nodiscard]] std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict);
 
 /// What has not moved between two looks however far apart: threads that wait for the same and have hardly run, and
 /// verdicts that held at both. `since` is the caller's to fill in.

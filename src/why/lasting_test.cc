@@ -5,7 +5,8 @@
 namespace mixstack::why {
 namespace {
 
-ProcessDump look(std::chrono::nanoseconds cpu, Address object = 0x1000) {
+/// Thread 1 waits for thread 2, and so do `more` others.
+ProcessDump look(std::chrono::nanoseconds cpu, Address object = 0x1000, ThreadId more = 0) {
   ProcessDump dump;
   ThreadDump waiter, holder;
   waiter.tid = 1;
@@ -16,24 +17,48 @@ ProcessDump look(std::chrono::nanoseconds cpu, Address object = 0x1000) {
   waiter.wait->owners = {2};
   holder.tid = 2;
   dump.threads = {waiter, holder};
+  for (ThreadId i = 0; i < more; i++) {
+    waiter.tid = 10 + i;
+    dump.threads.push_back(waiter);
+  }
   return dump;
 }
 
 const std::vector<Verdict> kChain{{VerdictKind::chain, true, {{1, 2}, {2, 0}}, 3}};
+const std::vector<ThreadId> kThree{1, 10, 11};
 using std::chrono::milliseconds;
 
-TEST(Lasting, AChainWhoseWaitersStand) {
-  EXPECT_EQ(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), kChain, {}).size(), 1u);
+TEST(Lasting, AThreadThatHoldsUpThreeWhichStand) {
+  const auto first = look(milliseconds(5), 0x1000, 3), second = look(milliseconds(5), 0x1000, 3);
+  EXPECT_EQ(must_rest(first, kChain[0]), (std::vector<ThreadId>{1, 10, 11, 12}));
+  EXPECT_EQ(lasting(first, kChain, second, kChain, kThree).size(), 1u) << "whoever came later";
+  const ThreadId two[] = {1, 10}, others[] = {1, 10, 77};
+  EXPECT_TRUE(lasting(first, kChain, second, kChain, two).empty()) << "the others may have got it in between";
+  EXPECT_TRUE(lasting(first, kChain, second, kChain, others).empty());
+  EXPECT_TRUE(lasting(first, kChain, second, kChain, {}).empty());
+}
+
+TEST(Lasting, WhoWaitsBehindAWaiterIsHeldUp) {
+  ProcessDump dump = look(milliseconds(5), 0x1000, 2);
+  dump.threads[3].wait->owners = {10};
+  EXPECT_EQ(lasting(dump, kChain, dump, kChain, kThree).size(), 1u);
+  dump.threads[3].wait->owners = {77};
+  EXPECT_TRUE(lasting(dump, kChain, dump, kChain, kThree).empty());
 }
 
 TEST(Lasting, WaitersThatGotOnAreNoChain) {
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(7)), kChain, {}).empty());
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5), 0x2000), kChain, {}).empty());
+  const auto first = look(milliseconds(5), 0x1000, 2);
+  EXPECT_TRUE(lasting(first, kChain, look(milliseconds(7), 0x1000, 2), kChain, kThree).empty());
+  EXPECT_TRUE(lasting(first, kChain, look(milliseconds(5), 0x2000, 2), kChain, kThree).empty());
 }
 
 TEST(Lasting, AnotherHolderIsAnotherChain) {
-  const std::vector<Verdict> other{{VerdictKind::chain, true, {{1, 3}, {3, 0}}, 3}};
-  EXPECT_TRUE(lasting(look(milliseconds(5)), kChain, look(milliseconds(5)), other, {}).empty());
+  const std::vector<Verdict> other{{VerdictKind::chain, true, {{1, 10}, {10, 0}}, 3}};
+  const auto both = look(milliseconds(5), 0x1000, 2);
+  EXPECT_TRUE(lasting(both, kChain, both, other, kThree).empty());
+  const std::vector<Verdict> gone{{VerdictKind::chain, true, {{1, 99}, {99, 0}}, 3}};
+  EXPECT_TRUE(must_rest(both, gone[0]).empty());
+  EXPECT_TRUE(lasting(both, gone, both, gone, kThree).empty());
 }
 
 TEST(Lasting, CirclesOfTheSameThreads) {
@@ -83,6 +108,7 @@ TEST(Lasting, AFinalizerWhoseThreadHasRunIsNotStuck) {
   const std::vector<Verdict> waits{{VerdictKind::blocked_finalizer, false, {{1, 2}, {2, 0}}, 1}};
   const ThreadId at_rest[] = {1}, another[] = {2};
   const auto first = look(milliseconds(5)), second = look(milliseconds(5) + std::chrono::microseconds(90));
+  EXPECT_EQ(must_rest(first, waits[0]), std::vector<ThreadId>{1});
   EXPECT_EQ(lasting(first, waits, second, waits, at_rest).size(), 1u) << "what it ran is our stop";
   EXPECT_TRUE(lasting(first, waits, second, waits, {}).empty()) << "it may run one finalizer after the other";
   EXPECT_TRUE(lasting(first, waits, second, waits, another).empty());

@@ -32,7 +32,7 @@ void WaitGraph::add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likel
 void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
   if (is_for_any(wait.kind)) return;
   const bool is_likely = wait.proof == Proof::likely;
-  const bool ends_by_itself = wait.timeout || !tells_its_timeout(wait.kind);
+  const bool ends_by_itself = wait.timeout || wait.gives_up || !tells_its_timeout(wait.kind);
   for (const ThreadId owner : wait.owners) add(node, owner, !is_likely && !ends_by_itself, is_likely);
 }
 
@@ -47,10 +47,33 @@ void WaitGraph::add_edges_of(const PendingWork& pending) {
   }
 }
 
-std::vector<std::uint32_t> WaitGraph::held_up() const {
+std::vector<std::vector<std::uint32_t>> WaitGraph::waiters() const {
   std::vector<std::vector<std::uint32_t>> back(size());
   for (std::uint32_t i = 0; i < size(); i++)
     for (const Edge& e : edges_[i]) back[e.to].push_back(i);
+  return back;
+}
+
+std::vector<std::uint32_t> WaitGraph::behind(std::uint32_t node) const {
+  const auto back = waiters();
+  std::vector<bool> seen(size());
+  std::vector<std::uint32_t> found, open{node};
+  seen[node] = true;
+  while (!open.empty()) {
+    const std::uint32_t at = open.back();
+    open.pop_back();
+    for (const std::uint32_t from : back[at]) {
+      if (seen[from]) continue;
+      seen[from] = true;
+      found.push_back(from);
+      open.push_back(from);
+    }
+  }
+  return found;
+}
+
+std::vector<std::uint32_t> WaitGraph::held_up() const {
+  const auto back = waiters();
   std::vector<std::uint32_t> counts(size()), seen(size(), kNobody), open;
   for (std::uint32_t i = 0; i < size(); i++) {
     if (back[i].empty()) continue;

@@ -47,6 +47,16 @@ class Why(LiveCase):
         self.assertEqual(wrong, [])
         return threads
 
+    def compare_natives(self, answer, debuggee):
+        """Of threads without a runtime: the kind of their waits, and the names of owners."""
+        names = {t["tid"]: t["comm"] for t in answer["threads"]}
+        waits = {t["comm"]: t["wait"] for t in answer["threads"]}
+        for line in debuggee.lines:
+            if line.startswith("TRUTH "):
+                _, waiter, kind, owner = line.split()
+                self.assertEqual((waits[waiter]["kind"], [names[o] for o in waits[waiter]["owners"]]),
+                                 (kind, [] if owner == "-" else [owner]))
+
     def test_two_monitors(self):
         with processes.scenario("deadlock") as debuggee:
             status, answer = self.why(debuggee.pid)
@@ -178,15 +188,65 @@ class Why(LiveCase):
     def test_native_mutexes(self):
         with processes.native("locks") as debuggee:
             status, answer = self.why(debuggee.pid)
-            names = {t["tid"]: t["comm"] for t in answer["threads"]}
-            waits = {t["comm"]: t["wait"] for t in answer["threads"]}
-            for line in debuggee.lines:
-                if line.startswith("TRUTH "):
-                    _, waiter, kind, owner = line.split()
-                    self.assertEqual((waits[waiter]["kind"], [names[o] for o in waits[waiter]["owners"]]), (kind, [owner]))
-            self.assertEqual(waits["sleeper"]["kind"], "sleep")
+            self.compare_natives(answer, debuggee)
+            self.assertEqual([t["wait"]["kind"] for t in answer["threads"] if t["comm"] == "sleeper"], ["sleep"])
             [verdict] = answer["verdicts"]
             self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "deadlock", True, 3))
+
+    def test_native_locks_that_are_waited_for_for_some_time(self):
+        """An endless circle is a deadlock; one that gives up is possible only, at a first look and at later ones."""
+        for kind, certain, behind in (("mutexes", False, 0), ("robust", True, 0), ("rwlocks", True, 1), ("rwlocks_timed", False, 1)):
+            with self.subTest(kind), processes.native("timed_locks", kind) as debuggee:
+                for _ in range(2):
+                    status, answer = self.why(debuggee.pid)
+                    self.compare_natives(answer, debuggee)
+                    [verdict] = answer["verdicts"]
+                    self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]),
+                                     (STUCK, "deadlock", certain, 2 + behind))
+                    waits = {t["comm"]: t["wait"] for t in answer["threads"]}
+                    self.assertEqual((waits["left"]["gives_up"], waits["right"]["gives_up"]), (not certain, False))
+
+    def test_readers_of_a_native_lock_are_not_known(self):
+        with processes.native("timed_locks", "readers") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid, "--json")
+            self.assertEqual(status, NOT_KNOWN, error)
+            answer = json.loads(out)
+            self.compare_natives(answer, debuggee)
+            [wait] = [t["wait"] for t in answer["threads"] if t["comm"] == "writer"]
+            self.assertEqual((wait["detail"], wait["is_reading"]), ("1 reads", False))
+
+    def test_native_locks_with_a_time_in_a_core(self):
+        with processes.native("timed_locks", "mutexes") as debuggee, tempfile.TemporaryDirectory() as folder:
+            core = cores.gcore(debuggee.pid, pathlib.Path(folder) / "core")
+            status, out, error, _ = mixstack_dump.run("why", core)
+            self.assertEqual(status, STUCK, out + error)
+            self.assertTrue(out.startswith("POSSIBLE DEADLOCK: 2 threads"), out)
+
+    def test_mutexes_of_dotnet(self):
+        with processes.scenario("deadlock_mutex") as debuggee, tempfile.TemporaryDirectory() as folder:
+            pack = pathlib.Path(folder) / "mutex.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
+            for target in (debuggee.pid, pack):
+                status, answer = self.why(target)
+                self.compare(answer, self.truth(debuggee))
+                [verdict] = answer["verdicts"]
+                self.assertEqual((status, verdict["kind"], verdict["is_certain"], len(verdict["steps"])),
+                                 (STUCK, "deadlock", True, 2))
+
+    def test_locks_that_are_held_for_a_moment(self):
+        for scenario in ("cache_fill", "lock_by_turns"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                for _ in range(10):
+                    status, answer = self.why(debuggee.pid, "--sample", "0")
+                    self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
+    def test_a_convoy_in_a_pack_is_possible_only(self):
+        with processes.scenario("convoy") as debuggee, tempfile.TemporaryDirectory() as folder:
+            pack = pathlib.Path(folder) / "convoy.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
+            status, out, error, _ = mixstack_dump.run("why", pack)
+            self.assertEqual(status, STUCK, out + error)
+            self.assertTrue(out.startswith("POSSIBLY HELD UP: 12 threads wait for thread"), out)
 
     def test_every_kind_of_wait(self):
         with processes.scenario("waits") as debuggee:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dotnet/objects/mutex_owner.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
@@ -388,6 +390,15 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
   if (readers != 0) wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
 }
 
+/// Who holds it, where that can be told. The futex call's fourth argument, a time-out, is there for WaitOne with one.
+void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) const {
+  const std::uint64_t owner = mutex_owner(objects_.memory().reader(), at.call[0], at.thread->os_id);
+  const auto is_it = [owner](const ManagedThread& t) { return t.os_id == owner && !t.is_dead(); };
+  if (owner == 0 || std::none_of(threads_.begin(), threads_.end(), is_it)) return;
+  wait.owners = {static_cast<std::uint32_t>(owner)};
+  wait.gives_up = at.call[3] != 0;
+}
+
 ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
   LoadedTypes& types = objects_.types();
   ThreadWait wait;
@@ -429,6 +440,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
     wait.proof = Proof::proved;
     wait.object = object(c.address);
     if (has(wait.object.type, "ProcessWaitHandle")) wait.kind = WaitKind::child_process;
+    if (types.is_a(c.type, "System.Threading.Mutex")) describe_mutex(at, wait);
     return wait;
   }
   return wait;

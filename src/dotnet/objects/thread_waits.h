@@ -1,6 +1,7 @@
 // What each thread of the runtime waits for, and who holds it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,6 +28,7 @@ struct WaitingThread {
   const ManagedThread* thread = nullptr;
   const Registers* registers = nullptr;
   std::span<const WaitFrame> frames;
+  std::array<std::uint64_t, 6> call{};  ///< arguments of the system call that it waits in; zeros: none, or not known
 };
 
 /// Tells waits of the threads of one capture. Objects are found on the words of a thread's stack and believed where
@@ -74,6 +76,7 @@ class ThreadWaits {
   [[nodiscard]] bool by_socket(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait);
   void describe_owner(const LockState& lock, ThreadWait& wait) const;
+  void describe_mutex(const WaitingThread& at, ThreadWait& wait) const;
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);

@@ -221,15 +221,16 @@ bool read_call(const ProcessView& view, const ThreadCapture& thread, Descriptors
   if (text && text->starts_with("running")) return false;
   const auto call = text ? parse_blocked_call(*text) : std::nullopt;
   const Address sp = thread.registers.sp();
-  if (!call || call->number != thread.syscall || call->sp != sp) return true;
+  // A call with a time-out that our stop interrupted goes on as restart_syscall, with the registers that it had.
+  if (!call || (call->number != thread.syscall && call->number != SYS_restart_syscall) || call->sp != sp) return true;
   facts.arguments = call->arguments;
-  if (is_poll(call->number)) {
+  if (is_poll(thread.syscall)) {
     facts.object = polled(view, descriptors, call->arguments[0], call->arguments[1]);
-  } else if (call->number == SYS_futex) {
+  } else if (thread.syscall == SYS_futex) {
     facts.object = "futex " + hex(call->arguments[0]);
-  } else if (call->number == SYS_openat) {
+  } else if (thread.syscall == SYS_openat) {
     facts.object = path_at(view.memory, call->arguments[1]);
-  } else if (const unsigned argument = descriptor_argument(call->number); argument != kNone) {
+  } else if (const unsigned argument = descriptor_argument(thread.syscall); argument != kNone) {
     facts.fd = static_cast<std::int32_t>(call->arguments[argument]);
     facts.object = descriptors.name(*facts.fd);
   }

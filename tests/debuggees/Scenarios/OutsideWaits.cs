@@ -75,6 +75,75 @@ internal static partial class Waits
         static void Drop() => _ = new Slow();
     }
 
+    // Threads that wait, again and again, for one of them that fills a cache.
+    [Scenario("cache_fill")]
+    private static void CacheFill()
+    {
+        const int requests = 5;
+        Lazy<int> cache = null;
+        Barrier round = new(requests, _ => cache = new Lazy<int>(Fill));
+        for (int i = 0; i < requests; i++)
+        {
+            Scene.Extra($"request{i}", () =>
+            {
+                while (true)
+                {
+                    round.SignalAndWait();
+                    _ = cache.Value;
+                }
+            });
+        }
+        Thread.Sleep(300);
+
+        static int Fill()
+        {
+            Thread.Sleep(400);
+            return 1;
+        }
+    }
+
+    // Threads that get a lock one after the other, each for a while.
+    [Scenario("lock_by_turns")]
+    private static void LockByTurns()
+    {
+        Account account = new();
+        for (int i = 0; i < 5; i++)
+        {
+            Scene.Extra($"turn{i}", () =>
+            {
+                while (true)
+                {
+                    InMonitor(account, () => Thread.Sleep(250));
+                }
+            });
+        }
+        Thread.Sleep(300);
+    }
+
+    // Two that each hold a mutex and want the other's.
+    [Scenario("deadlock_mutex")]
+    private static void DeadlockMutex()
+    {
+        Mutex[] mutexes = { new(), new() };
+        CountdownEvent held = new(2);
+        for (int i = 0; i < 2; i++)
+        {
+            int me = i, other = 1 - i;
+            Truth($"mutex{me}", "wait_handle", "System.Threading.Mutex", $"mutex{other}");
+            Scene.Actor($"mutex{me}", () =>
+            {
+                mutexes[me].WaitOne();
+                held.Signal();
+                held.Wait();
+                Scene.InPlace();
+                mutexes[other].WaitOne();
+            });
+        }
+        held.Wait();
+        Thread.Sleep(200);
+        GC.KeepAlive(mutexes);
+    }
+
     // A child process that does not end before its parent does.
     [Scenario("child_process")]
     private static void ChildProcess()
