@@ -11,6 +11,7 @@ object or owner, or of another kind that could not be both.
 Times are medians, with the smallest before them: others use the machine.
 """
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -42,12 +43,14 @@ def run(*arguments):
 
 
 def smallest_and_median(times):
-    return f"{min(times):6.1f} {statistics.median(times):6.1f} ms"
+    seen = [t for t in times if not math.isnan(t)]
+    return f"{min(seen):6.1f} {statistics.median(seen):6.1f} ms" if seen else "not seen"
 
 
 def stood_still(pid, command):
-    """Milliseconds for which the main thread was in a stop of a tracer while the command ran, as /proc shows it."""
-    with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat, subprocess.Popen(
+    """Milliseconds for which the main thread was in a stop of a tracer while the command ran, as /proc shows it. On a busy
+    machine whoever looks gets no processor in a stop, and sees too little of it: 0 is no answer."""
+    with open(f"/proc/{pid}/task/{pid}/stat", "rb", buffering=0) as stat, subprocess.Popen(
             [MIXSTACK, *map(str, command), str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL) as running:
         begin = end = 0.0
@@ -70,7 +73,7 @@ def threads(what, *scenario):
                 whole[name].append(run(*command, *([] if name == "nothing" else [debuggee.pid]))[0])
         for _ in range(ROUNDS):
             for name in ("why", "dump"):
-                stops[name].append(stood_still(debuggee.pid, commands[name]))
+                stops[name].append(stood_still(debuggee.pid, commands[name]) or float("nan"))
     for name in commands:
         stood = f"stood still {smallest_and_median(stops[name])}" if stops[name] else ""
         print(f"  {name:10} {smallest_and_median(whole[name])}   {stood}", flush=True)
