@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -249,6 +250,17 @@ ExitCode write_out(const WhyArguments& arguments, const Environment& environment
   return ExitCode::output;
 }
 
+/// Caches of megabytes come and go while one answer is made. Given back to the kernel between them, each page of theirs
+/// is had, zeroed, again.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargest = 4 << 20, kKept = 64 << 20;
+  (void)::mallopt(M_MMAP_THRESHOLD, kLargest);
+  (void)::mallopt(M_TRIM_THRESHOLD, kKept);
+  (void)::mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
 /// `before` is the answer before, none at first, and becomes this one.
 ExitCode answer(const WhyArguments& arguments, const Environment& environment, std::optional<Judged>& before) {
   auto judged = judge(arguments, environment);
@@ -283,6 +295,7 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
     }
     of.pid = pids->front();
   }
+  keep_freed_memory();
   std::optional<Judged> before;
   ExitCode code = answer(of, environment, before);
   while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck || code == ExitCode::partial)) {

@@ -10,11 +10,12 @@
 namespace mixstack::memory {
 namespace {
 
-constexpr std::size_t kNear = 2;         // pages between reads that follow each other
-constexpr std::size_t kMostAhead = 64;   // pages
-constexpr std::size_t kMostAgain = 256;  // pages; more are not those of one capture like the last
+constexpr std::size_t kNear = 2;             // pages between reads that follow each other
+constexpr std::size_t kMostAhead = 64;       // pages
+constexpr std::size_t kMostAgain = 1 << 20;  // bytes; more are not those of one capture like the last
 
-constexpr std::size_t kFirstSlab = 8, kLargestSlab = 64;  // pages
+constexpr Address kNowhere = 1;                                         // where no page is
+constexpr std::size_t kFirstSlab = 32 << 10, kLargestSlab = 256 << 10;  // bytes
 
 [[nodiscard]] CacheOptions checked(CacheOptions o) {
   o.page_size = std::bit_ceil(std::clamp<std::size_t>(o.page_size, 64, 1 << 20));
@@ -36,9 +37,10 @@ CachedMemory::CachedMemory(const MemoryReader& below, const CacheOptions& option
 void CachedMemory::clear() {
   if (bulk_ != nullptr && used_ != 0) {
     again_.clear();
-    for (std::size_t i = 0; i < used_ && again_.size() <= kMostAgain; i++)
+    const std::size_t most = kMostAgain / options_.page_size;
+    for (std::size_t i = 0; i < used_ && again_.size() <= most; i++)
       if (pages_[i].is_used && pages_[i].valid == options_.page_size) again_.push_back(pages_[i].address);
-    if (again_.size() > kMostAgain) again_.clear();
+    if (again_.size() > most) again_.clear();
   }
   index_.clear();
   used_ = 0;
@@ -51,7 +53,7 @@ void CachedMemory::clear() {
 /// what is read into them.
 void CachedMemory::add_page() const {
   if (taken_of_slab_ == slab_pages_) {
-    slab_pages_ = std::clamp(2 * slab_pages_, kFirstSlab, kLargestSlab);
+    slab_pages_ = std::clamp(2 * slab_pages_, kFirstSlab / options_.page_size, kLargestSlab / options_.page_size);
     slab_pages_ = std::max<std::size_t>(1, std::min(slab_pages_, options_.max_pages - pages_.size()));
     const std::size_t size = slab_pages_ * options_.page_size;
     slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
@@ -128,20 +130,39 @@ void CachedMemory::load(Address aligned, std::size_t count) const {
 }
 
 /// What cannot be had whole this way is read when it is asked for.
-void CachedMemory::load_again() const {
-  const std::vector<Address> addresses = std::exchange(again_, {});
-  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(addresses.size() * options_.page_size);
+void CachedMemory::load_scattered(std::span<const Address> addresses) const {
   std::vector<RangeRead> reads;
+  std::vector<std::uint32_t> slots;
   reads.reserve(addresses.size());
-  for (const Address a : addresses)
-    reads.push_back({a, {bytes.get() + reads.size() * options_.page_size, options_.page_size}});
-  bulk_->read_ranges(reads);
-  for (const RangeRead& read : reads) {
-    if (read.done != options_.page_size || index_.contains(read.address)) continue;
-    Page& page = slot_for(read.address);
-    page.valid = options_.page_size;
-    std::memcpy(page.bytes, read.out.data(), options_.page_size);
+  slots.reserve(addresses.size());
+  for (const Address a : addresses) {
+    if (used_ == options_.max_pages) break;
+    if (index_.contains(a)) continue;
+    Page& page = slot_for(a);
+    page.valid = 0;
+    slots.push_back(index_[a]);
+    reads.push_back({a, {page.bytes, options_.page_size}});
   }
+  bulk_->read_ranges(reads);
+  for (std::size_t i = 0; i < reads.size(); i++) {
+    Page& page = pages_[slots[i]];
+    page.valid = reads[i].done;
+    if (page.valid == options_.page_size) continue;
+    index_.erase(page.address);
+    page.address = kNowhere;
+  }
+}
+
+void CachedMemory::fetch(std::span<const AddressRange> ranges) {
+  if (bulk_ == nullptr || !has_whole_pages_) return;
+  std::vector<Address> pages;
+  for (const AddressRange& r : ranges)
+    for (Address at = r.begin & ~Address{options_.page_size - 1}; at < r.end && pages.size() < options_.max_pages;
+         at += options_.page_size)
+      pages.push_back(at);
+  std::sort(pages.begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+  load_scattered(pages);
 }
 
 /// Who asks for what follows the last read goes on so: twice as much each time.
@@ -155,7 +176,7 @@ const CachedMemory::Page& CachedMemory::page(Address aligned) const {
   if (latest_ != nullptr && latest_->address == aligned) return *latest_;
   auto known = index_.find(aligned);
   if (known == index_.end() && !again_.empty()) {
-    load_again();
+    load_scattered(std::exchange(again_, {}));
     known = index_.find(aligned);
   }
   if (known == index_.end()) {

@@ -33,6 +33,10 @@ class CachedMemory final : public MemoryReader {
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
   [[nodiscard]] bool has_whole_pages() const override { return has_whole_pages_; }
 
+  /// Reads the pages of these ranges with one call, and nothing around them, if the memory below can be read in many
+  /// places at once; as many as there is room for. What cannot be had so is read when it is asked for.
+  void fetch(std::span<const AddressRange> ranges);
+
   /// Forgets everything; keeps the allocation.
   void clear();
   /// Counts calls of `clear()`: facts derived from the cache are stale when it differs.
@@ -54,7 +58,7 @@ class CachedMemory final : public MemoryReader {
   void add_page() const;
   [[nodiscard]] std::span<std::byte> free_run(std::size_t most) const;
   [[nodiscard]] std::size_t read_pages(Address aligned, std::span<std::byte> out) const;
-  void load_again() const;
+  void load_scattered(std::span<const Address> addresses) const;
   [[nodiscard]] Result<std::size_t> read_through(Address address, std::span<std::byte> out) const;
 
   const WitnessedMemory* witness_ = nullptr;

@@ -143,6 +143,26 @@ TEST_F(CachedMemoryTest, ReadsWhatWasUsedAgainWithOneCall) {
   }
 }
 
+TEST_F(CachedMemoryTest, FetchesWhatIsScatteredWithOneCallAndNothingAroundIt) {
+  const CountingBulk below(below_);
+  CachedMemory cache(below, {kPage, 8, 2});
+  const AddressRange both{kBase + 9 * kPage - 4, kBase + 9 * kPage + 4}, none{0x8000, 0x8004};
+  cache.fetch(std::vector<AddressRange>{{kBase + 4, kBase + 8}, both, none, both});
+  EXPECT_EQ(below.together, (std::vector<std::size_t>{4}));
+  EXPECT_EQ(cache.cached_pages(), 4u);
+  for (const Address at : {kBase, both.begin, both.begin + 4})
+    EXPECT_EQ(cache.read<int>(at).value(), below_.read<int>(at).value());
+  EXPECT_EQ(below.reads, 0);
+  EXPECT_FALSE(cache.read<int>(none.begin).has_value());
+  EXPECT_EQ(below.reads, 1) << "what could not be had is looked for when it is asked for";
+  // More than there is room for, and what is there already.
+  std::vector<AddressRange> many;
+  for (Address page = 0; page < 20; page++) many.push_back({kBase + page * kPage, kBase + page * kPage + 1});
+  cache.fetch(many);
+  EXPECT_LE(cache.cached_pages(), 8u);
+  for (const AddressRange& r : many) EXPECT_EQ(cache.read<int>(r.begin).value(), below_.read<int>(r.begin).value());
+}
+
 TEST_F(CachedMemoryTest, LargeReadsGoPastIt) {
   const CachedMemory cache(counting_, {kPage, 16, 2});
   std::vector<std::byte> all(bytes_.size());

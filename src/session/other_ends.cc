@@ -193,6 +193,7 @@ class Search {
     const std::string process = fmt::format("/proc/{}", pid);
     const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir((process + "/fd").c_str()), ::closedir);
     while (const dirent* entry = all ? ::readdir(all.get()) : nullptr) {
+      if (entry->d_name[0] == '.') continue;
       if (++descriptors_ >= kMostDescriptors) return;
       std::array<char, 64> link{};
       const ssize_t size = ::readlinkat(::dirfd(all.get()), entry->d_name, link.data(), link.size());

@@ -30,7 +30,7 @@ ProcessFacts::ProcessFacts(const Sources& sources, const std::vector<Region>& re
 }
 
 void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* before) {
-  // A live process has one memory, and `memory_` is a cache of it.
+  // A live process has one memory. What reads many of its small pieces here keeps pages by itself.
   const bool has_constants = &target.loaded_memory() != &target.memory();
   for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {
     if (before != nullptr) {
@@ -41,7 +41,7 @@ void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* befor
         continue;
       }
     }
-    auto facts = dotnet::RuntimeFacts::open(memory_, image, has_constants ? &target.loaded_memory() : nullptr);
+    auto facts = dotnet::RuntimeFacts::open(target.memory(), image, has_constants ? &target.loaded_memory() : nullptr);
     runtimes_.push_back(
         std::make_shared<const dotnet::KnownRuntime>(dotnet::KnownRuntime{std::move(image), std::move(facts)}));
   }

@@ -389,6 +389,8 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
 /// What threads wait for, and what else the runtimes' objects tell.
 void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols) {
   const auto runtimes = at.worker.runtimes();
+  if (at.options.waits && at.capture.frozen == nullptr)
+    for (const auto& runtime : runtimes) at.worker.fetch(runtime->places_of_waits());
   if (at.options.waits) read_waits(at.dump, at.capture, runtimes, symbols);
   if (at.options.waits && at.options.pending_work)
     read_pending_work(at.dump, at.capture, runtimes, symbols, at.options.data);

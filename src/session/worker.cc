@@ -6,9 +6,15 @@
 #include "dotnet/runtime/open_runtime.h"
 
 namespace mixstack::session {
+namespace {
+
+/// What is read of hundreds of threads lies apart, some bytes in each place.
+constexpr memory::CacheOptions kSmallPages{.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 8};
+
+}  // namespace
 
 Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts)
-    : sources_(sources), live_(sources.target.memory()) {
+    : sources_(sources), live_(sources.target.memory(), kSmallPages) {
   follow(std::move(facts));
 }
 

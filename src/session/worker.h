@@ -35,6 +35,8 @@ class Worker {
   void follow(std::shared_ptr<const ProcessFacts> facts);
   /// A new capture: what was read of the running target is of another time.
   void forget_memory() { live_.clear(); }
+  /// What will be read of it, in many places.
+  void fetch(std::span<const AddressRange> ranges) { live_.fetch(ranges); }
 
   [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
   [[nodiscard]] const object::ModuleMap& modules() const { return facts_->modules(); }

@@ -119,16 +119,17 @@ void Supplement::conclude(std::string_view field, unsigned agreed, unsigned disa
 void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
   const RuntimeMemory memory(reader, l);
   unsigned bounds_good = 0, bounds_bad = 0, hijack_good = 0, hijack_bad = 0;
-  for (const ManagedThread& t : read_threads(memory).threads) {
-    if (bounds_good + bounds_bad == kEnoughThreads) break;
-    if (t.os_id == 0 || t.is_unstarted() || t.is_dead()) continue;
+  (void)visit_threads(memory, [&](const ManagedThread& t) {
+    if (bounds_good + bounds_bad == kEnoughThreads) return false;
+    if (t.os_id == 0 || t.is_unstarted() || t.is_dead()) return true;
     const bool holds = t.frame == memory.all_ones() || t.stack.contains(t.frame);
     (could_be_stack(t.stack) && holds ? bounds_good : bounds_bad)++;
     auto slot = memory.pointer(t.address, l.thread.hijacked_return_address_slot);
     constexpr Address kUnset = 0xcccccccccccccccc;
     const bool plausible = slot && (*slot == kUnset || *slot == 0 || t.stack.contains(*slot));
     (plausible ? hijack_good : hijack_bad)++;
-  }
+    return true;
+  });
   conclude(kStackBounds, bounds_good, bounds_bad, {&l.thread.cached_stack_base, &l.thread.cached_stack_limit});
   conclude(kHijack, hijack_good, hijack_bad,
            {&l.thread.hijacked_return_address, &l.thread.hijacked_return_address_slot});
@@ -138,9 +139,9 @@ void Supplement::verify_threads(const MemoryReader& reader, Layouts& l) {
 void Supplement::verify_frames(const MemoryReader& reader, Layouts& l) {
   const RuntimeMemory memory(reader, l);
   unsigned good = 0, bad = 0, framed_good = 0, framed_bad = 0, looked = 0;
-  for (const ManagedThread& t : read_threads(memory).threads) {
-    if (t.os_id == 0) continue;
-    if (++looked > kEnoughThreads) break;
+  (void)visit_threads(memory, [&](const ManagedThread& t) {
+    if (t.os_id == 0) return true;
+    if (++looked > kEnoughThreads) return false;
     for (const FrameRecord& f : read_frame_chain(memory, t.frame, t.stack, kEnoughFrames).frames) {
       if (f.type == FrameType::prestub_method) {
         auto md = memory.pointer(f.address, l.framed_method_frame.method_desc);
@@ -154,7 +155,8 @@ void Supplement::verify_frames(const MemoryReader& reader, Layouts& l) {
       auto kind = is_method_desc(memory, method) ? method_class(memory, method) : fail(ErrorCode::mismatch);
       (kind && (*kind == MethodClass::pinvoke || *kind == MethodClass::dynamic) ? good : bad)++;
     }
-  }
+    return true;
+  });
   conclude(kDatum, good, bad, {&l.inlined_call_frame.datum});
   conclude(kMethodDescPtr, framed_good, framed_bad, {&l.framed_method_frame.method_desc});
 }

@@ -105,36 +105,31 @@ Result<LastHijack> read_last_hijack(const RuntimeMemory& memory, Address thread)
   return LastHijack{*slot, *return_address};
 }
 
-ThreadList read_threads(const RuntimeMemory& memory) {
-  ThreadList list;
+Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit) {
   const auto& l = memory.layouts();
   auto link = first_link(memory);
-  if (!link || !l.thread.link_next) {
-    list.error = link ? Error{ErrorCode::field_unavailable} : link.error();
-    return list;
-  }
+  if (!link || !l.thread.link_next) return link ? Error{ErrorCode::field_unavailable} : link.error();
   CircleCheck circle;
   Address at = *link;
-  while (at != 0) {
-    const bool is_again = circle.is_again(at);
-    if (list.threads.size() == kMaxThreads || is_again) {
-      list.error = {ErrorCode::limit_exceeded, 0, at};
-      if (is_again) keep_first_of_each(list.threads);
-      break;
-    }
+  for (std::size_t count = 0; at != 0; count++) {
+    if (count == kMaxThreads || circle.is_again(at)) return {ErrorCode::limit_exceeded, 0, at};
     auto thread = read_thread(memory, at - l.thread.link_next.offset);
-    if (!thread) {
-      list.error = thread.error();
-      break;
-    }
-    list.threads.push_back(*thread);
+    if (!thread) return thread.error();
+    if (!visit(*thread)) return {};
     auto next = memory.pointer_at(at);
-    if (!next) {
-      list.error = next.error();
-      break;
-    }
+    if (!next) return next.error();
     at = *next;
   }
+  return {};
+}
+
+ThreadList read_threads(const RuntimeMemory& memory) {
+  ThreadList list;
+  list.error = visit_threads(memory, [&list](const ManagedThread& thread) {
+    list.threads.push_back(thread);
+    return true;
+  });
+  if (list.error.code == ErrorCode::limit_exceeded) keep_first_of_each(list.threads);
   return list;
 }
 

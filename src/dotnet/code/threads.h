@@ -54,6 +54,9 @@ struct LastHijack {
 /// All threads of the ThreadStore, in the order of their creation. Over the overlay of a capture that took ThreadRoots
 /// the answer belongs to the copied stacks. An error is part of the answer: threads before it are right.
 [[nodiscard]] ThreadList read_threads(const RuntimeMemory& memory);
+/// The same one after the other, as long as `visit` answers true. Of a list that goes round some are met again. Answers
+/// why the list is not whole, if it went to its end.
+Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit);
 
 /// The managed thread's name (Thread.Name) as UTF-8, at most 4 KiB; empty when it has none. The managed object may move
 /// while the process runs, and the thread may end: `mismatch` when after a few tries no two readings of the object

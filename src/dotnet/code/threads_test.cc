@@ -63,6 +63,26 @@ TEST(Threads, AreReadInOrder) {
   EXPECT_FALSE(read_threads(t.runtime()).threads[1].is_hijacked());
 }
 
+TEST(Threads, AreVisitedAsFarAsTheyAreWanted) {
+  Threads t;
+  t.add(0x50000, 1, 100);
+  t.add(0x51000, 2, 101);
+  t.memory.put_u64(t.last_, 0x99999999);
+  std::vector<std::uint64_t> seen;
+  const auto visit = [&](std::size_t most) {
+    seen.clear();
+    return visit_threads(t.runtime(),
+                         [&](const ManagedThread& thread) {
+                           seen.push_back(thread.os_id);
+                           return seen.size() < most;
+                         })
+        .code;
+  };
+  EXPECT_EQ(visit(2), ErrorCode::none) << "what follows was not looked at";
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{100, 101}));
+  EXPECT_EQ(visit(3), ErrorCode::unreadable_memory);
+}
+
 TEST(Threads, HostileListsEnd) {
   Threads t;
   t.add(0x50000, 1, 100);

@@ -1,6 +1,7 @@
 #include "dotnet/objects/loaded_types.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "dotnet/names/raw_format.h"
 
@@ -31,6 +32,7 @@ struct FieldDesc {
 };
 static_assert(sizeof(FieldDesc) == kFieldDescSize);
 
+constexpr unsigned kTypeNameColumn = 1;   // ECMA-335 II.22.37: Flags, TypeName, TypeNamespace
 constexpr unsigned kFieldNameColumn = 1;  // ECMA-335 II.22.15: Flags, Name, Signature
 
 }  // namespace
@@ -242,13 +244,34 @@ const std::vector<Address>& LoadedTypes::modules() {
   return modules_;
 }
 
-const std::unordered_map<std::string, std::uint32_t>& LoadedTypes::types_of(Address module) {
-  const auto [it, is_new] = names_of_modules_.try_emplace(module);
-  const names::ModuleFacts& facts = names_.module(module);
+/// The core library has thousands of types, of which a handful is asked for: their whole names are not made.
+const LoadedTypes::RowsByName& LoadedTypes::rows_by_name(Address module, const names::ModuleFacts& facts) {
+  const auto [it, is_new] = rows_of_modules_.try_emplace(module);
   if (!is_new || facts.metadata == nullptr) return it->second;
   const std::uint32_t rows = std::min<std::uint32_t>(facts.metadata->row_count(TableId::type_def), 1u << 17);
-  for (std::uint32_t rid = 1; rid <= rows; rid++) it->second.try_emplace(full_name(facts, rid), rid);
+  it->second.reserve(rows);
+  for (std::uint32_t rid = 1; rid <= rows; rid++)
+    it->second.emplace_back(
+        std::hash<std::string_view>{}(facts.metadata->string_cell(TableId::type_def, rid, kTypeNameColumn)), rid);
+  std::sort(it->second.begin(), it->second.end());
   return it->second;
+}
+
+/// The first of a type with this name; 0: there is none.
+std::uint32_t LoadedTypes::row_of(Address module, std::string_view name) {
+  const names::ModuleFacts& facts = names_.module(module);
+  const RowsByName& rows = rows_by_name(module, facts);
+  std::uint32_t found = 0;
+  // Its own name may have dots, too: each beginning is tried.
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t hash = std::hash<std::string_view>{}(name.substr(begin));
+    for (auto at = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint32_t{0}));
+         at != rows.end() && at->first == hash && (found == 0 || at->second < found); ++at)
+      if (full_name(facts, at->second) == name) found = at->second;
+    const std::size_t cut = name.find_first_of(".+", begin);
+    begin = cut == std::string_view::npos ? name.size() : cut + 1;
+  }
+  return found;
 }
 
 // ModuleLookupMap (src/coreclr/vm/ceeload.h): blocks of pointers, linked; the low bits of an entry are flags.
@@ -275,12 +298,10 @@ Address LoadedTypes::find(std::string_view assembly, std::string_view name) {
   if (!has_modules_) read_modules();
   const auto module = module_by_name_.find(std::string(assembly));
   if (module != module_by_name_.end() && memory_.layouts().module.type_def_to_method_table_map) {
-    const auto& types = types_of(module->second);
-    if (const auto rid = types.find(std::string(name)); rid != types.end()) {
-      const Address table =
-          look_up(module->second + memory_.layouts().module.type_def_to_method_table_map.offset, rid->second);
+    if (const std::uint32_t rid = row_of(module->second, name); rid != 0) {
+      const Address table = look_up(module->second + memory_.layouts().module.type_def_to_method_table_map.offset, rid);
       const TypeFacts* facts = at(table);
-      if (facts != nullptr && facts->type_def == rid->second && facts->module == module->second) found = table;
+      if (facts != nullptr && facts->type_def == rid && facts->module == module->second) found = table;
     }
   }
   if (found != 0) found_.emplace(std::move(key), found);  // a type that is not loaded may come

@@ -84,7 +84,7 @@ class LoadedTypes {
   [[nodiscard]] std::optional<FieldPlace> look_for_field(Address method_table, std::string_view name);
   [[nodiscard]] std::string full_name(const names::ModuleFacts& module, std::uint32_t type_def) const;
   [[nodiscard]] Address look_up(Address map, std::uint32_t index) const;
-  [[nodiscard]] const std::unordered_map<std::string, std::uint32_t>& types_of(Address module);
+  [[nodiscard]] std::uint32_t row_of(Address module, std::string_view name);
   [[nodiscard]] Address module_of(Address assembly) const;
   void read_modules();
 
@@ -95,7 +95,10 @@ class LoadedTypes {
   /// Answers of `field`, those that there is none included; by MethodTable.
   std::unordered_map<Address, std::vector<std::pair<std::string, std::optional<FieldPlace>>>> asked_;
   const std::vector<NamedField> no_fields_;
-  std::unordered_map<Address, std::unordered_map<std::string, std::uint32_t>> names_of_modules_;
+  /// Rows of a module's types by the hash of their own names, without those of what they are in.
+  using RowsByName = std::vector<std::pair<std::size_t, std::uint32_t>>;
+  [[nodiscard]] const RowsByName& rows_by_name(Address module, const names::ModuleFacts& facts);
+  std::unordered_map<Address, RowsByName> rows_of_modules_;
   std::map<std::string, Address, std::less<>> found_;  ///< "assembly!type"
   std::vector<Address> modules_;
   std::unordered_map<std::string, Address> module_by_name_;

@@ -82,6 +82,8 @@ class ManagedRuntime {
   [[nodiscard]] virtual std::string why_no_waits() {
     return "the runtime does not keep the records of it, or not as is known";
   }
+  /// Where the runtime keeps what each thread waits for, for who wants to read all of it at once.
+  [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
   /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of

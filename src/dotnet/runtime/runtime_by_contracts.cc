@@ -41,7 +41,7 @@ RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known
       live_(live),
       first_look_(target.memory()),
       second_look_(target.memory()),
-      third_look_(target.memory()) {
+      third_look_(target.memory(), {.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 1}) {
   const RuntimeImage& image = known_->image;
   summary_.version = image.version_for_people();
   summary_.module_path = image.path;
@@ -174,6 +174,19 @@ std::string RuntimeByContracts::why_no_waits() {
   const bool is_all_there = (!is_frozen_ && !is_recorded) || waits_->can_be_told();
   if (types_->modules().empty() || (is_frozen_ && !is_all_there)) return "the memory of its heap is not there";
   return {};
+}
+
+std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
+  constexpr Address kDirectStatics = 64;  // of a ThreadLocalData: counts, arrays, and the statics inside of it
+  std::vector<AddressRange> places;
+  if (thread_waits() == nullptr) return places;
+  const RuntimeMemory memory = captured_memory();
+  for (const ManagedThread& t : threads()) {
+    if (t.os_id == 0 || t.is_dead()) continue;
+    const auto data = memory.pointer(t.address, memory.layouts().thread.thread_local_data);
+    if (data && *data != 0 && *data < ~kDirectStatics) places.push_back({*data, *data + kDirectStatics});
+  }
+  return places;
 }
 
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {

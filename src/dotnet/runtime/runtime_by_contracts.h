@@ -55,6 +55,7 @@ class RuntimeByContracts final : public ManagedRuntime {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
   }
   [[nodiscard]] std::string why_no_waits() override;
+  [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
                                                         std::span<const objects::WaitingThread> threads,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <future>
 
 namespace mixstack::target {
 namespace {
@@ -14,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kSpareThreads = 64;  // born between the list and the stop
 constexpr std::size_t kAsked = 32;         // threads whose use of stack is looked at for an estimate
+constexpr std::size_t kMany = 64;          // threads for which it pays to do two things at a time
 constexpr std::size_t kLeastUse = 8 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr std::size_t kPage = 4096;
@@ -182,10 +184,16 @@ Result<void> LiveCapture::prepare() {
   if (auto listed = list_threads(); !listed) return fail(listed.error());
   if (auto found = find_mappings(); !found) return fail(found.error());
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
-  if (auto room = make_room(); !room) return fail(room.error());
-  bring_back_stacks();
-  look_at_stacks();
-  expect_roots();
+  // The kernel makes room meanwhile.
+  auto others =
+      std::async(slots_.size() < kMany ? std::launch::deferred : std::launch::async | std::launch::deferred, [this] {
+        bring_back_stacks();
+        look_at_stacks();
+        expect_roots();
+      });
+  auto room = make_room();
+  others.get();
+  if (!room) return fail(room.error());
   return {};
 }
 

@@ -69,8 +69,9 @@ std::vector<memory::RangeRead> RootReads::make_reads(std::vector<AddressRange> r
 
 void RootReads::rehearse(RootSource& source) {
   std::vector<AddressRange> ranges;
-  // Some thousand reads of a few bytes, close to each other; that they are a moment old does not matter here.
-  const memory::CachedMemory cached(running_);
+  // Some thousand reads of a few bytes, close to each other; that they are a moment old does not matter here. What lies
+  // between two Threads of a list is not wanted.
+  const memory::CachedMemory cached(running_, {.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 1});
   const NotingMemory noting(cached, ranges);
   source.collect(noting, answer_);
   ranges.insert(ranges.end(), answer_.begin(), answer_.end());
