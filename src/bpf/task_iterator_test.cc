@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "bpf/bpf_refusal.h"
+#include "bpf/kernel_state.h"
 #include "bpf/unstopped_target.h"
 #include "target/live/live_target.h"
 #include "target/live/test_process.h"
@@ -433,6 +434,21 @@ TEST_F(Iterator, ACaptureOfWaitingThreadsIsComplete) {
       EXPECT_GT(t.stack.range().end, t.registers.sp());
     }
   }
+}
+
+TEST(KernelState, LettersAreThoseOfProc) {
+  const std::array<std::pair<unsigned, char>, 9> states{{{0, 'R'},
+                                                         {0x1, 'S'},
+                                                         {0x2, 'D'},
+                                                         {0x402, 'I'},
+                                                         {0x4, 'T'},
+                                                         {0x8, 't'},
+                                                         {0x40, 'P'},
+                                                         {0x1000, 'D'},    // a lock of a kernel for real time
+                                                         {0x8000, 'D'}}};  // the cgroup freezer
+  for (const auto& [state, letter] : states) EXPECT_EQ(state_letter(state, 0), letter) << state;
+  EXPECT_EQ(state_letter(0, 0x20), 'Z');
+  EXPECT_EQ(state_letter(0, 0x10), 'X');
 }
 
 TEST(BpfRefusal, TheFirstThingInTheWayIsNamed) {

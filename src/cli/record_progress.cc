@@ -89,8 +89,11 @@ std::string activities(const Recording& recording) {
   if (text.empty()) return text;
   text += '\n';
   const auto count_of = [&counts](Activity activity) { return counts[static_cast<std::size_t>(activity)]; };
-  constexpr std::uint64_t kFew = 50;  // of so many samples a share is said
-  if (count_of(Activity::runnable) > std::max(count_of(Activity::running), kFew))
+  // Of some samples a share is said, and only where a thread was ready for a tenth of the time: what is hardly sampled
+  // as running, because it never lives long, is not ready either.
+  constexpr std::uint64_t kFew = 50, kSecond = 1'000'000'000;
+  const std::uint64_t rounds = recording.facts.duration_ns / kSecond * recording.facts.wall_hertz;
+  if (count_of(Activity::runnable) > std::max({count_of(Activity::running), kFew, rounds / 10}))
     text +=
         "  the machine is busy: threads waited longer for a processor than they ran; '--mode cpu' shows where they use "
         "one\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <thread>
 
 #include "profile/stop_source.h"
@@ -12,7 +13,14 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kRoundsUntilEnded = 3;  // a round may miss a thread
 constexpr int kMoreLooks = 6;
+constexpr std::uint64_t kShortRound = 8;              // this part of a period
 constexpr std::chrono::microseconds kFirstPause{25};  // twice as long before each other look: 1.6 ms in all
+
+std::uint64_t thread_cpu_ns() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 /// The process changed its mappings at that moment.
 bool was_busy(const bpf::ThreadState& state) {
@@ -61,6 +69,7 @@ IteratorSource::IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator
 void IteratorSource::begin(std::uint64_t now_ns) {
   clock_ = RoundClock(now_ns, kSecond / hertz_, static_cast<std::uint32_t>(now_ns));
   due_ns_ = now_ns;
+  has_begun_ = true;
 }
 
 Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, Arch arch, std::uint32_t hertz,
@@ -151,8 +160,9 @@ void IteratorSource::find_ended(SampleBatch& batch) {
 
 Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   SampleBatch batch;
+  if (has_begun_) turn_.want(last_cpu_ns_ < kSecond / hertz_ / kShortRound);
   if (!sleep_until(due_ns_, stop)) return batch;
-  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t now = monotonic_ns(), cpu_before = thread_cpu_ns();
   due_ns_ = clock_.next(now);
   batch.capture.arch = arch_;
   batch.capture.consistency = Consistency::not_stopped;
@@ -187,6 +197,7 @@ Result<SampleBatch> IteratorSource::next(const std::stop_token& stop) {
   if (is_all) find_ended(batch);
   if (seen_.empty()) return fail(ErrorCode::no_such_process);
   batch.until_ns = monotonic_ns();
+  last_cpu_ns_ = thread_cpu_ns() - cpu_before;
   return batch;
 }
 

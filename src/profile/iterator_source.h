@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "bpf/task_iterator.h"
+#include "profile/real_time_turn.h"
 #include "profile/round_clock.h"
 #include "profile/run_balance.h"
 #include "profile/sample_source.h"
@@ -44,6 +45,9 @@ class IteratorSource final : public SampleSource {
   std::uint32_t round_ = 0;    ///< of those that tell of all
   std::uint64_t last_ns_ = 0;  ///< time of the last round
   std::size_t last_samples_ = 0;
+  RealTimeTurn turn_;
+  bool has_begun_ = false;         ///< from then on one thread alone asks
+  std::uint64_t last_cpu_ns_ = 0;  ///< that the last round took
   std::unordered_map<ThreadId, Seen> seen_;
   std::vector<ThreadId> busy_;  ///< of this round, whose stacks could not be copied
   SourceAccount account_;

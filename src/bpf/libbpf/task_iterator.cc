@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/kernel_state.h"
 #include "bpf/libbpf/kernel_program.h"
 #include "bpf/record.h"
 #include "target/live/stack_plan.h"
@@ -18,20 +19,6 @@ constexpr std::uint32_t kMostStack = 1 << 20;
 constexpr std::uint32_t kMostKernelFrames = 127;  // kernel.perf_event_max_stack, as it usually is
 constexpr std::size_t kMostRoom = 256 << 20;
 constexpr std::size_t kHeadSize = offsetof(mixstack_record, stack_base);
-
-/// As fs/proc/array.c tells states, by the bits of include/linux/sched.h.
-char state_letter(const mixstack_record& record) {
-  constexpr unsigned kZombie = 0x20, kDead = 0x10, kInterruptible = 1, kUninterruptible = 2, kStopped = 4, kTraced = 8,
-                     kParked = 0x40, kNoLoad = 0x400;
-  if ((record.exit_state & kZombie) != 0) return 'Z';
-  if ((record.exit_state & kDead) != 0) return 'X';
-  if ((record.state & kInterruptible) != 0) return 'S';
-  if ((record.state & kUninterruptible) != 0) return (record.state & kNoLoad) != 0 ? 'I' : 'D';
-  if ((record.state & kStopped) != 0) return 'T';
-  if ((record.state & kTraced) != 0) return 't';
-  if ((record.state & kParked) != 0) return 'P';
-  return 'R';
-}
 
 Look look_of(const mixstack_record& record, bool copies) {
   if ((record.flags & MIXSTACK_ENDING) != 0) return Look::ending;
@@ -81,7 +68,7 @@ void TaskIterator::Implementation::add(const mixstack_record& head, std::span<co
   thread.tid = head.tid;
   thread.ns_tid = head.ns_tid;
   thread.look = look_of(head, copies);
-  thread.kernel_state = state_letter(head);
+  thread.kernel_state = state_letter(head.state, head.exit_state);
   thread.voluntary_switches = head.voluntary_switches;
   thread.involuntary_switches = head.involuntary_switches;
   thread.run_time = std::chrono::nanoseconds(head.run_time);
