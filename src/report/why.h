@@ -32,6 +32,9 @@ void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict
 
 /// Whether waits of the process's threads are told: without, no verdict says nothing.
 [[nodiscard]] bool knows_waits(const ProcessDump& dump);
+/// Threads that did not stop with the others, as happens on a busy machine: of those nobody knows what they wait for.
+/// (Those that wait in the kernel for a device no look stops.)
+[[nodiscard]] std::size_t threads_apart(const ProcessDump& dump);
 /// "DEADLOCK: 2 threads wait for each other in a circle".
 [[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);
 /// "deadlock": stable, for programs.

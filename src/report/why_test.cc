@@ -116,6 +116,22 @@ TEST(WaitWords, AWaitThatGivesUp) {
             "waits for a native read-write lock 0x1000 to read, held by 2 \"t\\x1bwo\", gives up some time");
 }
 
+TEST(Why, ThreadsThatDidNotStopWithTheOthersAreCounted) {
+  ProcessDump dump = deadlock();
+  for (ThreadDump& t : dump.threads) t.captured = true;
+  EXPECT_EQ(threads_apart(dump), 0u);
+  dump.threads[0].late = std::chrono::milliseconds(3);
+  dump.threads[1].captured = false;
+  dump.threads[1].capture_error.code = ErrorCode::thread_not_stopped;
+  dump.threads[1].kernel_state = 'D';
+  EXPECT_EQ(threads_apart(dump), 1u) << "and one that nobody can stop";
+  dump.threads[1].kernel_state = 'R';
+  EXPECT_EQ(threads_apart(dump), 2u);
+  const std::string text = collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
+  EXPECT_NE(text.find("Not known: what 2 threads wait for, which did not stop with the others."), std::string::npos)
+      << text;
+}
+
 TEST(Why, WhoIsHeldUpForHowLongOneLookDoesNotTell) {
   const ProcessDump dump = deadlock();
   for (const bool is_certain : {true, false}) {

@@ -197,6 +197,13 @@ bool knows_waits(const ProcessDump& dump) {
   return !dump.runtimes.empty() && std::none_of(dump.diagnoses.begin(), dump.diagnoses.end(), refuses);
 }
 
+std::size_t threads_apart(const ProcessDump& dump) {
+  return static_cast<std::size_t>(std::count_if(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) {
+    if (t.captured) return t.late.count() != 0;
+    return t.capture_error.code == ErrorCode::thread_not_stopped && t.kernel_state != 'D';
+  }));
+}
+
 std::string_view verdict_name(VerdictKind kind) {
   switch (kind) {
     case VerdictKind::deadlock:
@@ -241,6 +248,9 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   if (dump.runtimes.empty())
     out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes, read-write locks and joins "
                    "are read.\n";
+  if (const std::size_t apart = threads_apart(dump); apart != 0)
+    out.plain() << fmt::format("Not known: what {} for, which did not stop with the others.\n",
+                               counted(apart, "thread waits", "threads wait"));
   for (const Diagnosis& d : dump.diagnoses)
     if (d.subject == kWaitsSubject) out.plain() << "Not known: " << escape_for_terminal(d.text) << '\n';
 }
