@@ -17,10 +17,14 @@ const WaitGraph::Edge* edge_to(const WaitGraph& graph, std::uint32_t from, std::
   return nullptr;
 }
 
+/// How many threads wait for this one, directly or behind others.
+std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
+  return static_cast<std::uint32_t>(graph.behind(node).size());
+}
+
 /// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for
 /// a task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
-Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle,
-                 const std::vector<std::uint32_t>& held_up) {
+Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle) {
   Verdict verdict;
   verdict.kind = VerdictKind::deadlock;
   verdict.is_certain = true;
@@ -31,7 +35,7 @@ Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circl
     verdict.steps.push_back({graph.thread(circle[i]).tid, graph.thread(next).tid});
   }
   // Each of the circle holds up itself, all others of it, and whoever waits behind them.
-  verdict.threads = held_up[circle.front()] + 1;
+  verdict.threads = held_up(graph, circle.front()) + 1;
   return verdict;
 }
 
@@ -115,11 +119,10 @@ void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts)
 
 std::vector<Verdict> judge(const ProcessDump& dump) {
   const WaitGraph graph(dump);
-  const auto held_up = graph.held_up();
   std::vector<Verdict> verdicts;
   std::vector<bool> is_in_circle(graph.size());
   for (const auto& circle : graph.circles()) {
-    verdicts.push_back(deadlock(graph, circle, held_up));
+    verdicts.push_back(deadlock(graph, circle));
     for (const std::uint32_t n : circle) is_in_circle[n] = true;
   }
   add_async_circles(dump, verdicts);
@@ -128,11 +131,13 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
   add_blocked_finalizer(dump, verdicts);
   add_orphaned_locks(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
-    if (held_up[i] < kManyWaiters || !graph.edges(i).empty() || is_in_circle[i]) continue;
+    if (!graph.edges(i).empty() || is_in_circle[i]) continue;
+    const std::uint32_t waiting = held_up(graph, i);
+    if (waiting < kManyWaiters) continue;
     Verdict verdict;
     verdict.kind = VerdictKind::chain;
     verdict.steps = way_to(graph, i);
-    verdict.threads = held_up[i];
+    verdict.threads = waiting;
     verdict.is_certain = true;
     for (std::size_t s = 0; s + 1 < verdict.steps.size(); s++)
       if (is_likely(graph, verdict.steps[s])) verdict.is_certain = false;

@@ -19,6 +19,9 @@ WaitGraph::WaitGraph(const ProcessDump& dump) : dump_(dump), edges_(dump.threads
     if (dump.threads[i].wait) add_edges_of(*dump.threads[i].wait, i);
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (runtime.pending) add_edges_of(*runtime.pending);
+  waiters_.resize(size());
+  for (std::uint32_t i = 0; i < size(); i++)
+    for (const Edge& e : edges_[i]) waiters_[e.to].push_back(i);
 }
 
 void WaitGraph::add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likely) {
@@ -47,22 +50,14 @@ void WaitGraph::add_edges_of(const PendingWork& pending) {
   }
 }
 
-std::vector<std::vector<std::uint32_t>> WaitGraph::waiters() const {
-  std::vector<std::vector<std::uint32_t>> back(size());
-  for (std::uint32_t i = 0; i < size(); i++)
-    for (const Edge& e : edges_[i]) back[e.to].push_back(i);
-  return back;
-}
-
 std::vector<std::uint32_t> WaitGraph::behind(std::uint32_t node) const {
-  const auto back = waiters();
   std::vector<bool> seen(size());
   std::vector<std::uint32_t> found, open{node};
   seen[node] = true;
   while (!open.empty()) {
     const std::uint32_t at = open.back();
     open.pop_back();
-    for (const std::uint32_t from : back[at]) {
+    for (const std::uint32_t from : waiters_[at]) {
       if (seen[from]) continue;
       seen[from] = true;
       found.push_back(from);
@@ -70,27 +65,6 @@ std::vector<std::uint32_t> WaitGraph::behind(std::uint32_t node) const {
     }
   }
   return found;
-}
-
-std::vector<std::uint32_t> WaitGraph::held_up() const {
-  const auto back = waiters();
-  std::vector<std::uint32_t> counts(size()), seen(size(), kNobody), open;
-  for (std::uint32_t i = 0; i < size(); i++) {
-    if (back[i].empty()) continue;
-    open.assign(1, i);
-    seen[i] = i;
-    while (!open.empty()) {
-      const std::uint32_t at = open.back();
-      open.pop_back();
-      for (const std::uint32_t from : back[at]) {
-        if (seen[from] == i) continue;
-        seen[from] = i;
-        counts[i]++;
-        open.push_back(from);
-      }
-    }
-  }
-  return counts;
 }
 
 std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {

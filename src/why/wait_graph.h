@@ -28,8 +28,6 @@ class WaitGraph {
   [[nodiscard]] const ThreadDump& thread(std::uint32_t node) const { return dump_.threads[node]; }
   /// The node of a thread of the dump.
   [[nodiscard]] std::uint32_t node(ThreadId tid) const { return by_tid_.at(tid); }
-  /// How many threads wait for this one, directly or behind others.
-  [[nodiscard]] std::vector<std::uint32_t> held_up() const;
   /// The nodes that wait for this one, directly or behind others.
   [[nodiscard]] std::vector<std::uint32_t> behind(std::uint32_t node) const;
   /// Circles: each a list of nodes in which every one waits for the next and the last for the first. No two share a
@@ -37,8 +35,6 @@ class WaitGraph {
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> circles() const;
 
  private:
-  /// By node: those with an edge to it.
-  [[nodiscard]] std::vector<std::vector<std::uint32_t>> waiters() const;
   void add_edges_of(const ThreadWait& wait, std::uint32_t node);
   void add_edges_of(const PendingWork& pending);
   void add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likely);
@@ -46,6 +42,7 @@ class WaitGraph {
 
   const ProcessDump& dump_;
   std::vector<std::vector<Edge>> edges_;
+  std::vector<std::vector<std::uint32_t>> waiters_;  ///< by node: those with an edge to it
   std::unordered_map<ThreadId, std::uint32_t> by_tid_;
 };
 
