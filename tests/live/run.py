@@ -127,14 +127,14 @@ def names_of_failed(result):
 
 def run_again(failed, limit, result):
     """For a machine that does other work beside the tests: what fails by itself fails again. Answers what does."""
-    again, still = TimedResult(limit), set()
+    still = set()
     for name in sorted(failed):
         print(f"again  {name}", flush=True)
-        before = again.passed
+        again = TimedResult(limit)  # of its own: what a class has set up goes with the last test that one result knows of
         unittest.defaultTestLoader.loadTestsFromName(name).run(again)
-        if again.passed == before:  # the set-up of a class is no test that could be run by itself
+        result.passed += again.passed
+        if again.passed == 0:  # the set-up of a class is no test that could be run by itself
             still.add(name)
-    result.passed += again.passed
     for name in sorted(failed - still):
         print(f"FAILED ONCE, passed alone: {name}")
     return still
