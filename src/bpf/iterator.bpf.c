@@ -273,9 +273,9 @@ static __always_inline unsigned int flags_without_a_look(struct task_struct* tas
 }
 
 /* Of a thread that is told for the first time: it counts as one that has run until there is a copy. */
-static __always_inline struct seen* begin_seen(struct task_struct* task, const struct mixstack_record* out,
-                                               struct seen* place) {
-  if (place == NULL || !control.copies) return NULL;
+static __always_inline void begin_seen(struct task_struct* task, const struct mixstack_record* out,
+                                       struct seen* place) {
+  if (place == NULL || !control.copies) return;
   place->task = (unsigned long)task;
   place->start_time = task->start_time;
   place->switches = kNeverCopied;
@@ -283,7 +283,6 @@ static __always_inline struct seen* begin_seen(struct task_struct* task, const s
   place->ns_tid = out->ns_tid;
   place->own_pid = task->pid;
   place->mappings = 0;
-  return place;
 }
 
 static __always_inline int look(struct task_struct* task, struct mixstack_record* out, int is_full) {
@@ -303,7 +302,7 @@ static __always_inline int look(struct task_struct* task, struct mixstack_record
     control.position--;
     return 0;
   } else {
-    (void)begin_seen(task, out, place);
+    begin_seen(task, out, place);
   }
   if (place != NULL && control.copies) place->state = out->state;
   if (out->flags != 0) return 1;

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <set>
@@ -60,6 +62,14 @@ void run_threads(Shared& s, int sleeping, int spinning = 0) {
 [[nodiscard]] std::string switches_of(pid_t pid, ThreadId tid) {
   const std::string status = slurp("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
   return status.substr(std::min(status.find("voluntary_ctxt"), status.size()));
+}
+
+/// Its programs may go over tasks by themselves: by its own word, for that ours is refused there is a fault.
+[[nodiscard]] bool kernel_finds_moved() {
+  utsname name{};
+  int major = 0, minor = 0;
+  return ::uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+         (major > 6 || (major == 6 && minor >= 7));
 }
 
 class Iterator : public testing::Test {
@@ -158,7 +168,8 @@ TEST_F(Iterator, OnlyWhoHasRunIsToldWhenAsked) {
   ASSERT_TRUE(first.has_value());
   EXPECT_TRUE(first->is_all);
   EXPECT_EQ(first->threads.size(), 13u);
-  if (iterator.read_moved()->is_all) GTEST_SKIP() << "a kernel before 6.7";
+  if (!kernel_finds_moved()) GTEST_SKIP() << "a kernel before 6.7";
+  ASSERT_FALSE(iterator.read_moved()->is_all);
   process.shared().go = 1;
   const auto obedient = static_cast<ThreadId>(process.shared().values[0]);
   ASSERT_TRUE(eventually(
@@ -207,7 +218,8 @@ TEST_F(Iterator, ManyThatHaveRunAreToldInParts) {
     std::set<ThreadId> told;
     auto moved = iterator.read_moved();
     ASSERT_TRUE(moved.has_value());
-    if (moved->is_all) GTEST_SKIP() << "a kernel before 6.7";
+    if (!kernel_finds_moved()) GTEST_SKIP() << "a kernel before 6.7";
+    ASSERT_FALSE(moved->is_all);
     std::size_t parts = 0;
     for (auto part = moved->threads; !part.empty(); parts++) {
       for (const ThreadState& t : part) {
@@ -240,7 +252,8 @@ TEST_F(Iterator, OfOtherThreadsAllAreTold) {
   ASSERT_TRUE(process.is_ready());
   auto iterator = open(process.id());
   ASSERT_TRUE(iterator.read_moved().has_value());
-  if (iterator.read_moved()->is_all) GTEST_SKIP() << "a kernel before 6.7";
+  if (!kernel_finds_moved()) GTEST_SKIP() << "a kernel before 6.7";
+  ASSERT_FALSE(iterator.read_moved()->is_all);
   process.shared().go = 1;
   ASSERT_TRUE(eventually([&] { return process.shared().ready == 6; }));
   const auto born = iterator.read_moved();

@@ -2,6 +2,7 @@
 import collections
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -77,7 +78,17 @@ class StarvedService(LiveCase):
             names = [[f["name"] for f in t["frames"]] for t in dump["threads"]]
             return (sum(any("Task.InternalWait(" in n for n in stack) and any("lambda_method" in n for n in stack) for stack in names),
                     sum(any("Reports.Build" in n for n in stack) for stack in names))
+        def at_rest():
+            before = self.ticks()
+            time.sleep(0.3)
+            return self.ticks() - before <= 1
         self.wait_until(lambda: waiting() == (REQUESTS, REPORTS), "the requests", timeout=60)
+        self.wait_until(at_rest, "the compiler of hot methods, whose threads have stacks of their own while it works", timeout=60)
+
+    def ticks(self):
+        """Of processor time, of the whole service."""
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return int(fields[11]) + int(fields[12])
 
     def test_the_first_lines_tell_the_code_of_the_program(self):
         self.settled()
@@ -93,7 +104,7 @@ class StarvedService(LiveCase):
     def test_merged_it_is_short_and_hides_nothing_in_silence(self):
         self.settled()
         merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
-        self.assertLess(len(merged.splitlines()), 160, merged)  # with one of them somewhere else for a moment
+        self.assertLess(len(merged.splitlines()), 140, merged)
         threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
         self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})
         # Every thread is told in one way: by its stack, in a group, or among those that wait.
