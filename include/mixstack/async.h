@@ -30,6 +30,7 @@ enum class AsyncEnd : std::uint8_t {
   socket,     ///< an operation of a socket
   work,       ///< a task with a method of its own (Task.Run)
   source,     ///< a source of values of another type: channels, pipes
+  circle,     ///< one of the chain's own methods: none from that one on gets on
 };
 [[nodiscard]] std::string_view to_string(AsyncEnd end);
 
@@ -47,16 +48,16 @@ struct AsyncStep {
 struct AsyncChain {
   std::vector<AsyncStep> steps;  ///< may be empty: a thread waits for a task that is no async method's
   AsyncEnd end = AsyncEnd::unknown;
-  WaitedObject awaited;                          ///< at its end; `detail` of `socket`: the other end
-  std::int32_t descriptor = -1;                  ///< of `socket`; -1: not known
-  std::string work;                              ///< of `work`: the method
+  WaitedObject awaited;          ///< at its end; `detail` of `socket`: the other end; of `circle` the `box` of a step
+  std::int32_t descriptor = -1;  ///< of `socket`; -1: not known
+  std::string work;              ///< of `work`: the method
   std::optional<std::chrono::milliseconds> due;  ///< of `delay`: from the capture on; negative: it is late
   Proof proof = Proof::proved;                   ///< proved: each awaited object points back at who awaits it
   std::uint32_t waiter = 0;                      ///< the thread that waits for the outermost; 0: none
   std::uint32_t runner = 0;                      ///< the thread that runs its end; 0: none
   std::string context;                           ///< type of the waiter's synchronization context; empty: none
   bool is_queued = false;                        ///< its end, or the rest of it, lies in the thread pool's queue
-  bool is_cut = false;                           ///< too long, or a circle
+  bool is_cut = false;                           ///< too long, or tasks in a circle
   bool gives_up = false;                         ///< a step of it ends by itself some time: Task.WaitAsync
   /// Chains of a scan of the heap that differ in their objects alone; those told are of the first that is due.
   std::uint32_t count = 1;

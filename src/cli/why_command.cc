@@ -200,7 +200,8 @@ tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Enviro
 }
 
 /// A look of its own, when all is judged: a stop makes threads run that had not run before it.
-ExitCode add_heap(const WhyArguments& arguments, const Environment& environment, ProcessDump& dump) {
+ExitCode add_heap(const WhyArguments& arguments, const Environment& environment, Judged& judged) {
+  ProcessDump& dump = judged.dumped.dump;
   DumpArguments what = dump_arguments(arguments);
   what.options.heap = heap_question(true, arguments.heap_limit, environment);
   auto with_heap = dump_target(what, symbol_options(what), environment);
@@ -208,6 +209,7 @@ ExitCode add_heap(const WhyArguments& arguments, const Environment& environment,
   std::vector<RuntimeSummary>& runtimes = with_heap->dump.runtimes;
   for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++)
     dump.runtimes[i].pending = std::move(runtimes[i].pending);
+  why::add_from_heap(dump, judged.verdicts);
   return ExitCode::ok;
 }
 
@@ -282,7 +284,7 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, s
   auto judged = judge(arguments, environment);
   if (!judged) return judged.error();
   if (arguments.heap && arguments.pid != 0)
-    if (const ExitCode code = add_heap(arguments, environment, judged->dumped.dump); code != ExitCode::ok) return code;
+    if (const ExitCode code = add_heap(arguments, environment, *judged); code != ExitCode::ok) return code;
   sample(arguments, environment, *judged);
   std::optional<Unmoved> unmoved;
   if (before) {

@@ -139,19 +139,21 @@ void write_thread(Writer& out, const ProcessDump& dump, const ThreadDump& thread
   json.close();
 }
 
+void write_method(Writer& out, const AsyncStep& method) {
+  JsonObject json(out);
+  json.text("method", escape_for_terminal(short_method(method.method)));
+  json.text("whole", escape_for_terminal(method.method));
+  json.hex("box", method.box);
+  json.close();
+}
+
 void write_chain(Writer& out, const ProcessDump& dump, const AsyncChain& chain) {
   JsonObject json(out);
   json.number("waiter", std::uint64_t{chain.waiter});
   json.number("runner", std::uint64_t{chain.runner});
   json.text("words", chain_words(dump, chain) + due_words(chain));
   json.text("group", chain_words(dump, chain));
-  json_array(json.key("steps"), chain.steps, "", [&](const AsyncStep& s) {
-    JsonObject step(out);
-    step.text("method", escape_for_terminal(short_method(s.method)));
-    step.text("whole", escape_for_terminal(s.method));
-    step.hex("box", s.box);
-    step.close();
-  });
+  json_array(json.key("steps"), chain.steps, "", [&](const AsyncStep& s) { write_method(out, s); });
   json.word("end", to_string(chain.end));
   json.hex_or_null("awaited", chain.awaited.address);
   json.text("awaited_type", escape_for_terminal(chain.awaited.type));
@@ -193,6 +195,7 @@ void write_verdicts(Writer& out, const ProcessDump& dump, std::span<const Verdic
     verdict.boolean("certain", v.is_certain);
     verdict.text("words", verdict_words(dump, v));
     json_array(verdict.key("steps"), v.steps, "", [&](const VerdictStep& s) { out.decimal(std::uint64_t{s.thread}); });
+    json_array(verdict.key("methods"), v.methods, "", [&](const AsyncStep& m) { write_method(out, m); });
     verdict.close();
   });
 }

@@ -53,6 +53,14 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
       step.number("waits_for", std::uint64_t{s.waits_for});
       step.close();
     });
+    json_array(verdict.key("methods"), v.methods, "", [&](const AsyncStep& m) {
+      JsonObject method(out);
+      method.text("method", m.method);
+      method.hex("box", m.box);
+      method.number("state", std::int64_t{m.state});
+      method.close();
+    });
+    verdict.number("circles", std::uint64_t{v.methods.empty() ? 0 : v.circles});
     verdict.close();
   });
   json_array(json.key("threads"), dump.threads, "\n", [&](const ThreadDump& t) {

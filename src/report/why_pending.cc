@@ -236,20 +236,23 @@ void write_pending_dot(Writer& out, const ProcessDump& dump) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains) {
-      if (chain.waiter == 0 || chain.steps.empty()) continue;
-      std::string from = fmt::format("t{}", chain.waiter);
+      const bool is_circle = chain.end == AsyncEnd::circle;
+      if ((chain.waiter == 0 && !is_circle) || chain.steps.empty()) continue;
+      std::string from = chain.waiter == 0 ? std::string() : fmt::format("t{}", chain.waiter);
+      bool is_known = false;  // the rest of it is shown already
       for (const AsyncStep& step : chain.steps) {
         const std::string to = fmt::format("m{:x}", step.box);
-        out << fmt::format("  {} -> {} [label=\"{}\"];\n", from, to, from[0] == 't' ? "waits for" : "awaits");
-        if (!shown.insert(step.box).second) {
-          from.clear();
-          break;
-        }
+        if (!from.empty())
+          out << fmt::format("  {} -> {} [label=\"{}\"];\n", from, to, from[0] == 't' ? "waits for" : "awaits");
+        is_known = !shown.insert(step.box).second;
+        if (is_known) break;
         out << fmt::format("  {} [shape=box, style=rounded, label={}];\n", to, json_string(short_method(step.method)));
         from = to;
       }
-      if (from.empty()) continue;
-      if (chain.runner != 0) {
+      if (is_known) continue;
+      if (is_circle) {
+        out << fmt::format("  {} -> m{:x} [label=\"awaits\", color=red, penwidth=2];\n", from, chain.awaited.address);
+      } else if (chain.runner != 0) {
         out << fmt::format("  {} -> t{} [style=dashed];\n", from, chain.runner);
       } else if (chain.awaited.address != 0) {
         out << fmt::format("  e{:x} [shape=ellipse, label={}];\n  {} -> e{:x} [label=\"awaits\"];\n",

@@ -37,6 +37,59 @@ TEST(Why, TheFirstLineIsTheAnswer) {
       << text;
 }
 
+/// A awaits B and B awaits A; thread 1 waits for A.
+std::pair<ProcessDump, Verdict> await_circle() {
+  ProcessDump dump = deadlock();
+  dump.threads.resize(1);
+  dump.threads[0].wait->kind = WaitKind::task;
+  dump.threads[0].wait->owners.clear();
+  AsyncChain& chain = dump.runtimes.emplace_back().pending.emplace().chains.emplace_back();
+  chain.waiter = 1;
+  chain.steps = {{"Bank.Orders.A()", 0x1000, 0}, {"Bank.Prices.B\x1b()", 0x2000, 1}};
+  chain.end = AsyncEnd::circle;
+  chain.awaited.address = 0x1000;
+  return {std::move(dump), {VerdictKind::await_circle, true, {{1, 0}}, 1, chain.steps, 1}};
+}
+
+TEST(Why, MethodsThatAwaitEachOtherAreNamed) {
+  auto [dump, verdict] = await_circle();
+  const auto text = [&, &dump = dump, &verdict = verdict] {
+    return collect([&](Writer& out) { write_why_text(out, dump, {&verdict, 1}, {}); });
+  };
+  EXPECT_TRUE(
+      text().starts_with("DEADLOCK: 2 async methods await each other in a circle, 1 thread waits for it\n"
+                         "  Orders.A 0x1000 awaits Prices.B\\x1b (await 1)\n"
+                         "  Prices.B\\x1b 0x2000 awaits Orders.A (await 2)\n"
+                         "  thread 1 \"one\" waits for the async method Orders.A 0x1000\n"
+                         "      awaits: Orders.A > Prices.B\\x1b awaits Orders.A again, in a circle\n"))
+      << text();
+  verdict.circles = 12;
+  verdict.is_certain = false;
+  verdict.threads = 0;
+  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: 2 async methods await each other in a circle, 12 such circles\n"))
+      << text();
+  verdict.methods.resize(1);
+  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: the async method Orders.A awaits itself, 12 such circles\n"))
+      << text();
+}
+
+TEST(Why, MethodsThatAwaitEachOtherInJsonAndDot) {
+  auto [dump, verdict] = await_circle();
+  const auto json = nlohmann::json::parse(collect([&, &dump = dump, &verdict = verdict](Writer& out) {
+    write_why_json(out, dump, {&verdict, 1});
+  }));
+  EXPECT_EQ(json["verdicts"][0]["kind"], "await_circle");
+  EXPECT_EQ(json["verdicts"][0]["methods"][1]["box"], "0x2000");
+  EXPECT_EQ(json["verdicts"][0]["circles"], 1);
+  EXPECT_EQ(json["pending"][0]["chains"][0]["end"], "circle");
+  const std::string dot = collect([&, &dump = dump, &verdict = verdict](Writer& out) {
+    write_why_dot(out, dump, {&verdict, 1});
+  });
+  EXPECT_NE(dot.find("  t1 -> m1000"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("  m1000 -> m2000 [label=\"awaits\"];"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("  m2000 -> m1000 [label=\"awaits\", color=red"), std::string::npos) << dot;
+}
+
 TEST(Why, WithoutARuntimeNothingIsKnown) {
   const std::string text = collect([](Writer& out) { write_why_text(out, ProcessDump{}, {}, {}); });
   EXPECT_TRUE(text.starts_with("Nothing can be told")) << text;

@@ -39,6 +39,16 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
                      coarse_duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
 }
 
+std::string await_circle_words(const Verdict& v) {
+  std::string text = v.is_certain ? "DEADLOCK: " : "POSSIBLE DEADLOCK: ";
+  text += v.methods.size() == 1
+              ? fmt::format("the async method {} awaits itself", escape_for_terminal(short_method(v.methods[0].method)))
+              : fmt::format("{} async methods await each other in a circle", v.methods.size());
+  if (v.circles > 1) text += fmt::format(", {} such circles", v.circles);
+  if (v.threads != 0) text += fmt::format(", {} for it", counted(v.threads, "thread waits", "threads wait"));
+  return text;
+}
+
 std::string headline(const ProcessDump& dump, const Verdict& v) {
   switch (v.kind) {
     case VerdictKind::deadlock: {
@@ -49,6 +59,8 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
       if (behind != 0) text += fmt::format(", {} more behind them", behind);
       return text;
     }
+    case VerdictKind::await_circle:
+      return await_circle_words(v);
     case VerdictKind::starved_pool:
       return starved_words(dump, v);
     case VerdictKind::stuck_suspension:
@@ -108,6 +120,15 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
   out.paint(verdict.is_certain ? Ink::header : Ink::warning, headline(dump, verdict));
   out.plain() << '\n';
   const std::size_t most = verdict.kind == VerdictKind::starved_pool ? kMostWorkers : kMostSteps;
+  for (std::size_t i = 0; i < std::min(verdict.methods.size(), most); i++) {
+    const AsyncStep &method = verdict.methods[i], &next = verdict.methods[(i + 1) % verdict.methods.size()];
+    out.plain() << fmt::format("  {} 0x{:x} awaits {}{}\n", escape_for_terminal(short_method(method.method)),
+                               method.box, escape_for_terminal(short_method(next.method)),
+                               method.state < 0 ? std::string() : fmt::format(" (await {})", method.state + 1));
+  }
+  if (verdict.methods.size() > most)
+    out.plain() << fmt::format("  ... and {} (--json has all)\n",
+                               counted(verdict.methods.size() - most, "more method"));
   std::size_t shown = 0;
   for (const VerdictStep& step : verdict.steps) {
     if (shown++ == most) {
@@ -208,6 +229,8 @@ std::string_view verdict_name(VerdictKind kind) {
   switch (kind) {
     case VerdictKind::deadlock:
       return "deadlock";
+    case VerdictKind::await_circle:
+      return "await_circle";
     case VerdictKind::starved_pool:
       return "starved_pool";
     case VerdictKind::stuck_suspension:

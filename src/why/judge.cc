@@ -4,6 +4,7 @@
 #include <map>
 
 #include "why/async_circles.h"
+#include "why/await_circles.h"
 #include "why/starvation.h"
 #include "why/wait_graph.h"
 
@@ -115,6 +116,13 @@ void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts)
   for (auto& [lock, verdict] : by_lock) verdicts.push_back(std::move(verdict));
 }
 
+void sort(std::vector<Verdict>& verdicts) {
+  const auto rank = [](const Verdict& v) { return std::pair(!v.is_certain, static_cast<int>(v.kind)); };
+  std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.threads > b.threads;
+  });
+}
+
 }  // namespace
 
 std::vector<Verdict> judge(const ProcessDump& dump) {
@@ -126,6 +134,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
     for (const std::uint32_t n : circle) is_in_circle[n] = true;
   }
   add_async_circles(dump, verdicts);
+  add_await_circles(dump, verdicts);
   add_starvation(dump, verdicts);
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
@@ -143,11 +152,13 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
       if (is_likely(graph, verdict.steps[s])) verdict.is_certain = false;
     verdicts.push_back(std::move(verdict));
   }
-  const auto rank = [](const Verdict& v) { return std::pair(!v.is_certain, static_cast<int>(v.kind)); };
-  std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
-    return rank(a) != rank(b) ? rank(a) < rank(b) : a.threads > b.threads;
-  });
+  sort(verdicts);
   return verdicts;
+}
+
+void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  add_await_circles(dump, verdicts);
+  sort(verdicts);
 }
 
 }  // namespace mixstack::why

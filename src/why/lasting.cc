@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "why/await_circles.h"
 #include "why/judge.h"
 #include "why/wait_graph.h"
 
@@ -66,6 +67,7 @@ std::set<ThreadId> threads_of(const Verdict& verdict) {
 
 /// Whether a verdict of the second look says what one of the first did.
 bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& second, const Verdict& b) {
+  if (a.kind == VerdictKind::await_circle) return are_same_await_circles(a, b);
   if (a.kind != b.kind || a.steps.empty() || b.steps.empty()) return false;
   switch (a.kind) {
     case VerdictKind::deadlock:
@@ -94,6 +96,7 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
         return before.contains(s.thread) && stands(first, second, s.thread);
       });
     }
+    case VerdictKind::await_circle:
     case VerdictKind::chain:
       break;
   }

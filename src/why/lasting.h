@@ -10,11 +10,11 @@
 
 namespace mixstack::why {
 
-/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads; the same
-/// thread that holds up enough others which have not got on since; the same suspension by the same thread for the same
-/// one. Who gets a lock for a moment, and waits for it again, runs for some microseconds only, and so does a
-/// finalizer's thread between two finalizers: those whom one holds up, and a finalizer that waits, are believed where
-/// their threads are among `at_rest`, threads that have not run at all for a time in between.
+/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads or async
+/// methods; the same thread that holds up enough others which have not got on since; the same suspension by the same
+/// thread for the same one. Who gets a lock for a moment, and waits for it again, runs for some microseconds only, and
+/// so does a finalizer's thread between two finalizers: those whom one holds up, and a finalizer that waits, are
+/// believed where their threads are among `at_rest`, threads that have not run at all for a time in between.
 [[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
                                            const ProcessDump& second, std::span<const Verdict> now,
                                            std::span<const ThreadId> at_rest);

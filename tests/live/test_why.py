@@ -400,6 +400,35 @@ class Why(LiveCase):
                 self.assertEqual((told, chain["end"], chain["proof"]), (methods, "promise", "proved"))
             self.assertEqual(self.chains(answer), [])
 
+    def test_methods_that_await_each_other(self):
+        def short(method):
+            return method.split("(")[0].split(".")[-1]
+
+        with processes.scenario("await_circle") as debuggee:
+            status, answer = self.until_stuck(debuggee)
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            [verdict] = answer["verdicts"]
+            self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_circle", True))
+            self.assertEqual(sorted((short(m["method"]), m["state"]) for m in verdict["methods"]), [("Orders", 1), ("Prices", 1), ("Stock", 1)])
+            self.assertEqual([names[s["thread"]] for s in verdict["steps"]], ["waiter"])
+            [(told, chain)] = self.chains(answer, "waiter")
+            self.assertEqual((told, chain["end"], chain["is_cut"]), ("Outside > Orders > Prices > Stock", "circle", False))
+            text = mixstack_dump.run("why", debuggee.pid)[1]
+            self.assertTrue(text.startswith("DEADLOCK: 3 async methods await each other in a circle, 1 thread waits for it\n"), text)
+        for scenario, methods, is_certain in (("await_circle_all", ["Orders", "Prices", "StockAndMore"], True),
+                                              ("await_circle_run", ["Orders", "Prices", "Stock"], True),
+                                              ("await_circle_time", ["Orders", "Prices", "StockForATime"], False),
+                                              ("await_circle_itself", ["Itself"], True)):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                status, answer = self.why(debuggee.pid, "--heap")
+                [verdict] = answer["verdicts"]
+                self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_circle", is_certain))
+                self.assertEqual(sorted(short(m["method"]) for m in verdict["methods"]), methods)
+                self.assertEqual((verdict["steps"], verdict["circles"]), ([], 1))
+        with processes.scenario("await_any_circle") as debuggee:
+            status, answer = self.why(debuggee.pid, "--heap")
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
     def test_a_context_of_one_thread(self):
         with processes.scenario("deadlock_context") as debuggee:
             for _ in range(100):  # until what is awaited has ended

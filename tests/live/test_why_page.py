@@ -103,6 +103,19 @@ class Contents(WhyPageTest):
         page.click(*self.middle_of(page, "holder"))
         self.assertIn("Shop.PriceService.Load()", self.text(page, "#details"))
 
+    def test_methods_that_await_each_other(self):
+        page = self.open("circle")
+        verdicts = self.text(page, "#verdicts")
+        self.assertIn("DEADLOCK 2 async methods await each other in a circle, 1 thread waits for it", verdicts)
+        self.assertIn("PriceService.Load 0x10001 awaits Db.ReadRow", verdicts)
+        self.assertIn("Db.ReadRow 0x10002 awaits PriceService.Load", verdicts)
+        self.assertEqual(sorted(self.node_texts(page, ".ring")), ["Db.ReadRow", "PriceService.Load"])
+        self.assertEqual(page.evaluate("document.querySelectorAll('#picture .edge.ring').length"), 2)
+        edges = page.evaluate(f"{APP}.graph.edges.filter(e => !e.ring).map(e => e.from.label + ' ' + e.words + ' ' + e.to.label)")
+        self.assertEqual(edges, ["waiter waits for OrderApi.GetOrder", "OrderApi.GetOrder awaits PriceService.Load"])
+        page.click(*self.middle_of(page, "Db.ReadRow"))
+        self.assertIn("Db.ReadRow awaits PriceService.Load", self.text(page, "#details"))
+
     def test_what_runs(self):
         page = self.open("busy")
         self.assertTrue(self.text(page, "#verdicts").startswith("BUSY: 1.9 processors, 92 % in methods of the program"))

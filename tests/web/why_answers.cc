@@ -128,6 +128,18 @@ WhyAnswer async() {
   return maker.answer;
 }
 
+WhyAnswer circle() {
+  Maker maker;
+  maker.wait(maker.thread(200, "waiter", "Shop.Orders.Get(int)"), WaitKind::task, 0x10000,
+             "System.Threading.Tasks.Task<int>", {});
+  AsyncChain& entered =
+      maker.answer.dump.runtimes[0].pending.emplace().chains.emplace_back(chain(200, 0x10000, AsyncEnd::circle, 0));
+  entered.awaited.address = entered.steps[1].box;
+  maker.answer.verdicts = {
+      {VerdictKind::await_circle, true, {{200, 0}}, 1, {entered.steps.begin() + 1, entered.steps.end()}, 1}};
+  return maker.answer;
+}
+
 WhyAnswer busy() {
   Maker maker;
   maker.thread(11, "worker", kTransfer).kernel_state = 'R';
@@ -151,6 +163,7 @@ std::optional<WhyAnswer> why_answer(const std::string& kind) {
     return deadlock("</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[31m\xe2\x80\xae");
   if (kind == "ring") return ring();
   if (kind == "async") return async();
+  if (kind == "circle") return circle();
   if (kind == "busy") return busy();
   if (kind == "none") return Maker().answer;
   return std::nullopt;

@@ -23,7 +23,9 @@ class WhyGraph {
     this.inVerdict = new Set(data.verdicts.flatMap(v => v.steps));
     this.waitedFor = new Set(data.threads.flatMap(t => t.wait ? t.wait.owners : []));
     for (const c of data.chains) if (c.runner) this.waitedFor.add(c.runner);
+    this.circles = [];
     this.addThreads();
+    for (const v of data.verdicts) if (v.methods.length) this.addMethods(v.methods);
     this.addWaits();
     this.markRings();
   }
@@ -96,9 +98,9 @@ class WhyGraph {
   }
 
   addWaits() {
-    for (const node of [...this.nodes]) {
+    for (const node of this.nodes.filter(n => n.kind === 'thread')) {
       const thread = this.threads.get(node.threads[0]), chain = this.chainOf.get(thread.tid);
-      if (chain && chain.steps.length) this.addChain(node, chain);
+      if (chain && chain.steps.length) this.addChainIntoCircle(node, chain) || this.addChain(node, chain);
       else if (thread.wait) this.addObject(node, thread);
     }
   }
@@ -120,6 +122,31 @@ class WhyGraph {
     }
   }
 
+  // Async methods that await each other.
+  addMethods(methods) {
+    const nodes = methods.map((m, i) => this.node('m' + m.box, {
+      kind: 'method', threads: [], verdict: true, ring: true, label: m.method, sub: m.box, title: m.whole,
+      chain: {steps: [m], words: `${m.method} awaits ${methods[(i + 1) % methods.length].method}`},
+    }));
+    nodes.forEach((node, i) => { this.edge(node, nodes[(i + 1) % nodes.length], {words: 'awaits', likely: false}).ring = true; });
+    if (nodes.length > 1) this.circles.push(nodes);
+  }
+
+  outside(chain, entered, gate) {
+    const steps = chain.steps.slice(0, entered);
+    return {...chain, steps, words: `${steps.map(s => s.method).join(' > ')} awaits ${gate.label}`};
+  }
+
+  // A chain that ends in a circle of methods which are shown leads to it.
+  addChainIntoCircle(from, chain) {
+    const entered = chain.steps.findIndex(s => this.byId.has('m' + s.box));
+    if (entered < 0) return false;
+    const gate = this.byId.get('m' + chain.steps[entered].box);
+    const last = entered > 0 ? this.addChain(from, this.outside(chain, entered, gate)) : from;
+    this.edge(last, gate, {words: entered > 0 ? 'awaits' : 'waits for', likely: false});
+    return true;
+  }
+
   // Chains that read the same are one node: their boxes differ, and say nothing to a reader.
   addChain(from, chain) {
     const id = from.threads.length > 1 ? 'c' + chain.group + chain.runner : 'c' + chain.steps[0].box;
@@ -135,11 +162,11 @@ class WhyGraph {
       const runner = this.nodeOfThread.get(tid);
       if (runner) this.edge(node, runner, {words: 'run by', likely: false, holds: true});
     }
+    return node;
   }
 
   // The way around each circle: thread, what it waits for, who holds that, and so on.
   markRings() {
-    this.circles = [];
     for (const steps of this.rings) {
       const way = [];
       steps.forEach((tid, i) => {

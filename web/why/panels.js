@@ -27,6 +27,10 @@ function placeLine(thread) { return thread.place ? element('div', {class: 'place
 
 function chainLine(chain) { return chain ? element('div', {class: 'place'}, 'awaits: ' + chain.words) : null; }
 
+function awaitsLine(methods, method) {
+  return `${method.method} ${method.box} awaits ${methods[(methods.indexOf(method) + 1) % methods.length].method}`;
+}
+
 // Verdicts, or that there is none.
 function verdictCards(data, graph, show) {
   const cards = data.verdicts.map(v => {
@@ -34,6 +38,7 @@ function verdictCards(data, graph, show) {
     const [word, ...rest] = v.words.split(': ');
     return element('article', {class: 'verdict ' + (v.certain ? 'certain' : 'possible')},
       element('h2', {}, element('span', {class: 'badge'}, word), ' ' + rest.join(': ')),
+      v.methods.length ? cutList(v.methods, FIRST_STEPS, m => element('li', {title: m.whole}, awaitsLine(v.methods, m))) : null,
       cutList(threads, FIRST_STEPS, t => element('li', {}, threadButton(t, t.doing, show), placeLine(t), chainLine(graph.chainOf.get(t.tid)))));
   });
   if (data.busy_words) cards.push(busyCard(data.busy_words, !data.verdicts.length && data.busy.is_busy));
@@ -88,7 +93,7 @@ function lists(data, graph, threads, show) {
   const waits = threads.filter(t => t.wait && !t.idle), others = threads.filter(t => !t.wait && !t.idle), idle = threads.filter(t => t.idle);
   const chains = grouped(data.chains.filter(c => !c.waiter), c => c.group);
   return [
-    threadSection(`${counted(waits.length, 'thread')} wait for something that is known`, waits, graph, show),
+    threadSection(`${counted(waits.length, 'thread waits', 'threads wait')} for something that is known`, waits, graph, show),
     section('Async methods that no thread waits for', chains.length
       ? cutList(chains, FIRST_GROUPS, ([, list]) => element('li', {}, `${list.length} x ${list[0].words}`)) : null),
     section('Pool, timers, collections', data.lines.length ? element('ul', {class: 'plain'}, ...data.lines.map(l => element('li', {}, l))) : null),

@@ -110,16 +110,49 @@ bool AsyncChains::add_suspended(Address task, AsyncChain& chain) {
   return true;
 }
 
+/// The end of a chain awaits the method of `step`. A method goes on only when the task that it awaits has ended, so of
+/// a circle of tasks none ever ends; of other boxes, which are used again, two readings may be of two methods.
+void AsyncChains::close(std::size_t step, AsyncChain& chain) {
+  if (step >= chain.steps.size()) {  // tasks alone
+    chain.is_cut = true;
+    return;
+  }
+  chain.end = AsyncEnd::circle;
+  chain.awaited = {chain.steps[step].box, objects_.type_name(chain.steps[step].box), {}};
+  const auto begin = chain.steps.begin() + static_cast<std::ptrdiff_t>(step);
+  if (!std::all_of(begin, chain.steps.end(), [this](const AsyncStep& s) { return machines_.is_task(s.box); }))
+    chain.proof = Proof::likely;
+}
+
+void AsyncChains::close_joined(std::size_t lower, AsyncChain& chain) {
+  const auto begin = chain.steps.begin(), middle = begin + static_cast<std::ptrdiff_t>(lower);
+  for (auto at = middle; at < chain.steps.end(); ++at) {
+    const auto first = std::find_if(begin, middle, [at](const AsyncStep& s) { return s.box == at->box; });
+    if (first == middle) continue;
+    chain.steps.erase(at, chain.steps.end());
+    chain.is_cut = false;
+    return close(static_cast<std::size_t>(first - begin), chain);
+  }
+}
+
 AsyncChain AsyncChains::below(Address task) {
+  struct Seen {
+    Address task = 0;
+    std::size_t steps = 0;  ///< before it
+  };
   AsyncChain chain;
-  std::vector<Address> seen;
+  std::vector<Seen> seen;
   for (Address at = task; at != 0;) {
-    if (seen.size() == kMostSteps || chain.steps.size() >= kMostSteps ||
-        std::find(seen.begin(), seen.end(), at) != seen.end()) {
+    const auto before = std::find_if(seen.begin(), seen.end(), [at](const Seen& s) { return s.task == at; });
+    if (before != seen.end()) {
+      close(before->steps, chain);
+      return chain;
+    }
+    if (seen.size() == kMostSteps || chain.steps.size() >= kMostSteps) {
       chain.is_cut = true;
       return chain;
     }
-    seen.push_back(at);
+    seen.push_back({at, chain.steps.size()});
     const auto machine = machines_.machine_of(at);
     const bool is_runtime_async = !machine && machines_.runtime_async().is_task(at);
     if (!machine && !is_runtime_async) {
@@ -145,7 +178,10 @@ AsyncChain AsyncChains::below(Address task) {
     }
     const Address awaited = machine ? machines_.awaited_by(*machine, at) : machines_.awaited_by(at);
     if (awaited == 0) {
-      chain.end = AsyncEnd::yielded;
+      if (machines_.is_awaited_by(at, at))
+        close(seen.back().steps, chain);
+      else
+        chain.end = AsyncEnd::yielded;
       return chain;
     }
     if (machines_.is_task(awaited) && machines_.is_completed(awaited)) {

@@ -37,8 +37,12 @@ class AsyncChains {
   /// Whether a task ends only when all of those have ended that go on with it (Task.WhenAll, Task.Run of an async
   /// method). It does not name them.
   [[nodiscard]] bool joins_others(Address task);
+  /// Where two chains have become one, and a method of the lower part, from step `lower` on, is one of the upper part,
+  /// too: the chain ends there, in a circle.
+  void close_joined(std::size_t lower, AsyncChain& chain);
 
  private:
+  void close(std::size_t step, AsyncChain& chain);
   bool add_suspended(Address task, AsyncChain& chain);
   void end_at(Address object, AsyncChain& chain);
 

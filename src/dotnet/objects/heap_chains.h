@@ -19,6 +19,7 @@ class HeapChains {
  public:
   static constexpr std::size_t kMostKinds = 1 << 14;  ///< of chains that differ in more than their objects
   static constexpr unsigned kMostHops = 16;           ///< tasks between one method and the next
+  static constexpr std::size_t kMostJoined = 256;     ///< tasks that one is told to end with
 
   HeapChains(ManagedObjects& objects, StateMachines& machines, AsyncChains& chains, std::span<const FoundBox> boxes);
 
@@ -46,22 +47,35 @@ class HeapChains {
     bool has_waiter = false;      ///< a thread waits for it
     bool gives_up = false;        ///< what it awaits ends by itself some time
     bool is_proved = false;       ///< what is awaited names it
+    bool ends_first = false;      ///< `above` goes on only when this one has ended (not of Task.WhenAny)
   };
   using Path = std::vector<std::uint32_t>;  ///< outermost first
+  /// How the ends of a path are known to be.
+  struct PathEnd {
+    bool is_cut = false;
+    bool is_entered = false;            ///< the outermost is in a circle that the rest of the path is not in
+    std::uint32_t circle_from = kNone;  ///< the place in the path that its innermost awaits
+  };
   struct Kind {
     AsyncChain chain;
     std::size_t order = 0;
   };
 
-  void link(std::uint32_t index);
   void find_above(std::uint32_t index);
+  void join_above(Address task);
+  void find_below(std::uint32_t index);
+  void find_joined(std::uint32_t index, Address promise);
+  [[nodiscard]] std::vector<std::uint32_t> all_awaited_by(std::uint32_t index) const;
+  void find_circles();
   [[nodiscard]] std::uint32_t index_of(Address box) const;
-  [[nodiscard]] Path path_through(std::uint32_t index, bool& is_cut) const;
+  [[nodiscard]] Path path_through(std::uint32_t index, PathEnd& end) const;
+  [[nodiscard]] bool awaits(std::uint32_t upper, std::uint32_t lower) const;
+  [[nodiscard]] bool is_circle(const Path& path, std::size_t from) const;
   void add(std::uint32_t index);
   [[nodiscard]] const AsyncChain* told_above(const Path& path) const;
   [[nodiscard]] bool is_told(const Path& path);
-  [[nodiscard]] std::string key_of(const Path& path, bool is_cut);
-  [[nodiscard]] AsyncChain describe(const Path& path, bool is_cut);
+  [[nodiscard]] std::string key_of(const Path& path, const PathEnd& end);
+  [[nodiscard]] AsyncChain describe(const Path& path, const PathEnd& end);
   bool add_steps(std::uint32_t index, std::vector<AsyncStep>& steps);
   [[nodiscard]] std::string methods_of(const Path& path);
 
@@ -75,6 +89,8 @@ class HeapChains {
   std::unordered_set<Address> queued_, told_boxes_, explained_;
   std::unordered_map<Address, AsyncChain> told_ends_;  ///< by the promise that a told chain ends in
   std::unordered_map<std::string, std::uint32_t> told_methods_;
+  std::unordered_map<Address, std::vector<Address>> joined_;  ///< by promise: the tasks that it ends with, all of them
+  std::map<std::uint32_t, std::vector<std::uint32_t>> also_awaits_;  ///< besides `below`
   std::unordered_map<std::string, Kind> kinds_;
   std::optional<std::uint32_t> continuation_at_;  ///< Task.m_continuationObject
   bool has_more_ = false;

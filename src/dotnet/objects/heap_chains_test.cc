@@ -70,14 +70,86 @@ TEST_F(HeapChainsTest, SeveralThatAwaitOneAreAChainEach) {
   EXPECT_EQ(found_.chains[1].proof, Proof::proved);
 }
 
-TEST_F(HeapChainsTest, CirclesEnd) {
+TEST_F(HeapChainsTest, CirclesAreTold) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   heap_.await(a, b);
   heap_.await(b, a);
   const Address self = heap_.box(heap_.get_box);
   heap_.await(self, self);
   const auto all = chains();
-  EXPECT_EQ(all, (std::vector<std::string>{"1 x Get yielded", "1 x Load > Get unknown cut"}));
+  EXPECT_EQ(all, (std::vector<std::string>{"1 x Load > Get circle", "1 x Get circle"}));
+  for (const AsyncChain& c : found_.chains) {
+    EXPECT_EQ(c.proof, Proof::proved);
+    EXPECT_EQ(c.awaited.address, c.steps.front().box);
+  }
+}
+
+TEST_F(HeapChainsTest, CirclesOfTheSameMethodsAreCounted) {
+  for (int i = 0; i < 3; i++) {
+    const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
+    heap_.await(a, b);
+    heap_.await(b, a);
+  }
+  EXPECT_EQ(chains(), (std::vector<std::string>{"3 x Load > Get circle"}));
+}
+
+TEST_F(HeapChainsTest, ACircleThroughTasksThatStandForOthers) {
+  const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
+  // Each awaits a promise that ends with the other; such promises name nobody.
+  const Address of_a = heap_.joining(), of_b = heap_.joining();
+  heap_.await(a, of_b);
+  heap_.await(b, of_a);
+  heap_.memory.put_u64(a + FakeHeap::kContinuation, of_a);
+  heap_.memory.put_u64(b + FakeHeap::kContinuation, of_b);
+  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Load > Get circle"}));
+  EXPECT_EQ(found_.chains[0].proof, Proof::proved);
+}
+
+TEST_F(HeapChainsTest, ACircleThroughOneOfSeveralThatAreAwaited) {
+  // Get awaits a promise of three methods, the second of which awaits it; its own end is awaited elsewhere, too.
+  const Address a = heap_.box(heap_.get_box), all = heap_.joining(), outside = heap_.box(heap_.get_box);
+  heap_.await(a, all);
+  for (int i = 0; i < 3; i++) {
+    const Address b = heap_.box(heap_.load_box);
+    heap_.await(b, i == 1 ? a : heap_.promise());
+    heap_.memory.put_u64(b + FakeHeap::kContinuation, all);
+  }
+  heap_.await(outside, heap_.promise());
+  const auto told = chains();
+  EXPECT_EQ(std::count_if(told.begin(), told.end(), [](const auto& c) { return c.ends_with("circle"); }), 1) << told[0];
+  for (const AsyncChain& c : found_.chains)
+    if (c.end == AsyncEnd::circle) {
+      EXPECT_EQ(c.steps.size(), 2u);
+      EXPECT_EQ(c.proof, Proof::proved);
+    }
+}
+
+TEST_F(HeapChainsTest, APromiseThatAnythingMayEndMakesNoCircle) {
+  const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
+  const Address any = heap_.promise();  // of Task.WhenAny, say: one of several is enough
+  heap_.await(a, any);
+  heap_.memory.put_u64(b + FakeHeap::kContinuation, any);
+  heap_.await(b, a);
+  for (const std::string& all : chains()) EXPECT_EQ(all.find("circle"), std::string::npos) << all;
+}
+
+TEST_F(HeapChainsTest, WhoAwaitsACircleFromOutsideLeadsToIt) {
+  const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box), outside = heap_.box(heap_.get_box);
+  heap_.await(outside, a);
+  heap_.await(a, b);
+  heap_.await(b, a);
+  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Get > Get > Load circle"}));
+  EXPECT_EQ(found_.chains[0].awaited.address, a);
+}
+
+TEST_F(HeapChainsTest, ACircleWhoseMethodHoldsUpItsOwnEndIsFound) {
+  const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box), below = heap_.box(heap_.get_box);
+  heap_.await(below, heap_.promise());
+  heap_.await(a, b);
+  heap_.await(b, a);
+  heap_.memory.put_u64(below + FakeHeap::kContinuation, a);  // as if by Task.WhenAll
+  const auto all = chains();
+  EXPECT_NE(std::find(all.begin(), all.end(), "1 x Load > Get circle"), all.end());
 }
 
 TEST_F(HeapChainsTest, LongChainsAreCut) {

@@ -205,6 +205,7 @@ std::vector<AsyncChain> PendingWorkReader::extended(AsyncChain chain) {
       lower.waiter = upper.waiter;
       lower.gives_up |= upper.gives_up;
       if (upper.proof == Proof::likely) lower.proof = Proof::likely;
+      chains_.close_joined(upper.steps.size(), lower);
       open.push_back(std::move(lower));
     }
   }
@@ -237,6 +238,9 @@ void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& cha
   chain.work = end.work;
   chain.due = end.due;
   chain.descriptor = end.descriptor;
+  chain.proof = end.proof;
+  chain.is_cut = end.is_cut;
+  chain.gives_up = end.gives_up;
 }
 
 void PendingWorkReader::add_unwaited(const Way& way) {

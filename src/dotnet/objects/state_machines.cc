@@ -179,7 +179,7 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
   std::vector<Address> found;
   const auto add = [&](Address a) {
     const Address to = a == 0 ? 0 : resolve(a);
-    if (to != 0 && to != object && std::find(found.begin(), found.end(), to) == found.end()) found.push_back(to);
+    if (to != 0 && std::find(found.begin(), found.end(), to) == found.end()) found.push_back(to);
   };
   if (is_task(object)) {
     const Address next = objects_.reference(object, "m_continuationObject").value_or(0);
@@ -194,6 +194,7 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     const Address type = objects_.type_of(word);
     if (type == 0) continue;
     const Address box = delegates_.is_delegate(word) ? delegates_.target(word) : word;
+    if (box == object) continue;
     if (const auto machine = machine_of(box)) {
       if (awaited_by(*machine, box) == object) add(box);
     } else if (runtime_async_.is_task(box)) {

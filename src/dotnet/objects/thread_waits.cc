@@ -144,8 +144,8 @@ void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) const 
     wait.owner_has_ended = is_dead || are_all_;
 }
 
-/// A word is taken for a reference where it is aligned and neither on the stack nor small. Programs have the lower 48 bits
-/// on AArch64, and their heaps lie at the end of them; 47 on x86-64.
+/// A word is taken for a reference where it is aligned and neither on the stack nor small. Programs have the lower 48
+/// bits on AArch64, and their heaps lie at the end of them; 47 on x86-64.
 bool ThreadWaits::may_be_object(Address word, const WaitingThread& at) const {
   constexpr Address kLowest = 1 << 16, kHighest = Address{1} << 48;
   return word % 8 == 0 && word >= kLowest && word < kHighest && !at.thread->stack.contains(word);

@@ -89,6 +89,63 @@ internal static class AsyncWaits
         Thread.Sleep(300);
     }
 
+    // Async methods each of which awaits what the next has been asked for, and the last the first.
+    private sealed class Circle
+    {
+        private readonly TaskCompletionSource _go = Keep(new TaskCompletionSource());
+        private Task _orders = Task.CompletedTask, _prices = Task.CompletedTask, _stock = Task.CompletedTask;
+
+        public async Task Orders() { await _go.Task; await _prices; Lines.Keep(); }
+        public async Task Prices() { await _go.Task; await _stock; Lines.Keep(); }
+        public async Task Stock() { await _go.Task; await _orders; Lines.Keep(); }
+        private async Task StockAndMore() { await _go.Task; await Task.WhenAll(_orders, _go.Task); Lines.Keep(); }
+        private async Task StockOrTime() { await _go.Task; await Task.WhenAny(_orders, Task.Delay(TimeSpan.FromHours(1))); Lines.Keep(); }
+        private async Task StockForATime() { await _go.Task; await _orders.WaitAsync(TimeSpan.FromHours(1)); Lines.Keep(); }
+        private async Task Itself() { await _go.Task; await _orders; Lines.Keep(); }
+        private async Task Outside() { await _orders; Lines.Keep(); }
+
+        public Task Begin(string kind)
+        {
+            _orders = kind == "itself" ? Itself() : kind == "run" ? Task.Run(Orders) : Orders();
+            _prices = kind == "run" ? Task.Run(Prices) : Prices();
+            _stock = kind switch { "all" => StockAndMore(), "any" => StockOrTime(), "time" => StockForATime(), _ => Stock() };
+            Task outside = Keep(new[] { Outside() })[0];
+            _go.SetResult();
+            return outside;
+        }
+    }
+
+    [Scenario("await_circle")]
+    private static void AwaitCircle() => Scene.Actor("waiter", () =>
+    {
+        Task outside = new Circle().Begin("");
+        Scene.InPlace();
+        outside.Wait();
+    });
+
+    [Scenario("await_circle_all")]
+    private static void AwaitCircleThroughAll() => AwaitCircleOf("all");
+
+    [Scenario("await_circle_run")]
+    private static void AwaitCircleThroughRun() => AwaitCircleOf("run");
+
+    [Scenario("await_circle_time")]
+    private static void AwaitCircleForATime() => AwaitCircleOf("time");
+
+    [Scenario("await_circle_itself")]
+    private static void AwaitCircleOfOne() => AwaitCircleOf("itself");
+
+    // None of these waits for ever: one of two is enough.
+    [Scenario("await_any_circle")]
+    private static void AwaitAny() => AwaitCircleOf("any");
+
+    // No thread waits for them.
+    private static void AwaitCircleOf(string kind)
+    {
+        Keep(new Circle().Begin(kind));
+        Thread.Sleep(300);
+    }
+
     private static void Starve(Func<Task<int>> read)
     {
         ThreadPool.SetMinThreads(3, 3);
