@@ -22,6 +22,8 @@ struct Environment {
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_unstopped = open_unstopped_process;
   std::function<Result<std::unique_ptr<Session>>(const CoreOptions& options)> open_core = Session::open_core;
   std::string search_path;  ///< PATH: where coredumpctl is looked for
+  /// What a command is done with and need not be taken apart: the memory of a process that ends goes at once.
+  std::function<void(std::shared_ptr<void>)> leave_to_the_end = [](const std::shared_ptr<void>&) {};
 };
 
 /// Runs the command and answers its exit code as a number. `arguments` without the program's name.

@@ -5,15 +5,16 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/shared_work.h"
 #include "cli/busy_sample.h"
 #include "cli/dump_command.h"
 #include "cli/fd_output.h"
@@ -54,20 +55,13 @@ bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
 
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
   const ThreadClocks clocks(dump.target.pid);
-  const auto any_has = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; i++) {
-      const ThreadDump* t = report::find_thread(dump, verdict.steps[i].thread);
-      if (t == nullptr || has_run(clocks, *t)) return true;
-    }
-    return false;
-  };
-  // Two files are opened for each thread of the circle: of hundreds, half of them by somebody else.
-  constexpr std::size_t kMany = 64;
-  const std::size_t all = verdict.steps.size(), half = all < kMany ? 0 : all / 2;
-  auto first =
-      std::async(half == 0 ? std::launch::deferred : std::launch::async | std::launch::deferred, any_has, 0, half);
-  const bool second = any_has(half, all);
-  return first.get() || second;
+  std::atomic<bool> any_has = false;
+  base::for_each_of_many(verdict.steps.size(), [&](std::size_t i) {
+    if (any_has) return;
+    const ThreadDump* t = report::find_thread(dump, verdict.steps[i].thread);
+    if (t == nullptr || has_run(clocks, *t)) any_has = true;
+  });
+  return any_has;
 }
 
 struct Judged {
@@ -293,7 +287,10 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, s
   }
   if (const ExitCode code = write_out(arguments, environment, *judged, unmoved); code != ExitCode::ok) return code;
   before = std::move(*judged);
-  before->dumped.session.reset();
+  if (arguments.watch.count() == 0)
+    environment.leave_to_the_end(std::move(before->dumped.session));
+  else
+    before->dumped.session.reset();
   if (!before->verdicts.empty()) return ExitCode::stuck;
   const bool is_whole = arguments.pid == 0 || report::threads_apart(before->dumped.dump) == 0;
   return is_whole && report::knows_waits(before->dumped.dump) ? ExitCode::ok : ExitCode::partial;
@@ -322,6 +319,7 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
     if (of.out.empty() || of.out == "-") FdOutput(environment.out).write("\n");
     code = answer(of, environment, before);
   }
+  if (before) environment.leave_to_the_end(std::make_shared<Judged>(std::move(*before)));
   return code;
 }
 

@@ -153,17 +153,23 @@ void CachedMemory::load_scattered(std::span<const Address> addresses) const {
   }
 }
 
-void CachedMemory::fetch(std::span<const AddressRange> ranges) {
-  if (bulk_ == nullptr || !has_whole_pages_) return;
+std::vector<Address> CachedMemory::pages_of(std::span<const AddressRange> ranges) const {
   std::vector<Address> pages;
+  if (bulk_ == nullptr || !has_whole_pages_) return pages;
   for (const AddressRange& r : ranges)
     for (Address at = r.begin & ~Address{options_.page_size - 1}; at < r.end && pages.size() < options_.max_pages;
          at += options_.page_size)
       pages.push_back(at);
   std::sort(pages.begin(), pages.end());
   pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
-  load_scattered(pages);
+  return pages;
 }
+
+void CachedMemory::fetch(std::span<const AddressRange> ranges) {
+  if (const auto pages = pages_of(ranges); !pages.empty()) load_scattered(pages);
+}
+
+void CachedMemory::fetch_when_missed(std::span<const AddressRange> ranges) { again_ = pages_of(ranges); }
 
 /// Who asks for what follows the last read goes on so: twice as much each time.
 std::size_t CachedMemory::ahead(Address aligned) const {

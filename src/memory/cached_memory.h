@@ -36,6 +36,8 @@ class CachedMemory final : public MemoryReader {
   /// Reads the pages of these ranges with one call, and nothing around them, if the memory below can be read in many
   /// places at once; as many as there is room for. What cannot be had so is read when it is asked for.
   void fetch(std::span<const AddressRange> ranges);
+  /// The same, but with the first miss from now on: not before anything is asked for that is not there.
+  void fetch_when_missed(std::span<const AddressRange> ranges);
 
   /// Forgets everything; keeps the allocation.
   void clear();
@@ -59,6 +61,7 @@ class CachedMemory final : public MemoryReader {
   [[nodiscard]] std::span<std::byte> free_run(std::size_t most) const;
   [[nodiscard]] std::size_t read_pages(Address aligned, std::span<std::byte> out) const;
   void load_scattered(std::span<const Address> addresses) const;
+  [[nodiscard]] std::vector<Address> pages_of(std::span<const AddressRange> ranges) const;
   [[nodiscard]] Result<std::size_t> read_through(Address address, std::span<std::byte> out) const;
 
   const WitnessedMemory* witness_ = nullptr;

@@ -163,6 +163,18 @@ TEST_F(CachedMemoryTest, FetchesWhatIsScatteredWithOneCallAndNothingAroundIt) {
   for (const AddressRange& r : many) EXPECT_EQ(cache.read<int>(r.begin).value(), below_.read<int>(r.begin).value());
 }
 
+TEST_F(CachedMemoryTest, WhatWillBeNeededIsFetchedWithTheFirstMiss) {
+  const CountingBulk below(below_);
+  CachedMemory cache(below, {kPage, 16, 1});
+  const AddressRange near{kBase + 4, kBase + 8}, far{kBase + 9 * kPage - 4, kBase + 9 * kPage + 4};
+  cache.fetch_when_missed(std::vector<AddressRange>{near, far});
+  EXPECT_TRUE(below.together.empty());
+  for (const Address at : {far.begin, near.begin, far.begin + 4})
+    EXPECT_EQ(cache.read<int>(at).value(), below_.read<int>(at).value());
+  EXPECT_EQ(below.together, (std::vector<std::size_t>{3}));
+  EXPECT_EQ(below.reads, 0);
+}
+
 TEST_F(CachedMemoryTest, LargeReadsGoPastIt) {
   const CachedMemory cache(counting_, {kPage, 16, 2});
   std::vector<std::byte> all(bytes_.size());

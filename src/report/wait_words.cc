@@ -116,6 +116,13 @@ bool is_told_by_call(const ThreadWait& wait) {
 }
 
 const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
+  // The kernel lists threads by their ids, mostly: where this one is not where it would be then, it is looked for.
+  std::size_t begin = 0, end = dump.threads.size();
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (dump.threads[middle].tid == tid) return &dump.threads[middle];
+    (dump.threads[middle].tid < tid ? begin : end) = dump.threads[middle].tid < tid ? middle + 1 : middle;
+  }
   const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
   const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
   return at == dump.threads.end() ? nullptr : &*at;

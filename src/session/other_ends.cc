@@ -152,8 +152,8 @@ class Search {
   std::string name_of(const std::string& fd) {
     const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
     if (const auto inode = inode_of(link, "socket:[")) {
-      const auto at = sockets().find(*inode);
-      return at == sockets().end() ? "socket" : at->second;
+      const std::string* name = sockets_.name(*inode);
+      return name == nullptr ? "socket" : *name;
     }
     if (link.starts_with("pipe:[")) return "pipe";
     constexpr std::string_view kKernels = "anon_inode:[";
@@ -162,25 +162,15 @@ class Search {
   }
 
  private:
-  /// Of the target's network namespace.
-  const target::SocketNames& sockets() {
-    if (!has_sockets_)
-      for (const char* protocol : {"tcp", "tcp6", "udp", "udp6"})
-        target::parse_inet_sockets(file_at(fmt::format("{}/net/{}", process_, protocol), kMostTable),
-                                   std::string_view(protocol, 3), sockets_);
-    if (!has_sockets_) target::parse_unix_sockets(file_at(process_ + "/net/unix", kMostTable), sockets_);
-    has_sockets_ = true;
-    return sockets_;
-  }
-
   /// Of "tcp A -> B" the socket "tcp B -> A", which is there if B is of this machine.
   std::optional<std::uint64_t> inet_end(const std::string& object) {
     const std::size_t arrow = object.find(" -> ");
     if (!object.starts_with("tcp ") || arrow == std::string::npos) return std::nullopt;
     const std::string other = "tcp " + object.substr(arrow + 4) + " -> " + object.substr(4, arrow - 4);
     const auto is_it = [&](const auto& socket) { return socket.second == other; };
-    const auto at = std::find_if(sockets().begin(), sockets().end(), is_it);
-    return at == sockets().end() ? std::nullopt : std::optional(at->first);
+    const target::SocketNames& all = sockets_.all();
+    const auto at = std::find_if(all.begin(), all.end(), is_it);
+    return at == all.end() ? std::nullopt : std::optional(at->first);
   }
 
   [[nodiscard]] std::optional<std::uint64_t> unix_end(std::uint64_t inode) const {
@@ -219,8 +209,7 @@ class Search {
 
   std::string process_;
   std::unordered_map<std::string, Wanted> wanted_;
-  bool has_sockets_ = false;
-  target::SocketNames sockets_;
+  target::SocketTables sockets_{[this](const std::string& file) { return file_at(process_ + "/" + file, kMostTable); }};
   std::size_t descriptors_ = 0;
 };
 

@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/program.h"
@@ -28,7 +31,14 @@ int main(int argc, char** argv) {
     mixstack::cli::Environment environment;
     // Whoever runs us with more rights than his own (AT_SECURE) does not say which programs we run.
     if (const char* path = ::secure_getenv("PATH"); path != nullptr) environment.search_path = path;
-    return mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
+    std::vector<std::shared_ptr<void>> left;
+    environment.leave_to_the_end = [&left](std::shared_ptr<void> what) { left.push_back(std::move(what)); };
+    const int code =
+        mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
+#ifndef MIXSTACK_IS_SANITIZED
+    if (!left.empty() && std::fflush(nullptr) == 0) std::_Exit(code);
+#endif
+    return code;
   } catch (const std::bad_alloc&) {  // a size that no memory has room for
     end_without_memory();
   } catch (const std::exception& e) {

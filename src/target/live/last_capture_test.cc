@@ -127,6 +127,27 @@ TEST(ThreadStats, OfThreadsThatStayComeAndGo) {
   EXPECT_TRUE(eventually([&] { return !stats.read({tids[0]}).front() || !stats.read({tids[1]}).front(); }));
 }
 
+TEST(ThreadStats, OfManyAtOnce) {
+  const TestProcess process([](Shared& s) { start_thread(waiting_thread, &s); }, 1);
+  const auto proc = ProcDir::open(process.id());
+  ASSERT_TRUE(proc.has_value());
+  ThreadStats stats(*proc);
+  const auto two = *proc->tasks();
+  ASSERT_EQ(two.size(), 2u);
+  std::vector<ThreadId> tids(200, two[0]);
+  tids[150] = two[1];
+  tids[199] = 0x7ffffff0;
+  for (int round = 0; round < 2; round++) {
+    const auto all = stats.read(tids);
+    ASSERT_EQ(all.size(), tids.size());
+    for (std::size_t i = 0; i + 1 < all.size(); i++) {
+      ASSERT_TRUE(all[i].has_value()) << i;
+      EXPECT_EQ(all[i]->comm, proc->thread_stat(tids[i])->comm) << i;
+    }
+    EXPECT_FALSE(all[199].has_value());
+  }
+}
+
 /// Waits in one way each, then spins under another name, then waits again.
 template <class Wait>
 void wait_and_spin(Shared& s, int thread, Wait wait) {

@@ -135,15 +135,8 @@ class Descriptors {
   }
 
   std::string socket(std::uint64_t inode) {
-    if (!has_sockets_) {
-      has_sockets_ = true;
-      for (const char* protocol : {"tcp", "tcp6", "udp", "udp6"})
-        if (const auto table = view_.proc.read(std::string("net/") + protocol, kMostNet))
-          parse_inet_sockets(*table, std::string_view(protocol, 3), sockets_);
-      if (const auto table = view_.proc.read("net/unix", kMostNet)) parse_unix_sockets(*table, sockets_);
-    }
-    const auto at = sockets_.find(inode);
-    return at == sockets_.end() ? "socket" : at->second;
+    const std::string* name = sockets_.name(inode);
+    return name == nullptr ? "socket" : *name;
   }
 
   std::string epoll(std::int32_t fd) const {
@@ -156,8 +149,8 @@ class Descriptors {
 
   const ProcessView& view_;
   std::map<std::int32_t, std::string> names_;
-  bool has_sockets_ = false;
-  SocketNames sockets_;
+  SocketTables sockets_{
+      [this](const std::string& file) { return view_.proc.read(file, kMostNet).value_or(std::string()); }};
 };
 
 /// The path that an openat is about: a FIFO without a partner, a file system that does not answer.
@@ -284,6 +277,31 @@ void parse_unix_sockets(std::string_view table, SocketNames& out) {
     const std::string_view path = words.next();
     out[inode] = "unix socket" + (path.empty() ? "" : " " + std::string(path));
   });
+}
+
+bool SocketTables::read_next() {
+  constexpr std::string_view kTables[] = {"unix", "tcp", "tcp6", "udp", "udp6"};
+  if (tables_ == std::size(kTables)) return false;
+  const std::string_view table = kTables[tables_++];
+  const std::string text = read_("net/" + std::string(table));
+  if (table == "unix")
+    parse_unix_sockets(text, names_);
+  else
+    parse_inet_sockets(text, table.substr(0, 3), names_);
+  return true;
+}
+
+const std::string* SocketTables::name(std::uint64_t inode) {
+  do {
+    if (const auto at = names_.find(inode); at != names_.end()) return &at->second;
+  } while (read_next());
+  return nullptr;
+}
+
+const SocketNames& SocketTables::all() {
+  while (read_next()) {
+  }
+  return names_;
 }
 
 std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<const ThreadCapture> threads,

@@ -1,6 +1,7 @@
 // What /proc says of threads that were captured: their time, and what they are blocked on.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -16,7 +17,7 @@ namespace mixstack::target {
 /// By thread, what `off_cpu_times` said before the stop.
 using OffCpuTimes = std::unordered_map<ThreadId, std::chrono::nanoseconds>;
 
-/// Of each thread two small files are read, and the table of sockets once if one is blocked on a socket: some 10 us a
+/// Of each thread two small files are read, and tables of sockets once if one is blocked on a socket: some 10 us a
 /// thread. A thread that left the call it was captured in (another number or stack pointer) has no call here.
 /// `off_cpu` null: neither that nor where threads wait in the kernel.
 [[nodiscard]] std::vector<ThreadFacts> read_thread_facts(const ProcessView& view,
@@ -36,5 +37,23 @@ using SocketNames = std::map<std::uint64_t, std::string>;
 /// A table of /proc/PID/net (tcp, tcp6, udp, udp6), of which lines that make no sense are left out.
 void parse_inet_sockets(std::string_view table, std::string_view protocol, SocketNames& out);
 void parse_unix_sockets(std::string_view table, SocketNames& out);
+
+/// The tables of one network namespace, each read when a socket is in none of those before it: the kernel walks all of
+/// its hash table for each of the Internet's, which takes milliseconds, and every .NET process waits at a local socket.
+class SocketTables {
+ public:
+  /// `read`: the text of "net/unix" and the others, empty where there is none.
+  explicit SocketTables(std::function<std::string(const std::string& file)> read) : read_(std::move(read)) {}
+  /// Null: in none of them.
+  [[nodiscard]] const std::string* name(std::uint64_t inode);
+  [[nodiscard]] const SocketNames& all();
+
+ private:
+  bool read_next();
+
+  std::function<std::string(const std::string& file)> read_;
+  std::size_t tables_ = 0;  ///< that were read
+  SocketNames names_;
+};
 
 }  // namespace mixstack::target

@@ -61,5 +61,25 @@ TEST(SocketNamesTest, NonsenseIsLeftOut) {
   EXPECT_TRUE(names.empty());
 }
 
+TEST(SocketTablesTest, ATableIsReadWhenASocketIsInNoneBeforeIt) {
+  std::vector<std::string> read;
+  SocketTables tables([&read](const std::string& file) -> std::string {
+    read.push_back(file);
+    if (file == "net/unix") return "head\n0: 00000002 00000000 00010000 0001 01 77 /run/x.sock\n";
+    if (file == "net/tcp6") return "   0: 00000000:0044 00000000:0000 01 0:0 00:0 0 0 0 555 2\n";
+    return {};
+  });
+  ASSERT_NE(tables.name(77), nullptr);
+  EXPECT_EQ(*tables.name(77), "unix socket /run/x.sock");
+  EXPECT_EQ(read, (std::vector<std::string>{"net/unix"}));
+  ASSERT_NE(tables.name(555), nullptr);
+  EXPECT_EQ(*tables.name(555), "tcp 0.0.0.0:68");
+  EXPECT_EQ(read.size(), 3u);
+  EXPECT_EQ(tables.name(1), nullptr);
+  EXPECT_EQ(tables.name(2), nullptr);
+  EXPECT_EQ(read, (std::vector<std::string>{"net/unix", "net/tcp", "net/tcp6", "net/udp", "net/udp6"}));
+  EXPECT_EQ(tables.all().size(), 2u);
+}
+
 }  // namespace
 }  // namespace mixstack::target

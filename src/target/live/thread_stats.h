@@ -18,6 +18,10 @@ class ThreadStats {
  public:
   explicit ThreadStats(const ProcDir& proc);
 
+  /// So many threads will be asked about for the first time. The table of open files grows to what they need at once: a
+  /// process with several threads waits for all processors whenever it grows, some ten milliseconds each time, so this
+  /// is best called before there is a second one.
+  void expect(std::size_t threads);
   /// Of `tids`, in their order; nothing for a thread that has gone. Files of others are closed.
   [[nodiscard]] std::vector<std::optional<ThreadStat>> read(const std::vector<ThreadId>& tids);
   /// Of those asked about last, in their order, of which nothing was read (state '?'): the file that tells the name as
@@ -30,13 +34,16 @@ class ThreadStats {
   enum class Told : std::uint8_t { all, name };
   struct Open {
     ThreadId tid = 0;
-    Told told = Told::all;  ///< by the file
+    Told told = Told::all;  ///< by the file that is wanted
     base::ScopedFd fd;
+    bool is_other = false;  ///< the file that is open is not that one
   };
   [[nodiscard]] std::optional<ThreadStat> read(Open& file) const;
+  void keep(std::vector<Open> files, const std::vector<std::optional<ThreadStat>>& told);
 
   const ProcDir& proc_;
   std::size_t most_;  ///< files to hold open
+  std::size_t expected_ = 0;
   std::vector<Open> open_;
   std::vector<int> name_files_;
 };
