@@ -33,10 +33,10 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
     return fmt::format("STARVED: {} of the thread pool {}, {} of them for work that is queued ({})",
                        all_workers(v.threads), v.threads == 1 ? "waits" : "wait", v.steps.size(),
                        counted(pool.queued, "item"));
-  return fmt::format("POSSIBLY STARVED: {} of the thread pool {}, {} {} queued, none taken for {}",
-                     all_workers(v.threads), v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"),
-                     pool.queued == 1 ? "is" : "are",
-                     coarse_duration_words(pool.since_dequeue.value_or(std::chrono::milliseconds(0))));
+  return fmt::format(
+      "POSSIBLY STARVED: {} of the thread pool {}, {} {} queued{}", all_workers(v.threads),
+      v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"), pool.queued == 1 ? "is" : "are",
+      pool.since_dequeue ? ", none taken for " + coarse_duration_words(*pool.since_dequeue) : std::string());
 }
 
 std::string await_circle_words(const Verdict& v) {

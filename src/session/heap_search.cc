@@ -102,7 +102,7 @@ void search_core(const MemoryReader& memory, dotnet::objects::HeapReader& heap, 
 
 void read_heaps(ProcessDump& dump, const MemoryReader& memory, bool is_frozen,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                const std::function<bool(std::uint64_t)>& wanted) {
+                const std::function<bool(std::uint64_t)>& wanted, bool types_too) {
   for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++) {
     if (!dump.runtimes[i].pending) continue;
     PendingWork& pending = *dump.runtimes[i].pending;
@@ -114,6 +114,7 @@ void read_heaps(ProcessDump& dump, const MemoryReader& memory, bool is_frozen,
       before = heap->heap(memory);
     }
     if (before) pending.gc = before->state;
+    if (types_too) heap->prepare();
     if (!wanted) continue;
     if (!before) {
       pending.no_heap = before.error().text;

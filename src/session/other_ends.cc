@@ -209,7 +209,9 @@ class Search {
 
   std::string process_;
   std::unordered_map<std::string, Wanted> wanted_;
-  target::SocketTables sockets_{[this](const std::string& file) { return file_at(process_ + "/" + file, kMostTable); }};
+  // By value: a search moves to the thread that makes it.
+  target::SocketTables sockets_{
+      [process = process_](const std::string& file) { return file_at(process + "/" + file, kMostTable); }};
   std::size_t descriptors_ = 0;
 };
 

@@ -46,6 +46,7 @@ struct Dumped {
   out.recorder = recorder.get();
   auto session = ProcessSession::open(std::move(recorder));
   if (!session) return fail(session.error());
+  if (options.full) static_cast<ProcessSession&>(**session).read_types_of_heaps();  // which it is
   out.session = std::move(*session);
   out.session->set_runtime_options(options.runtime);
   out.session->set_symbol_options(options.symbols);

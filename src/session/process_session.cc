@@ -396,7 +396,8 @@ void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInf
     read_pending_work(at.dump, at.capture, runtimes, symbols, at.options.data);
   const bool is_frozen = at.capture.frozen != nullptr;
   if (at.options.waits && at.options.pending_work)
-    read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap);
+    read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap,
+               reads_types_of_heaps_);
   if (at.options.arguments) read_arguments(at.dump, at.capture, runtimes, at.options.data);
 }
 

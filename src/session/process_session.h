@@ -34,6 +34,8 @@ class ProcessSession final : public Session {
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;
   [[nodiscard]] std::vector<ModuleSymbols> symbol_files(const ProcessDump& dump, bool all) override;
+  /// Later dumps read what a search of the heaps must know of types, for a copy in which they are searched.
+  void read_types_of_heaps() { reads_types_of_heaps_ = true; }
 
   /// For those who walk with the session's parts themselves: what a walker has.
   [[nodiscard]] Walker::Implementation::Parts parts();
@@ -66,6 +68,7 @@ class ProcessSession final : public Session {
   std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
   SharedFinder finder_;  ///< null: no symbols from elsewhere
+  bool reads_types_of_heaps_ = false;
   std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
   std::shared_ptr<symbolize::LineTables> line_tables_;  ///< null: not wanted
   bool native_names_ = true;

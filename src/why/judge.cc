@@ -23,6 +23,26 @@ std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
   return static_cast<std::uint32_t>(graph.behind(node).size());
 }
 
+/// Whoever waits for a task or a thread to end may have nothing else to do, as hosts wait for their services.
+bool is_for_an_end(WaitKind kind) {
+  return kind == WaitKind::task || kind == WaitKind::all_tasks || kind == WaitKind::thread_join;
+}
+
+/// Of those who wait for this one, how many do so for more than the end of a task or thread: themselves, or behind
+/// somebody else who does.
+std::uint32_t held_up_by_more(const WaitGraph& graph, std::uint32_t node) {
+  std::vector<bool> seen(graph.size()), counted(graph.size());
+  std::uint32_t count = 0;
+  for (const std::uint32_t n : graph.behind(node))
+    if (const auto& wait = graph.thread(n).wait; wait && !is_for_an_end(wait->kind)) counted[n] = true;
+  for (std::uint32_t n = 0; n < graph.size(); n++)
+    if (counted[n])
+      for (const std::uint32_t behind : graph.behind(n)) seen[behind] = true;
+  for (std::uint32_t n = 0; n < graph.size(); n++)
+    if (n != node && (counted[n] || seen[n])) count++;
+  return count;
+}
+
 /// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for
 /// a task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
 Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle) {
@@ -142,7 +162,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
   for (std::uint32_t i = 0; i < graph.size(); i++) {
     if (!graph.edges(i).empty() || is_in_circle[i]) continue;
     const std::uint32_t waiting = held_up(graph, i);
-    if (waiting < kManyWaiters) continue;
+    if (waiting < kManyWaiters || held_up_by_more(graph, i) < kManyWaiters) continue;
     Verdict verdict;
     verdict.kind = VerdictKind::chain;
     verdict.steps = way_to(graph, i);
@@ -157,6 +177,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
 }
 
 void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  add_async_circles(dump, verdicts);
   add_await_circles(dump, verdicts);
   sort(verdicts);
 }

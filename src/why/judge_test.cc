@@ -97,13 +97,29 @@ TEST(Judge, ASureCircleIsNotHiddenByAnotherOne) {
 }
 
 TEST(Judge, ManyBehindOneThroughALikelyChain) {
-  ProcessDump dump =
-      dump_with_chain({waiting(1, {}, Proof::proved, WaitKind::task), thread(2), waiting(3, {1}), waiting(4, {1})});
+  ProcessDump dump = dump_with_chain(
+      {waiting(1, {}, Proof::proved, WaitKind::task), thread(2), waiting(3, {1}), waiting(4, {1}), waiting(5, {1})});
   dump.runtimes.front().pending->chains.front().proof = Proof::likely;
   const auto verdicts = judge(dump);
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_EQ(verdicts[0].kind, VerdictKind::chain);
   EXPECT_FALSE(verdicts[0].is_certain);
+  EXPECT_EQ(verdicts[0].threads, 4u);
+}
+
+TEST(Judge, WhoWaitsForTheEndOfATaskOrThreadIsNotHeldUp) {
+  const auto host = [](ThreadId tid, WaitKind kind) { return waiting(tid, {9}, Proof::proved, kind); };
+  std::vector<ThreadDump> threads{host(1, WaitKind::task), host(2, WaitKind::thread_join), host(3, WaitKind::all_tasks),
+                                  host(4, WaitKind::task), thread(9)};
+  EXPECT_TRUE(judge(dump_of(threads)).empty());
+  // Behind one that wants a lock they are.
+  threads.push_back(waiting(5, {8}));
+  threads.push_back(thread(8));
+  for (std::size_t i = 0; i < 2; i++) threads[i].wait->owners = {5};
+  const auto verdicts = judge(dump_of(threads));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::chain);
+  EXPECT_EQ(verdicts[0].steps.back().thread, 8u);
   EXPECT_EQ(verdicts[0].threads, 3u);
 }
 

@@ -54,7 +54,11 @@ void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
     verdict.steps = behind_the_queue(dump, *runtime.pending);
     verdict.is_certain = !verdict.steps.empty();
     if (!verdict.is_certain) {
-      if (!pool.since_dequeue || *pool.since_dequeue < kLongSinceDequeue) continue;
+      // How long that has been so nobody can tell of a core.
+      const auto waits = [&](ThreadId tid) { return find(dump, tid)->wait.has_value(); };
+      const bool is_long = pool.since_dequeue ? *pool.since_dequeue >= kLongSinceDequeue
+                                              : std::all_of(pool.busy.begin(), pool.busy.end(), waits);
+      if (!is_long) continue;
       for (const ThreadId worker : pool.busy) verdict.steps.push_back({worker, 0});
     }
     verdicts.push_back(std::move(verdict));

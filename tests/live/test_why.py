@@ -400,6 +400,46 @@ class Why(LiveCase):
                 self.assertEqual((told, chain["end"], chain["proof"]), (methods, "promise", "proved"))
             self.assertEqual(self.chains(answer), [])
 
+    def test_who_runs_what_is_waited_for(self):
+        for scenario in ("deadlock_local", "deadlock_inline", "deadlock_child"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                [verdict] = answer["verdicts"]
+                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
+                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, {"holder", "resumed"})
+
+    def test_who_waits_for_an_end_is_not_held_up(self):
+        with processes.scenario("hosts") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            waits = {t["name"]: t["wait"]["kind"] for t in answer["threads"] if (t["name"] or "").startswith("host-")}
+            self.assertEqual(waits, {f"host-{i}": "task" for i in range(4)})
+
+    def test_readers_behind_a_writer(self):
+        with processes.scenario("readers_behind_a_writer") as debuggee:
+            _, answer = self.until_stuck(debuggee)
+            names = {t["tid"]: t["name"] for t in answer["threads"]}
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["threads"], names[verdict["steps"][-1]["thread"]]), ("chain", 5, "reads"))
+
+    def test_a_starved_pool_in_a_pack(self):
+        with processes.scenario("pool_starved_timers") as debuggee, tempfile.TemporaryDirectory() as folder:
+            self.until_stuck(debuggee)
+            pack = f"{folder}/it.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "-o", pack)[0], 0)
+            status, out, error, _ = mixstack_dump.run("why", pack)
+            self.assertEqual(status, STUCK, error)
+            self.assertIn("STARVED: ", out)
+
+    def test_methods_in_a_full_pack(self):
+        with processes.scenario("await_circle_run") as debuggee, tempfile.TemporaryDirectory() as folder:
+            pack = f"{folder}/it.pack"
+            self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "--full", "-o", pack)[0], 0)
+            status, out, error, _ = mixstack_dump.run("why", pack, "--heap")
+            self.assertEqual(status, STUCK, error)
+            self.assertIn("DEADLOCK: 3 async methods await each other in a circle", out)
+
     def test_methods_that_await_each_other(self):
         def short(method):
             return method.split("(")[0].split(".")[-1]

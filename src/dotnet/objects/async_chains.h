@@ -12,7 +12,7 @@ namespace mixstack::dotnet::objects {
 /// Follows chains without a scan of the heap. Bounded, circles end. Borrows everything; not thread-safe.
 class AsyncChains {
  public:
-  static constexpr std::size_t kMostSteps = 60;
+  static constexpr std::size_t kMostSteps = 200;
 
   /// `now`: the runtime's clock (Environment.TickCount64) at the capture; none: not known.
   AsyncChains(ManagedObjects& objects, Delegates& delegates, StateMachines& machines, std::optional<std::int64_t> now)

@@ -193,7 +193,9 @@ std::vector<AsyncChain> HeapChains::read() {
     Links& links = links_[i];
     if (links.above != kNone) has_below[links.above] = true;
     const bool is_named = links.below != kNone && links_[links.below].above == i;
-    links.is_proved = is_named || links.awaited == 0 || machines_.is_awaited_by(links.awaited, boxes_[i].address);
+    // What has ended names nobody any more.
+    links.is_proved = is_named || links.awaited == 0 || machines_.is_awaited_by(links.awaited, boxes_[i].address) ||
+                      (machines_.is_task(links.awaited) && machines_.is_completed(links.awaited));
   }
   is_covered_.assign(count, false);
   for (const bool below : {false, true})

@@ -1,6 +1,7 @@
 #include "dotnet/objects/pending_work.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dotnet/objects/sockets.h"
 
@@ -60,8 +61,74 @@ std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread
 
 }  // namespace
 
+/// Tasks that a thread has begun and is not done with, by which thread: besides those that it runs, others further out
+/// on its stack, in which it runs these (Task.Wait and RunSynchronously take a task's work over, Parallel.For does).
+void PendingWorkReader::add_outer_tasks(std::span<const WaitingThread> threads,
+                                        std::unordered_map<Address, std::uint64_t>& running) {
+  constexpr std::string_view kRuns = "System.Threading.Tasks.Task.ExecuteWithThreadLocal";
+  constexpr std::uint32_t kInvoked = 0x20000;  // TASK_STATE_DELEGATE_INVOKED, Task.cs
+  constexpr Address kMostOfFrame = 4096;
+  std::unordered_map<Address, std::unordered_set<std::uint64_t>> found;
+  for (const WaitingThread& at : threads) {
+    if (at.thread == nullptr) continue;
+    const auto runs = [&](const WaitFrame& f) { return f.is_managed && bare(f.method) == kRuns; };
+    if (std::count_if(at.frames.begin(), at.frames.end(), runs) < 2) continue;
+    for (std::size_t i = 2; i < at.frames.size(); i++) {
+      if (!runs(at.frames[i])) continue;
+      // The task is in a register that its callee keeps, or in its own frame.
+      const Address end = at.frames[i].cfa, begin = std::max(at.frames[i - 2].cfa, end - std::min(end, kMostOfFrame));
+      for (Address slot = begin; slot + 8 <= end; slot += 8) {
+        const Address task = objects_.read<Address>(slot).value_or(0);
+        if (task < kLowestObject || task % 8 != 0 || at.thread->stack.contains(task) || !machines_.is_task(task))
+          continue;
+        const auto flags = objects_.value<std::uint32_t>(task, "m_stateFlags");
+        if (flags && (*flags & kInvoked) != 0 && !machines_.is_completed(task)) found[task].insert(at.thread->os_id);
+      }
+    }
+  }
+  // One that two threads seem to run is left on the stack of one of them from before.
+  for (const auto& [task, tids] : found)
+    if (tids.size() == 1) running.emplace(task, *tids.begin());
+}
+
+/// A task whose work is done and that waits for its children ends when these have: each that a thread runs is what the
+/// chain ends in.
+void PendingWorkReader::follow_to_children(const std::unordered_map<Address, std::uint64_t>& running) {
+  constexpr std::uint32_t kWaitsForChildren = 0x800000;  // TASK_STATE_WAITING_ON_CHILDREN, Task.cs
+  std::unordered_map<Address, std::vector<Address>> children;
+  for (const auto& [task, tid] : running)
+    if (const Address properties = objects_.reference(task, "m_contingentProperties").value_or(0); properties != 0)
+      if (const Address parent = objects_.reference(properties, "m_parent").value_or(0); parent != 0)
+        children[parent].push_back(task);
+  if (children.empty()) return;
+  std::vector<AsyncChain> more;
+  for (AsyncChain& chain : found_.chains) {
+    const auto known = children.find(chain.awaited.address);
+    if (chain.end != AsyncEnd::work || chain.runner != 0 || known == children.end()) continue;
+    const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, "m_stateFlags");
+    if (!flags || (*flags & kWaitsForChildren) == 0) continue;
+    bool is_first = true;
+    for (const Address child : known->second) {
+      AsyncChain one = chain;
+      one.awaited = {child, objects_.type_name(child), {}};
+      one.is_queued = false;
+      one.runner = static_cast<std::uint32_t>(running.at(child));
+      const Address action = objects_.reference(child, "m_action").value_or(0);
+      if (action != 0 && delegates_.is_delegate(action)) one.work = delegates_.method(action);
+      if (std::exchange(is_first, false))
+        chain = one;
+      else
+        more.push_back(std::move(one));
+      if (found_.chains.size() + more.size() >= kMostChains) break;
+    }
+  }
+  for (AsyncChain& chain : more) found_.chains.push_back(std::move(chain));
+}
+
 PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
-                                    const std::unordered_map<Address, std::uint64_t>& running) {
+                                    const std::unordered_map<Address, std::uint64_t>& innermost) {
+  std::unordered_map<Address, std::uint64_t> running = innermost;
+  add_outer_tasks(threads, running);
   found_ = {};
   ways_.clear();
   joined_.clear();
@@ -101,6 +168,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     if (chain.end == AsyncEnd::work && !chain.is_queued && runs != running.end())
       chain.runner = static_cast<std::uint32_t>(runs->second);
   }
+  follow_to_children(running);
   find_contexts(threads);
   find_runners(threads);
   find_requests(threads);
@@ -287,12 +355,20 @@ Address PendingWorkReader::task_that_may_run(const AsyncChain& chain) {
   return chain.end == AsyncEnd::running && !chain.is_queued ? chain.awaited.address : 0;
 }
 
-/// Whether the thread that waits for a chain runs its end. The object that it waits for is on its stack in any case,
-/// and the method that waits may be another call of the same one: the box is wanted in the frame of its own that has
-/// called the method, further out.
-bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, const AsyncChain& chain) {
+/// Whether a thread waits for a chain of the same end.
+bool PendingWorkReader::waits_for_end(std::uint64_t tid, const AsyncChain& chain) const {
+  return std::any_of(found_.chains.begin(), found_.chains.end(), [&](const AsyncChain& c) {
+    return c.waiter == tid && !c.steps.empty() && !chain.steps.empty() && c.steps.back().box == chain.steps.back().box;
+  });
+}
+
+/// Whether a thread that waits for a chain runs its end. The object that it waits for is on its stack in any case,
+/// and the method that waits may be another call of the same one, or the one that it is written in: the box is wanted
+/// in the frame of its own that has called the method, further out.
+bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, std::uint64_t tid,
+                                       const AsyncChain& chain) {
   if (chain.steps.empty()) return false;
-  const auto is_it = [&](const WaitingThread& t) { return t.thread != nullptr && t.thread->os_id == chain.waiter; };
+  const auto is_it = [&](const WaitingThread& t) { return t.thread != nullptr && t.thread->os_id == tid; };
   const auto at = std::find_if(threads.begin(), threads.end(), is_it);
   if (at == threads.end()) return false;
   const std::size_t callee = outermost_frame_of(*at, chain.steps.back().method);
@@ -335,9 +411,11 @@ void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
           by_chain[chain].insert(thread.thread->os_id);
     }
   }
-  for (const auto& [chain, ids] : by_chain) {
+  for (auto& [chain, ids] : by_chain) {
+    std::erase_if(ids, [&, &chain = chain](std::uint64_t tid) {
+      return waits_for_end(tid, *chain) && !goes_on_inside(threads, tid, *chain);
+    });
     if (ids.size() != 1) continue;
-    if (*ids.begin() == chain->waiter && !goes_on_inside(threads, *chain)) continue;
     chain->runner = static_cast<std::uint32_t>(*ids.begin());
     const Address task = task_that_may_run(*chain);
     if (task == 0) continue;

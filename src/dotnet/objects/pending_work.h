@@ -62,7 +62,10 @@ class PendingWorkReader {
   [[nodiscard]] bool is_queued(const AsyncChain& chain);
   void find_contexts(std::span<const WaitingThread> threads);
   [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
-  [[nodiscard]] bool goes_on_inside(std::span<const WaitingThread> threads, const AsyncChain& chain);
+  void add_outer_tasks(std::span<const WaitingThread> threads, std::unordered_map<Address, std::uint64_t>& running);
+  void follow_to_children(const std::unordered_map<Address, std::uint64_t>& running);
+  [[nodiscard]] bool waits_for_end(std::uint64_t tid, const AsyncChain& chain) const;
+  [[nodiscard]] bool goes_on_inside(std::span<const WaitingThread> threads, std::uint64_t tid, const AsyncChain& chain);
   void find_runners(std::span<const WaitingThread> threads);
   void find_requests(std::span<const WaitingThread> threads);
   void read_values();

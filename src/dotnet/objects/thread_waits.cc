@@ -369,7 +369,8 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
     const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
     if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
   }
-  if (wait.is_reading || event == "_upgradeEvent") return;
+  // Where nobody writes, a writer that waits holds up the readers that come after it: all wait for those who read now.
+  if ((wait.is_reading && !wait.owners.empty()) || event == "_upgradeEvent") return;
   // Readers: each thread keeps a list of the locks that it reads under.
   const auto lock_id = objects_.value<std::int64_t>(lock, "_lockID");
   const Address type = objects_.type_of(lock);
@@ -388,7 +389,8 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
       count = objects_.reference(count, "next").value_or(0);
     }
   }
-  if (readers != 0) wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
+  if (readers != 0 && !wait.is_reading)
+    wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
 }
 
 /// Who holds it, where that can be told. The futex call's fourth argument, a time-out, is there for WaitOne with one.

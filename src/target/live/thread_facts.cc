@@ -150,7 +150,7 @@ class Descriptors {
   const ProcessView& view_;
   std::map<std::int32_t, std::string> names_;
   SocketTables sockets_{
-      [this](const std::string& file) { return view_.proc.read(file, kMostNet).value_or(std::string()); }};
+      [&view = view_](const std::string& file) { return view.proc.read(file, kMostNet).value_or(std::string()); }};
 };
 
 /// The path that an openat is about: a FIFO without a partner, a file system that does not answer.

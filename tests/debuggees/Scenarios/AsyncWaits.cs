@@ -89,6 +89,102 @@ internal static class AsyncWaits
         Thread.Sleep(300);
     }
 
+    // A thread holds a lock and waits, in ways in which it is not plain who runs what it waits for.
+    private static void HoldAndWait(Action<object> wait) => Scene.Actor("holder", () =>
+    {
+        object account = new();
+        lock (account)
+        {
+            Scene.InPlace();
+            wait(account);
+        }
+    });
+
+    private static void Want(object account)
+    {
+        lock (account)
+        {
+            Lines.Keep();
+        }
+    }
+
+    // The method that goes on is written in the one that waits for it.
+    [Scenario("deadlock_local")]
+    private static void LocalFunction() => HoldAndWait(account =>
+    {
+        async Task Work()
+        {
+            await Task.Delay(20);
+            Thread.CurrentThread.Name = "resumed";
+            lock (account)
+            {
+                Lines.Keep();
+            }
+        }
+        Work().Wait();
+    });
+
+    // The task's thread runs another one in it.
+    [Scenario("deadlock_inline")]
+    private static void Inline() => HoldAndWait(account => Task.Factory.StartNew(() =>
+    {
+        Thread.CurrentThread.Name = "resumed";
+        new Task(() => Want(account)).RunSynchronously();
+    }, TaskCreationOptions.LongRunning).Wait());
+
+    // The task's own work is done: it waits for its child.
+    [Scenario("deadlock_child")]
+    private static void Child() => HoldAndWait(account => Task.Factory.StartNew(() =>
+    {
+        Task.Factory.StartNew(() =>
+        {
+            Thread.CurrentThread.Name = "resumed";
+            Want(account);
+        }, TaskCreationOptions.AttachedToParent);
+    }).Wait());
+
+    // Healthy: the host's threads wait for the end of what it is there for.
+    [Scenario("hosts")]
+    private static void Hosts()
+    {
+        Task service = Task.Factory.StartNew(() => Thread.Sleep(Timeout.Infinite), TaskCreationOptions.LongRunning);
+        for (int i = 0; i < 4; i++)
+        {
+            Scene.Actor("host-" + i, () =>
+            {
+                Scene.InPlace();
+                service.Wait();
+            });
+        }
+    }
+
+    // A writer waits for the one that reads, and others that want to read wait behind it.
+    [Scenario("readers_behind_a_writer")]
+    private static void ReadersBehindAWriter()
+    {
+        ReaderWriterLockSlim book = Keep(new ReaderWriterLockSlim());
+        Scene.Actor("reads", () =>
+        {
+            book.EnterReadLock();
+            Scene.InPlace();
+            Thread.Sleep(Timeout.Infinite);
+        });
+        Scene.Actor("writer", () =>
+        {
+            Scene.InPlace();
+            book.EnterWriteLock();
+        });
+        Thread.Sleep(300);
+        for (int i = 0; i < 4; i++)
+        {
+            Scene.Actor("reader-" + i, () =>
+            {
+                Scene.InPlace();
+                book.EnterReadLock();
+            });
+        }
+    }
+
     // Async methods each of which awaits what the next has been asked for, and the last the first.
     private sealed class Circle
     {
