@@ -135,16 +135,34 @@ std::string thread_words(const ProcessDump& dump, ThreadId tid) {
   return name.empty() ? std::to_string(tid) : fmt::format("{} \"{}\"", tid, escape_for_terminal(name));
 }
 
+namespace {
+
+/// The async method whose task a thread waits for; null: of another task, or none.
+const AsyncStep* waited_method(const ProcessDump& dump, const ThreadDump& thread) {
+  const WaitKind kind = thread.wait->kind;
+  if (kind != WaitKind::task && kind != WaitKind::all_tasks && kind != WaitKind::any_task) return nullptr;
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    for (const AsyncChain& chain : runtime.pending->chains)
+      if (chain.waiter == thread.tid && !chain.steps.empty() && chain.steps.front().box == thread.wait->object.address)
+        return &chain.steps.front();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!thread.wait || thread.wait->kind == WaitKind::none) return {};
   const ThreadWait& wait = *thread.wait;
   std::string text =
       fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
-  const AsyncChain* chain = wait.kind == WaitKind::task ? chain_of(dump, thread.tid) : nullptr;
-  if (chain != nullptr && !chain->steps.empty() && chain->steps.front().box == wait.object.address) {
+  if (const AsyncStep* method = waited_method(dump, thread)) {
     // The task of an async method has a type that says nothing to people.
-    text = fmt::format("waits {}for the async method {}", wait.proof == Proof::likely ? "(likely) " : "",
-                       escape_for_terminal(short_method(chain->steps.front().method)));
+    const std::string name = "the async method " + escape_for_terminal(short_method(method->method));
+    text = wait.kind == WaitKind::task
+               ? fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", name)
+               : text + " " + name;
   } else if (!wait.object.type.empty()) {
     text += " " + escape_for_terminal(wait.object.type);
   }

@@ -24,6 +24,10 @@ bool is_stuck(const ProcessDump& dump, const ThreadPool& pool) {
          std::all_of(pool.busy.begin(), pool.busy.end(), [&](ThreadId t) { return is_blocked(find(dump, t)); });
 }
 
+/// As long as it may have more workers the pool adds one each half second, or sooner: fewer items than it has workers
+/// are taken by these in a moment.
+bool adds_workers_enough(const ThreadPool& pool) { return pool.existing < pool.max && pool.queued < pool.busy.size(); }
+
 /// Workers that wait for what is queued.
 std::vector<VerdictStep> behind_the_queue(const ProcessDump& dump, const PendingWork& pending) {
   std::vector<VerdictStep> steps;
@@ -58,7 +62,7 @@ void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
       const auto waits = [&](ThreadId tid) { return find(dump, tid)->wait.has_value(); };
       const bool is_long = pool.since_dequeue ? *pool.since_dequeue >= kLongSinceDequeue
                                               : std::all_of(pool.busy.begin(), pool.busy.end(), waits);
-      if (!is_long) continue;
+      if (!is_long || adds_workers_enough(pool)) continue;
       for (const ThreadId worker : pool.busy) verdict.steps.push_back({worker, 0});
     }
     verdicts.push_back(std::move(verdict));

@@ -71,6 +71,28 @@ TEST(Starvation, WithoutProofItIsPossibleAfterAWhile) {
   EXPECT_EQ(verdicts[0].steps.size(), 2u);
 }
 
+TEST(Starvation, APoolThatAddsWorkersForTheFewItemsItHasIsNotStarved) {
+  ProcessDump dump = pool_of(3, 2);
+  pending_of(dump).pool->since_dequeue = std::chrono::seconds(5);
+  pending_of(dump).pool->max = 100;
+  EXPECT_TRUE(judge(dump).empty());
+  pending_of(dump).pool->max = 3;
+  EXPECT_EQ(judge(dump).size(), 1u);
+  pending_of(dump).pool->max = 100;
+  pending_of(dump).pool->queued = 3;
+  EXPECT_EQ(judge(dump).size(), 1u);
+}
+
+TEST(Starvation, OfACoreTheTimeIsNotKnown) {
+  ProcessDump dump = pool_of(3, 5);
+  pending_of(dump).pool->since_dequeue.reset();
+  ASSERT_EQ(judge(dump).size(), 1u);
+  EXPECT_FALSE(judge(dump).front().is_certain);
+  dump.threads[1].wait.reset();
+  dump.threads[1].kernel_state = 'S';
+  EXPECT_TRUE(judge(dump).empty()) << "what one of them does is not known";
+}
+
 TEST(Starvation, WhatIsOnlyLikelyOrGivesUpProvesNothing) {
   for (int way = 0; way < 5; way++) {
     ProcessDump dump = pool_of(2, 1);
