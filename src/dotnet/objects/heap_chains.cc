@@ -117,7 +117,9 @@ void HeapChains::find_joined(std::uint32_t index, Address promise) {
   if (found.empty()) return;
   links_[index].below = found.front();
   found.erase(found.begin());
-  if (!found.empty()) also_awaits_.emplace(index, std::move(found));
+  if (found.empty() || also_awaited_ + found.size() > kMostAlsoAwaited) return;
+  also_awaited_ += found.size();
+  also_awaits_.emplace(index, std::move(found));
 }
 
 void HeapChains::find_below(std::uint32_t index) {

@@ -20,6 +20,7 @@ class HeapChains {
   static constexpr std::size_t kMostKinds = 1 << 14;  ///< of chains that differ in more than their objects
   static constexpr unsigned kMostHops = 16;           ///< tasks between one method and the next
   static constexpr std::size_t kMostJoined = 256;     ///< tasks that one is told to end with
+  static constexpr std::size_t kMostAlsoAwaited = 1 << 20;
 
   HeapChains(ManagedObjects& objects, StateMachines& machines, AsyncChains& chains, std::span<const FoundBox> boxes);
 
@@ -91,6 +92,7 @@ class HeapChains {
   std::unordered_map<std::string, std::uint32_t> told_methods_;
   std::unordered_map<Address, std::vector<Address>> joined_;  ///< by promise: the tasks that it ends with, all of them
   std::map<std::uint32_t, std::vector<std::uint32_t>> also_awaits_;  ///< besides `below`
+  std::size_t also_awaited_ = 0;                                     ///< in all
   std::unordered_map<std::string, Kind> kinds_;
   std::optional<std::uint32_t> continuation_at_;  ///< Task.m_continuationObject
   bool has_more_ = false;
