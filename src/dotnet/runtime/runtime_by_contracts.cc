@@ -151,6 +151,7 @@ void RuntimeByContracts::read_thread_names() {
   for (const ThreadId tid : captured_)
     if (const ManagedThread* t = thread(tid)) asked.push_back(t);
   std::vector<AddressRange> objects;
+  objects.reserve(asked.size());
   for (const ManagedThread* t : asked) objects.push_back({t->address, t->address + runtime_->layouts().thread.extent});
   third_look_.fetch_when_missed(objects);
   const auto names = names_of_threads_.read(runtime_->memory(first_look_), runtime_->memory(second_look_),
