@@ -29,8 +29,8 @@ struct Verdict {
   /// Every step is recorded by the runtime or the kernel, or proved. Otherwise it is possible, no more.
   bool is_certain = false;
   /// Of a circle each waits for the next, the last for the first. Of a starved pool they are the workers that wait for
-  /// queued work, or all of them. Of a chain the last is the one that all wait for. Of
-  /// async methods the threads that wait for the circle: mostly there are none.
+  /// queued work, or all of them. Of a chain the last is the one that all wait for. Of async
+  /// methods they are the threads that wait for the circle: mostly there are none.
   std::vector<VerdictStep> steps;
   std::uint32_t threads = 0;         ///< how many threads it holds up, those of `steps` and others
   std::vector<AsyncStep> methods{};  ///< of `await_circle`: each awaits the next, the last the first

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     const int code =
         mixstack::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), environment);
 #ifndef MIXSTACK_IS_SANITIZED
+    // All has been written; what is left would be taken apart for nothing.
     if (!left.empty() && std::fflush(nullptr) == 0) std::_Exit(code);
 #endif
     return code;
