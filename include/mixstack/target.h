@@ -194,6 +194,9 @@ class FileBytes {
 struct ThreadFacts {
   std::optional<std::chrono::nanoseconds> cpu;     ///< time on a processor since it began
   std::optional<std::chrono::nanoseconds> queued;  ///< time it was ready to run and did not
+  /// Time of all threads of the process, those that ended, too, when all threads were back in their calls after the
+  /// stop and before `cpu` of any was read: as long as it stays the same, none has run since.
+  std::optional<std::chrono::nanoseconds> process_cpu;
   /// How long it had not run when it was stopped. Every stop makes a thread run: of one that we stopped before and that
   /// waits still, it is the time since then.
   std::optional<std::chrono::nanoseconds> off_cpu;

@@ -41,6 +41,8 @@ enum class WaitKind : std::uint8_t {
   thread_join,
   child_process,      ///< Process.WaitForExit
   class_constructor,  ///< another thread runs the constructor of a class that is needed
+  callback,           ///< the end of a CancellationToken's callback, whose registration is disposed of
+  finalizers,         ///< GC.WaitForPendingFinalizers
   native_mutex,       ///< a pthread mutex (the runtime's own locks, too)
   native_rwlock,      ///< a pthread read-write lock
   native_condition,

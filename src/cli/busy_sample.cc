@@ -9,6 +9,7 @@
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
 #include "profile/suspension_watch.h"
+#include "target/live/process_usage.h"
 #include "why/busyness.h"
 
 namespace mixstack::cli {
@@ -94,7 +95,7 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   if (!taking) return fail(taking.error());
   profile::ProcessRecorder& recorder = *(*taking)->opened.recorder;
   recorder.warm_up();
-  const auto cpu_before = process_cpu(pid);
+  const auto cpu_before = target::cpu_of_process(pid);
   const std::uint64_t start = profile::monotonic_ns();
   const std::uint64_t end = start + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
   recorder.start(start, end);
@@ -106,7 +107,7 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
     shares = watch.end();
   }
   const std::uint64_t ended = profile::monotonic_ns();
-  const auto cpu_after = process_cpu(pid);
+  const auto cpu_after = target::cpu_of_process(pid);
   recorder.stop();
   const std::lock_guard lock((*taking)->shared.mutex);
   RecordingFacts& facts = (*taking)->shared.recording.facts;

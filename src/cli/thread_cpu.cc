@@ -6,7 +6,6 @@
 
 #include <array>
 #include <charconv>
-#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,14 +44,6 @@ bool ThreadClocks::is_runnable(std::uint32_t tid) const {
   const std::string_view text = read_small(tasks_.get(), tid, "stat", buffer);
   const std::size_t name_end = text.rfind(") ");
   return name_end != std::string_view::npos && text.substr(name_end + 2).starts_with('R');
-}
-
-std::optional<std::chrono::nanoseconds> process_cpu(std::uint32_t pid) {
-  clockid_t clock{};
-  timespec time{};
-  if (::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) != 0 || ::clock_gettime(clock, &time) != 0)
-    return std::nullopt;
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace mixstack::cli

@@ -1,4 +1,4 @@
-// Processor time of threads and processes, as the kernel tells.
+// Processor time of threads, as the kernel tells.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,5 @@ class ThreadClocks {
  private:
   base::ScopedFd tasks_;  // /proc/PID/task
 };
-
-/// Of all threads of a process, those that have ended, too.
-[[nodiscard]] std::optional<std::chrono::nanoseconds> process_cpu(std::uint32_t pid);
 
 }  // namespace mixstack::cli

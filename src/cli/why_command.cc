@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/own_pages.h"
 #include "base/shared_work.h"
 #include "cli/busy_sample.h"
 #include "cli/dump_command.h"
@@ -28,6 +29,7 @@
 #include "report/wait_words.h"
 #include "report/why.h"
 #include "report/why_html.h"
+#include "target/live/process_usage.h"
 #include "why/judge.h"
 #include "why/lasting.h"
 
@@ -53,13 +55,22 @@ bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
   return !cpu || *cpu != *thread.facts.cpu;
 }
 
+/// Any thread of a verdict. Where none of the process has run, one clock tells it of all of them.
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
+  const auto now = target::cpu_of_process(dump.target.pid);
+  const auto is_as_it_was = [&](const VerdictStep& s) {
+    const ThreadDump* t = report::find_thread(dump, s.thread);
+    return t != nullptr && t->facts.process_cpu == now;
+  };
+  if (now && std::all_of(verdict.steps.begin(), verdict.steps.end(), is_as_it_was)) return false;
   const ThreadClocks clocks(dump.target.pid);
+  // Who waits in a loop for a callback's end runs all the time: it leaves the loop when somebody else has run.
+  const auto loops = [](const ThreadDump& t) { return t.wait && t.wait->kind == WaitKind::callback; };
   std::atomic<bool> any_has = false;
   base::for_each_of_many(verdict.steps.size(), [&](std::size_t i) {
     if (any_has) return;
     const ThreadDump* t = report::find_thread(dump, verdict.steps[i].thread);
-    if (t == nullptr || has_run(clocks, *t)) any_has = true;
+    if (t == nullptr || (!loops(*t) && has_run(clocks, *t))) any_has = true;
   });
   return any_has;
 }
@@ -263,13 +274,16 @@ ExitCode write_out(const WhyArguments& arguments, const Environment& environment
 }
 
 /// Caches of megabytes come and go while one answer is made. Given back to the kernel between them, each page of theirs
-/// is had, zeroed, again.
+/// is had, zeroed, again. What a large process takes comes in huge pages, if the kernel has any.
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  constexpr int kLargest = 4 << 20, kKept = 64 << 20;
+  constexpr int kLargest = 4 << 20, kKept = 64 << 20, kRoom = 16 << 20;
   (void)::mallopt(M_MMAP_THRESHOLD, kLargest);
   (void)::mallopt(M_TRIM_THRESHOLD, kKept);
-  (void)::mallopt(M_TOP_PAD, 1 << 20);
+  (void)::mallopt(M_TOP_PAD, kRoom);
+  // What the heap has no room for yet has it grow by that room.
+  const std::unique_ptr<std::byte[]> piece(new (std::nothrow) std::byte[kLargest / 4]);
+  if (piece != nullptr) base::prefer_huge_pages(piece.get(), kRoom);
 #endif
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "memory/populate.h"
+#include "base/own_pages.h"
 
 namespace mixstack::memory {
 namespace {
@@ -57,7 +57,7 @@ void CachedMemory::add_page() const {
     slab_pages_ = std::max<std::size_t>(1, std::min(slab_pages_, options_.max_pages - pages_.size()));
     const std::size_t size = slab_pages_ * options_.page_size;
     slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
-    (void)populate(slabs_.back().get(), size);
+    (void)base::populate(slabs_.back().get(), size);
     taken_of_slab_ = 0;
   }
   pages_.push_back({0, 0, false, slabs_.back().get() + taken_of_slab_++ * options_.page_size});

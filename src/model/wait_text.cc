@@ -54,6 +54,10 @@ std::string_view to_string(WaitKind kind) {
       return "child_process";
     case WaitKind::class_constructor:
       return "class_constructor";
+    case WaitKind::callback:
+      return "callback";
+    case WaitKind::finalizers:
+      return "finalizers";
     case WaitKind::native_mutex:
       return "native_mutex";
     case WaitKind::native_rwlock:

@@ -55,6 +55,10 @@ std::string_view kind_words(WaitKind kind) {
       return "the end of a process,";
     case WaitKind::class_constructor:
       return "the static constructor of";
+    case WaitKind::callback:
+      return "the end of a callback of";
+    case WaitKind::finalizers:
+      return "all finalizers";
     case WaitKind::native_mutex:
       return "a native mutex";
     case WaitKind::native_rwlock:
@@ -75,11 +79,27 @@ std::string_view kind_words(WaitKind kind) {
   return "";
 }
 
+/// What those whom it waits for are to it, before the first of them.
+std::string_view owner_role(const ThreadWait& wait) {
+  switch (wait.kind) {
+    case WaitKind::task:
+    case WaitKind::all_tasks:
+    case WaitKind::class_constructor:
+    case WaitKind::callback:
+    case WaitKind::finalizers:
+      return ", run by ";
+    case WaitKind::thread_join:
+      return ", thread ";
+    case WaitKind::wait_handle:  // of an event it is known where the end of a timer's callback sets it
+      return wait.object.type == "System.Threading.Mutex" ? ", held by " : ", to be set by ";
+    default:
+      return ", held by ";
+  }
+}
+
 std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
   if (wait.owners.empty()) return {};
-  const bool runs =
-      wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks || wait.kind == WaitKind::class_constructor;
-  std::string text = wait.kind == WaitKind::thread_join ? ", thread " : runs ? ", run by " : ", held by ";
+  std::string text(owner_role(wait));
   for (std::size_t i = 0; i < std::min(wait.owners.size(), kMostOwners); i++)
     text += (i == 0 ? "" : ", ") + thread_words(dump, wait.owners[i]);
   if (wait.owners.size() > kMostOwners) text += fmt::format(" and {} more", wait.owners.size() - kMostOwners);

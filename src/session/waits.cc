@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "session/call_arguments.h"
 
@@ -21,14 +23,48 @@ bool has_ended(const ProcessDump& dump, ThreadId tid) {
          ::access((process + "/task").c_str(), F_OK) == 0;
 }
 
+using dotnet::objects::WaitFrame;
+using dotnet::objects::WaitingThread;
+using Ids = std::unordered_map<ThreadId, ThreadId>;  // by the id inside the target's pid namespace
+
+bool runs_timer(std::span<const WaitFrame> frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const WaitFrame& f) {
+    return f.is_managed && f.method.starts_with("System.Threading.TimerQueueTimer.");
+  });
+}
+
+ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& ours, bool is_live) {
+  for (std::uint32_t& owner : wait.owners) {
+    if (const auto it = ours.find(owner); it != ours.end())
+      owner = it->second;
+    else if (is_live && has_ended(dump, owner))
+      wait.owner_has_ended = wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock;
+  }
+  if (wait.owner_has_ended) wait.owners.clear();
+  return wait;
+}
+
+/// What is set when callbacks of a timer have ended is set by the threads that run them.
+void add_ends_of_timers(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std::span<const WaitingThread> timers,
+                        const Ids& ours) {
+  const auto ends = runtime.ends_of_timers(timers);
+  for (ThreadDump& t : dump.threads) {
+    if (!t.wait || (t.wait->kind != WaitKind::wait_handle && t.wait->kind != WaitKind::task)) continue;
+    const auto at = ends.find(t.wait->object.address);
+    if (at == ends.end() || !t.wait->owners.empty()) continue;
+    for (const std::uint64_t id : at->second)
+      if (const auto it = ours.find(static_cast<ThreadId>(id)); it != ours.end()) t.wait->owners.push_back(it->second);
+  }
+}
+
 }  // namespace
 
-std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
-  std::vector<dotnet::objects::WaitFrame> frames;
+std::vector<WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
+  std::vector<WaitFrame> frames;
   frames.reserve(thread.trace.frames.size());
   for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
     const Frame& f = thread.trace.frames[i];
-    dotnet::objects::WaitFrame frame{f.sp, f.cfa, f.kind == FrameKind::managed, {}};
+    WaitFrame frame{f.sp, f.cfa, f.kind == FrameKind::managed, {}};
     const std::uint32_t symbol = i < thread.symbols.size() ? thread.symbols[i] : 0;
     if (symbol < symbols.size()) frame.method = symbols[symbol].name;
     frames.push_back(frame);
@@ -46,31 +82,27 @@ void read_waits(ProcessDump& dump, const Capture& capture,
                                 std::string(kWaitsSubject),
                                 "what threads of " + runtime->summary().kind + " " + runtime->summary().version +
                                     " wait for is not known: " + why});
-  const bool is_live = capture.frozen == nullptr;
-  std::unordered_map<ThreadId, ThreadId> ours;  // by the id inside the target's pid namespace
+  Ids ours;
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
-  std::unordered_map<ThreadId, const ThreadCapture*> captured;
+  std::unordered_set<ThreadId> captured;
   for (const ThreadCapture& t : capture.threads)
-    if (t.captured && t.instant == 0) captured.emplace(t.tid, &t);
-  for (ThreadDump& t : dump.threads) {
-    if (!captured.contains(t.tid)) continue;
-    for (const auto& runtime : runtimes) {
-      const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
+    if (t.captured && t.instant == 0) captured.insert(t.tid);
+  for (const auto& runtime : runtimes) {
+    std::deque<std::vector<WaitFrame>> kept;
+    std::vector<WaitingThread> timers;
+    for (ThreadDump& t : dump.threads) {
+      const dotnet::ManagedThread* managed = captured.contains(t.tid) ? runtime->thread(t.ns_tid) : nullptr;
       if (managed == nullptr) continue;
-      const auto frames = frames_of(t, symbols);
-      dotnet::objects::WaitingThread at{managed, &t.registers, frames};
+      auto frames = frames_of(t, symbols);
+      WaitingThread at{managed, &t.registers, frames};
       if (const auto call = t.syscall >= 0 ? arguments_in(t.registers) : std::nullopt) at.call = *call;
-      ThreadWait wait = runtime->wait_of(at);
-      if (wait.kind == WaitKind::none) continue;
-      for (std::uint32_t& owner : wait.owners) {
-        if (const auto it = ours.find(owner); it != ours.end())
-          owner = it->second;
-        else if (is_live && has_ended(dump, owner))
-          wait.owner_has_ended = wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock;
-      }
-      if (wait.owner_has_ended) wait.owners.clear();
-      t.wait = std::move(wait);
+      if (ThreadWait wait = runtime->wait_of(at); wait.kind != WaitKind::none)
+        t.wait = with_our_ids(dump, std::move(wait), ours, capture.frozen == nullptr);
+      if (!runs_timer(frames)) continue;
+      kept.push_back(std::move(frames));
+      timers.push_back({managed, &t.registers, kept.back()});
     }
+    if (!timers.empty()) add_ends_of_timers(dump, *runtime, timers, ours);
   }
 }
 

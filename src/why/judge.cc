@@ -23,9 +23,11 @@ std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
   return static_cast<std::uint32_t>(graph.behind(node).size());
 }
 
-/// Whoever waits for a task or a thread to end may have nothing else to do, as hosts wait for their services.
+/// Whoever waits for a task, a thread or a callback to end may have nothing else to do, as hosts wait for their
+/// services.
 bool is_for_an_end(WaitKind kind) {
-  return kind == WaitKind::task || kind == WaitKind::all_tasks || kind == WaitKind::thread_join;
+  return kind == WaitKind::task || kind == WaitKind::all_tasks || kind == WaitKind::thread_join ||
+         kind == WaitKind::callback || kind == WaitKind::finalizers;
 }
 
 /// Of those who wait for this one, how many do so for more than the end of a task or thread: themselves, or behind

@@ -56,7 +56,8 @@ AsyncChains::Behind AsyncChains::behind(Address task) {
 
 bool AsyncChains::joins_others(Address task) {
   const Address type = objects_.type_of(task);
-  return std::any_of(std::begin(kJoining), std::end(kJoining),
+  return machines_.ends_with_workers(task) ||
+         std::any_of(std::begin(kJoining), std::end(kJoining),
                      [&](std::string_view name) { return objects_.types().is_core(type, name); });
 }
 

@@ -35,7 +35,7 @@ class AsyncChains {
   };
   [[nodiscard]] Behind behind(Address task);
   /// Whether a task ends only when all of those have ended that go on with it (Task.WhenAll, Task.Run of an async
-  /// method). It does not name them.
+  /// method, Parallel.ForEachAsync). It does not name them.
   [[nodiscard]] bool joins_others(Address task);
   /// Where two chains have become one, and a method of the lower part, from step `lower` on, is one of the upper part,
   /// too: the chain ends there, in a circle.

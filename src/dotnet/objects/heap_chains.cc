@@ -48,8 +48,7 @@ void HeapChains::leave_out(std::span<const AsyncChain> told) {
       methods += step.method + '\n';
     }
     if (!methods.empty()) told_methods_[methods]++;
-    if (chain.waiter != 0 && !chain.is_cut && chains_.joins_others(chain.awaited.address))
-      told_ends_.emplace(chain.awaited.address, chain);
+    if (chain.waiter != 0 && !chain.is_cut) told_ends_.emplace(chain.awaited.address, chain);
   }
 }
 
@@ -59,7 +58,8 @@ void HeapChains::find_above(std::uint32_t index) {
   Links& links = links_[index];
   if (box.is_task && continuation_at_) {
     const Address next = objects_.read<Address>(box.address + *continuation_at_).value_or(0);
-    if (next == 0 && box.machine_object == 0) return;
+    if (next == 0 && box.machine_object == 0 && !machines_.machine_layout(box.machine.method_table).shared_by_workers)
+      return;
     if (next != 0 && (links.above = index_of(next)) != kNone) {
       links.ends_first = true;
       return;
@@ -74,7 +74,7 @@ void HeapChains::find_above(std::uint32_t index) {
     const auto& next = machines_.continuations(at);
     if (next.empty()) return;
     const Address before = std::exchange(at, next.front());
-    if (told_ends_.contains(at)) links.joined = at;
+    if (told_ends_.contains(at) && chains_.joins_others(at)) links.joined = at;
     if ((links.above = index_of(at)) != kNone) return;
     if (!chains_.joins_others(at) && chains_.behind(at).task != before) links.ends_first = false;
     if (objects_.is_a(at, kEvent)) {

@@ -152,8 +152,9 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     ways_.push_back(chains_.way_up(root));
   }
   add_waited(waits);
-  const auto is_one = [this](const AsyncChain& c) { return is_open(c); };
-  if (std::any_of(found_.chains.begin(), found_.chains.end(), is_one)) {
+  // What is a worker's of Parallel.ForEachAsync only its stack or a way up tells.
+  const auto may_be_open = [this](const AsyncChain& c) { return c.end == AsyncEnd::promise || is_open(c); };
+  if (std::any_of(found_.chains.begin(), found_.chains.end(), may_be_open)) {
     join_what_runs(threads, running);
     for (const Way& way : ways_)
       for (std::size_t i = 1; i < way.size(); i++) join(way[i], way[i - 1]);

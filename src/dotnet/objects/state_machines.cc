@@ -13,6 +13,9 @@ constexpr std::string_view kPooledBox =
 // Names that C# compilers give (Roslyn's GeneratedNames: StateMachineStateField, AsyncBuilderField, AwaiterFields).
 constexpr std::string_view kState = "<>1__state", kBuilder = "<>t__builder", kAwaiters = "<>u__";
 
+/// A worker of Parallel.ForEachAsync is an async lambda of it, called with an object (Parallel.ForEachAsync.cs).
+constexpr std::string_view kParallelLambda = "System.Threading.Tasks.Parallel+<>c", kWorkerArgument = "o";
+
 /// An awaiter is a struct of a reference and little more; with a value inside it may be longer.
 constexpr std::uint32_t kMostAwaiterBytes = 64;
 
@@ -68,6 +71,9 @@ const StateMachines::MachineLayout& StateMachines::machine_layout(Address of) {
   if (type == nullptr || type->base_size < kObjectOverhead) return layout;
   layout.size = type->base_size - kObjectOverhead;
   if (const auto state = types.field(of, kState); state && !state->is_static) layout.state = state->offset;
+  if (type->name.starts_with(kParallelLambda))
+    if (const auto shared = types.field(of, kWorkerArgument); shared && !shared->is_static)
+      layout.shared_by_workers = shared->offset;
   const auto& fields = types.own_fields(of);
   for (const auto& f : fields) {
     const bool is_builder = f.name == kBuilder;
@@ -186,6 +192,7 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     const auto items = objects_.items_of_list(next, kMostContinuations);
     if (items.empty()) add(next);
     for (const Address item : items) add(item);
+    if (next == 0) add(task_of_workers(object));
     return found;
   }
   // Sources of values keep their continuation as they like: a box among their words that awaits them.
@@ -203,6 +210,18 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     }
   }
   return found;
+}
+
+/// The task that ends when a worker of Parallel.ForEachAsync and all others of its call have; 0: of another method.
+Address StateMachines::task_of_workers(Address box) {
+  const auto machine = machine_of(box);
+  if (!machine) return 0;
+  const auto& shared_at = machine_layout(machine->method_table).shared_by_workers;
+  const Address shared = shared_at ? objects_.read<std::uint64_t>(machine->address + *shared_at).value_or(0) : 0;
+  if (shared == 0 || !objects_.is_a(shared, "System.Threading.Tasks.TaskCompletionSource")) return 0;
+  const Address task = objects_.reference(shared, "_task").value_or(0);
+  if (task != 0) tasks_of_workers_.insert(task);
+  return task;
 }
 
 bool StateMachines::is_awaited_by(Address object, Address box) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "dotnet/objects/delegates.h"
@@ -38,6 +39,8 @@ class StateMachines {
     std::optional<std::uint32_t> state;
     std::vector<std::uint32_t> awaiter_words;  ///< that may refer to what it awaits
     std::vector<std::uint32_t> builder_words;  ///< one of which refers to its box
+    /// Of a worker of Parallel.ForEachAsync: what the workers of one call have in common.
+    std::optional<std::uint32_t> shared_by_workers;
     std::uint32_t size = 0;
   };
   [[nodiscard]] const MachineLayout& machine_layout(Address type);
@@ -60,6 +63,9 @@ class StateMachines {
   [[nodiscard]] bool is_async(Address object) { return machine_of(object) || runtime_async_.is_task(object); }
   /// Tasks, boxes and events that go on when the object has ended. Read once: many chains pass through one task.
   [[nodiscard]] const std::vector<Address>& continuations(Address object);
+  /// Whether a task is that of a call of Parallel.ForEachAsync of which a worker has been asked for its continuations:
+  /// it goes on with none of its workers, and ends with the last of them.
+  [[nodiscard]] bool ends_with_workers(Address task) const { return tasks_of_workers_.contains(task); }
   /// Whether `box` is one of these.
   [[nodiscard]] bool is_awaited_by(Address object, Address box);
 
@@ -74,6 +80,7 @@ class StateMachines {
   [[nodiscard]] std::vector<Address> read_continuations(Address object);
   [[nodiscard]] Address resolve(Address continuation);
   [[nodiscard]] std::vector<Address> words_in(Address object);
+  [[nodiscard]] Address task_of_workers(Address box);
 
   ManagedObjects& objects_;
   Delegates& delegates_;
@@ -82,6 +89,7 @@ class StateMachines {
   std::unordered_map<Address, std::string> names_;  ///< by MethodTable of the state machine
   std::unordered_map<Address, std::optional<BoxLayout>> boxes_;
   std::unordered_map<Address, MachineLayout> machines_;
+  std::unordered_set<Address> tasks_of_workers_;
 };
 
 }  // namespace mixstack::dotnet::objects

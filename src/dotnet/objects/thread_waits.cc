@@ -81,9 +81,14 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   if (wait.kind != WaitKind::none) return wait;
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
+  if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
+  if (is_inside(at, "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete"))
+    wait = callback(candidates(at));
+  if (wait.kind != WaitKind::none) return wait;
   if (is_inside(at, "System.Threading.Thread.Sleep")) {
     wait.kind = WaitKind::sleep;
     wait.proof = Proof::recorded;
+    if (is_inside(at, "System.Threading.SpinWait.")) wait.object.detail = "again and again, until something is so";
     return wait;
   }
   return class_constructor(*at.thread);
@@ -483,6 +488,61 @@ ThreadWait ThreadWaits::class_constructor(const ManagedThread& thread) {
   wait.object = {type, objects_.types().csharp_name(type), {}};
   if (owner->os_id != 0) wait.owners = {static_cast<std::uint32_t>(owner->os_id)};
   return wait;
+}
+
+ThreadWait ThreadWaits::finalizers() const {
+  ThreadWait wait;
+  wait.kind = WaitKind::finalizers;
+  wait.proof = Proof::recorded;
+  if (finalizer_ != 0) wait.owners = {static_cast<std::uint32_t>(finalizer_)};
+  return wait;
+}
+
+/// Registration.Dispose waits, in a loop of naps, until the callback that runs is another.
+ThreadWait ThreadWaits::callback(const Candidates& found) {
+  for (const Candidate& c : found) {
+    if (!objects_.types().is_a(c.type, "System.Threading.CancellationTokenSource+Registrations")) continue;
+    const auto running = objects_.value<std::int64_t>(c.address, "ExecutingCallbackId");
+    const auto thread = objects_.value<std::int32_t>(c.address, "ThreadIDExecutingCallbacks");
+    if (!running || *running == 0 || !thread) continue;
+    ThreadWait wait;
+    wait.kind = WaitKind::callback;
+    wait.proof = Proof::proved;
+    wait.object = object(objects_.reference(c.address, "Source").value_or(c.address));
+    if (const std::uint64_t id = os_id_of_managed(*thread); id != 0) wait.owners = {static_cast<std::uint32_t>(id)};
+    return wait;
+  }
+  return {};
+}
+
+/// A timer that is disposed of while callbacks of it run keeps what to tell when the last of them has ended. Which
+/// threads run them nothing records: the timer is on the stacks of these, in the frame of its own method or in a
+/// register that the method which that calls keeps. Where it is on more stacks than it runs callbacks, some are of
+/// before.
+std::unordered_map<Address, std::vector<std::uint64_t>> ThreadWaits::ends_of_timers(
+    std::span<const WaitingThread> threads) {
+  constexpr std::string_view kTimer = "System.Threading.TimerQueueTimer.";
+  constexpr Address kMostOfFrame = 4096;
+  std::unordered_map<Address, std::unordered_set<std::uint64_t>> runs;  // by timer
+  for (const WaitingThread& at : threads) {
+    if (at.thread == nullptr) continue;
+    for (std::size_t i = 0; i < at.frames.size(); i++) {
+      if (!at.frames[i].is_managed || !at.frames[i].method.starts_with(kTimer)) continue;
+      const Address end = at.frames[i].cfa, inner = i < 2 ? at.frames[0].sp : at.frames[i - 2].cfa;
+      for (Address slot = std::max(inner, end - std::min(end, kMostOfFrame)) & ~Address{7}; slot + 8 <= end; slot += 8)
+        if (const Address word = objects_.read<Address>(slot).value_or(0);
+            may_be_object(word, at) && objects_.is_a(word, "System.Threading.TimerQueueTimer"))
+          runs[word].insert(at.thread->os_id);
+    }
+  }
+  std::unordered_map<Address, std::vector<std::uint64_t>> ends;
+  for (const auto& [timer, tids] : runs) {
+    const Address told = objects_.reference(timer, "_notifyWhenNoCallbacksRunning").value_or(0);
+    const auto running = objects_.value<std::int32_t>(timer, "_callbacksRunning");
+    if (told == 0 || !running || *running <= 0 || tids.size() > static_cast<std::size_t>(*running)) continue;
+    ends[told].assign(tids.begin(), tids.end());
+  }
+  return ends;
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -43,13 +43,18 @@ class ThreadWaits {
 
   /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was
   /// captured, what it waited for is only likely. `are_all`: no thread is missing in `threads`, so that who is not
-  /// among them has ended.
-  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, bool are_all, const MemoryReader* now)
-      : objects_(objects), records_(objects), threads_(threads), are_all_(are_all), now_(now) {}
+  /// among them has ended. `finalizer`: the OS thread id of the thread that runs finalizers; 0: not known.
+  ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, bool are_all, const MemoryReader* now,
+              std::uint64_t finalizer)
+      : objects_(objects), records_(objects), threads_(threads), are_all_(are_all), now_(now), finalizer_(finalizer) {}
 
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
   [[nodiscard]] ThreadWait of(const WaitingThread& at);
+  /// By handle or task, who sets it at the end of a timer's callback: threads that run callbacks of a timer which has
+  /// been disposed of.
+  [[nodiscard]] std::unordered_map<Address, std::vector<std::uint64_t>> ends_of_timers(
+      std::span<const WaitingThread> threads);
   /// Whether the records and objects of all threads are there: of a core without the heap no wait is told, and that
   /// none is told says nothing.
   [[nodiscard]] bool can_be_told();
@@ -80,6 +85,8 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
+  [[nodiscard]] ThreadWait finalizers() const;
+  [[nodiscard]] ThreadWait callback(const Candidates& found);
   [[nodiscard]] bool continues_with(Address task, Address object);
   void describe_task(Address task, ThreadWait& wait);
   void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
@@ -91,6 +98,7 @@ class ThreadWaits {
   std::span<const ManagedThread> threads_;
   bool are_all_;
   const MemoryReader* now_;
+  std::uint64_t finalizer_;
   std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
   bool has_running_tasks_ = false;
   std::optional<std::unordered_map<Address, bool>> still_;  ///< by thread: its newest record is what it was

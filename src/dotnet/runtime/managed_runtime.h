@@ -86,6 +86,11 @@ class ManagedRuntime {
   [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
+  /// By handle or task, the threads that set it when callbacks of a timer end, as ThreadWaits tells them.
+  [[nodiscard]] virtual std::unordered_map<Address, std::vector<std::uint64_t>> ends_of_timers(
+      std::span<const objects::WaitingThread> /*threads*/) {
+    return {};
+  }
   /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of
   /// this capture wait for. Ids of threads are as the runtime has them. `data`: the user's own data, too.
   [[nodiscard]] virtual std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> /*waits*/,

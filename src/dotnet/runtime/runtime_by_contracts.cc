@@ -198,6 +198,13 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   return waits == nullptr ? ThreadWait{} : waits->of(at);
 }
 
+std::unordered_map<Address, std::vector<std::uint64_t>> RuntimeByContracts::ends_of_timers(
+    std::span<const objects::WaitingThread> threads) {
+  objects::ThreadWaits* waits = thread_waits();
+  if (waits == nullptr) return {};
+  return waits->ends_of_timers(threads);
+}
+
 std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const objects::WaitedTask> waits,
                                                             std::span<const objects::WaitingThread> threads,
                                                             bool data) {
@@ -259,8 +266,8 @@ objects::ThreadWaits* RuntimeByContracts::thread_waits() {
     types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
     const bool are_all = thread_list_error().code == ErrorCode::none;
-    waits_ =
-        std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all, is_frozen_ ? nullptr : &target_.memory());
+    waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all,
+                                                    is_frozen_ ? nullptr : &target_.memory(), finalizer_os_id());
   }
   return waits_.get();
 }

@@ -60,22 +60,21 @@ std::string container_in(std::string_view cgroups) {
   return {};
 }
 
-UsageMeter::UsageMeter(std::uint32_t pid) : at_(std::chrono::steady_clock::now()) {
+std::optional<std::chrono::nanoseconds> cpu_of_process(std::uint32_t pid) {
   clockid_t clock = 0;
-  if (::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0) clock_ = clock;
-  cpu_ = cpu_now();
-}
-
-std::optional<std::chrono::nanoseconds> UsageMeter::cpu_now() const {
   struct timespec now {};
-  if (!clock_ || ::clock_gettime(*clock_, &now) != 0) return std::nullopt;
+  if (::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) != 0 || ::clock_gettime(clock, &now) != 0)
+    return std::nullopt;
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
+
+UsageMeter::UsageMeter(std::uint32_t pid)
+    : pid_(pid), cpu_(cpu_of_process(pid)), at_(std::chrono::steady_clock::now()) {}
 
 ProcessUsage UsageMeter::look(const ProcDir& proc, std::chrono::nanoseconds stopped) {
   ProcessUsage usage;
   const auto now = std::chrono::steady_clock::now();
-  usage.cpu = cpu_now();
+  usage.cpu = cpu_of_process(pid_);
   const std::chrono::nanoseconds interval = now - at_ - stopped;
   if (usage.cpu && cpu_ && *usage.cpu >= *cpu_ && interval.count() > 0) {
     usage.interval = interval;

@@ -23,8 +23,11 @@ struct ProcessTicks {
 /// its last part), shortened to 12; empty where there is none.
 [[nodiscard]] std::string container_in(std::string_view cgroups);
 
-/// Measures the processor time of a process between two looks, by its clock, which counts nanoseconds and asks for no
-/// right. Not thread-safe.
+/// Processor time of all threads of a process, of those that have ended, too: its clock, which counts nanoseconds and
+/// asks for no right. Nothing: there is no such process.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> cpu_of_process(std::uint32_t pid);
+
+/// Measures the processor time of a process between two looks, by its clock. Not thread-safe.
 class UsageMeter {
  public:
   explicit UsageMeter(std::uint32_t pid);
@@ -32,9 +35,7 @@ class UsageMeter {
   [[nodiscard]] ProcessUsage look(const ProcDir& proc, std::chrono::nanoseconds stopped);
 
  private:
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> cpu_now() const;
-
-  std::optional<clockid_t> clock_;
+  std::uint32_t pid_;
   std::optional<std::chrono::nanoseconds> cpu_;
   std::chrono::steady_clock::time_point at_;
 };

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "memory/populate.h"
+#include "base/own_pages.h"
 #include "target/memory_map.h"
 
 namespace mixstack::target {
@@ -18,7 +18,7 @@ constexpr std::size_t kMostKept = 16 << 20;  // pages that stay between two capt
 constexpr std::size_t kMostReserved = std::size_t{1} << 36;
 
 void touch(std::byte* begin, std::size_t size) {
-  if (memory::populate(begin, size)) return;
+  if (base::populate(begin, size)) return;
   for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(begin + at) = std::byte{0};
 }
 
@@ -34,6 +34,8 @@ Result<void> StackRoom::prepare(std::size_t most, std::size_t likely, std::share
   }
   room_ = kept;
   likely = std::min(room_->size, likely);
+  if (room_->touched == 0 && likely >= base::kHugePage)
+    base::prefer_huge_pages(room_->bytes.get(), likely + base::kHugePage - 1);
   if (room_->touched < likely) touch(room_->bytes.get() + room_->touched, likely - room_->touched);
   room_->touched = std::max(room_->touched, likely);
   return {};

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "target/live/process_usage.h"
+
 namespace mixstack::target {
 namespace {
 
@@ -310,23 +312,24 @@ std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<co
   Descriptors descriptors(view);
   bool tells_channels = off_cpu != nullptr;
   std::vector<std::size_t> again;
-  // Times after the call: a thread that is back in its wait by then has used none since.
-  const auto look = [&](std::size_t i) {
-    const bool is_settled = read_call(view, threads[i], descriptors, all[i]);
-    read_times(view.proc, threads[i].tid, all[i]);
-    return is_settled;
-  };
+  const auto is_settled = [&](std::size_t i) { return read_call(view, threads[i], descriptors, all[i]); };
   for (std::size_t i = 0; i < threads.size(); i++) {
     if (off_cpu != nullptr)
       if (const auto at = off_cpu->find(threads[i].tid); at != off_cpu->end()) all[i].off_cpu = at->second;
-    if (!look(i)) again.push_back(i);
+    if (!is_settled(i)) again.push_back(i);
     if (tells_channels) tells_channels = read_channel(view.proc, threads[i], all[i]);
   }
   // A busy machine lets them run one after the other.
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds && !again.empty(); round++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::erase_if(again, look);
+    std::erase_if(again, is_settled);
+  }
+  // Times after the calls: a thread that is back in its wait by then has used none since.
+  const auto process_cpu = cpu_of_process(view.info.pid);
+  for (std::size_t i = 0; i < threads.size(); i++) {
+    read_times(view.proc, threads[i].tid, all[i]);
+    all[i].process_cpu = process_cpu;
   }
   return all;
 }

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace mixstack::memory {
+namespace mixstack::base {
 
 /// Has the kernel give the whole pages of a piece of our memory at once: one by one, at their first use, they cost
 /// several times as much. False: it cannot (MADV_POPULATE_WRITE is of Linux 5.14), and they come one by one.
@@ -18,4 +18,15 @@ inline bool populate(std::byte* begin, std::size_t size) {
   return first >= last || ::madvise(begin + (first - at), last - first, kPopulateWrite) == 0;
 }
 
-}  // namespace mixstack::memory
+/// A page that holds as much as a whole table of small ones, on both CPUs (with small pages of 4 KiB).
+inline constexpr std::size_t kHugePage = 2 << 20;
+
+/// Has the kernel use huge pages for a piece of our memory where it can: hundreds of faults become one. What is touched
+/// of it takes up to a huge page more than before.
+inline void prefer_huge_pages(std::byte* begin, std::size_t size) {
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (at + kHugePage - 1) / kHugePage * kHugePage, last = (at + size) / kHugePage * kHugePage;
+  if (first < last) (void)::madvise(begin + (first - at), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace mixstack::base

@@ -1,0 +1,148 @@
+namespace Scenarios;
+
+// Threads that wait until finalizers, a CancellationToken's callback or those of a timer have ended, and what these need
+// meanwhile. Lines TRUTH are those of Waits.cs.
+internal static partial class Waits
+{
+    private sealed class Locking(object gate)
+    {
+        ~Locking()
+        {
+            lock (gate) { }
+        }
+    }
+
+    [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+    private static void LeaveOne(object gate) => _ = new Locking(gate);
+
+    [Scenario("deadlock_finalizers")]
+    private static void DeadlockFinalizers()
+    {
+        Account account = new();
+        Waiter("holder", "finalizers", "-", ".NET Finalizer", () => InMonitor(account, () =>
+        {
+            LeaveOne(account);
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }));
+        Thread.Sleep(300);
+    }
+
+    // Finalizers come and go, and all of them are waited for.
+    [Scenario("finalizers_waited_for")]
+    private static void FinalizersWaitedFor()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            Scene.Actor($"collects{i}", () =>
+            {
+                for (;;)
+                {
+                    LeaveOne(new object());
+                    GC.Collect();
+                    GC.WaitForPendingFinalizers();
+                }
+            });
+        }
+        Thread.Sleep(300);
+    }
+
+    [Scenario("deadlock_registration")]
+    private static void DeadlockRegistration()
+    {
+        Account account = new();
+        CancellationTokenSource source = new();
+        ManualResetEventSlim inside = new();
+        CancellationTokenRegistration registration = source.Token.Register(() =>
+        {
+            inside.Set();
+            InMonitor(account, () => { });
+        });
+        Truth("canceller", "monitor", "Scenarios.Waits.Account", "holder");
+        Waiter("holder", "callback", "System.Threading.CancellationTokenSource", "canceller", () => InMonitor(account, () =>
+        {
+            Scene.Actor("canceller", source.Cancel);
+            inside.Wait();
+            registration.Dispose();
+        }));
+        Thread.Sleep(300);
+    }
+
+    // A timer is closed by who holds the lock that its callback wants.
+    private static void DeadlockTimer(string wait, string type, Action<Timer> close)
+    {
+        Account account = new();
+        ManualResetEventSlim inside = new();
+        Timer timer = new(_ =>
+        {
+            Thread.CurrentThread.Name = "timer";
+            inside.Set();
+            InMonitor(account, () => { });
+        });
+        Truth("timer", "monitor", "Scenarios.Waits.Account", "holder");
+        Waiter("holder", wait, type, "timer", () => InMonitor(account, () =>
+        {
+            timer.Change(0, Timeout.Infinite);
+            inside.Wait();
+            Thread.Sleep(50);
+            close(timer);
+        }));
+        Thread.Sleep(400);
+    }
+
+    [Scenario("deadlock_timer")]
+    private static void DeadlockTimerHandle() => DeadlockTimer("wait_handle", "System.Threading.ManualResetEvent", timer =>
+    {
+        ManualResetEvent ended = new(false);
+        timer.Dispose(ended);
+        ended.WaitOne();
+    });
+
+    [Scenario("deadlock_timer_task")]
+    private static void DeadlockTimerTask() =>
+        DeadlockTimer("task", "System.Threading.Tasks.Task", timer => timer.DisposeAsync().AsTask().Wait());
+
+    [Scenario("deadlock_timer_await")]
+    private static void DeadlockTimerAwait() =>
+        DeadlockTimer("task", "-", timer => Close(timer).Wait());
+
+    private static async Task Close(Timer timer)
+    {
+        await using (timer)
+        {
+            await Task.Yield();
+        }
+    }
+
+    // The callback waits for its own end.
+    [Scenario("deadlock_timer_itself")]
+    private static void DeadlockTimerItself()
+    {
+        Timer timer = null;
+        Truth("timer", "wait_handle", "System.Threading.AutoResetEvent", "timer");
+        timer = new(_ =>
+        {
+            Thread.CurrentThread.Name = "timer";
+            AutoResetEvent ended = new(false);
+            timer.Dispose(ended);
+            ended.WaitOne();
+        }, null, 50, Timeout.Infinite);
+        Thread.Sleep(400);
+        GC.KeepAlive(timer);
+    }
+
+    // Workers of a call that all wait for the lock of who has called it.
+    [Scenario("deadlock_for_each")]
+    private static void DeadlockForEach()
+    {
+        Account account = new();
+        Scene.Actor("holder", () => InMonitor(account, () =>
+            Parallel.ForEachAsync(Enumerable.Range(0, 2), new ParallelOptions { MaxDegreeOfParallelism = 1 }, async (_, _) =>
+            {
+                await Task.Yield();
+                Thread.CurrentThread.Name ??= "worker";
+                InMonitor(account, () => { });
+            }).Wait()));
+        Thread.Sleep(400);
+    }
+}
