@@ -54,8 +54,9 @@ std::function<bool(std::uint64_t)> heap_question(bool is_process, std::uint64_t 
       return false;
     }
     FdOutput(environment.err)
-        .write(fmt::format("mixstack: the process stands still for about {} while {} of its heap are searched\n", time,
-                           size));
+        .write(fmt::format("mixstack: the process stands still for about {}, with very many async methods for "
+                           "longer, while {} of its heap are searched\n",
+                           time, size));
     return true;
   };
 }

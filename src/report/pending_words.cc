@@ -76,28 +76,40 @@ std::string coarse_duration_words(std::chrono::milliseconds time) {
   return fmt::format("{:.1f} h", ms / 3600e3);
 }
 
+namespace {
+
+/// Without parameters: of the method, and of those that it is written in. Answers in how many it is.
+std::size_t strip_parameters(std::string_view method, std::string& out) {
+  std::size_t outer = 0;
+  int angles = 0, brackets = 0;
+  for (std::size_t i = 0; i < method.size(); i++) {
+    const char c = method[i];
+    if (brackets == 0) angles += c == '<' ? 1 : c == '>' && angles > 0 ? -1 : 0;
+    if (angles == 0 && c == '(' && i != 0) brackets++;
+    if (brackets == 0) out += c;
+    if (brackets != 0 && c == ')' && --brackets == 0 && i + 1 < method.size() && method[i + 1] == '.') outer++;
+  }
+  return outer;
+}
+
+}  // namespace
+
 std::string short_method(std::string_view method) {
   // What kind of a method it is stands behind it: "[async]".
   if (const std::size_t kind = method.rfind(" ["); kind != std::string_view::npos && method.back() == ']')
     method = method.substr(0, kind);
-  // Parameters are the last pair of brackets.
+  std::string text;
+  std::size_t wanted = 2 + strip_parameters(method, text);
+  // Of a method with a lambda that is the only one of its name the parameters are not told.
+  if (wanted == 2 && text.ends_with(".lambda")) wanted++;
   int depth = 0;
-  if (!method.empty() && method.back() == ')')
-    for (std::size_t i = method.size(); i-- > 0;) {
-      if (method[i] == ')') depth++;
-      if (method[i] == '(' && --depth == 0) {
-        if (i != 0) method = method.substr(0, i);
-        break;
-      }
-    }
-  depth = 0;
-  int dots = 0;
-  for (std::size_t i = method.size(); i-- > 0;) {
-    if (method[i] == '>' || method[i] == ')') depth++;
-    if (method[i] == '<' || method[i] == '(') depth--;
-    if (method[i] == '.' && depth == 0 && ++dots == 2) return std::string(method.substr(i + 1));
+  std::size_t dots = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == '>' || text[i] == ')') depth++;
+    if (text[i] == '<' || text[i] == '(') depth--;
+    if (text[i] == '.' && depth == 0 && ++dots == wanted) return text.substr(i + 1);
   }
-  return std::string(method);
+  return text;
 }
 
 std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
@@ -159,7 +171,7 @@ std::string gc_words(const ProcessDump& dump, const RuntimeSummary& runtime) {
   const GcState& gc = *runtime.pending->gc;
   std::string text = gc.is_server ? fmt::format("server, {} heaps", gc.heaps) : "workstation";
   text += fmt::format(", {} of small objects", size_words(gc.bytes));
-  if (gc.collections) text += fmt::format(", {} collections", *gc.collections);
+  if (gc.collections) text += fmt::format(", {} collection{}", *gc.collections, *gc.collections == 1 ? "" : "s");
   if (gc.in_background) text += ", one in the background now";
   if (runtime.suspension) text += "; thread " + thread_words(dump, runtime.suspension->by) + " stops the others";
   if (!gc.is_walkable) text += "; objects are being moved";
@@ -175,7 +187,8 @@ std::string heap_words(const HeapScan& scan) {
                         coarse_duration_words(std::chrono::duration_cast<std::chrono::milliseconds>(scan.pause)));
   if (scan.stops > 1) text += fmt::format(" (at stop {}: a collection ran at those before)", scan.stops);
   text +=
-      fmt::format("; {}{} async methods wait, {} run", scan.has_more ? "more than " : "", scan.suspended, scan.running);
+      fmt::format("; {}{} async {}, {} run{}", scan.has_more ? "more than " : "", scan.suspended,
+                  scan.suspended == 1 ? "method waits" : "methods wait", scan.running, scan.running == 1 ? "s" : "");
   if (scan.missing != 0) text += fmt::format("; {} are not in the file", size_words(scan.missing));
   return text;
 }

@@ -40,8 +40,8 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
   for (const auto& entry : groups) sorted.push_back(&entry);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto* a, const auto* b) { return a->second.count > b->second.count; });
-  out.paint(Ink::header, fmt::format("{}{} chains of async methods that no thread waits for:",
-                                     pending.has_more_chains ? "more than " : "", all));
+  out.paint(Ink::header, fmt::format("{}{} chain{} of async methods that no thread waits for:",
+                                     pending.has_more_chains ? "more than " : "", all, all == 1 ? "" : "s"));
   out.plain() << '\n';
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostGroups); i++) {
     const Group& g = sorted[i]->second;

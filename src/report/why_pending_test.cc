@@ -47,6 +47,10 @@ TEST(PendingWords, MethodsAreShort) {
   EXPECT_EQ(short_method("Shop.OrderApi.GetOrder(int, System.Collections.Generic.List<(int, int)>)"),
             "OrderApi.GetOrder");
   EXPECT_EQ(short_method("Shop.Cache<Shop.Key>.Get<System.Int32>(Shop.Key)"), "Cache<Shop.Key>.Get<System.Int32>");
+  EXPECT_EQ(short_method("Shop.Program.Main(string[]).lambda#2(int, (int, int))"), "Program.Main.lambda#2");
+  EXPECT_EQ(short_method("Shop.Program.Main(string[]).Local<(int, int)>(int)"), "Program.Main.Local<(int, int)>");
+  EXPECT_EQ(short_method("System.Threading.Tasks.Parallel.ForEachAsync.lambda(object) [async]"),
+            "Parallel.ForEachAsync.lambda");
   EXPECT_EQ(short_method("Main"), "Main");
   EXPECT_EQ(short_method("Shop.Db.ReadRow(int[]) [async]"), "Db.ReadRow");
   EXPECT_EQ(short_method("timers that are due"), "timers that are due");

@@ -19,21 +19,23 @@ bool waits_for_tasks(const ThreadWait& wait) {
 /// The threads of the common instant that a runtime knows, as it wants to see them.
 struct Asked {
   std::vector<ThreadDump*> dumps;
-  std::vector<std::vector<WaitFrame>> frames;
+  std::vector<std::span<const WaitFrame>> frames;
   std::vector<dotnet::objects::WaitingThread> threads;
   std::vector<dotnet::objects::WaitedTask> tasks;
 };
 
-Asked ask(ProcessDump& dump, const Capture& capture, const dotnet::ManagedRuntime& runtime,
-          const std::deque<SymbolInfo>& symbols) {
+Asked ask(ProcessDump& dump, const Capture& capture, const dotnet::ManagedRuntime& runtime, const WaitFrames& frames) {
   constexpr std::size_t kMostTasks = 64;  // of one thread
   std::unordered_set<ThreadId> captured;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured.insert(t.tid);
   Asked asked;
-  for (ThreadDump& t : dump.threads)
-    if (captured.contains(t.tid) && runtime.thread(t.ns_tid) != nullptr) asked.dumps.push_back(&t);
-  for (const ThreadDump* t : asked.dumps) asked.frames.push_back(frames_of(*t, symbols));
+  for (std::size_t i = 0; i < std::min(frames.size(), dump.threads.size()); i++) {
+    ThreadDump& t = dump.threads[i];
+    if (!captured.contains(t.tid) || runtime.thread(t.ns_tid) == nullptr) continue;
+    asked.dumps.push_back(&t);
+    asked.frames.emplace_back(frames[i]);
+  }
   for (std::size_t i = 0; i < asked.dumps.size(); i++) {
     const ThreadDump& t = *asked.dumps[i];
     asked.threads.push_back({runtime.thread(t.ns_tid), &t.registers, asked.frames[i]});
@@ -84,12 +86,12 @@ void add_ends_of_timers(const Asked& asked, dotnet::ManagedRuntime& runtime, Pen
 }  // namespace
 
 void read_pending_work(ProcessDump& dump, const Capture& capture,
-                       std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                       const std::deque<SymbolInfo>& symbols, bool data) {
+                       std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames,
+                       bool data) {
   Ids ours;  // by the id inside the target's pid namespace
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
   for (std::size_t i = 0; i < std::min(runtimes.size(), dump.runtimes.size()); i++) {
-    const Asked asked = ask(dump, capture, *runtimes[i], symbols);
+    const Asked asked = ask(dump, capture, *runtimes[i], frames);
     auto pending = runtimes[i]->pending_work(asked.tasks, asked.threads, data);
     if (!pending) continue;
     add_ends_of_timers(asked, *runtimes[i], *pending);

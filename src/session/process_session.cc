@@ -391,9 +391,10 @@ void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInf
   const auto runtimes = at.worker.runtimes();
   if (at.options.waits && at.capture.frozen == nullptr)
     for (const auto& runtime : runtimes) at.worker.fetch(runtime->places_of_waits());
-  if (at.options.waits) read_waits(at.dump, at.capture, runtimes, symbols);
+  const WaitFrames frames = at.options.waits ? wait_frames(at.dump, symbols) : WaitFrames();
+  if (at.options.waits) read_waits(at.dump, at.capture, runtimes, frames);
   if (at.options.waits && at.options.pending_work)
-    read_pending_work(at.dump, at.capture, runtimes, symbols, at.options.data);
+    read_pending_work(at.dump, at.capture, runtimes, frames, at.options.data);
   const bool is_frozen = at.capture.frozen != nullptr;
   if (at.options.waits && at.options.pending_work)
     read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap,

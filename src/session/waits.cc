@@ -59,22 +59,24 @@ void add_ends_of_timers(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std:
 
 }  // namespace
 
-std::vector<WaitFrame> frames_of(const ThreadDump& thread, const std::deque<SymbolInfo>& symbols) {
-  std::vector<WaitFrame> frames;
-  frames.reserve(thread.trace.frames.size());
-  for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
-    const Frame& f = thread.trace.frames[i];
-    WaitFrame frame{f.sp, f.cfa, f.kind == FrameKind::managed, {}};
-    const std::uint32_t symbol = i < thread.symbols.size() ? thread.symbols[i] : 0;
-    if (symbol < symbols.size()) frame.method = symbols[symbol].name;
-    frames.push_back(frame);
+WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& symbols) {
+  WaitFrames all(dump.threads.size());
+  for (std::size_t t = 0; t < all.size(); t++) {
+    const ThreadDump& thread = dump.threads[t];
+    all[t].reserve(thread.trace.frames.size());
+    for (std::size_t i = 0; i < thread.trace.frames.size(); i++) {
+      const Frame& f = thread.trace.frames[i];
+      WaitFrame frame{f.sp, f.cfa, f.kind == FrameKind::managed, {}};
+      const std::uint32_t symbol = i < thread.symbols.size() ? thread.symbols[i] : 0;
+      if (symbol < symbols.size()) frame.method = symbols[symbol].name;
+      all[t].push_back(frame);
+    }
   }
-  return frames;
+  return all;
 }
 
 void read_waits(ProcessDump& dump, const Capture& capture,
-                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                const std::deque<SymbolInfo>& symbols) {
+                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames) {
   if (capture.consistency == Consistency::not_stopped) return;  // records are of another time than stacks
   for (const auto& runtime : runtimes)
     if (const std::string why = runtime->why_no_waits(); !why.empty())
@@ -88,19 +90,16 @@ void read_waits(ProcessDump& dump, const Capture& capture,
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured.insert(t.tid);
   for (const auto& runtime : runtimes) {
-    std::deque<std::vector<WaitFrame>> kept;
     std::vector<WaitingThread> timers;
-    for (ThreadDump& t : dump.threads) {
+    for (std::size_t i = 0; i < std::min(frames.size(), dump.threads.size()); i++) {
+      ThreadDump& t = dump.threads[i];
       const dotnet::ManagedThread* managed = captured.contains(t.tid) ? runtime->thread(t.ns_tid) : nullptr;
       if (managed == nullptr) continue;
-      auto frames = frames_of(t, symbols);
-      WaitingThread at{managed, &t.registers, frames};
+      WaitingThread at{managed, &t.registers, frames[i]};
       if (const auto call = t.syscall >= 0 ? arguments_in(t.registers) : std::nullopt) at.call = *call;
       if (ThreadWait wait = runtime->wait_of(at); wait.kind != WaitKind::none)
         t.wait = with_our_ids(dump, std::move(wait), ours, capture.frozen == nullptr);
-      if (!runs_timer(frames)) continue;
-      kept.push_back(std::move(frames));
-      timers.push_back({managed, &t.registers, kept.back()});
+      if (runs_timer(frames[i])) timers.push_back({managed, &t.registers, frames[i]});
     }
     if (!timers.empty()) add_ends_of_timers(dump, *runtime, timers, ours);
   }

@@ -11,13 +11,13 @@
 
 namespace mixstack::session {
 
-/// The frames of a thread as readers of waits want them. Names are borrowed from `symbols`.
-[[nodiscard]] std::vector<dotnet::objects::WaitFrame> frames_of(const ThreadDump& thread,
-                                                                const std::deque<SymbolInfo>& symbols);
+/// Of each thread of a dump its frames as readers of waits want them.
+using WaitFrames = std::vector<std::vector<dotnet::objects::WaitFrame>>;
+/// `symbols` name managed frames; names are borrowed from them.
+[[nodiscard]] WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& symbols);
 
-/// Fills in `ThreadDump::wait` of the threads that stopped at the common instant. `symbols` name their managed frames.
+/// Fills in `ThreadDump::wait` of the threads that stopped at the common instant.
 void read_waits(ProcessDump& dump, const Capture& capture,
-                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                const std::deque<SymbolInfo>& symbols);
+                std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames);
 
 }  // namespace mixstack::session

@@ -416,6 +416,34 @@ class Why(LiveCase):
             waits = {t["name"]: t["wait"]["kind"] for t in answer["threads"] if (t["name"] or "").startswith("host-")}
             self.assertEqual(waits, {f"host-{i}": "task" for i in range(4)})
 
+    def test_threads_that_wait_for_the_end_of_what_others_run(self):
+        for scenario, threads in (("deadlock_finalizers", {"holder", ".NET Finalizer"}), ("deadlock_registration", {"holder", "canceller"}),
+                                  ("deadlock_timer", {"holder", "timer"}), ("deadlock_timer_task", {"holder", "timer"}),
+                                  ("deadlock_timer_itself", {"timer"})):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] or t["comm"] for t in answer["threads"]}
+                verdict = answer["verdicts"][0]
+                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
+                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, threads)
+                if scenario != "deadlock_finalizers":
+                    self.compare(answer, self.truth(debuggee))
+
+    def test_methods_that_wait_for_the_end_of_what_others_run(self):
+        for scenario, threads in (("deadlock_timer_await", {"holder", "timer"}), ("deadlock_for_each", {"holder", "worker"})):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                [verdict] = answer["verdicts"]
+                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
+                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, threads)
+
+    def test_finalizers_that_are_waited_for(self):
+        with processes.scenario("finalizers_waited_for") as debuggee:
+            for _ in range(5):
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
     def test_readers_behind_a_writer(self):
         with processes.scenario("readers_behind_a_writer") as debuggee:
             _, answer = self.until_stuck(debuggee)

@@ -48,7 +48,8 @@ void HeapChains::leave_out(std::span<const AsyncChain> told) {
       methods += step.method + '\n';
     }
     if (!methods.empty()) told_methods_[methods]++;
-    if (chain.waiter != 0 && !chain.is_cut) told_ends_.emplace(chain.awaited.address, chain);
+    if (chain.waiter != 0 && !chain.is_cut && chain.awaited.address != 0)
+      told_ends_.emplace(chain.awaited.address, chain);
   }
 }
 

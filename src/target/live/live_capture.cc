@@ -24,6 +24,7 @@ constexpr Address kUsualMost = 16 << 20;  // of a stack
 constexpr std::size_t kShortList = 400;   // mappings whose text the kernel makes in some 100 us
 constexpr int kLatePatiences = 5;         // of late_timeout, at most, while late threads keep coming
 constexpr auto kGroupPatience = 2ms;      // one that has no processor must not hold up the others
+constexpr auto kJustNow = 100ms;          // before the first capture: so that its mappings need not be listed again
 constexpr auto kLateLook = 20ms;          // between looks at whether late threads can stop at all
 const auto kNotRead = fail(ErrorCode::no_such_thread);
 
@@ -163,12 +164,20 @@ void LiveCapture::bring_back_stacks() const {
   }
 }
 
+/// Whether mappings of no capture can be taken for those of now, whose sizes are the same.
+bool LiveCapture::were_just_listed() {
+  if (std::chrono::steady_clock::now() - *last_.listed_at > kJustNow) return false;
+  const auto code = mapped_code(*last_.regions);
+  found_.reserve(code.size() + kSpareThreads);
+  return code_query_.ask(found_).has_value() && found_ == code;
+}
+
 /// The same threads and the same sizes have the same mappings, but for one that took another's place meanwhile. Whether
 /// code did is asked in the stop; of other memory the list serves to tell what is worth a look.
 Result<void> LiveCapture::find_mappings() {
   sizes_ = proc_.mapped_sizes();
   const bool is_usable = last_.regions != nullptr && sizes_.all != 0 && sizes_ == last_.sizes;
-  if (is_usable && last_.threads == listed_) {
+  if (is_usable && (last_.listed_at ? were_just_listed() : last_.threads == listed_)) {
     regions_ = last_.regions;
   } else {
     auto regions = read_regions_();
@@ -495,6 +504,7 @@ void LiveCapture::leave_for_the_next() {
     last_.usual_stack = common.room.used() / common.copies.size() + kPage;
   last_.regions = is_code_told_ && common.regions == regions_ ? regions_ : nullptr;
   last_.sizes = sizes_;
+  last_.listed_at.reset();
   const bool is_all_known = request_.roots != nullptr && roots_.was_expected();
   last_.roots = is_all_known ? roots_.ranges() : std::vector<AddressRange>{};
   std::vector<ThreadId> waiting;

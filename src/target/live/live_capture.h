@@ -72,6 +72,7 @@ class LiveCapture {
   void leave_their_cpus() const;
   void bring_back_stacks() const;
   [[nodiscard]] std::size_t estimate_usual_stack() const;
+  [[nodiscard]] bool were_just_listed();
   [[nodiscard]] Result<void> make_room();
   void expect_roots();
   // in the stop

@@ -83,6 +83,7 @@ class PtraceStops final : public CaptureSource {
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
     if (auto same = view_->check_same_program(); !same) return fail(same.error());
     memory_.begin_capture(request.goes_on);
+    if (last_.regions == nullptr) use_mappings_of_view();
     bool is_refused = false;
     auto taken = capture_as(Tracer::Kind::process, request, is_refused);
     // With Yama a process may trace its own children, and ours are not the tracer's.
@@ -93,6 +94,14 @@ class PtraceStops final : public CaptureSource {
     auto same = view_->check_same_program();
     if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
     return taken;
+  }
+
+  /// Whoever opens a process lists its mappings just before the first capture.
+  void use_mappings_of_view() {
+    ListedMappings listed = view_->listed();
+    last_.regions = std::move(listed.regions);
+    last_.sizes = listed.sizes;
+    last_.listed_at = listed.at;
   }
 
   std::shared_ptr<const ProcessView> view_;

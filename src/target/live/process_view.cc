@@ -44,9 +44,19 @@ Result<std::vector<Region>> ProcessView::read_regions() const {
 }
 
 Result<std::vector<Region>> ProcessView::regions() const {
+  ListedMappings listed{nullptr, proc.mapped_sizes(), std::chrono::steady_clock::now()};
   auto all = read_regions();
-  if (all) memory.use(std::make_shared<const std::vector<Region>>(*all));
+  if (!all) return all;
+  listed.regions = std::make_shared<const std::vector<Region>>(*all);
+  memory.use(listed.regions);
+  const std::lock_guard lock(listed_mutex_);
+  listed_ = std::move(listed);
   return all;
+}
+
+ListedMappings ProcessView::listed() const {
+  const std::lock_guard lock(listed_mutex_);
+  return listed_;
 }
 
 Result<std::shared_ptr<const FileBytes>> ProcessView::open_file(const Region& region) const {

@@ -1,8 +1,10 @@
 // What /proc tells of a process of this machine: one view, whoever captures its threads.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,13 @@
 #include "target/live/proc_dir.h"
 
 namespace mixstack::target {
+
+/// Mappings as they were listed, and what the kernel said of their sizes before that.
+struct ListedMappings {
+  std::shared_ptr<const std::vector<Region>> regions;  ///< null: not listed yet
+  MappedSizes sizes;
+  std::chrono::steady_clock::time_point at;
+};
 
 /// Mappings, files and memory of the program that the process runs. What it is (`proc`, `info`, `auxv`) never changes
 /// after it is made; an exec makes another program. Thread-safe as its parts are.
@@ -33,11 +42,17 @@ struct ProcessView {
   [[nodiscard]] Result<std::vector<Region>> read_regions() const;
   /// The same; `memory` refers to them from now on.
   [[nodiscard]] Result<std::vector<Region>> regions() const;
+  /// What `regions` answered last.
+  [[nodiscard]] ListedMappings listed() const;
   /// The very file that is mapped, opened once as long as `memory` knows it. Errors: those of open_mapped_file.
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const;
   /// Errors: process_changed (another program runs there now), no_such_process, those of reading /proc.
   [[nodiscard]] Result<void> check_same_program() const;
+
+ private:
+  mutable std::mutex listed_mutex_;
+  mutable ListedMappings listed_;
 };
 
 }  // namespace mixstack::target

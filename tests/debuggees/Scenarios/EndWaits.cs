@@ -19,8 +19,9 @@ internal static partial class Waits
     private static void DeadlockFinalizers()
     {
         Account account = new();
-        Waiter("holder", "finalizers", "-", ".NET Finalizer", () => InMonitor(account, () =>
+        Scene.Actor("holder", () => InMonitor(account, () =>
         {
+            Scene.InPlace();
             LeaveOne(account);
             GC.Collect();
             GC.WaitForPendingFinalizers();
@@ -36,6 +37,7 @@ internal static partial class Waits
         {
             Scene.Actor($"collects{i}", () =>
             {
+                Scene.InPlace();
                 for (;;)
                 {
                     LeaveOne(new object());
@@ -61,7 +63,7 @@ internal static partial class Waits
         Truth("canceller", "monitor", "Scenarios.Waits.Account", "holder");
         Waiter("holder", "callback", "System.Threading.CancellationTokenSource", "canceller", () => InMonitor(account, () =>
         {
-            Scene.Actor("canceller", source.Cancel);
+            Scene.Extra("canceller", source.Cancel);
             inside.Wait();
             registration.Dispose();
         }));
@@ -137,12 +139,15 @@ internal static partial class Waits
     {
         Account account = new();
         Scene.Actor("holder", () => InMonitor(account, () =>
+        {
+            Scene.InPlace();
             Parallel.ForEachAsync(Enumerable.Range(0, 2), new ParallelOptions { MaxDegreeOfParallelism = 1 }, async (_, _) =>
             {
                 await Task.Yield();
-                Thread.CurrentThread.Name ??= "worker";
+                Thread.CurrentThread.Name = "worker";
                 InMonitor(account, () => { });
-            }).Wait()));
+            }).Wait();
+        }));
         Thread.Sleep(400);
     }
 }
