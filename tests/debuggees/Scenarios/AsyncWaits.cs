@@ -163,12 +163,15 @@ internal static class AsyncWaits
     private static void ReadersBehindAWriter()
     {
         ReaderWriterLockSlim book = Keep(new ReaderWriterLockSlim());
+        ManualResetEventSlim isRead = new();
         Scene.Actor("reads", () =>
         {
             book.EnterReadLock();
+            isRead.Set();
             Scene.InPlace();
             Thread.Sleep(Timeout.Infinite);
         });
+        isRead.Wait();
         Scene.Actor("writer", () =>
         {
             Scene.InPlace();
