@@ -31,7 +31,7 @@ ROUNDS = 15
 HEAPS = debuggee_build.BUILD / "debuggees/Heaps/Heaps"
 # Those that have said all of what they wait for when they are ready, and do not go on.
 TRUTHFUL = ("deadlock", "deadlock_ring", "deadlock_lock", "deadlock_task", "deadlock_join", "convoy", "waits", "silent_server",
-            "child_process")
+            "child_process", "deadlock_registration", "deadlock_timer", "deadlock_timer_task")
 
 
 def run(*arguments):

@@ -407,6 +407,14 @@ void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) cons
   wait.gives_up = at.call[3] != 0;
 }
 
+/// WaitAll or WaitAny of one handle is a wait for that one.
+void ThreadWaits::describe_only_handle(const WaitingThread& at, ThreadWait& wait) {
+  wait.kind = WaitKind::wait_handle;
+  wait.others.clear();
+  if (objects_.is_a(wait.object.address, "System.Threading.Mutex")) describe_mutex(at, wait);
+  if (!wait.owners.empty()) wait.proof = Proof::proved;  // that the thread waits for a mutex is, and this is the one
+}
+
 ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
   LoadedTypes& types = objects_.types();
   ThreadWait wait;
@@ -427,6 +435,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
       wait.proof = Proof::likely;
       wait.object = members.front();
       wait.others = std::move(members);
+      if (wait.others.size() == 1) describe_only_handle(at, wait);
       return wait;
     }
   }

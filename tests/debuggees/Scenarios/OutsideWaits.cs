@@ -136,7 +136,14 @@ internal static partial class Waits
                 held.Signal();
                 held.Wait();
                 Scene.InPlace();
-                mutexes[other].WaitOne();
+                if (me == 0)
+                {
+                    mutexes[other].WaitOne();
+                }
+                else
+                {
+                    WaitHandle.WaitAll([mutexes[other]]);
+                }
             });
         }
         held.Wait();
