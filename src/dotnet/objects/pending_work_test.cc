@@ -72,6 +72,32 @@ TEST_F(PendingWorkTest, TheTaskThatAThreadRunsDoesSo) {
   EXPECT_EQ(told[0].runner, kRunner);
 }
 
+TEST_F(PendingWorkTest, ATaskFurtherOutOnAStackIsRunByItsThread) {
+  constexpr std::uint32_t kInvoked = 0x20000;  // TASK_STATE_DELEGATE_INVOKED
+  constexpr std::string_view kRuns = "System.Threading.Tasks.Task.ExecuteWithThreadLocal(Task&, Thread)";
+  frames_ = {{kStack + 0x100, kStack + 0x140, true, "Shop.Program.Inner()"},
+             {kStack + 0x140, kStack + 0x180, true, kRuns},
+             {kStack + 0x180, kStack + 0x1c0, true, "Shop.Program.Outer()"},
+             {kStack + 0x1c0, kStack + 0x200, true, kRuns}};
+  const Address task = heap_.promise();
+  heap_.memory.put_u64(task + FakeHeap::kAction, heap_.object(heap_.delegate, 8));
+  heap_.memory.put_u64(kStack + 0x1c8, task);
+  const auto runner = [&](const std::vector<WaitingThread>& threads) {
+    const std::vector<WaitedTask> waits{{kWaiter, task}};
+    const auto told = PendingWorkReader(objects_, code_, names_, std::nullopt, false).read(waits, threads, {}).chains;
+    return told.size() == 1 && told[0].end == AsyncEnd::work ? std::optional(told[0].runner) : std::nullopt;
+  };
+  const WaitingThread at{&runner_, nullptr, frames_};
+  EXPECT_EQ(runner({at}), 0u) << "it has not begun";
+  heap_.memory.put_u32(task + FakeHeap::kFlags, FakeHeap::kWaiting | kInvoked);
+  EXPECT_EQ(runner({at}), kRunner);
+  ManagedThread other = runner_;
+  other.os_id = kRunner + 1;
+  EXPECT_EQ(runner({{at, {&other, nullptr, frames_}}}), 0u) << "on one of two stacks it is of before";
+  heap_.memory.put_u32(task + FakeHeap::kFlags, FakeHeap::kRanToCompletion | kInvoked);
+  EXPECT_NE(runner({at}), kRunner) << "it has ended";
+}
+
 TEST_F(PendingWorkTest, OfSeveralEachIsAChain) {
   const Address other = heap_.box(heap_.load_box);
   heap_.await(other, heap_.promise());
