@@ -170,10 +170,19 @@ const AsyncStep* waited_method(const ProcessDump& dump, const ThreadDump& thread
   return nullptr;
 }
 
+/// Whoever suspends the runtime naps until all have stopped.
+bool waits_for_suspension(const ProcessDump& dump, const ThreadDump& thread) {
+  return thread.wait->kind == WaitKind::sleep &&
+         std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [&](const RuntimeSummary& r) {
+           return r.suspension && r.suspension->by == thread.tid && !r.suspension->waits_for.empty();
+         });
+}
+
 }  // namespace
 
 std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!thread.wait || thread.wait->kind == WaitKind::none) return {};
+  if (waits_for_suspension(dump, thread)) return "waits until the runtime's other threads have stopped";
   const ThreadWait& wait = *thread.wait;
   std::string text =
       fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));

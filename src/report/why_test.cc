@@ -37,6 +37,33 @@ TEST(Why, TheFirstLineIsTheAnswer) {
       << text;
 }
 
+TEST(Why, WordsSayWhatOwnersAreToThoseWhoWait) {
+  ProcessDump dump = deadlock();
+  ThreadDump& thread = dump.threads[0];
+  const auto words = [&](WaitKind kind, const std::string& type) {
+    thread.wait->kind = kind;
+    thread.wait->object = {0, type, {}};
+    return wait_words(dump, thread);
+  };
+  EXPECT_EQ(words(WaitKind::finalizers, ""), "waits for all finalizers, run by 2 \"t\\x1bwo\"");
+  EXPECT_EQ(words(WaitKind::callback, "Shop.Source"),
+            "waits for the end of a callback of Shop.Source, run by 2 \"t\\x1bwo\"");
+  EXPECT_EQ(words(WaitKind::wait_handle, "System.Threading.ManualResetEvent"),
+            "waits for the handle System.Threading.ManualResetEvent, to be set by 2 \"t\\x1bwo\"");
+  EXPECT_EQ(words(WaitKind::wait_handle, "System.Threading.Mutex"),
+            "waits for the handle System.Threading.Mutex, held by 2 \"t\\x1bwo\"");
+}
+
+TEST(Why, WhoStopsTheOthersWaitsForThem) {
+  ProcessDump dump = deadlock();
+  dump.threads[0].wait.emplace().kind = WaitKind::sleep;
+  dump.threads[0].wait->proof = Proof::recorded;
+  dump.runtimes.emplace_back().suspension = Suspension{1, {2}};
+  EXPECT_EQ(wait_words(dump, dump.threads[0]), "waits until the runtime's other threads have stopped");
+  dump.runtimes[0].suspension->waits_for.clear();
+  EXPECT_EQ(wait_words(dump, dump.threads[0]), "waits for time to pass");
+}
+
 /// A awaits B and B awaits A; thread 1 waits for A.
 std::pair<ProcessDump, Verdict> await_circle() {
   ProcessDump dump = deadlock();
