@@ -26,6 +26,22 @@ std::string posted_words(const AsyncChain& chain) {
          escape_for_terminal(chain.context) + " as it seems";
 }
 
+/// What a source of a value is to people. Of a channel it is one of those that wait for it.
+std::string source_words(const std::string& type) {
+  struct Known {
+    std::string_view begin, words;
+  };
+  constexpr Known kChannels[] = {{"BlockedRead", "an item of a channel"},
+                                 {"WaitingRead", "an item of a channel"},
+                                 {"BlockedWrite", "room in a channel"},
+                                 {"WaitingWrite", "room in a channel"}};
+  constexpr std::string_view kNamespace = "System.Threading.Channels.";
+  if (type.starts_with(kNamespace))
+    for (const Known& known : kChannels)
+      if (std::string_view(type).substr(kNamespace.size()).starts_with(known.begin)) return std::string(known.words);
+  return escape_for_terminal(type);
+}
+
 }  // namespace
 
 std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
@@ -63,7 +79,7 @@ std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
              ", in a circle";
     }
     case AsyncEnd::source:
-      return "awaits " + escape_for_terminal(chain.awaited.type);
+      return "awaits " + source_words(chain.awaited.type);
   }
   return "awaits something that is not known";
 }

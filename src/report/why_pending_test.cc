@@ -43,6 +43,20 @@ ProcessDump dump_of_a_pool() {
   return dump;
 }
 
+TEST(PendingWords, ChannelsAreCalledSo) {
+  AsyncChain chain;
+  chain.end = AsyncEnd::source;
+  const auto words = [&](const char* type) {
+    chain.awaited.type = type;
+    return end_words(ProcessDump(), chain);
+  };
+  EXPECT_EQ(words("System.Threading.Channels.BlockedReadAsyncOperation<int>"), "awaits an item of a channel");
+  EXPECT_EQ(words("System.Threading.Channels.WaitingReadAsyncOperation"), "awaits an item of a channel");
+  EXPECT_EQ(words("System.Threading.Channels.BlockedWriteAsyncOperation<int>"), "awaits room in a channel");
+  EXPECT_EQ(words("System.Threading.Channels.Other"), "awaits System.Threading.Channels.Other");
+  EXPECT_EQ(words("Shop.BlockedReadAsyncOperation"), "awaits Shop.BlockedReadAsyncOperation");
+}
+
 TEST(PendingWords, MethodsAreShort) {
   EXPECT_EQ(short_method("Shop.OrderApi.GetOrder(int, System.Collections.Generic.List<(int, int)>)"),
             "OrderApi.GetOrder");

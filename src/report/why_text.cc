@@ -8,6 +8,7 @@
 #include "report/escape.h"
 #include "report/pending_words.h"
 #include "report/style.h"
+#include "report/thread_role.h"
 #include "report/wait_words.h"
 #include "report/why.h"
 #include "report/why_busy.h"
@@ -150,6 +151,13 @@ std::string likeness(const ProcessDump& dump, const ThreadDump& t) {
   return fmt::format("{}\n{}\n{}", t.wait->object.type, what, place_words(dump, t));
 }
 
+/// Threads of .NET that have nothing to do. What the one of the sockets waits for says which there are.
+bool is_idle_helper(const ProcessDump& dump, const ThreadDump& t, const UserCode& user) {
+  const ThreadRole role = role_of(dump, t);
+  return role != ThreadRole::other && role != ThreadRole::main && role != ThreadRole::sockets &&
+         is_idle(dump, t, role, user);
+}
+
 /// Waits that are alike, the most frequent first.
 void write_waits(Painter& out, const ProcessDump& dump) {
   struct Group {
@@ -158,10 +166,15 @@ void write_waits(Painter& out, const ProcessDump& dump) {
     std::set<Address> objects;
   };
   std::map<std::string, Group> groups;
-  std::size_t waiting = 0;
+  const UserCode user = user_code_of(dump);
+  std::size_t waiting = 0, helpers = 0;
   for (const ThreadDump& t : dump.threads) {
     if (wait_words(dump, t).empty()) continue;
     waiting++;
+    if (is_idle_helper(dump, t, user)) {
+      helpers++;
+      continue;
+    }
     Group& g = groups[likeness(dump, t)];
     g.count++;
     g.objects.insert(t.wait->object.address);
@@ -171,7 +184,7 @@ void write_waits(Painter& out, const ProcessDump& dump) {
   sorted.reserve(groups.size());
   for (const auto& [key, group] : groups) sorted.push_back(&group);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
-  if (sorted.empty()) return;
+  if (waiting == 0) return;
   out.paint(Ink::header, fmt::format("{} of {} {} for something that is known:", waiting,
                                      counted(dump.threads.size(), "thread"), waiting == 1 ? "waits" : "wait"));
   out.plain() << '\n';
@@ -191,6 +204,9 @@ void write_waits(Painter& out, const ProcessDump& dump) {
   }
   if (sorted.size() > kMostGroups)
     out.plain() << fmt::format("  ... and {} more (--json has all)\n", sorted.size() - kMostGroups);
+  if (helpers != 0)
+    out.plain() << fmt::format("  {} for something to do\n",
+                               counted(helpers, "thread of .NET waits", "threads of .NET wait"));
 }
 
 /// Of suspensions that are no verdict: they take a moment, mostly.
