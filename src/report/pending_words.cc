@@ -39,6 +39,7 @@ std::string source_words(const std::string& type) {
   if (type.starts_with(kNamespace))
     for (const Known& known : kChannels)
       if (std::string_view(type).substr(kNamespace.size()).starts_with(known.begin)) return std::string(known.words);
+  if (type == "System.Threading.CancellationTokenSource") return "the end of a callback of a CancellationTokenSource";
   return escape_for_terminal(type);
 }
 

@@ -75,14 +75,6 @@ void add_owners(const Asked& asked, const PendingWork& pending) {
   }
 }
 
-/// A task that is awaited until callbacks of a timer have ended is set by who runs these.
-void add_ends_of_timers(const Asked& asked, dotnet::ManagedRuntime& runtime, PendingWork& pending) {
-  const auto ends = runtime.ends_of_timers(asked.threads);
-  for (AsyncChain& chain : pending.chains)
-    if (const auto at = ends.find(chain.awaited.address); at != ends.end() && chain.runner == 0)
-      chain.runner = static_cast<ThreadId>(at->second.front());
-}
-
 }  // namespace
 
 void read_pending_work(ProcessDump& dump, const Capture& capture,
@@ -94,7 +86,6 @@ void read_pending_work(ProcessDump& dump, const Capture& capture,
     const Asked asked = ask(dump, capture, *runtimes[i], frames);
     auto pending = runtimes[i]->pending_work(asked.tasks, asked.threads, data);
     if (!pending) continue;
-    add_ends_of_timers(asked, *runtimes[i], *pending);
     for (AsyncChain& chain : pending->chains)
       for (std::uint32_t* id : {&chain.waiter, &chain.runner})
         if (const auto it = ours.find(*id); it != ours.end()) *id = it->second;

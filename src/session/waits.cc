@@ -27,12 +27,6 @@ using dotnet::objects::WaitFrame;
 using dotnet::objects::WaitingThread;
 using Ids = std::unordered_map<ThreadId, ThreadId>;  // by the id inside the target's pid namespace
 
-bool runs_timer(std::span<const WaitFrame> frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const WaitFrame& f) {
-    return f.is_managed && f.method.starts_with("System.Threading.TimerQueueTimer.");
-  });
-}
-
 ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& ours, bool is_live) {
   for (std::uint32_t& owner : wait.owners) {
     if (const auto it = ours.find(owner); it != ours.end())
@@ -44,16 +38,29 @@ ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& our
   return wait;
 }
 
-/// What is set when callbacks of a timer have ended is set by the threads that run them.
-void add_ends_of_timers(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std::span<const WaitingThread> timers,
-                        const Ids& ours) {
-  const auto ends = runtime.ends_of_timers(timers);
-  for (ThreadDump& t : dump.threads) {
-    if (!t.wait || (t.wait->kind != WaitKind::wait_handle && t.wait->kind != WaitKind::task)) continue;
-    const auto at = ends.find(t.wait->object.address);
-    if (at == ends.end() || !t.wait->owners.empty()) continue;
+/// Whether a wait for a handle ends by time: the futex call's fourth argument is one. Not told: it may.
+bool may_end_by_time(const ThreadDump& thread) {
+  const auto call = thread.syscall >= 0 ? arguments_in(thread.registers) : std::nullopt;
+  return !call || (*call)[3] != 0;
+}
+
+/// Whoever waits for the end of such work is held up by those who do it.
+void add_ends_of_work(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std::span<const WaitingThread> threads,
+                      const Ids& ours) {
+  const auto ends = runtime.ends_of_work(threads);
+  const auto add = [&](Address object, std::vector<std::uint32_t>& owners) {
+    const auto at = ends.find(object);
+    if (at == ends.end()) return;
     for (const std::uint64_t id : at->second)
-      if (const auto it = ours.find(static_cast<ThreadId>(id)); it != ours.end()) t.wait->owners.push_back(it->second);
+      if (const auto it = ours.find(static_cast<ThreadId>(id)); it != ours.end()) owners.push_back(it->second);
+  };
+  for (ThreadDump& t : dump.threads) {
+    if (!t.wait || !t.wait->owners.empty()) continue;
+    ThreadWait& wait = *t.wait;
+    if (wait.kind == WaitKind::wait_handle || wait.kind == WaitKind::task) add(wait.object.address, wait.owners);
+    if (wait.kind == WaitKind::all_tasks)
+      for (const WaitedObject& other : wait.others) add(other.address, wait.owners);
+    if (wait.kind == WaitKind::wait_handle && !wait.owners.empty()) wait.gives_up = may_end_by_time(t);
   }
 }
 
@@ -90,7 +97,7 @@ void read_waits(ProcessDump& dump, const Capture& capture,
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured.insert(t.tid);
   for (const auto& runtime : runtimes) {
-    std::vector<WaitingThread> timers;
+    std::vector<WaitingThread> working;
     for (std::size_t i = 0; i < std::min(frames.size(), dump.threads.size()); i++) {
       ThreadDump& t = dump.threads[i];
       const dotnet::ManagedThread* managed = captured.contains(t.tid) ? runtime->thread(t.ns_tid) : nullptr;
@@ -99,9 +106,9 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       if (const auto call = t.syscall >= 0 ? arguments_in(t.registers) : std::nullopt) at.call = *call;
       if (ThreadWait wait = runtime->wait_of(at); wait.kind != WaitKind::none)
         t.wait = with_our_ids(dump, std::move(wait), ours, capture.frozen == nullptr);
-      if (runs_timer(frames[i])) timers.push_back({managed, &t.registers, frames[i]});
+      if (dotnet::objects::may_end_work(frames[i])) working.push_back({managed, &t.registers, frames[i]});
     }
-    if (!timers.empty()) add_ends_of_timers(dump, *runtime, timers, ours);
+    if (!working.empty()) add_ends_of_work(dump, *runtime, working, ours);
   }
 }
 

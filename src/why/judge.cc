@@ -24,10 +24,20 @@ std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
 }
 
 /// Whoever waits for a task, a thread or a callback to end may have nothing else to do, as hosts wait for their
-/// services.
-bool is_for_an_end(WaitKind kind) {
-  return kind == WaitKind::task || kind == WaitKind::all_tasks || kind == WaitKind::thread_join ||
-         kind == WaitKind::callback || kind == WaitKind::finalizers;
+/// services. An event has an owner where it tells of such an end.
+bool is_for_an_end(const ThreadWait& wait) {
+  switch (wait.kind) {
+    case WaitKind::task:
+    case WaitKind::all_tasks:
+    case WaitKind::thread_join:
+    case WaitKind::callback:
+    case WaitKind::finalizers:
+      return true;
+    case WaitKind::wait_handle:
+      return wait.object.type != "System.Threading.Mutex";
+    default:
+      return false;
+  }
 }
 
 /// Of those who wait for this one, how many do so for more than the end of a task or thread: themselves, or behind
@@ -36,7 +46,7 @@ std::uint32_t held_up_by_more(const WaitGraph& graph, std::uint32_t node) {
   std::vector<bool> seen(graph.size()), counted(graph.size());
   std::uint32_t count = 0;
   for (const std::uint32_t n : graph.behind(node))
-    if (const auto& wait = graph.thread(n).wait; wait && !is_for_an_end(wait->kind)) counted[n] = true;
+    if (const auto& wait = graph.thread(n).wait; wait && !is_for_an_end(*wait)) counted[n] = true;
   for (std::uint32_t n = 0; n < graph.size(); n++)
     if (counted[n])
       for (const std::uint32_t behind : graph.behind(n)) seen[behind] = true;

@@ -47,6 +47,16 @@ TEST(Judge, AStepThatIsOnlyLikelyMakesItPossible) {
   EXPECT_FALSE(verdicts[0].is_certain);
 }
 
+TEST(Judge, AnEventMayBeSetByOthers) {
+  ProcessDump dump = dump_of({waiting(1, {2}), waiting(2, {1}, Proof::proved, WaitKind::wait_handle), waiting(3, {2}),
+                              waiting(4, {2}, Proof::proved, WaitKind::wait_handle)});
+  dump.threads[1].wait->object.type = "System.Threading.ManualResetEvent";
+  ASSERT_EQ(judge(dump).size(), 1u);
+  EXPECT_FALSE(judge(dump)[0].is_certain);
+  dump.threads[1].wait->object.type = "System.Threading.Mutex";
+  EXPECT_TRUE(judge(dump)[0].is_certain);
+}
+
 TEST(Judge, AWaitThatGivesUpMakesItPossible) {
   for (const bool is_told_when : {true, false}) {
     ThreadDump second = waiting(2, {1});

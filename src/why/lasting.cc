@@ -59,6 +59,19 @@ bool no_managed_code_ran(const ProcessDump& first, const ProcessDump& second, co
   });
 }
 
+/// Whether a circle that comes apart by itself is the same one: each of its threads waits for the same object.
+bool waits_for_the_same(const ProcessDump& first, const ProcessDump& second, const Verdict& verdict) {
+  const auto ends_by_time = [&](const VerdictStep& s) {
+    const ThreadDump* t = find(second, s.thread);
+    return t != nullptr && t->wait && (t->wait->timeout || t->wait->gives_up);
+  };
+  if (std::none_of(verdict.steps.begin(), verdict.steps.end(), ends_by_time)) return true;
+  return std::all_of(verdict.steps.begin(), verdict.steps.end(), [&](const VerdictStep& s) {
+    const ThreadDump *a = find(first, s.thread), *b = find(second, s.thread);
+    return a != nullptr && b != nullptr && a->wait && b->wait && a->wait->object.address == b->wait->object.address;
+  });
+}
+
 std::set<ThreadId> threads_of(const Verdict& verdict) {
   std::set<ThreadId> threads;
   for (const VerdictStep& s : verdict.steps) threads.insert(s.thread);
@@ -73,7 +86,8 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
     case VerdictKind::deadlock:
       // A thread that has just got a mutex looks like one that waits for itself, and async methods are many: whether it
       // is the same wait, what it waits for tells.
-      return threads_of(a) == threads_of(b) && (b.steps.size() != 1 || stands(first, second, b.steps[0].thread));
+      return threads_of(a) == threads_of(b) && waits_for_the_same(first, second, b) &&
+             (b.steps.size() != 1 || stands(first, second, b.steps[0].thread));
     case VerdictKind::starved_pool: {
       const auto before = threads_of(a);
       const auto still = [&](const VerdictStep& s) {

@@ -69,6 +69,19 @@ TEST(Lasting, CirclesOfTheSameThreads) {
   EXPECT_TRUE(lasting({}, a, {}, c, {}).empty());
 }
 
+TEST(Lasting, ACircleThatComesApartByItselfIsTheSameWhereItsObjectsAre) {
+  const std::vector<Verdict> circle{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
+  const auto round = [](Address object, bool ends) {
+    ProcessDump dump = look(milliseconds(5), object);
+    dump.threads[1].wait = dump.threads[0].wait;
+    if (ends) dump.threads[0].wait->timeout = milliseconds(100);
+    return dump;
+  };
+  EXPECT_EQ(lasting(round(0x1000, true), circle, round(0x1000, true), circle, {}).size(), 1u);
+  EXPECT_TRUE(lasting(round(0x1000, true), circle, round(0x2000, true), circle, {}).empty());
+  EXPECT_EQ(lasting(round(0x1000, false), circle, round(0x2000, false), circle, {}).size(), 1u) << "it was moved";
+}
+
 TEST(Lasting, AThreadThatWaitsForItselfStands) {
   const std::vector<Verdict> own{{VerdictKind::deadlock, true, {{1, 1}}, 1}};
   EXPECT_EQ(lasting(look(milliseconds(5)), own, look(milliseconds(5)), own, {}).size(), 1u);

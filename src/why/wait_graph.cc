@@ -8,6 +8,11 @@ namespace {
 /// Of the others it is not known whether they wait for ever.
 bool tells_its_timeout(WaitKind kind) { return kind != WaitKind::reader_writer_lock; }
 
+/// Who is known to set an event need not be the only one who may.
+bool may_be_ended_by_others(const ThreadWait& wait) {
+  return wait.kind == WaitKind::wait_handle && wait.object.type != "System.Threading.Mutex";
+}
+
 /// Of a wait for any of several nobody alone holds the thread up.
 bool is_for_any(WaitKind kind) { return kind == WaitKind::any_task || kind == WaitKind::wait_handles; }
 
@@ -36,7 +41,8 @@ void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
   if (is_for_any(wait.kind)) return;
   const bool is_likely = wait.proof == Proof::likely;
   const bool ends_by_itself = wait.timeout || wait.gives_up || !tells_its_timeout(wait.kind);
-  for (const ThreadId owner : wait.owners) add(node, owner, !is_likely && !ends_by_itself, is_likely);
+  const bool is_sure = !is_likely && !ends_by_itself && !may_be_ended_by_others(wait);
+  for (const ThreadId owner : wait.owners) add(node, owner, is_sure, is_likely);
 }
 
 /// Those that are proved, and do not give up, are among the owners of what the thread waits for.

@@ -125,10 +125,51 @@ void PendingWorkReader::follow_to_children(const std::unordered_map<Address, std
   for (AsyncChain& chain : more) found_.chains.push_back(std::move(chain));
 }
 
+/// A task that ends with the work of several threads has a chain for each.
+void PendingWorkReader::name_who_ends() {
+  std::vector<AsyncChain> more;
+  for (AsyncChain& chain : found_.chains) {
+    const auto ends = ends_.find(chain.awaited.address);
+    if (chain.end != AsyncEnd::promise || ends == ends_.end()) continue;
+    for (const std::uint64_t tid : ends->second) {
+      AsyncChain& one = tid == ends->second.front() ? chain : more.emplace_back(chain);
+      one.runner = static_cast<std::uint32_t>(tid);
+      if (found_.chains.size() + more.size() >= kMostChains) break;
+    }
+  }
+  for (AsyncChain& chain : more) found_.chains.push_back(std::move(chain));
+}
+
+/// CancellationTokenRegistration.DisposeAsync comes back to the same await again and again, until the callback that
+/// runs is another.
+void PendingWorkReader::find_callbacks(std::span<const WaitingThread> threads) {
+  constexpr std::string_view kWaits =
+      "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToCompleteAsync";
+  for (AsyncChain& chain : found_.chains) {
+    if (chain.steps.empty() || bare(chain.steps.back().method) != kWaits) continue;
+    const auto machine = machines_.machine_of(chain.steps.back().box);
+    const Address all = machine ? objects_.reference(*machine, "<>4__this").value_or(0) : 0;
+    const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
+    const auto id = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
+    if (!running || *running == 0 || !id || *id <= 0) continue;
+    const Address source = objects_.reference(all, "Source").value_or(0);
+    chain.end = AsyncEnd::source;
+    chain.awaited = {source, objects_.type_name(source), {}};
+    chain.is_queued = false;
+    chain.runner = 0;
+    for (const WaitingThread& t : threads)
+      if (t.thread != nullptr && t.thread->id == static_cast<std::uint32_t>(*id))
+        chain.runner = static_cast<std::uint32_t>(t.thread->os_id);
+  }
+}
+
 PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span<const WaitingThread> threads,
                                     const std::unordered_map<Address, std::uint64_t>& innermost) {
   std::unordered_map<Address, std::uint64_t> running = innermost;
   add_outer_tasks(threads, running);
+  ends_ = ends_of_work(objects_, threads);
+  for (const auto& [task, tids] : ends_)
+    if (machines_.is_task(task)) running.emplace(task, tids.front());
   found_ = {};
   ways_.clear();
   joined_.clear();
@@ -169,9 +210,11 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     if (chain.end == AsyncEnd::work && !chain.is_queued && runs != running.end())
       chain.runner = static_cast<std::uint32_t>(runs->second);
   }
+  name_who_ends();
   follow_to_children(running);
   find_contexts(threads);
   find_runners(threads);
+  find_callbacks(threads);
   find_requests(threads);
   if (data_) read_values();
   return std::move(found_);

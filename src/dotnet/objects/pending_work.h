@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "dotnet/objects/async_values.h"
+#include "dotnet/objects/ends_of_work.h"
 #include "dotnet/objects/requests.h"
 #include "dotnet/objects/thread_pool.h"
 #include "dotnet/objects/thread_waits.h"
@@ -63,6 +64,8 @@ class PendingWorkReader {
   void find_contexts(std::span<const WaitingThread> threads);
   [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
   void add_outer_tasks(std::span<const WaitingThread> threads, std::unordered_map<Address, std::uint64_t>& running);
+  void name_who_ends();
+  void find_callbacks(std::span<const WaitingThread> threads);
   void follow_to_children(const std::unordered_map<Address, std::uint64_t>& running);
   [[nodiscard]] bool waits_for_end(std::uint64_t tid, const AsyncChain& chain) const;
   [[nodiscard]] bool goes_on_inside(std::span<const WaitingThread> threads, std::uint64_t tid, const AsyncChain& chain);
@@ -71,6 +74,7 @@ class PendingWorkReader {
   void read_values();
 
   ManagedObjects& objects_;
+  EndsOfWork ends_;
   names::MethodNames& names_;
   Delegates delegates_;
   StateMachines machines_;

@@ -450,6 +450,12 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
       }
     }
   }
+  // Which of the two it waits for is not told.
+  if (is_inside(at, "WaitHandle.SignalAndWait") && handles.size() != 1) {
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = Proof::recorded;
+    return wait;
+  }
   for (const Candidate& c : found) {
     if (!types.is_a(c.type, "System.Threading.WaitHandle")) continue;
     if (!handles.contains(objects_.reference(c.address, "_waitHandle").value_or(0))) continue;
@@ -522,36 +528,6 @@ ThreadWait ThreadWaits::callback(const Candidates& found) {
     return wait;
   }
   return {};
-}
-
-/// A timer that is disposed of while callbacks of it run keeps what to tell when the last of them has ended. Which
-/// threads run them nothing records: the timer is on the stacks of these, in the frame of its own method or in a
-/// register that the method which that calls keeps. Where it is on more stacks than it runs callbacks, some are of
-/// before.
-std::unordered_map<Address, std::vector<std::uint64_t>> ThreadWaits::ends_of_timers(
-    std::span<const WaitingThread> threads) {
-  constexpr std::string_view kTimer = "System.Threading.TimerQueueTimer.";
-  constexpr Address kMostOfFrame = 4096;
-  std::unordered_map<Address, std::unordered_set<std::uint64_t>> runs;  // by timer
-  for (const WaitingThread& at : threads) {
-    if (at.thread == nullptr) continue;
-    for (std::size_t i = 0; i < at.frames.size(); i++) {
-      if (!at.frames[i].is_managed || !at.frames[i].method.starts_with(kTimer)) continue;
-      const Address end = at.frames[i].cfa, inner = i < 2 ? at.frames[0].sp : at.frames[i - 2].cfa;
-      for (Address slot = std::max(inner, end - std::min(end, kMostOfFrame)) & ~Address{7}; slot + 8 <= end; slot += 8)
-        if (const Address word = objects_.read<Address>(slot).value_or(0);
-            may_be_object(word, at) && objects_.is_a(word, "System.Threading.TimerQueueTimer"))
-          runs[word].insert(at.thread->os_id);
-    }
-  }
-  std::unordered_map<Address, std::vector<std::uint64_t>> ends;
-  for (const auto& [timer, tids] : runs) {
-    const Address told = objects_.reference(timer, "_notifyWhenNoCallbacksRunning").value_or(0);
-    const auto running = objects_.value<std::int32_t>(timer, "_callbacksRunning");
-    if (told == 0 || !running || *running <= 0 || tids.size() > static_cast<std::size_t>(*running)) continue;
-    ends[told].assign(tids.begin(), tids.end());
-  }
-  return ends;
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -51,10 +51,6 @@ class ThreadWaits {
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
   [[nodiscard]] ThreadWait of(const WaitingThread& at);
-  /// By handle or task, who sets it at the end of a timer's callback: threads that run callbacks of a timer which has
-  /// been disposed of.
-  [[nodiscard]] std::unordered_map<Address, std::vector<std::uint64_t>> ends_of_timers(
-      std::span<const WaitingThread> threads);
   /// Whether the records and objects of all threads are there: of a core without the heap no wait is told, and that
   /// none is told says nothing.
   [[nodiscard]] bool can_be_told();

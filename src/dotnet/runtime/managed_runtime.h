@@ -11,6 +11,7 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/objects/arguments.h"
+#include "dotnet/objects/ends_of_work.h"
 #include "dotnet/objects/heap_reader.h"
 #include "dotnet/objects/pending_work.h"
 #include "dotnet/objects/thread_waits.h"
@@ -86,9 +87,8 @@ class ManagedRuntime {
   [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
-  /// By handle or task, the threads that set it when callbacks of a timer end, as ThreadWaits tells them.
-  [[nodiscard]] virtual std::unordered_map<Address, std::vector<std::uint64_t>> ends_of_timers(
-      std::span<const objects::WaitingThread> /*threads*/) {
+  /// Threads whose work ends what others wait for.
+  [[nodiscard]] virtual objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> /*threads*/) {
     return {};
   }
   /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of

@@ -198,11 +198,9 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   return waits == nullptr ? ThreadWait{} : waits->of(at);
 }
 
-std::unordered_map<Address, std::vector<std::uint64_t>> RuntimeByContracts::ends_of_timers(
-    std::span<const objects::WaitingThread> threads) {
-  objects::ThreadWaits* waits = thread_waits();
-  if (waits == nullptr) return {};
-  return waits->ends_of_timers(threads);
+objects::EndsOfWork RuntimeByContracts::ends_of_work(std::span<const objects::WaitingThread> threads) {
+  if (thread_waits() == nullptr) return {};
+  return objects::ends_of_work(*objects_, threads);
 }
 
 std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const objects::WaitedTask> waits,

@@ -57,8 +57,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
-  [[nodiscard]] std::unordered_map<Address, std::vector<std::uint64_t>> ends_of_timers(
-      std::span<const objects::WaitingThread> threads) override;
+  [[nodiscard]] objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> threads) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
                                                         std::span<const objects::WaitingThread> threads,
                                                         bool data) override;

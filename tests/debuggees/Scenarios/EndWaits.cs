@@ -70,6 +70,32 @@ internal static partial class Waits
         Thread.Sleep(300);
     }
 
+    [Scenario("deadlock_registration_await")]
+    private static void DeadlockRegistrationAwait()
+    {
+        Account account = new();
+        CancellationTokenSource source = new();
+        ManualResetEventSlim inside = new();
+        CancellationTokenRegistration registration = source.Token.Register(() =>
+        {
+            inside.Set();
+            InMonitor(account, () => { });
+        });
+        Scene.Actor("holder", () => InMonitor(account, () =>
+        {
+            Scene.Extra("canceller", source.Cancel);
+            inside.Wait();
+            Scene.InPlace();
+            End(registration).Wait();
+        }));
+        Thread.Sleep(300);
+    }
+
+    private static async Task End(CancellationTokenRegistration registration)
+    {
+        await registration.DisposeAsync();
+    }
+
     // A timer is closed by who holds the lock that its callback wants.
     private static void DeadlockTimer(string wait, string type, Action<Timer> close)
     {
@@ -99,6 +125,28 @@ internal static partial class Waits
         timer.Dispose(ended);
         ended.WaitOne();
     });
+
+    [Scenario("timer_closed_for_some_time")]
+    private static void TimerClosedForSomeTime() => DeadlockTimer("wait_handle", "System.Threading.ManualResetEvent", timer =>
+    {
+        ManualResetEvent ended = new(false);
+        timer.Dispose(ended);
+        ended.WaitOne(3_600_000);
+    });
+
+    [Scenario("signal_and_wait")]
+    private static void SignalAndWait()
+    {
+        AutoResetEvent signalled = new(false);
+        ManualResetEvent waited = new(false);
+        Scene.Actor("waiter", () =>
+        {
+            Scene.InPlace();
+            WaitHandle.SignalAndWait(signalled, waited);
+        });
+        Thread.Sleep(200);
+        GC.KeepAlive(signalled);
+    }
 
     [Scenario("deadlock_timer_task")]
     private static void DeadlockTimerTask() =>
@@ -133,9 +181,8 @@ internal static partial class Waits
         GC.KeepAlive(timer);
     }
 
-    // Workers of a call that all wait for the lock of who has called it.
-    [Scenario("deadlock_for_each")]
-    private static void DeadlockForEach()
+    // The worker of a call waits for the lock of who has called it.
+    private static void DeadlockForEach(bool yields)
     {
         Account account = new();
         Scene.Actor("holder", () => InMonitor(account, () =>
@@ -143,11 +190,21 @@ internal static partial class Waits
             Scene.InPlace();
             Parallel.ForEachAsync(Enumerable.Range(0, 2), new ParallelOptions { MaxDegreeOfParallelism = 1 }, async (_, _) =>
             {
-                await Task.Yield();
+                if (yields)
+                {
+                    await Task.Yield();
+                }
                 Thread.CurrentThread.Name = "worker";
                 InMonitor(account, () => { });
             }).Wait();
         }));
         Thread.Sleep(400);
     }
+
+    [Scenario("deadlock_for_each")]
+    private static void ForEachYields() => DeadlockForEach(true);
+
+    // Before its first await the worker is no object yet.
+    [Scenario("deadlock_for_each_at_once")]
+    private static void ForEachAtOnce() => DeadlockForEach(false);
 }
