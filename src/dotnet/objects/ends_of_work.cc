@@ -46,8 +46,8 @@ ByObject objects_in_frames(ManagedObjects& objects, std::span<const WaitingThrea
   return found;
 }
 
-/// Where a timer is on more stacks than it runs callbacks, some are of before. What two timers have been given is set by
-/// the first that ends.
+/// Where a timer is on more stacks than it runs callbacks, some are of before. What two timers have been given is set
+/// by the first that ends.
 void add_timers(ManagedObjects& objects, std::span<const WaitingThread> threads, EndsOfWork& ends) {
   const auto is_timer = [&](Address a) { return objects.is_a(a, "System.Threading.TimerQueueTimer"); };
   std::set<Address> given_twice;
