@@ -151,7 +151,8 @@ void PendingWorkReader::find_callbacks(std::span<const WaitingThread> threads) {
     const Address all = machine ? objects_.reference(*machine, "<>4__this").value_or(0) : 0;
     const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
     const auto id = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
-    if (!running || *running == 0 || !id || *id <= 0) continue;
+    const auto waited = machine ? objects_.value<std::int64_t>(*machine, "id") : std::nullopt;
+    if (!running || *running == 0 || running != waited || !id || *id <= 0) continue;
     const Address source = objects_.reference(all, "Source").value_or(0);
     chain.end = AsyncEnd::source;
     chain.awaited = {source, objects_.type_name(source), {}};

@@ -415,6 +415,19 @@ void ThreadWaits::describe_only_handle(const WaitingThread& at, ThreadWait& wait
   if (!wait.owners.empty()) wait.proof = Proof::proved;  // that the thread waits for a mutex is, and this is the one
 }
 
+/// Of the two handles of SignalAndWait only a mutex tells that it is the one that is waited for.
+ThreadWait ThreadWaits::one_of_two_handles(const WaitingThread& at, const Candidates& found) {
+  ThreadWait wait;
+  wait.kind = WaitKind::wait_handle;
+  wait.proof = Proof::recorded;
+  describe_mutex(at, wait);
+  std::vector<Address> mutexes;
+  for (const Candidate& c : found)
+    if (objects_.types().is_a(c.type, "System.Threading.Mutex")) mutexes.push_back(c.address);
+  if (!wait.owners.empty() && mutexes.size() == 1) wait.object = object(mutexes.front());
+  return wait;
+}
+
 ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
   LoadedTypes& types = objects_.types();
   ThreadWait wait;
@@ -450,12 +463,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
       }
     }
   }
-  // Which of the two it waits for is not told.
-  if (is_inside(at, "WaitHandle.SignalAndWait") && handles.size() != 1) {
-    wait.kind = WaitKind::wait_handle;
-    wait.proof = Proof::recorded;
-    return wait;
-  }
+  if (is_inside(at, "WaitHandle.SignalAndWait")) return one_of_two_handles(at, found);
   for (const Candidate& c : found) {
     if (!types.is_a(c.type, "System.Threading.WaitHandle")) continue;
     if (!handles.contains(objects_.reference(c.address, "_waitHandle").value_or(0))) continue;

@@ -78,6 +78,7 @@ class ThreadWaits {
   [[nodiscard]] bool by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait);
   void describe_owner(const LockState& lock, ThreadWait& wait) const;
   void describe_mutex(const WaitingThread& at, ThreadWait& wait) const;
+  [[nodiscard]] ThreadWait one_of_two_handles(const WaitingThread& at, const Candidates& found);
   void describe_only_handle(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
