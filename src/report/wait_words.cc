@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/event_wait.h"
 #include "report/escape.h"
 #include "report/pending_words.h"
 #include "report/thread_role.h"
@@ -90,10 +91,8 @@ std::string_view owner_role(const ThreadWait& wait) {
       return ", run by ";
     case WaitKind::thread_join:
       return ", thread ";
-    case WaitKind::wait_handle:  // of an event it is known where the end of a timer's callback sets it
-      return wait.object.type == "System.Threading.Mutex" ? ", held by " : ", to be set by ";
     default:
-      return ", held by ";
+      return is_event(wait) ? ", to be set by " : ", held by ";
   }
 }
 

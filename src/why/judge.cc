@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/event_wait.h"
 #include "why/async_circles.h"
 #include "why/await_circles.h"
 #include "why/starvation.h"
@@ -33,10 +34,8 @@ bool is_for_an_end(const ThreadWait& wait) {
     case WaitKind::callback:
     case WaitKind::finalizers:
       return true;
-    case WaitKind::wait_handle:
-      return wait.object.type != "System.Threading.Mutex";
     default:
-      return false;
+      return is_event(wait);
   }
 }
 

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "model/event_wait.h"
+
 namespace mixstack::why {
 namespace {
 
 /// Of the others it is not known whether they wait for ever.
 bool tells_its_timeout(WaitKind kind) { return kind != WaitKind::reader_writer_lock; }
-
-/// Who is known to set an event need not be the only one who may.
-bool may_be_ended_by_others(const ThreadWait& wait) {
-  return wait.kind == WaitKind::wait_handle && wait.object.type != "System.Threading.Mutex";
-}
 
 /// Of a wait for any of several nobody alone holds the thread up.
 bool is_for_any(WaitKind kind) { return kind == WaitKind::any_task || kind == WaitKind::wait_handles; }
@@ -41,7 +38,7 @@ void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
   if (is_for_any(wait.kind)) return;
   const bool is_likely = wait.proof == Proof::likely;
   const bool ends_by_itself = wait.timeout || wait.gives_up || !tells_its_timeout(wait.kind);
-  const bool is_sure = !is_likely && !ends_by_itself && !may_be_ended_by_others(wait);
+  const bool is_sure = !is_likely && !ends_by_itself && !is_event(wait);
   for (const ThreadId owner : wait.owners) add(node, owner, is_sure, is_likely);
 }
 

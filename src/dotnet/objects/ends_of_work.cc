@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kEnded = 0x01600000;  // faulted, cancelled, ran to completion: Task.cs
 constexpr Address kMostOfFrame = 4096, kLowestObject = 1 << 16;
+constexpr unsigned kMostFrames = 64;  // of one thread that are looked at
 
 bool is_of_timer(const WaitFrame& f) {
   return f.is_managed && f.method.starts_with("System.Threading.TimerQueueTimer.");
@@ -32,8 +33,10 @@ ByObject objects_in_frames(ManagedObjects& objects, std::span<const WaitingThrea
   ByObject found;
   for (const WaitingThread& at : threads) {
     if (at.thread == nullptr) continue;
-    for (std::size_t i = 0; i < at.frames.size(); i++) {
+    unsigned looked_at = 0;
+    for (std::size_t i = 0; i < at.frames.size() && looked_at < kMostFrames; i++) {
       if (!is_of(at.frames[i])) continue;
+      looked_at++;
       const Address end = at.frames[i].cfa, inner = i < 2 ? at.frames[0].sp : at.frames[i - 2].cfa;
       for (Address slot = std::max(inner, end - std::min(end, kMostOfFrame)) & ~Address{7}; slot + 8 <= end;
            slot += 8) {
@@ -69,15 +72,16 @@ void add_workers(ManagedObjects& objects, std::span<const WaitingThread> threads
            objects.is_a(a, "System.Threading.Tasks.TaskCompletionSource");
   };
   const auto found = objects_in_frames(objects, threads, is_of_worker, is_shared);
+  std::map<std::uint64_t, unsigned> calls;
+  for (const auto& [shared, tids] : found)
+    for (const std::uint64_t tid : tids) calls[tid]++;
   for (const auto& [shared, tids] : found) {
     const Address task = objects.reference(shared, "_task").value_or(0);
     const auto flags = objects.value<std::uint32_t>(task, "m_stateFlags");
     if (task == 0 || !flags || (*flags & kEnded) != 0) continue;
-    for (const std::uint64_t tid : tids) {
-      // A thread works for one call at a time: of another one it is left from before.
-      const auto is_of_it = [tid](const auto& other) { return other.second.contains(tid); };
-      if (std::count_if(found.begin(), found.end(), is_of_it) == 1) ends[task].push_back(tid);
-    }
+    // A thread works for one call at a time: of several, all but one are left from before.
+    for (const std::uint64_t tid : tids)
+      if (calls[tid] == 1) ends[task].push_back(tid);
   }
 }
 

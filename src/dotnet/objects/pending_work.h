@@ -74,7 +74,6 @@ class PendingWorkReader {
   void read_values();
 
   ManagedObjects& objects_;
-  EndsOfWork ends_;
   names::MethodNames& names_;
   Delegates delegates_;
   StateMachines machines_;
@@ -83,7 +82,8 @@ class PendingWorkReader {
   Requests requests_;
   bool data_;
   PendingWork found_;
-  std::vector<Way> ways_;                                     ///< from timers, queued items and sockets, upwards
+  std::vector<Way> ways_;  ///< from timers, queued items and sockets, upwards
+  EndsOfWork ends_;
   std::unordered_map<Address, std::vector<Address>> joined_;  ///< promise to those it waits for, as far as is known
   std::unordered_set<Address> queued_, told_;                 ///< objects in the pool's queues; boxes of chains
 };

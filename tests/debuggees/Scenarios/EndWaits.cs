@@ -49,8 +49,8 @@ internal static partial class Waits
         Thread.Sleep(300);
     }
 
-    [Scenario("deadlock_registration")]
-    private static void DeadlockRegistration()
+    // A registration is ended by who holds the lock that its callback wants.
+    private static void DeadlockRegistration(Action<CancellationTokenRegistration> end)
     {
         Account account = new();
         CancellationTokenSource source = new();
@@ -61,35 +61,25 @@ internal static partial class Waits
             InMonitor(account, () => { });
         });
         Truth("canceller", "monitor", "Scenarios.Waits.Account", "holder");
-        Waiter("holder", "callback", "System.Threading.CancellationTokenSource", "canceller", () => InMonitor(account, () =>
-        {
-            Scene.Extra("canceller", source.Cancel);
-            inside.Wait();
-            registration.Dispose();
-        }));
-        Thread.Sleep(300);
-    }
-
-    [Scenario("deadlock_registration_await")]
-    private static void DeadlockRegistrationAwait()
-    {
-        Account account = new();
-        CancellationTokenSource source = new();
-        ManualResetEventSlim inside = new();
-        CancellationTokenRegistration registration = source.Token.Register(() =>
-        {
-            inside.Set();
-            InMonitor(account, () => { });
-        });
         Scene.Actor("holder", () => InMonitor(account, () =>
         {
             Scene.Extra("canceller", source.Cancel);
             inside.Wait();
             Scene.InPlace();
-            End(registration).Wait();
+            end(registration);
         }));
         Thread.Sleep(300);
     }
+
+    [Scenario("deadlock_registration")]
+    private static void EndAtOnce()
+    {
+        Truth("holder", "callback", "System.Threading.CancellationTokenSource", "canceller");
+        DeadlockRegistration(registration => registration.Dispose());
+    }
+
+    [Scenario("deadlock_registration_await")]
+    private static void EndByAwait() => DeadlockRegistration(registration => End(registration).Wait());
 
     private static async Task End(CancellationTokenRegistration registration)
     {
