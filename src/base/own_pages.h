@@ -18,15 +18,4 @@ inline bool populate(std::byte* begin, std::size_t size) {
   return first >= last || ::madvise(begin + (first - at), last - first, kPopulateWrite) == 0;
 }
 
-/// A page that holds as much as a whole table of small ones, on both CPUs (with small pages of 4 KiB).
-inline constexpr std::size_t kHugePage = 2 << 20;
-
-/// Has the kernel use huge pages for a piece of our memory where it can: hundreds of faults become one. What is touched
-/// of it takes up to a huge page more than before.
-inline void prefer_huge_pages(std::byte* begin, std::size_t size) {
-  const auto at = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t first = (at + kHugePage - 1) / kHugePage * kHugePage, last = (at + size) / kHugePage * kHugePage;
-  if (first < last) (void)::madvise(begin + (first - at), last - first, MADV_HUGEPAGE);
-}
-
 }  // namespace mixstack::base

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/own_pages.h"
 #include "base/shared_work.h"
 #include "cli/busy_sample.h"
 #include "cli/dump_command.h"
@@ -274,16 +273,13 @@ ExitCode write_out(const WhyArguments& arguments, const Environment& environment
 }
 
 /// Caches of megabytes come and go while one answer is made. Given back to the kernel between them, each page of theirs
-/// is had, zeroed, again. What a large process takes comes in huge pages, if the kernel has any.
+/// is had, zeroed, again.
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  constexpr int kLargest = 4 << 20, kKept = 64 << 20, kRoom = 16 << 20;
+  constexpr int kLargest = 4 << 20, kKept = 64 << 20, kRoom = 1 << 20;
   (void)::mallopt(M_MMAP_THRESHOLD, kLargest);
   (void)::mallopt(M_TRIM_THRESHOLD, kKept);
   (void)::mallopt(M_TOP_PAD, kRoom);
-  // What the heap has no room for yet has it grow by that room.
-  const std::unique_ptr<std::byte[]> piece(new (std::nothrow) std::byte[kLargest / 4]);
-  if (piece != nullptr) base::prefer_huge_pages(piece.get(), kRoom);
 #endif
 }
 

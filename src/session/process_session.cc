@@ -177,6 +177,21 @@ void walk_captured(CaptureWalk& walk, const Capture& capture, const DumpOptions&
   for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
 }
 
+/// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
+std::future<void> read_symbols_ahead(const ProcessDump& dump, const object::ModuleMap& modules,
+                                     symbolize::SymbolTables& tables, object::PathOpener open) {
+  constexpr std::size_t kMost = 32;
+  std::set<ModuleIndex> wanted;
+  for (const ThreadDump& t : dump.threads)
+    for (const Frame& f : t.trace.frames)
+      if (f.kind == FrameKind::native && f.module != kNoModule && wanted.size() < kMost) wanted.insert(f.module);
+  // As a deferred one nothing is read until the names are asked for.
+  return std::async(std::launch::async | std::launch::deferred, [&modules, &tables, wanted, open = std::move(open)] {
+    for (const ModuleIndex index : wanted)
+      if (const auto image = modules.image(index)) (void)tables.get(*image, modules.modules()[index].path, open);
+  });
+}
+
 void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
                      std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   for (ThreadDump& t : dump.threads)
@@ -447,6 +462,9 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
+  std::future<void> symbols;
+  if (!worker->runtimes().empty())
+    symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener());
   name_managed_code(dump, symbolizer);
   read_objects(at, symbolizer.symbols());
   InlinedFrames inlined;
@@ -456,6 +474,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
     if (capture->frozen != nullptr) continue;
     for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
   }
+  if (symbols.valid()) symbols.get();
   name_other_code(dump, symbolizer, worker->runtimes());
   if (options.waits) read_waits_outside(dump, *capture, target_->memory(), ends);
   inlined.apply(dump);

@@ -25,7 +25,7 @@ inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const
   return nullptr;
 }
 
-inline constexpr std::size_t kUsualFrames = 48;  ///< that room is made for at once
+inline constexpr std::size_t kUsualFrames = 16;  ///< that room is made for at once
 
 /// Asks the owner of each frame, then the fallbacks, and an advisor in between; the core decides whom to believe.
 class WalkInProgress {

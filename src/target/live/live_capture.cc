@@ -16,9 +16,10 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSpareThreads = 64;  // born between the list and the stop
 constexpr std::size_t kAsked = 32;         // threads whose use of stack is looked at for an estimate
 constexpr std::size_t kMany = 64;          // threads for which it pays to do two things at a time
-constexpr std::size_t kLeastUse = 8 << 10;
+constexpr std::size_t kLeastUse = 1 << 10;
+constexpr std::size_t kSpareUse = 16 << 10;  // beyond what stacks take on average, and an eighth of it
+constexpr std::size_t kUsualUse = 16 << 10;
 constexpr std::size_t kMostUse = 256 << 10;
-constexpr std::size_t kPage = 4096;
 constexpr Address kUsualInitial = 64 << 10;
 constexpr Address kUsualMost = 16 << 20;  // of a stack
 constexpr std::size_t kShortList = 400;   // mappings whose text the kernel makes in some 100 us
@@ -106,7 +107,7 @@ std::size_t LiveCapture::estimate_usual_stack() const {
     total += static_cast<std::size_t>(std::clamp<Address>(extent.end - sp, kLeastUse, kMostUse));
     asked++;
   }
-  return asked == 0 ? 2 * kLeastUse : total / asked + kPage;
+  return asked == 0 ? kUsualUse : total / asked;
 }
 
 Result<void> LiveCapture::make_room() {
@@ -117,7 +118,8 @@ Result<void> LiveCapture::make_room() {
   if (last_.usual_stack == 0) last_.usual_stack = estimate_usual_stack();
   // Address space for all, pages only for what is sure to be used: stacks are packed from the front.
   const std::size_t most = threads * initial + request_.stack_byte_budget;
-  return common.room.prepare(most, slots_.size() * last_.usual_stack, last_.room);
+  const std::size_t usual = slots_.size() * last_.usual_stack;
+  return common.room.prepare(most, usual + usual / 8 + kSpareUse, last_.room);
 }
 
 /// The same threads have the same Thread objects, usually.
@@ -501,7 +503,7 @@ void LiveCapture::hand_over(Instant& instant, Capture& capture) const {
 void LiveCapture::leave_for_the_next() {
   const Instant& common = *instants_.front();
   if (request_.threads.empty() && common.copies.size() > 0)
-    last_.usual_stack = common.room.used() / common.copies.size() + kPage;
+    last_.usual_stack = common.room.used() / common.copies.size();
   last_.regions = is_code_told_ && common.regions == regions_ ? regions_ : nullptr;
   last_.sizes = sizes_;
   last_.listed_at.reset();

@@ -34,8 +34,6 @@ Result<void> StackRoom::prepare(std::size_t most, std::size_t likely, std::share
   }
   room_ = kept;
   likely = std::min(room_->size, likely);
-  if (room_->touched == 0 && likely >= base::kHugePage)
-    base::prefer_huge_pages(room_->bytes.get(), std::min(room_->size, likely + base::kHugePage - 1));
   if (room_->touched < likely) touch(room_->bytes.get() + room_->touched, likely - room_->touched);
   room_->touched = std::max(room_->touched, likely);
   return {};

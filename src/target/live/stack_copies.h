@@ -6,7 +6,6 @@
 #include <new>
 #include <vector>
 
-#include "base/own_pages.h"
 #include "mixstack/target.h"
 #include "target/live/guest_memory.h"
 #include "target/live/stack_plan.h"
@@ -14,15 +13,10 @@
 
 namespace mixstack::target {
 
-/// A piece of memory that one capture after the other uses. It begins where a huge page may.
+/// A piece of memory that one capture after the other uses.
 struct StackBytes {
-  explicit StackBytes(std::size_t n)
-      : bytes(static_cast<std::byte*>(::operator new[](n, kAlignment, std::nothrow))), size(bytes == nullptr ? 0 : n) {}
-  static constexpr std::align_val_t kAlignment{base::kHugePage};
-  struct Free {
-    void operator()(std::byte* b) const { ::operator delete[](b, kAlignment); }
-  };
-  std::unique_ptr<std::byte[], Free> bytes;
+  explicit StackBytes(std::size_t n) : bytes(new (std::nothrow) std::byte[n]), size(bytes == nullptr ? 0 : n) {}
+  std::unique_ptr<std::byte[]> bytes;
   std::size_t size;
   std::size_t touched = 0;           ///< bytes at the front whose pages are there
   std::atomic<bool> is_lent{false};  ///< to a capture that has not ended
