@@ -56,9 +56,12 @@ struct AsyncChain {
   std::uint32_t waiter = 0;                      ///< the thread that waits for the outermost; 0: none
   std::uint32_t runner = 0;                      ///< the thread that runs its end; 0: none
   std::string context;                           ///< type of the waiter's synchronization context; empty: none
-  bool is_queued = false;                        ///< its end, or the rest of it, lies in the thread pool's queue
-  bool is_cut = false;                           ///< too long, or tasks in a circle
-  bool gives_up = false;                         ///< a step of it ends by itself some time: Task.WaitAsync
+  /// Type of the task scheduler of the program's own that is to run its end or the rest, as it seems: the one that the
+  /// waiter's task is of. No other thread runs tasks of it, but such as wait for it, too. Empty: none.
+  std::string scheduler;
+  bool is_queued = false;  ///< its end, or the rest of it, lies in the thread pool's queue
+  bool is_cut = false;     ///< too long, or tasks in a circle
+  bool gives_up = false;   ///< a step of it ends by itself some time: Task.WaitAsync
   /// Chains of a scan of the heap that differ in their objects alone; those told are of the first that is due.
   std::uint32_t count = 1;
   friend bool operator==(const AsyncChain&, const AsyncChain&) = default;

@@ -14,14 +14,21 @@ namespace {
 constexpr std::size_t kMostMethods = 12;  // of one chain, in words
 constexpr std::size_t kMostWork = 6;
 
+/// Who runs a task, or is to.
 std::string on_thread(const ProcessDump& dump, const AsyncChain& chain) {
   if (chain.runner != 0) return ", run by " + thread_words(dump, chain.runner);
+  if (!chain.scheduler.empty())
+    return ", left to the waiting thread's own task scheduler " + escape_for_terminal(chain.scheduler);
   return chain.is_queued ? ", queued in the thread pool" : "";
 }
 
-/// Why nobody runs the rest, where the thread that waits has a synchronization context.
+/// Why nobody runs the rest, where the thread that waits has a synchronization context or runs a task of a scheduler.
 std::string posted_words(const AsyncChain& chain) {
-  if (chain.context.empty() || chain.waiter == 0) return {};
+  if (chain.waiter == 0) return {};
+  if (!chain.scheduler.empty())
+    return ": its rest was given to a task scheduler, the waiting thread's own " +
+           escape_for_terminal(chain.scheduler) + " as it seems";
+  if (chain.context.empty()) return {};
   return ": its rest was posted to a synchronization context, the waiting thread's own " +
          escape_for_terminal(chain.context) + " as it seems";
 }

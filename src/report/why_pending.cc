@@ -145,6 +145,7 @@ void write_chain(Writer& out, const AsyncChain& chain) {
   json.word("proof", to_string(chain.proof));
   json.number("runner", std::uint64_t{chain.runner});
   json.text_or_null("context", chain.context);
+  json.text_or_null("scheduler", chain.scheduler);
   json.boolean("is_queued", chain.is_queued);
   json.boolean("is_cut", chain.is_cut);
   json.boolean("gives_up", chain.gives_up);

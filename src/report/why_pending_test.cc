@@ -94,6 +94,9 @@ TEST(PendingWords, WhatAChainComesTo) {
   c.end = AsyncEnd::work;
   c.work = "Shop.Db.Read()";
   EXPECT_EQ(chain_words(dump, c), "Db.Read, queued in the thread pool");
+  c.is_queued = false;
+  c.scheduler = "Shop.Grains\x1b";
+  EXPECT_EQ(chain_words(dump, c), "Db.Read, left to the waiting thread's own task scheduler Shop.Grains\\x1b");
 }
 
 TEST(WhyPending, TextMergesEqualChains) {

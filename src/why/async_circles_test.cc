@@ -47,6 +47,22 @@ TEST(AsyncCircles, WhatSomebodyElseMayRunIsNone) {
   }
 }
 
+TEST(AsyncCircles, WhatItsOwnSchedulerIsToRun) {
+  for (const bool has_begun : {false, true}) {
+    ProcessDump dump = posted();
+    AsyncChain& chain = dump.runtimes.front().pending->chains.front();
+    chain.context.clear();
+    chain.scheduler = "Shop.Grains";
+    if (!has_begun) {
+      chain.steps.clear();
+      chain.end = AsyncEnd::work;
+    }
+    EXPECT_EQ(circles(dump).size(), 1u);
+    chain.runner = 5;
+    EXPECT_TRUE(circles(dump).empty());
+  }
+}
+
 TEST(AsyncCircles, AThreadOfACircleIsToldOnce) {
   std::vector<Verdict> verdicts{{VerdictKind::deadlock, true, {{4, 5}, {5, 4}}, 2}};
   add_async_circles(posted(), verdicts);

@@ -531,6 +531,28 @@ class Why(LiveCase):
             self.assertEqual((told, chain["end"]), ("ReadRow > Short", "completed"))
             self.assertTrue(chain["context"].endswith("OneThread"), chain)
 
+    def test_a_scheduler_of_the_programs_own(self):
+        for scenario, threads, ends, kind in (("deadlock_scheduler_task", ["grain"], ("", "work"), "OwnThreads"),
+                                              ("deadlock_scheduler_method", ["grain"], ("SlowRow", "completed"), "OwnThreads"),
+                                              ("deadlock_scheduler_exclusive", ["exclusive"], ("SlowRow", "completed"),
+                                               "ConcurrentExclusiveTaskScheduler"),
+                                              ("deadlock_scheduler_two", ["grain0", "grain1"], ("", "work"), "OwnThreads")):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                _, answer = self.until_stuck(debuggee)
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                self.assertEqual({(v["kind"], v["is_certain"]) for v in answer["verdicts"]}, {("deadlock", False)})
+                self.assertEqual(sorted(names[s["thread"]] for v in answer["verdicts"] for s in v["steps"]), threads)
+                for name in threads:
+                    [(told, chain)] = self.chains(answer, name)
+                    self.assertEqual((told, chain["end"]), ends)
+                    self.assertTrue(chain["scheduler"].endswith(kind), chain)
+
+    def test_schedulers_that_get_on(self):
+        with processes.scenario("schedulers") as debuggee:
+            for _ in range(10):
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+
     def test_healthy_programs(self):
         for scenario in ("sleep", "pool", "pool_busy", "split", "traffic", "gc_storm"):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:

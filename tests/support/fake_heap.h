@@ -15,8 +15,9 @@ class FakeHeap : public DotnetMemory {
   static constexpr Address kRegion = 0x7f1000001000, kRegionSize = 1 << 20;
   static constexpr Address kDacTable = 0x7f0000000000;
   static constexpr std::uint32_t kWaiting = 0x02000400, kRanToCompletion = 0x01000000;  // m_stateFlags
-  // Offsets in objects: of a task, its box, and its state machine (builder, awaiter, state).
-  static constexpr std::uint32_t kAction = 8, kContinuation = 16, kFlags = 24, kMachine = 32;
+  // Offsets in objects: of a task, its box, and its state machine (builder, awaiter, state). Of a task of a class of
+  // its own (a box, CancellationPromise) other fields lie where it has its scheduler.
+  static constexpr std::uint32_t kAction = 8, kContinuation = 16, kFlags = 24, kScheduler = 32, kMachine = 32;
   static constexpr std::uint32_t kBuilder = 0, kAwaiter = 8, kState = 16;
 
   FakeHeap() {
@@ -40,7 +41,7 @@ class FakeHeap : public DotnetMemory {
     memory.put_u64(lower + kContinuation, upper);
   }
   Address promise() {
-    const Address at = object(task, 24);
+    const Address at = object(task, 32);
     memory.put_u32(at + kFlags, kWaiting);
     return at;
   }
@@ -56,7 +57,7 @@ class FakeHeap : public DotnetMemory {
   void set_end(Address end) { memory.put_u64(kVariables + 0x900, end); }
   /// A task that ends when all have ended that go on with it.
   Address joining() {
-    const Address at = object(unwrap, 24);
+    const Address at = object(unwrap, 32);
     memory.put_u32(at + kFlags, kWaiting);
     return at;
   }
@@ -72,7 +73,10 @@ class FakeHeap : public DotnetMemory {
 
   Address core = 0, program = 0;  ///< modules
   Address object_type = 0, task = 0, event = 0, get = 0, load = 0;
-  Address unwrap = 0, cancellation = 0;  ///< tasks that stand for others
+  Address unwrap = 0, cancellation = 0;           ///< tasks that stand for others
+  Address pool_scheduler = 0, own_scheduler = 0;  ///< types of task schedulers
+  Address timer = 0, for_each = 0;                ///< what workers of Parallel.ForEachAsync share
+  static constexpr std::uint32_t kNotified = 8, kCallbacks = 16, kSourceTask = 8;
   static constexpr std::uint32_t kLimited = 32;
   Address get_box = 0, load_box = 0;                     ///< types of boxes
   Address imitation = 0;                                 ///< a box's name in another assembly
@@ -158,33 +162,48 @@ class FakeHeap : public DotnetMemory {
     const auto blob = object_field();
     b.type_with_fields("System", "Object", 1, 1);
     b.type_with_fields("System.Threading.Tasks", "Task", 1, 1);
-    b.type_with_fields("System.Runtime.CompilerServices", "AsyncTaskMethodBuilder`1", 4, 1);
-    b.type_with_fields("", "AsyncStateMachineBox`1", 4, 1);
-    b.type_with_fields("System.Threading", "ManualResetEventSlim", 5, 1);
-    b.type_with_fields("System.Runtime.CompilerServices", "AsyncHelpers", 5, 1);
-    b.type_with_fields("", "ThunkTask", 5, 2);
-    b.type_with_fields("System.Runtime.CompilerServices", "Continuation", 6, 2);
-    b.type_with_fields("System", "MulticastDelegate", 10, 2);
-    b.type_with_fields("System.Threading.Tasks", "UnwrapPromise`1", 11, 2);
-    b.type_with_fields("", "CancellationPromise`1", 11, 2);
-    for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "StateMachine", "m_stateObject",
-                              "Next", "GCData", "Resume", "State", "_target", "_task"})
+    b.type_with_fields("System.Runtime.CompilerServices", "AsyncTaskMethodBuilder`1", 5, 1);
+    b.type_with_fields("", "AsyncStateMachineBox`1", 5, 1);
+    b.type_with_fields("System.Threading", "ManualResetEventSlim", 6, 1);
+    b.type_with_fields("System.Runtime.CompilerServices", "AsyncHelpers", 6, 1);
+    b.type_with_fields("", "ThunkTask", 6, 2);
+    b.type_with_fields("System.Runtime.CompilerServices", "Continuation", 7, 2);
+    b.type_with_fields("System", "MulticastDelegate", 11, 2);
+    b.type_with_fields("System.Threading.Tasks", "UnwrapPromise`1", 12, 2);
+    b.type_with_fields("", "CancellationPromise`1", 12, 2);
+    b.type_with_fields("System.Threading.Tasks", "TaskScheduler", 13, 2);
+    b.type_with_fields("System.Threading.Tasks", "ThreadPoolTaskScheduler", 13, 2);
+    b.type_with_fields("Shop", "Grains", 13, 2);
+    b.type_with_fields("System.Threading", "TimerQueueTimer", 13, 2);
+    b.type_with_fields("System.Threading.Tasks", "TaskCompletionSource", 15, 2);
+    b.type_with_fields("System.Threading.Tasks", "Parallel", 16, 2);
+    b.type_with_fields("", "ForEachState", 16, 2);
+    for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "m_taskScheduler", "StateMachine",
+                              "m_stateObject", "Next", "GCData", "Resume", "State", "_target", "_task",
+                              "_notifyWhenNoCallbacksRunning", "_callbacksRunning", "_task"})
       b.field(field, blob);
     b.method_def("Await", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
     b.nested(5, 4);
     b.nested(8, 7);
     b.nested(12, 3);
+    b.nested(19, 18);
     core = module(b.build());
     object_type = type(core, 2, 0, 24, 0, 0, {});
-    task = type(core, 3, object_type, 16 + 24, 0, 3, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}});
+    task = type(core, 3, object_type, 16 + 32, 0, 4, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}, {4, kScheduler - 8, 18}});
     event = type(core, 6, object_type, 24, 0, 0, {});
     helpers = type(core, 7, object_type, 24, 0, 0, {});
-    thunk_task = type(core, 8, task, 16 + kThunkSize, 0, 4, {{5, kStateObject - 8, 18}});
+    thunk_task = type(core, 8, task, 16 + kThunkSize, 0, 5, {{6, kStateObject - 8, 18}});
     continuation = type(core, 9, object_type, 16 + 32, 0, 4,
-                        {{6, kNext - 8, 18}, {7, kGcData - 8, 18}, {8, kResume - 8, 24}, {9, kNumber - 8, 9}});
-    delegate = type(core, 10, object_type, 24, 0, 1, {{10, kTarget - 8, 18}});
-    unwrap = type(core, 11, task, 16 + 24, 0, 3, {});
-    cancellation = type(core, 12, task, 16 + 32, 0, 4, {{11, kLimited - 8, 18}});
+                        {{7, kNext - 8, 18}, {8, kGcData - 8, 18}, {9, kResume - 8, 24}, {10, kNumber - 8, 9}});
+    delegate = type(core, 10, object_type, 24, 0, 1, {{11, kTarget - 8, 18}});
+    unwrap = type(core, 11, task, 16 + 32, 0, 4, {});
+    cancellation = type(core, 12, task, 16 + 32, 0, 5, {{12, kLimited - 8, 18}});
+    const Address scheduler = type(core, 13, object_type, 24, 0, 0, {});
+    pool_scheduler = type(core, 14, scheduler, 24, 0, 0, {});
+    own_scheduler = type(core, 15, scheduler, 24, 0, 0, {});
+    timer = type(core, 16, object_type, 16 + 16, 0, 2, {{13, kNotified - 8, 18}, {14, kCallbacks - 8, 8}});
+    const Address source = type(core, 17, object_type, 24, 0, 1, {{15, kSourceTask - 8, 18}});
+    for_each = type(core, 19, source, 24, 0, 1, {});
     array = type(core, 2, object_type, 24, 0x80080008, 0, {});
     const Address map = core + layouts.module.type_def_to_method_table_map.offset, table = place(0x100);
     memory.put_u32(map + layouts.module_lookup_map.count.offset, 16);
@@ -220,9 +239,9 @@ class FakeHeap : public DotnetMemory {
     get = type(program, 3, object_type, 16 + 24, kValue, 3, {{1, kBuilder, 17}, {2, kAwaiter, 17}, {3, kState, 8}});
     load = type(program, 4, object_type, 16 + 24, kValue, 3, {{4, kBuilder, 17}, {5, kAwaiter, 17}, {6, kState, 8}});
     constexpr std::uint32_t kBoxSize = 8 + kMachine + 24;
-    get_box = type(core, 5, task, kBoxSize, 0, 4, {{4, kMachine - 8, 17}}, {object_type, get});
-    load_box = type(core, 5, task, kBoxSize, 0, 4, {{4, kMachine - 8, 17}}, {object_type, load});
-    imitation = type(program, 6, task, kBoxSize, 0, 4, {{7, kMachine - 8, 17}}, {object_type, get});
+    get_box = type(core, 5, task, kBoxSize, 0, 5, {{5, kMachine - 8, 17}}, {object_type, get});
+    load_box = type(core, 5, task, kBoxSize, 0, 5, {{5, kMachine - 8, 17}}, {object_type, load});
+    imitation = type(program, 6, task, kBoxSize, 0, 5, {{7, kMachine - 8, 17}}, {object_type, get});
     db = type(program, 7, object_type, 24, 0, 0, {});
     type_entries = place(0x100);
     const Address hash = place(0x100), buckets = place(0x100);

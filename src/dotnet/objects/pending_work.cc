@@ -9,6 +9,7 @@ namespace mixstack::dotnet::objects {
 namespace {
 
 constexpr Address kLowestObject = 1 << 16;
+constexpr std::uint32_t kInvoked = 0x20000;  // TASK_STATE_DELEGATE_INVOKED, Task.cs
 
 /// A method's name without its arguments and parameters, which frames of shared code have otherwise.
 std::string_view bare(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
@@ -66,7 +67,6 @@ std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread
 void PendingWorkReader::add_outer_tasks(std::span<const WaitingThread> threads,
                                         std::unordered_map<Address, std::uint64_t>& running) {
   constexpr std::string_view kRuns = "System.Threading.Tasks.Task.ExecuteWithThreadLocal";
-  constexpr std::uint32_t kInvoked = 0x20000;  // TASK_STATE_DELEGATE_INVOKED, Task.cs
   constexpr Address kMostOfFrame = 4096;
   std::unordered_map<Address, std::unordered_set<std::uint64_t>> found;
   for (const WaitingThread& at : threads) {
@@ -216,6 +216,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
   find_contexts(threads);
   find_runners(threads);
   find_callbacks(threads);
+  find_schedulers(innermost);
   find_requests(threads);
   if (data_) read_values();
   return std::move(found_);
@@ -391,6 +392,42 @@ void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
     if (context != 0 && objects_.is_a(context, "System.Threading.SynchronizationContext"))
       chain.context = objects_.type_name(context);
   }
+}
+
+/// The task scheduler of the program's own that a task was given to; 0: none.
+Address PendingWorkReader::scheduler_of(Address task) {
+  const Address scheduler = objects_.reference(task, "m_taskScheduler").value_or(0);
+  if (scheduler == 0 || !objects_.is_a(scheduler, "System.Threading.Tasks.TaskScheduler")) return 0;
+  return objects_.type_name(scheduler) == "System.Threading.Tasks.ThreadPoolTaskScheduler" ? 0 : scheduler;
+}
+
+/// Whether a chain ends in a task of the scheduler that nobody has begun, or in a method that can go on and was called
+/// in a task of it: its rest is another task of it.
+bool PendingWorkReader::is_left_to(Address scheduler, const AsyncChain& chain) {
+  if (chain.runner != 0 || chain.is_queued || chain.proof == Proof::likely) return false;
+  if (chain.end == AsyncEnd::completed || chain.end == AsyncEnd::yielded) return !chain.steps.empty();
+  if (chain.end != AsyncEnd::work || scheduler_of(chain.awaited.address) != scheduler) return false;
+  const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, "m_stateFlags");
+  return flags && (*flags & kInvoked) == 0;
+}
+
+/// A thread that runs a task of a scheduler of the program's own waits for what that scheduler is to run. Another
+/// thread that runs tasks of it, and does not wait so, may get to it.
+void PendingWorkReader::find_schedulers(const std::unordered_map<Address, std::uint64_t>& innermost) {
+  std::unordered_map<std::uint64_t, Address> by_thread;
+  for (const auto& [task, tid] : innermost)
+    if (const Address scheduler = scheduler_of(task); scheduler != 0) by_thread.emplace(tid, scheduler);
+  std::unordered_map<std::uint64_t, std::vector<AsyncChain*>> left;
+  for (AsyncChain& chain : found_.chains)
+    if (const auto at = by_thread.find(chain.waiter); at != by_thread.end() && is_left_to(at->second, chain))
+      left[chain.waiter].push_back(&chain);
+  std::unordered_set<Address> at_work;
+  for (const auto& [tid, scheduler] : by_thread)
+    if (!left.contains(tid)) at_work.insert(scheduler);
+  for (const auto& [tid, chains] : left)
+    for (AsyncChain* chain : chains)
+      if (const Address scheduler = by_thread.at(tid); !at_work.contains(scheduler))
+        chain->scheduler = objects_.type_name(scheduler);
 }
 
 /// The task of methods without a state machine that the end of a chain is, if it may run; 0: none. The frame of who

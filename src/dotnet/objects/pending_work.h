@@ -62,6 +62,9 @@ class PendingWorkReader {
   void append(const Way& way, std::size_t from, AsyncChain& chain);
   [[nodiscard]] bool is_queued(const AsyncChain& chain);
   void find_contexts(std::span<const WaitingThread> threads);
+  [[nodiscard]] Address scheduler_of(Address task);
+  [[nodiscard]] bool is_left_to(Address scheduler, const AsyncChain& chain);
+  void find_schedulers(const std::unordered_map<Address, std::uint64_t>& innermost);
   [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
   void add_outer_tasks(std::span<const WaitingThread> threads, std::unordered_map<Address, std::uint64_t>& running);
   void name_who_ends();

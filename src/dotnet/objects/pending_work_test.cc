@@ -98,6 +98,46 @@ TEST_F(PendingWorkTest, ATaskFurtherOutOnAStackIsRunByItsThread) {
   EXPECT_NE(runner({at}), kRunner) << "it has ended";
 }
 
+TEST_F(PendingWorkTest, ATaskThatNobodyHasBegunIsLeftToTheWaitersScheduler) {
+  const auto given_to = [&](Address scheduler) {
+    const Address task = heap_.promise();
+    heap_.memory.put_u64(task + FakeHeap::kAction, heap_.object(heap_.delegate, 8));
+    heap_.memory.put_u64(task + FakeHeap::kScheduler, scheduler);
+    return task;
+  };
+  const Address grains = heap_.object(heap_.own_scheduler, 8), pool = heap_.object(heap_.pool_scheduler, 8);
+  const Address waited = given_to(grains), runs = given_to(grains);
+  const auto scheduler = [&](const std::unordered_map<Address, std::uint64_t>& running) {
+    const std::vector<WaitedTask> waits{{kWaiter, waited}};
+    const auto told = PendingWorkReader(objects_, code_, names_, std::nullopt, false).read(waits, {}, running).chains;
+    return told.size() == 1 ? told[0].scheduler : "no chain";
+  };
+  EXPECT_EQ(scheduler({{runs, kWaiter}}), "Shop.Grains");
+  EXPECT_EQ(scheduler({}), "") << "the waiter runs no task";
+  EXPECT_EQ(scheduler({{given_to(pool), kWaiter}}), "");
+  EXPECT_EQ(scheduler({{given_to(heap_.object(heap_.own_scheduler, 8)), kWaiter}}), "") << "of another one";
+  EXPECT_EQ(scheduler({{runs, kWaiter}, {given_to(grains), kRunner}}), "") << "another thread may get to it";
+  EXPECT_EQ(scheduler({{runs, kWaiter}, {given_to(pool), kRunner}}), "Shop.Grains");
+  heap_.memory.put_u32(waited + FakeHeap::kFlags, FakeHeap::kWaiting | 0x20000);  // TASK_STATE_DELEGATE_INVOKED
+  EXPECT_EQ(scheduler({{runs, kWaiter}}), "") << "it has begun";
+}
+
+TEST_F(PendingWorkTest, TheRestOfAMethodIsLeftToTheSchedulerItWasCalledIn) {
+  const Address grains = heap_.object(heap_.own_scheduler, 8), runs = heap_.promise(), inner = heap_.promise();
+  heap_.memory.put_u64(runs + FakeHeap::kScheduler, grains);
+  const Address method = heap_.box(heap_.load_box);
+  heap_.await(method, inner);
+  const auto scheduler = [&] {
+    const std::vector<WaitedTask> waits{{kWaiter, method}};
+    const auto told =
+        PendingWorkReader(objects_, code_, names_, std::nullopt, false).read(waits, {}, {{runs, kWaiter}}).chains;
+    return told.size() == 1 ? told[0].scheduler : "no chain";
+  };
+  EXPECT_EQ(scheduler(), "") << "it still waits";
+  heap_.memory.put_u32(inner + FakeHeap::kFlags, FakeHeap::kRanToCompletion);
+  EXPECT_EQ(scheduler(), "Shop.Grains");
+}
+
 TEST_F(PendingWorkTest, OfSeveralEachIsAChain) {
   const Address other = heap_.box(heap_.load_box);
   heap_.await(other, heap_.promise());
