@@ -18,10 +18,13 @@ constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cance
 // pthread_mutex_t of glibc (sysdeps/nptl/bits/struct_mutex.h): the lock word that threads wait at, the owner's thread
 // id, and the kind: normal and adaptive ones are waited for by their owner, too (nptl/pthread_mutex_lock.c). Higher
 // bits of the kind's low byte: protocols, and mutexes that processes share.
-constexpr std::uint64_t kOwner = 8, kKind = 16;
-constexpr std::uint32_t kNormal = 0, kAdaptive = 3, kKindBits = 0xff;
+constexpr std::uint64_t kOwner = 8, kUsers = 12, kKind = 16;
+constexpr std::uint32_t kNormal = 0, kAdaptive = 3, kShared = 0x80, kKindBits = 0xff, kElision = 0x300;
 // Robust mutexes, and those that pass on priorities: the lock word has the owner's id and two flags of the kernel.
 constexpr std::uint32_t kIdInLock = 0x30, kIdBits = 0x3fffffff;
+constexpr std::uint32_t kLocked = 1, kLockedAndWaitedFor = 2;
+
+constexpr std::uint64_t kWait = 0, kOperation = 0x7f, kPrivate = 0x80;  // linux/futex.h
 
 /// pthread_rwlock_t of glibc (sysdeps/nptl/bits/struct_rwlock.h). Threads wait at the phase (readers for the end of a
 /// writer, the next writer for the end of readers), at `next_writer` (other writers), or, of locks that prefer writers,
@@ -32,16 +35,22 @@ struct ReadWriteLock {
 constexpr std::uint32_t kWritePhase = 1, kReadersWait = 4, kReaderShift = 3;  // of `readers`
 constexpr std::uint32_t kPhaseOrUsed = 3;                                     // all that the words waited at have
 
-/// Names of the innermost native frames, one behind the other.
+/// Names of the innermost native frames, one behind the other. A libc without symbols of its own names only what it
+/// exports: not the function that waits where that was jumped to, not called.
 class Calls {
  public:
   Calls(const ProcessDump& dump, const ThreadDump& thread) {
     for (std::size_t i = 0;
          i < std::min(thread.trace.frames.size(), thread.symbols.size()) && names_.size() < kNativeFrames; i++) {
       if (thread.trace.frames[i].kind != FrameKind::native) break;
-      if (thread.symbols[i] < dump.symbols.size()) names_.push_back(dump.symbols[thread.symbols[i]].name);
+      if (thread.symbols[i] >= dump.symbols.size()) continue;
+      const SymbolInfo& symbol = dump.symbols[thread.symbols[i]];
+      if (i == 0) is_nameless_libc_ = symbol.name.empty() && symbol.module.starts_with("libc.so.6");
+      names_.push_back(symbol.name);
     }
   }
+  /// The call was made by a function of glibc that has no name.
+  [[nodiscard]] bool are_of_nameless_libc() const { return is_nameless_libc_; }
   /// One of them has one of these in its name.
   [[nodiscard]] bool have(std::initializer_list<std::string_view> parts) const {
     return std::any_of(names_.begin(), names_.end(), [&](std::string_view name) {
@@ -52,6 +61,7 @@ class Calls {
 
  private:
   std::vector<std::string_view> names_;
+  bool is_nameless_libc_ = false;
 };
 
 /// Arguments of the call that a thread waits in: as the kernel tells, or of a core as its registers have them.
@@ -70,11 +80,15 @@ class NativeWaits {
   [[nodiscard]] ThreadWait of(const ThreadDump& thread) const {
     const Calls calls(dump_, thread);
     const auto arguments = arguments_of(thread);
-    if (arguments && calls.have({"mutex_lock"sv, "mutex_timedlock"sv, "mutex_clocklock"sv, "lll_lock_wait"sv}))
+    const bool is_nameless = arguments && calls.are_of_nameless_libc();
+    const bool locks = calls.have({"mutex_lock"sv, "mutex_timedlock"sv, "mutex_clocklock"sv, "lll_lock_wait"sv});
+    if (arguments && (locks || (is_nameless && looks_like_a_mutex(*arguments))))
       if (auto wait = mutex(thread, *arguments, calls); wait.kind != WaitKind::none) return wait;
     if (arguments && calls.have({"rwlock_"sv}) && calls.have({"rdlock"sv, "wrlock"sv}))
       if (auto wait = read_write_lock(thread, *arguments, calls); wait.kind != WaitKind::none) return wait;
-    if (arguments && calls.have({"pthread_join"sv, "pthread_clockjoin"sv, "pthread_timedjoin"sv}))
+    const bool joins = calls.have({"pthread_join"sv, "pthread_clockjoin"sv, "pthread_timedjoin"sv});
+    // The kernel, which clears the word, knows no private futexes there.
+    if (arguments && (joins || (is_nameless && ((*arguments)[1] & kPrivate) == 0)))
       if (auto wait = joined(thread, *arguments); wait.kind != WaitKind::none) return wait;
     const bool has_managed = std::any_of(thread.trace.frames.begin(), thread.trace.frames.end(),
                                          [](const Frame& f) { return f.kind == FrameKind::managed; });
@@ -92,7 +106,6 @@ class NativeWaits {
   /// A futex call with a fourth argument ends by itself: after that time, or, in all operations but FUTEX_WAIT, at that
   /// point of some clock, of which nobody tells when the wait for it began.
   void add_end(const Arguments& call, ThreadWait& wait) const {
-    constexpr std::uint64_t kWait = 0, kOperation = 0x7f;  // linux/futex.h
     constexpr std::int64_t kMostSeconds = std::int64_t{1} << 40, kSecond = 1'000'000'000, kMillisecond = 1'000'000;
     if (call[3] == 0) return;
     struct Time {
@@ -107,10 +120,22 @@ class NativeWaits {
   }
 
   [[nodiscard]] bool is_locked(Address mutex, std::uint32_t lock, std::uint32_t owner) const {
-    constexpr std::uint32_t kLocked = 1, kLockedAndWaitedFor = 2;
     if (lock == kLocked || lock == kLockedAndWaitedFor) return true;
     const auto kind = memory_.read<std::uint32_t>(mutex + kKind);
     return kind && (*kind & kIdInLock) != 0 && owner != 0 && (lock & kIdBits) == owner;
+  }
+
+  /// What surrounds the word is what only a mutex that is locked has: beside its owner, which is asked for in any case,
+  /// a kind that there is and its users (who holds it, and those that gave it up to wait for a condition).
+  [[nodiscard]] bool looks_like_a_mutex(const Arguments& call) const {
+    constexpr std::uint32_t kMostUsers = 1 << 16;
+    const auto lock = memory_.read<std::uint32_t>(call[0]);
+    const auto users = memory_.read<std::uint32_t>(call[0] + kUsers);
+    const auto kind = memory_.read<std::uint32_t>(call[0] + kKind);
+    if (!lock || !users || !kind || *users == 0 || *users > kMostUsers || (*kind & ~(kKindBits | kElision)) != 0)
+      return false;
+    const std::uint32_t plain = *kind & kKindBits & ~kShared;
+    return (*kind & kIdInLock) != 0 || (*lock == kLockedAndWaitedFor && plain <= kAdaptive);
   }
 
   /// Believed where the word at which the thread waits is a locked mutex whose owner is a thread of the process.

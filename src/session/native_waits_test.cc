@@ -22,6 +22,7 @@ class NativeWaitsTest : public ::testing::Test {
     ProcessDump dump;
     dump.symbols.resize(2);
     dump.symbols[1].name = function;
+    dump.symbols[1].module = module_;
     dump.threads.resize(2);
     dump.threads[0].tid = kWaiter;
     dump.threads[0].ns_tid = 1;
@@ -48,6 +49,7 @@ class NativeWaitsTest : public ::testing::Test {
   }
 
   test::SparseMemory memory_;
+  std::string module_ = "libc.so.6";
 };
 
 TEST_F(NativeWaitsTest, AMutexIsWaitedForForEver) {
@@ -128,6 +130,39 @@ TEST_F(NativeWaitsTest, WhatIsNoReadWriteLockIsNone) {
   EXPECT_EQ(wait_in("pthread_rwlock_wrlock", {4, 0x189, 3, 0, 0, 0}).kind, WaitKind::none);
   memory_.put_u32(kLock + 28, 5);
   EXPECT_EQ(wait_in("pthread_rwlock_wrlock", {kLock + 12, 0x189, 3, 0, 0, 0}).kind, WaitKind::none);
+}
+
+TEST_F(NativeWaitsTest, ALibcWithoutSymbolsOfItsOwn) {
+  const std::array<std::uint64_t, 6> timed{kLock, kWaitBitsetRealtime, 2, kTime, 0, 0};
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::none) << "nothing is locked";
+  lock_mutex(2);
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::none) << "and used by nobody";
+  memory_.put_u32(kLock + 12, 1);
+  const ThreadWait wait = wait_in("", timed);
+  EXPECT_EQ(wait.kind, WaitKind::native_mutex);
+  EXPECT_EQ(wait.owners, std::vector<std::uint32_t>{kHolder});
+  EXPECT_EQ(wait.proof, Proof::proved);
+  memory_.put_u32(kLock + 12, 3);
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::native_mutex) << "two wait for a condition";
+  EXPECT_EQ(wait_in("pthread_cond_wait", timed).kind, WaitKind::none) << "a name says something else";
+  module_ = "libshop.so";
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::none) << "whose locks are not known";
+  module_ = "libc.so.6";
+  lock_mutex(1);
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::none) << "nobody waits for it";
+  lock_mutex(2, 0x44);
+  EXPECT_EQ(wait_in("", timed).kind, WaitKind::none) << "no such kind";
+  lock_mutex(0x80000000 | kHolderInside, 0x10);
+  EXPECT_EQ(wait_in("", {kLock, 0, 0, 0, 0, 0}).owners, std::vector<std::uint32_t>{kHolder}) << "robust";
+}
+
+TEST_F(NativeWaitsTest, AJoinInALibcWithoutSymbolsOfItsOwn) {
+  memory_.put_u32(kLock, kHolderInside);
+  const ThreadWait wait = wait_in("", {kLock, 0x109, kHolderInside, 0, 0, 0});
+  EXPECT_EQ(wait.kind, WaitKind::thread_join);
+  EXPECT_EQ(wait.owners, std::vector<std::uint32_t>{kHolder});
+  EXPECT_EQ(wait_in("", {kLock, 0x189, kHolderInside, 0, 0, 0}).kind, WaitKind::none) << "the kernel wakes no such one";
+  EXPECT_EQ(wait_in("", {kLock, 0x109, 77, 0, 0, 0}).kind, WaitKind::none);
 }
 
 }  // namespace
