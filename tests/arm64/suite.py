@@ -26,8 +26,9 @@ ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_te
          "mixstack_agent_test", "drivers_test")
 
 # The live tests that say something of this CPU; the others are of the command line, of files, or of x86-64 only.
-LIVE = ("test_frames", "test_code", "test_native")
+LIVE = ("test_frames", "test_code", "test_native", "test_why")
 SHORT_LIVE = ("test_frames", "test_native")
+SHORT_WHY = ("test_why", "-k", "native")  # arguments of system calls, and a libc without debug symbols
 SIGNED_LIVE = ("test_native",)
 AGENT = ("test_agent_walks", "test_agent", "test_agent_code", "test_agent_control", "test_agent_hostile")
 
@@ -163,6 +164,8 @@ def live_modules(build, totals, modules, timeout=1500):
 
 def live(build, totals):
     live_modules(build, totals, SHORT_LIVE if SHORT else LIVE)
+    if SHORT:
+        live_modules(build, totals, SHORT_WHY)
 
 
 def agent(build, totals):

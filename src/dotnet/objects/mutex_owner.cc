@@ -28,16 +28,25 @@ struct SyncState {
 };
 static_assert(offsetof(WaitNode, info) == 48 && offsetof(SyncState, owner) == 48);
 
-constexpr std::uint64_t kThreadId = 80;  // of CPalThread
-constexpr Address kFarthest = 64;        // the wait information, behind the word: a condition variable has 48 bytes
+// Of CPalThread (src/coreclr/pal/src/include/pal/thread.hpp), behind a mutex of libc: of 40 bytes on x86-64, of 48 on
+// ARM64.
+constexpr std::uint64_t kThreadIds[] = {80, 88};
+constexpr Address kFarthest = 64;  // the wait information, behind the word: a condition variable has 48 bytes
 constexpr std::uint32_t kMostWaiters = 1 << 16;
 
+struct NodeFound {
+  std::uint64_t node = 0;       ///< 0: none
+  std::uint64_t thread_id = 0;  ///< where threads have their ids
+};
+
 /// The one that leads back to the thread and has a node that leads back to it.
-std::uint64_t node_at(const MemoryReader& memory, Address info, std::uint64_t waiter) {
+NodeFound node_at(const MemoryReader& memory, Address info, std::uint64_t waiter) {
   const auto wait = memory.read<WaitInfo>(info);
-  if (!wait || wait->objects != 1 || wait->thread == 0 || wait->node == 0) return 0;
-  const auto id = memory.read<std::uint64_t>(wait->thread + kThreadId);
-  return id && *id == waiter ? wait->node : 0;
+  if (!wait || wait->objects != 1 || wait->thread == 0 || wait->node == 0) return {};
+  for (const std::uint64_t offset : kThreadIds)
+    if (const auto id = memory.read<std::uint64_t>(wait->thread + offset); id && *id == waiter)
+      return {wait->node, offset};
+  return {};
 }
 
 }  // namespace
@@ -45,7 +54,7 @@ std::uint64_t node_at(const MemoryReader& memory, Address info, std::uint64_t wa
 std::uint64_t mutex_owner(const MemoryReader& memory, Address word, std::uint64_t waiter) {
   if (word == 0 || word % 4 != 0 || waiter == 0) return 0;
   for (Address info = (word + 7) & ~Address{7}; info <= word + kFarthest; info += 8) {
-    const Address at = node_at(memory, info, waiter);
+    const auto [at, thread_id] = node_at(memory, info, waiter);
     const auto node = at != 0 ? memory.read<WaitNode>(at) : Result<WaitNode>(WaitNode{});
     if (!node || node->info != info || node->thread != waiter) continue;
     const auto state = memory.read<SyncState>(node->object);
@@ -57,7 +66,7 @@ std::uint64_t mutex_owner(const MemoryReader& memory, Address word, std::uint64_
         node->next == 0 ? Result<std::uint64_t>(state->last) : memory.read<std::uint64_t>(node->next + 8);
     if (!next_of_previous || *next_of_previous != at || !previous_of_next || *previous_of_next != at) return 0;
     if (state->ownerships == 0 || state->owner == 0 || state->owner_id == 0) return 0;
-    const auto owner = memory.read<std::uint64_t>(state->owner + kThreadId);
+    const auto owner = memory.read<std::uint64_t>(state->owner + thread_id);
     return owner && *owner == state->owner_id && *owner != waiter ? *owner : 0;
   }
   return 0;

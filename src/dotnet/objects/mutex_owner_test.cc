@@ -80,6 +80,14 @@ TEST_F(MutexOwnerTest, IsNotBelievedWhereOneStepDoesNotLeadBack) {
   EXPECT_EQ(owner(), kHolder);
 }
 
+TEST_F(MutexOwnerTest, IsFoundOnArm64) {
+  memory_.put_u64(kThread + 80, 0);
+  memory_.put_u64(kThread + 88, kWaiter);
+  EXPECT_EQ(owner(), 0u) << "both threads have their ids at one place";
+  memory_.put_u64(kOwner + 88, kHolder);
+  EXPECT_EQ(owner(), kHolder);
+}
+
 TEST_F(MutexOwnerTest, OfSeveralObjectsNothingIsSaid) {
   memory_.put_u32(kInfo + 4, 2);
   EXPECT_EQ(owner(), 0u);

@@ -83,7 +83,7 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
   if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
   if (is_inside(at, "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete"))
-    wait = callback(candidates(at));
+    wait = callback(at);
   if (wait.kind != WaitKind::none) return wait;
   if (is_inside(at, "System.Threading.Thread.Sleep")) {
     wait.kind = WaitKind::sleep;
@@ -156,7 +156,8 @@ bool ThreadWaits::may_be_object(Address word, const WaitingThread& at) const {
   return word % 8 == 0 && word >= kLowest && word < kHighest && !at.thread->stack.contains(word);
 }
 
-ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
+/// On the stack of the innermost managed frames, and in registers.
+std::vector<Address> ThreadWaits::words_of(const WaitingThread& at) const {
   Address end = at.frames.front().sp;
   unsigned managed = 0;
   for (const WaitFrame& f : at.frames) {
@@ -171,9 +172,13 @@ ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
   if (at.registers != nullptr)
     for (unsigned r = 0; r < Registers::kMax; r++)
       if (const auto v = at.registers->get(r)) words.push_back(*v);
+  return words;
+}
+
+ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
   Candidates found;
   std::unordered_set<Address> seen;
-  for (const Address word : words) {
+  for (const Address word : words_of(at)) {
     if (!may_be_object(word, at) || !seen.insert(word).second) continue;
     const Address type = objects_.type_of(word);
     if (type == 0) continue;
@@ -522,18 +527,25 @@ ThreadWait ThreadWaits::finalizers() const {
 }
 
 /// Registration.Dispose waits, in a loop of naps, until the callback that runs is another.
-ThreadWait ThreadWaits::callback(const Candidates& found) {
-  for (const Candidate& c : found) {
-    if (!objects_.types().is_a(c.type, "System.Threading.CancellationTokenSource+Registrations")) continue;
-    const auto running = objects_.value<std::int64_t>(c.address, "ExecutingCallbackId");
-    const auto thread = objects_.value<std::int32_t>(c.address, "ThreadIDExecutingCallbacks");
-    if (!running || *running == 0 || !thread) continue;
-    ThreadWait wait;
-    wait.kind = WaitKind::callback;
-    wait.proof = Proof::proved;
-    wait.object = object(objects_.reference(c.address, "Source").value_or(c.address));
-    if (const std::uint64_t id = os_id_of_managed(*thread); id != 0) wait.owners = {static_cast<std::uint32_t>(id)};
-    return wait;
+ThreadWait ThreadWaits::callback(const WaitingThread& at) {
+  constexpr std::string_view kType = "System.Threading.CancellationTokenSource+Registrations";
+  const auto field = objects_.types().field(objects_.types().find(kCoreLib, kType), "ExecutingCallbackId");
+  if (!field || field->is_static) return {};
+  // On ARM64 the loop keeps the place of the field that it reads, not the object.
+  const Address offset = objects_.memory().pointer_size() + field->offset;
+  for (const Address word : words_of(at)) {
+    for (const Address all : {word, word - offset}) {
+      if (!may_be_object(all, at) || !objects_.types().is_a(objects_.type_of(all), kType)) continue;
+      const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
+      const auto thread = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
+      if (!running || *running == 0 || !thread) continue;
+      ThreadWait wait;
+      wait.kind = WaitKind::callback;
+      wait.proof = Proof::proved;
+      wait.object = object(objects_.reference(all, "Source").value_or(all));
+      if (const std::uint64_t id = os_id_of_managed(*thread); id != 0) wait.owners = {static_cast<std::uint32_t>(id)};
+      return wait;
+    }
   }
   return {};
 }

@@ -65,6 +65,7 @@ class ThreadWaits {
     Address address = 0, type = 0;
   };
   using Candidates = std::vector<Candidate>;
+  [[nodiscard]] std::vector<Address> words_of(const WaitingThread& at) const;
   [[nodiscard]] Candidates candidates(const WaitingThread& at);
   [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
 
@@ -84,7 +85,7 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] ThreadWait finalizers() const;
-  [[nodiscard]] ThreadWait callback(const Candidates& found);
+  [[nodiscard]] ThreadWait callback(const WaitingThread& at);
   [[nodiscard]] bool continues_with(Address task, Address object);
   void describe_task(Address task, ThreadWait& wait);
   void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
