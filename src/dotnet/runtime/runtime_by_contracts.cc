@@ -15,6 +15,9 @@ constexpr const char* kDamaged =
     "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
     "started)";
 
+/// Names are some bytes in each of hundreds of places: what else is read with them takes memory of ours.
+constexpr memory::CacheOptions kOfNames{.page_size = 512, .max_pages = 1 << 15, .read_ahead_pages = 8};
+
 /// A field that neither the descriptor nor the supplement tells.
 std::optional<mixstack::Diagnosis> unavailable(const SupplementEntry& entry) {
   using State = SupplementEntry::State;
@@ -39,9 +42,9 @@ RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known
     : known_(std::move(known)),
       target_(target),
       live_(live),
-      first_look_(target.memory()),
-      second_look_(target.memory()),
-      third_look_(target.memory(), {.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 1}) {
+      first_look_(target.memory(), kOfNames),
+      second_look_(target.memory(), kOfNames),
+      third_look_(target.memory(), {.page_size = 256, .max_pages = 1 << 16, .read_ahead_pages = 1}) {
   const RuntimeImage& image = known_->image;
   summary_.version = image.version_for_people();
   summary_.module_path = image.path;
