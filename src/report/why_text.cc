@@ -268,10 +268,13 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   Painter out(writer, options.color);
   if (extras.busy != nullptr) write_busy_text(out, *extras.busy);
   if (verdicts.empty()) {
-    out.paint(Ink::header, knows_waits(dump)
-                               ? "Nothing is stuck as far as can be seen: no thread waits for another in a "
-                                 "circle, and none holds several up."
-                               : "Nothing can be told of what its threads wait for.");
+    const bool knows_some =
+        std::any_of(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) { return t.wait.has_value(); });
+    out.paint(Ink::header,
+              knows_waits(dump) ? "Nothing is stuck as far as can be seen: no thread waits for another in a "
+                                  "circle, and none holds several up."
+              : knows_some ? "Nothing can be told of what is stuck: of some threads alone is known what they wait for."
+                           : "Nothing can be told of what its threads wait for.");
     out.plain() << "\n\n";
   }
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
