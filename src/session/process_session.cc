@@ -185,7 +185,7 @@ std::future<void> read_symbols_ahead(const ProcessDump& dump, const object::Modu
   for (const ThreadDump& t : dump.threads)
     for (const Frame& f : t.trace.frames)
       if (f.kind == FrameKind::native && f.module != kNoModule && wanted.size() < kMost) wanted.insert(f.module);
-  // As a deferred one nothing is read until the names are asked for.
+  // Where no thread can be had, they are read when they are waited for.
   return std::async(std::launch::async | std::launch::deferred, [&modules, &tables, wanted, open = std::move(open)] {
     for (const ModuleIndex index : wanted)
       if (const auto image = modules.image(index)) (void)tables.get(*image, modules.modules()[index].path, open);
@@ -461,7 +461,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   symbolize::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
-  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait.
+  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait: another
+  // thread reads them meanwhile.
   std::future<void> symbols;
   if (!worker->runtimes().empty())
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener());
