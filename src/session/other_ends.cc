@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <future>
@@ -187,6 +188,7 @@ class Search {
       if (++descriptors_ >= kMostDescriptors) return;
       std::array<char, 64> link{};
       const ssize_t size = ::readlinkat(::dirfd(all.get()), entry->d_name, link.data(), link.size());
+      if (size < 0 && errno == EACCES) return;  // nor any other of this process
       if (size <= 0) continue;
       const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
       if (at == wanted_.end()) continue;

@@ -230,9 +230,7 @@ void LoadedTypes::read_modules() {
     for (const Address item : items) {
       // A DomainAssembly, whose first word is its Assembly (src/coreclr/vm/domainassembly.h).
       const Address module = module_of(memory_.pointer_at(item).value_or(0));
-      if (module == 0) continue;
-      modules_.push_back(module);
-      module_by_name_.try_emplace(names_.module(module).assembly, module);
+      if (module != 0) modules_.push_back(module);
     }
     left -= items.size();
     block = memory_.pointer(block, l.array_list_block.next).value_or(0);
@@ -242,6 +240,16 @@ void LoadedTypes::read_modules() {
 const std::vector<Address>& LoadedTypes::modules() {
   if (!has_modules_) read_modules();
   return modules_;
+}
+
+/// The first of the assembly; 0: there is none. What an assembly is called its metadata tells, which are looked at one
+/// after the other: the core library, which most is asked of, is loaded first.
+Address LoadedTypes::module_of_assembly(std::string_view name) {
+  const std::string key(name);
+  for (; !module_by_name_.contains(key) && named_ < modules().size(); named_++)
+    module_by_name_.try_emplace(names_.module(modules_[named_]).assembly, modules_[named_]);
+  const auto at = module_by_name_.find(key);
+  return at == module_by_name_.end() ? 0 : at->second;
 }
 
 /// The core library has thousands of types, of which a handful is asked for: their whole names are not made.
@@ -295,13 +303,12 @@ Address LoadedTypes::find(std::string_view assembly, std::string_view name) {
   key.append(assembly).append("!").append(name);
   if (const auto it = found_.find(key); it != found_.end()) return it->second;
   Address found = 0;
-  if (!has_modules_) read_modules();
-  const auto module = module_by_name_.find(std::string(assembly));
-  if (module != module_by_name_.end() && memory_.layouts().module.type_def_to_method_table_map) {
-    if (const std::uint32_t rid = row_of(module->second, name); rid != 0) {
-      const Address table = look_up(module->second + memory_.layouts().module.type_def_to_method_table_map.offset, rid);
+  const Address module = module_of_assembly(assembly);
+  if (module != 0 && memory_.layouts().module.type_def_to_method_table_map) {
+    if (const std::uint32_t rid = row_of(module, name); rid != 0) {
+      const Address table = look_up(module + memory_.layouts().module.type_def_to_method_table_map.offset, rid);
       const TypeFacts* facts = at(table);
-      if (facts != nullptr && facts->type_def == rid && facts->module == module->second) found = table;
+      if (facts != nullptr && facts->type_def == rid && facts->module == module) found = table;
     }
   }
   if (found != 0) found_.emplace(std::move(key), found);  // a type that is not loaded may come

@@ -87,6 +87,7 @@ class LoadedTypes {
   [[nodiscard]] std::uint32_t row_of(Address module, std::string_view name);
   [[nodiscard]] Address module_of(Address assembly) const;
   void read_modules();
+  [[nodiscard]] Address module_of_assembly(std::string_view name);
 
   RuntimeMemory memory_;
   names::MethodNames& names_;
@@ -101,7 +102,8 @@ class LoadedTypes {
   std::unordered_map<Address, RowsByName> rows_of_modules_;
   std::map<std::string, Address, std::less<>> found_;  ///< "assembly!type"
   std::vector<Address> modules_;
-  std::unordered_map<std::string, Address> module_by_name_;
+  std::unordered_map<std::string, Address> module_by_name_;  ///< of the first `named_` modules
+  std::size_t named_ = 0;
   bool has_modules_ = false;
 };
 

@@ -54,6 +54,14 @@ constexpr Address kPage = 4096;
   return base::ScopedFd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
+/// Who asks for whole pages keeps them: a copy of the file's beside theirs would only take time.
+[[nodiscard]] std::size_t copy_of(const FileBytes& file, std::uint64_t offset, std::span<std::byte> out) {
+  if (out.size() >= kPage) return file.copy(offset, out);
+  const auto bytes = file.range(offset, out.size());
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return bytes.size();
+}
+
 /// The kernel gives every 64-bit process the same pages, of which ours need not be mapped into the target.
 [[nodiscard]] Result<std::size_t> read_own_vdso(std::uint64_t offset, std::span<std::byte> out) {
   const Address own = ::getauxval(AT_SYSINFO_EHDR);
@@ -175,13 +183,13 @@ Result<std::size_t> GuestMemory::read_file(const Region& region, Address address
   if (const auto file = file_of(region)) {
     const std::uint64_t size = file->size();
     if (offset >= size) return fail(ErrorCode::unreadable_memory, address);
-    const auto bytes = file->range(offset, std::min<std::uint64_t>(out.size(), size - offset));
-    if (bytes.empty()) return fail(ErrorCode::unreadable_memory, address);
-    std::memcpy(out.data(), bytes.data(), bytes.size());
+    const auto wanted = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size - offset)));
+    const std::size_t n = copy_of(*file, offset, wanted);
+    if (n < wanted.size()) return n != 0 ? Result<std::size_t>(n) : fail(ErrorCode::unreadable_memory, address);
     // What follows the file's end on its last page is zeros.
-    const auto rest = std::min<std::size_t>(out.size() - bytes.size(), static_cast<std::size_t>((0 - size) & 4095));
-    std::memset(out.data() + bytes.size(), 0, rest);
-    return bytes.size() + rest;
+    const auto rest = std::min<std::size_t>(out.size() - n, static_cast<std::size_t>((0 - size) & 4095));
+    std::memset(out.data() + n, 0, rest);
+    return n + rest;
   }
   if (!take_from_budget(touch_budget_, out.size())) return fail(ErrorCode::unreadable_memory, address);
   return memory_.read_some(address, out);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory/cached_memory.h"
-
 namespace mixstack::target {
 namespace {
 
@@ -26,6 +24,36 @@ class NotingMemory final : public MemoryReader {
  private:
   const MemoryReader& below_;
   std::vector<AddressRange>& notes_;
+};
+
+/// For lists of objects that were made one after the other, whose links lie some kilobytes apart: what follows a link
+/// is read with it, into room that is used again, once the way led from one to the next nearby.
+class NearbyMemory final : public MemoryReader {
+ public:
+  explicit NearbyMemory(const MemoryReader& below) : below_(below) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override {
+    const bool is_near = address > last_ && address - last_ < kNear;
+    last_ = address;
+    if (!holds(address, out.size()) && is_near && out.size() < kNear) {
+      window_.resize(kWindow);
+      begin_ = address;
+      size_ = below_.read_some(begin_, window_).value_or(0);
+    }
+    if (!holds(address, out.size())) return below_.read_some(address, out);
+    std::memcpy(out.data(), window_.data() + (address - begin_), out.size());
+    return out.size();
+  }
+
+ private:
+  static constexpr std::size_t kWindow = 64 << 10, kNear = kWindow / 4;
+  [[nodiscard]] bool holds(Address address, std::size_t size) const {
+    return address >= begin_ && address - begin_ <= size_ && size <= size_ - (address - begin_);
+  }
+
+  const MemoryReader& below_;
+  mutable std::vector<std::byte> window_;
+  mutable Address begin_ = 0, last_ = 0;
+  mutable std::size_t size_ = 0;
 };
 
 [[nodiscard]] bool is_acceptable(const AddressRange& r) { return !r.empty() && r.size() <= kMaxRangeBytes; }
@@ -69,10 +97,9 @@ std::vector<memory::RangeRead> RootReads::make_reads(std::vector<AddressRange> r
 
 void RootReads::rehearse(RootSource& source) {
   std::vector<AddressRange> ranges;
-  // Some thousand reads of a few bytes, close to each other; that they are a moment old does not matter here. What lies
-  // between two Threads of a list is not wanted.
-  const memory::CachedMemory cached(running_, {.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 1});
-  const NotingMemory noting(cached, ranges);
+  // Some hundred reads of a few bytes; that they are a moment old does not matter here.
+  const NearbyMemory nearby(running_);
+  const NotingMemory noting(nearby, ranges);
   source.collect(noting, answer_);
   ranges.insert(ranges.end(), answer_.begin(), answer_.end());
   expected_ = make_reads(std::move(ranges));
