@@ -168,28 +168,31 @@ bool ThreadNames::is_known(const ManagedThread& thread, const NameFound& name) c
 
 std::vector<Result<std::string>> ThreadNames::read(const RuntimeMemory& first, const RuntimeMemory& second,
                                                    const RuntimeMemory& third, const RuntimeMemory& memory,
-                                                   std::span<const ManagedThread* const> threads) {
+                                                   std::span<const ManagedThread> threads,
+                                                   const std::function<bool()>& has_moved) {
   const Result<NameFound> unknown = fail(ErrorCode::not_found), differs = fail(ErrorCode::mismatch);
   std::vector<Result<NameFound>> found(threads.size(), unknown);
   std::vector<std::size_t> fresh;  // not as they were
   const auto string_table = first.through(first.layouts().globals.string_method_table);
   for (std::size_t i = 0; string_table && i < threads.size(); i++) {
-    if (threads[i]->thread_object_handle == 0) continue;
-    found[i] = find_name(first, *threads[i], *string_table);
-    if (found[i] && !is_known(*threads[i], *found[i])) fresh.push_back(i);
+    if (threads[i].thread_object_handle == 0) continue;
+    found[i] = find_name(first, threads[i], *string_table);
+    if (found[i] && !is_known(threads[i], *found[i])) fresh.push_back(i);
   }
-  for (const std::size_t i : fresh) {
-    const auto again = find_name(second, *threads[i], *string_table);
+  const bool is_unsure = !fresh.empty() && has_moved();
+  for (std::size_t n = 0; is_unsure && n < fresh.size(); n++) {
+    const std::size_t i = fresh[n];
+    const auto again = find_name(second, threads[i], *string_table);
     if (!again || *again != *found[i]) found[i] = differs;
   }
   for (const std::size_t i : fresh)
-    if (found[i] && !is_still_there(third, *threads[i])) found[i] = differs;
+    if (found[i] && !is_still_there(third, threads[i])) found[i] = differs;
   std::vector<Result<std::string>> names;
   names.reserve(threads.size());
   std::unordered_map<Address, Known> known;
   known.reserve(threads.size());
   for (std::size_t i = 0; i < threads.size(); i++) {
-    const ManagedThread& thread = *threads[i];
+    const ManagedThread& thread = threads[i];
     if (found[i]) {
       names.emplace_back(found[i]->text);
       known.insert_or_assign(thread.address,

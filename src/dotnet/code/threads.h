@@ -1,6 +1,7 @@
 // The runtime's threads: the list, what each Thread object says, and its bytes as roots of a capture.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -77,10 +78,12 @@ class ThreadNames {
   /// `memory` that hold nothing yet: all names are read through the first; those that are not as they were found the
   /// last time again through the second, then it is asked through the third whether these threads are still there, so
   /// that no page is older than the reading it confirms. A name that is found where it was, with the text it had, is
-  /// this thread's whoever moved what between two reads.
+  /// this thread's whoever moved what between two reads. `has_moved`, asked after the first look: whether a collection
+  /// may have moved objects since before it. Where none has, the second would find the same, and is left out.
   [[nodiscard]] std::vector<Result<std::string>> read(const RuntimeMemory& first, const RuntimeMemory& second,
                                                       const RuntimeMemory& third, const RuntimeMemory& memory,
-                                                      std::span<const ManagedThread* const> threads);
+                                                      std::span<const ManagedThread> threads,
+                                                      const std::function<bool()>& has_moved);
 
  private:
   struct Known {

@@ -228,16 +228,21 @@ struct Named : Threads {
     memory.put_u32(object + 128 + layouts.string.length.offset, 1);
     memory.put_bytes(object + 128 + layouts.string.first_char.offset, std::as_bytes(std::span(name, 1)));
   }
+  ThreadNames names;
   Result<std::string> name_when(Address is_read, std::function<void()> happens) {
     const Changing changing(memory, is_read, std::move(happens));
     return thread_name(RuntimeMemory(changing, layouts), thread);
   }
+  Result<std::string> read_by(const RuntimeMemory& first, const RuntimeMemory& second, const RuntimeMemory& third,
+                              const RuntimeMemory& at_last, bool has_moved = true) {
+    return names.read(first, second, third, at_last, std::span(&thread, 1), [=] { return has_moved; }).at(0);
+  }
   // The same by the way of many threads, when the first, second or third look reads it.
-  Result<std::string> name_in_look(unsigned look, Address is_read, std::function<void()> happens) {
+  Result<std::string> name_in_look(unsigned look, Address is_read, std::function<void()> happens,
+                                   bool has_moved = true) {
     const Changing changing(memory, is_read, std::move(happens));
     const auto through = [&](unsigned i) { return i == look ? RuntimeMemory(changing, layouts) : runtime(); };
-    const std::array<const ManagedThread*, 1> threads{&thread};
-    return ThreadNames().read(through(1), through(2), through(3), runtime(), threads).at(0);
+    return read_by(through(1), through(2), through(3), runtime(), has_moved);
   }
 };
 
@@ -272,9 +277,8 @@ TEST(ThreadName, OfManyThreadsOneAnswerForEach) {
   n.add(0x52000, 8, 101);
   const auto threads = read_threads(n.runtime()).threads;
   ASSERT_EQ(threads.size(), 2u);
-  std::vector<const ManagedThread*> asked;
-  for (const ManagedThread& t : threads) asked.push_back(&t);
-  const auto names = ThreadNames().read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), asked);
+  const auto names =
+      ThreadNames().read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), threads, [] { return true; });
   ASSERT_EQ(names.size(), 2u);
   for (std::size_t i = 0; i < 2; i++) {
     const auto alone = thread_name(n.runtime(), threads[i]);
@@ -306,17 +310,33 @@ TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
 
 TEST(ThreadName, FoundAsItWasNeedsNoSecondLook) {
   Named n;
-  const std::array<const ManagedThread*, 1> threads{&n.thread};
   const test::SparseMemory nothing;
   const RuntimeMemory none(nothing, n.layouts);
-  ThreadNames names;
-  EXPECT_EQ(names.read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), threads).at(0).value(), "a");
-  EXPECT_EQ(names.read(n.runtime(), none, none, none, threads).at(0).value(), "a");
+  EXPECT_EQ(n.read_by(n.runtime(), n.runtime(), n.runtime(), n.runtime()).value(), "a");
+  EXPECT_EQ(n.read_by(n.runtime(), none, none, none).value(), "a");
   n.put_object(Named::kObject, u"b");
-  EXPECT_FALSE(names.read(n.runtime(), none, none, none, threads).at(0).has_value()) << "another text";
-  EXPECT_EQ(names.read(n.runtime(), n.runtime(), n.runtime(), n.runtime(), threads).at(0).value(), "b");
+  EXPECT_FALSE(n.read_by(n.runtime(), none, none, none).has_value()) << "another text";
+  EXPECT_EQ(n.read_by(n.runtime(), n.runtime(), n.runtime(), n.runtime()).value(), "b");
   n.thread.os_id++;
-  EXPECT_FALSE(names.read(n.runtime(), none, none, none, threads).at(0).has_value()) << "another thread";
+  EXPECT_FALSE(n.read_by(n.runtime(), none, none, none).has_value()) << "another thread";
+}
+
+TEST(ThreadName, WhereNothingMovedOneLookIsEnoughButForTheThread) {
+  const test::SparseMemory nothing;
+  {
+    Named n;
+    const RuntimeMemory none(nothing, n.layouts);
+    EXPECT_EQ(n.read_by(n.runtime(), none, n.runtime(), none, false).value(), "a");
+  }
+  Named n;
+  const auto late = n.name_in_look(
+      1, Named::kHandle,
+      [&] {
+        n.put_object(Named::kObject, u"b");
+        n.memory.put_u64(Named::kThread + n.layouts.thread.os_id.offset, 101);
+      },
+      false);
+  EXPECT_EQ(late.error().code, ErrorCode::mismatch) << "another thread has its place";
 }
 
 TEST(Exceptions, AreFollowedThroughTheirNesting) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <utility>
 
 #include "dotnet/code/suspension.h"
 #include "dotnet/runtime/crash_facts.h"
@@ -92,6 +94,8 @@ void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, Uses us
 
 void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReader& overlay,
                                        unwind::RuleStepper& engine) {
+  names_to_come_ = {};
+  unnamed_.clear();
   thread_names_.reset();
   captured_.clear();
   is_frozen_ = capture.frozen != nullptr;
@@ -142,30 +146,65 @@ ManagedThreadFacts RuntimeByContracts::facts(const ManagedThread& thread) {
   facts.state = thread.state;
   if (!roots_) return facts;
   const RuntimeMemory memory = captured_memory();
-  facts.name = thread_name(thread);
+  if (names_to_come_.valid())
+    unnamed_.push_back(static_cast<ThreadId>(thread.os_id));
+  else
+    facts.name = thread_name(thread);
   names::ExceptionReader exceptions(memory, code_.get(), *names_);
   read_exceptions(memory, thread, exceptions, facts);
   return facts;
 }
 
-void RuntimeByContracts::read_thread_names() {
-  for (memory::CachedMemory* look : {&first_look_, &second_look_, &third_look_}) look->clear();
-  std::vector<const ManagedThread*> asked;
+std::vector<ManagedThread> RuntimeByContracts::captured_threads() const {
+  std::vector<ManagedThread> threads;
   for (const ThreadId tid : captured_)
-    if (const ManagedThread* t = thread(tid)) asked.push_back(t);
+    if (const ManagedThread* t = thread(tid)) threads.push_back(*t);
+  return threads;
+}
+
+/// Reads nothing of the capture: that is what the walking thread does meanwhile.
+RuntimeByContracts::NamesByThread RuntimeByContracts::read_thread_names(
+    std::vector<ManagedThread> asked, const std::optional<std::vector<std::uint64_t>>& gc_counts) {
+  for (memory::CachedMemory* look : {&first_look_, &second_look_, &third_look_}) look->clear();
   std::vector<AddressRange> objects;
   objects.reserve(asked.size());
-  for (const ManagedThread* t : asked) objects.push_back({t->address, t->address + runtime_->layouts().thread.extent});
+  for (const ManagedThread& t : asked) objects.push_back({t.address, t.address + runtime_->layouts().thread.extent});
   third_look_.fetch_when_missed(objects);
+  const RuntimeMemory memory = runtime_->memory(target_.memory());
+  const auto has_moved = [&] {
+    return !is_frozen_ && (!gc_counts || gc_counts != read_gc_counts(memory, *gc_counts_));
+  };
   const auto names = names_of_threads_.read(runtime_->memory(first_look_), runtime_->memory(second_look_),
-                                            runtime_->memory(third_look_), runtime_->memory(target_.memory()), asked);
-  thread_names_.emplace();
+                                            runtime_->memory(third_look_), memory, asked, has_moved);
+  NamesByThread by_thread;
   for (std::size_t i = 0; i < asked.size(); i++)
-    thread_names_->emplace(asked[i]->address, names[i] ? symbolize::printable(*names[i]) : std::string());
+    by_thread.emplace(asked[i].address, names[i] ? symbolize::printable(*names[i]) : std::string());
+  return by_thread;
+}
+
+void RuntimeByContracts::begin_names() {
+  constexpr std::size_t kMany = 64;  // take a millisecond
+  if (!roots_ || is_frozen_ || thread_names_ || captured_.size() < kMany) return;
+  names_to_come_ = std::async(std::launch::async | std::launch::deferred,
+                              [this, threads = captured_threads(), counts = captured_gc_counts()]() mutable {
+                                return read_thread_names(std::move(threads), counts);
+                              });
+}
+
+void RuntimeByContracts::name_threads(std::span<ThreadDump> threads) {
+  if (!names_to_come_.valid()) return;
+  thread_names_ = names_to_come_.get();
+  std::sort(unnamed_.begin(), unnamed_.end());
+  for (ThreadDump& t : threads) {
+    const ManagedThread* known = thread(t.ns_tid);
+    const bool is_ours = t.managed && std::binary_search(unnamed_.begin(), unnamed_.end(), t.ns_tid);
+    if (is_ours && known != nullptr) t.managed->name = thread_name(*known);
+  }
+  unnamed_.clear();
 }
 
 std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
-  if (!thread_names_) read_thread_names();
+  if (!thread_names_) thread_names_ = read_thread_names(captured_threads(), captured_gc_counts());
   if (const auto known = thread_names_->find(thread.address); known != thread_names_->end()) return known->second;
   const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
   return name ? symbolize::printable(*name) : std::string();
@@ -226,16 +265,21 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
   return found;
 }
 
+/// Nothing where they are not told, or a collection was at work.
+std::optional<std::vector<std::uint64_t>> RuntimeByContracts::captured_gc_counts() const {
+  return gc_counts_ ? read_gc_counts(captured_memory(), *gc_counts_) : std::nullopt;
+}
+
 /// Objects lie where references of the captured stacks say: no collection was at work at that moment.
 bool RuntimeByContracts::objects_stand_at_capture() const {
-  if (gc_counts_) return read_gc_counts(captured_memory(), *gc_counts_).has_value();
+  if (gc_counts_) return captured_gc_counts().has_value();
   return is_frozen_ && !summary_.suspension;  // of a running process nothing would tell when they have moved
 }
 
 /// They still do.
 bool RuntimeByContracts::objects_stand_still() const {
   if (is_frozen_ || !gc_counts_) return objects_stand_at_capture();
-  const auto then = read_gc_counts(captured_memory(), *gc_counts_);
+  const auto then = captured_gc_counts();
   return then && then == read_gc_counts(runtime_->memory(target_.memory()), *gc_counts_);
 }
 

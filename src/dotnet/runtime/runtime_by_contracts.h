@@ -1,6 +1,7 @@
 // A runtime read by its contracts: descriptor, threads, code, names.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ class RuntimeByContracts final : public ManagedRuntime {
                            std::vector<walk::Mark>& out) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
+  void begin_names() override;
+  void name_threads(std::span<ThreadDump> threads) override;
   [[nodiscard]] bool keeps_code(const Frame& frame) override {
     return frame.kind == FrameKind::managed && code_ && CodeManager::is_kept(code_->find(frame.pc));
   }
@@ -93,8 +96,12 @@ class RuntimeByContracts final : public ManagedRuntime {
  private:
   void lacks(mixstack::Diagnosis why);
   void use_descriptor(const names::FileOpener& opener, Uses uses);
-  void read_thread_names();
+  using NamesByThread = std::unordered_map<Address, std::string>;
+  [[nodiscard]] std::vector<ManagedThread> captured_threads() const;
+  [[nodiscard]] NamesByThread read_thread_names(std::vector<ManagedThread> asked,
+                                                const std::optional<std::vector<std::uint64_t>>& gc_counts);
   [[nodiscard]] objects::ThreadWaits* thread_waits();
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> captured_gc_counts() const;
   [[nodiscard]] bool objects_stand_at_capture() const;
   [[nodiscard]] bool objects_stand_still() const;
   void note_suspension(const MemoryReader& overlay);
@@ -126,7 +133,9 @@ class RuntimeByContracts final : public ManagedRuntime {
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
   /// Of these, by Thread; read when first asked.
-  std::optional<std::unordered_map<Address, std::string>> thread_names_;
+  std::optional<NamesByThread> thread_names_;
+  std::vector<ThreadId> unnamed_;             ///< whose facts were asked for meanwhile
+  std::future<NamesByThread> names_to_come_;  ///< the last member: it uses the others until it is there
 };
 
 /// Bytes that cannot be right, in contrast to versions that are not known and memory that cannot be read.
