@@ -141,6 +141,8 @@ struct CaptureRequest {
   /// 0: all. (Only of live processes.)
   std::size_t together = 0;
   bool goes_on = false;  ///< more of what the last capture was taken for: its budgets are not renewed
+  /// False: `comm` may be left empty where that makes the capture shorter; `Target::thread_facts` tells it then.
+  bool names = true;
 };
 
 /// What ended the process, as its core tells.
@@ -207,6 +209,7 @@ struct ThreadFacts {
   /// What that is: "tcp 10.0.0.1:443 -> 10.0.0.9:51012", "pipe", "epoll of 12 files", "/var/lib/data.db"; or the path
   /// of a file that is being opened; "futex 0x7f12a0001234". As the system has it: not escaped.
   std::string object;
+  std::string comm;  ///< its name, where the capture has left it out
 };
 
 /// What the kernel tells of a running process as a whole. What it does not tell is not there.

@@ -79,7 +79,9 @@ Result<std::shared_ptr<const FileBytes>> RecordingTarget::open_path(const std::s
   return noted(path, target_->open_path(path));
 }
 
-Result<Capture> RecordingTarget::capture(const CaptureRequest& request) {
+Result<Capture> RecordingTarget::capture(const CaptureRequest& wanted) {
+  CaptureRequest request = wanted;
+  request.names = true;  // the notes of the threads have them
   auto capture = target_->capture(request);
   if (!capture) return capture;
   if (recording_.threads.empty()) memory_->begin_again();

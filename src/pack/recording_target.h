@@ -53,7 +53,7 @@ class RecordingTarget final : public Target {
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const override;
   [[nodiscard]] bool proves_files() const override { return target_->proves_files(); }
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_path(const std::string& path) const override;
-  [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
+  [[nodiscard]] Result<Capture> capture(const CaptureRequest& wanted) override;
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override { return target_->diagnoses(); }
   [[nodiscard]] std::vector<ThreadFacts> thread_facts(std::span<const ThreadCapture> threads) const override;
   void prepare_thread_facts(std::span<const ThreadId> threads, bool off_cpu) override {

@@ -27,6 +27,7 @@
 #include "session/unloaded_code.h"
 #include "session/waits.h"
 #include "session/walker_implementation.h"
+#include "symbolize/demangle.h"
 #include "symbolize/symbolizer.h"
 #include "target/live/live_target.h"
 #include "target/memory_map.h"
@@ -131,7 +132,10 @@ void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   for (ThreadDump& thread : dump.threads) by_tid[thread.tid] = &thread;
   const auto put = [&](std::vector<ThreadFacts>& facts, std::span<const ThreadCapture> threads) {
     for (std::size_t i = 0; i < facts.size() && i < threads.size(); i++)
-      if (const auto at = by_tid.find(threads[i].tid); at != by_tid.end()) at->second->facts = std::move(facts[i]);
+      if (const auto at = by_tid.find(threads[i].tid); at != by_tid.end()) {
+        if (!facts[i].comm.empty()) at->second->comm = symbolize::printable(facts[i].comm);
+        at->second->facts = std::move(facts[i]);
+      }
   };
   put(all.front(), capture.threads);
   for (std::size_t i = 1; i < all.size() && i <= capture.late.size(); i++) put(all[i], capture.late[i - 1].threads);
@@ -175,6 +179,10 @@ void walk_captured(CaptureWalk& walk, const Capture& capture, const DumpOptions&
     std::stable_sort(dump.threads.begin(), dump.threads.end(),
                      [](const ThreadDump& a, const ThreadDump& b) { return a.tid < b.tid; });
   for (Diagnosis& d : walk.take_diagnoses()) dump.diagnoses.push_back(std::move(d));
+}
+
+void put_names(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
+  for (const auto& runtime : runtimes) runtime->name_threads(dump.threads);
 }
 
 /// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
@@ -226,6 +234,8 @@ struct ProcessSession::DumpInProgress {
   std::chrono::steady_clock::time_point captured_at;
   symbolize::ElfSymbols elf;
   ProcessDump dump;
+  std::optional<OtherEnds> ends;
+  std::future<FactsByThread> facts;  ///< last: it reads the capture until it is there
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -310,7 +320,7 @@ void ProcessSession::add_name_provider(std::shared_ptr<NameProvider> provider) {
   if (provider) providers_.push_back(std::move(provider));
 }
 
-Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options) {
+Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options, bool names) {
   CaptureRequest request;
   request.threads = options.threads;
   request.stop_timeout = options.stop_timeout;
@@ -319,6 +329,7 @@ Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options)
   request.roots = worker.prepare_roots();
   request.vectors = options.vectors;
   request.together = options.together;
+  request.names = names;
   if (request.together != 0 && !options.together_with_roots) request.roots = nullptr;
   auto capture = target_->capture(request);
   worker.forget_memory();
@@ -326,7 +337,7 @@ Result<Capture> ProcessSession::take(Worker& worker, const DumpOptions& options)
 }
 
 Result<Capture> ProcessSession::capture(const DumpOptions& options) {
-  auto capture = take(*worker(), options);
+  auto capture = take(*worker(), options, true);
   if (capture) join_late(*capture);
   return capture;
 }
@@ -377,7 +388,9 @@ bool ProcessSession::complete_cut_stack(DumpInProgress& at, ThreadDump& thread, 
   at.worker.forget_memory();
   again->threads.front().late = thread.late + (begin - at.captured_at);
   CaptureWalk walk(*again, *target_, at.worker, *again->regions, at.elf, steppers_, at.options.walk);
+  ThreadFacts facts = std::move(thread.facts);
   thread = walk.walk(again->threads.front());
+  thread.facts = std::move(facts);
   doubt_code_of_another_time(thread, facts_->mappings(), image_mappings(*again->regions));
   at.capture.late.push_back(std::move(*again));
   return true;
@@ -389,7 +402,11 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   std::size_t completed = 0;
   for (ThreadDump& thread : at.dump.threads) {
     if (thread.trace.stop != StopReason::stack_truncated || completed >= kMostCompleted) continue;
-    completed++;
+    if (completed++ == 0) {
+      // They are read of the first capture, to which others are added now.
+      put_names(at.dump, at.worker.runtimes());
+      take_facts(at, true);
+    }
     for (const std::size_t bytes : kLargerCopies) {
       const std::size_t before = thread.trace.frames.size();
       if (bytes > std::max(at.options.stack_byte_budget, kLargerCopies.front())) break;
@@ -400,14 +417,25 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   return completed != 0;
 }
 
-/// What objects of the runtimes tell, as long as they are as the capture found them.
-/// What threads wait for, and what else the runtimes' objects tell.
+/// Of the kernel, when they are there or, if it `waits`, once they are. From then on it is looked for who holds the
+/// other ends of what threads wait at, beside all else.
+void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
+  using namespace std::chrono_literals;
+  if (!at.facts.valid() || (!waits && at.facts.wait_for(0s) == std::future_status::timeout)) return;
+  put_facts(at.facts.get(), at.capture, at.dump);
+  if (at.options.waits && at.options.pending_work && at.capture.frozen == nullptr) at.ends.emplace(at.dump);
+}
+
+/// What threads wait for, and what else the runtimes' objects tell, as long as they are as the capture found them.
 void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols) {
   const auto runtimes = at.worker.runtimes();
+  take_facts(at, false);
   if (at.options.waits && at.capture.frozen == nullptr)
     for (const auto& runtime : runtimes) at.worker.fetch(runtime->places_of_waits());
   const WaitFrames frames = at.options.waits ? wait_frames(at.dump, symbols) : WaitFrames();
+  take_facts(at, false);
   if (at.options.waits) read_waits(at.dump, at.capture, runtimes, frames);
+  take_facts(at, false);
   if (at.options.waits && at.options.pending_work)
     read_pending_work(at.dump, at.capture, runtimes, frames, at.options.data);
   const bool is_frozen = at.capture.frozen != nullptr;
@@ -422,7 +450,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   options.walk.keep_registers |= options.arguments;
   const WorkerPool::Lease worker = this->worker();
   if (options.facts) target_->prepare_thread_facts(options.threads, options.off_cpu);
-  auto capture = take(*worker, options);
+  auto capture = take(*worker, options, !options.facts);  // which tell them, too
   if (!capture) return fail(capture.error());
   const auto captured_at = std::chrono::steady_clock::now();
   if (!capture->regions) {
@@ -434,25 +462,21 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   follow_mappings(capture->regions);
   worker->follow(facts_);
 
-  DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_}, {}};
+  DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_},
+                    {},      {},      {}};
   ProcessDump& dump = at.dump;
   dump.target = target_->info();
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  std::future<FactsByThread> facts;
-  if (options.facts) facts = read_thread_facts(*target_, *capture);
+  if (options.facts) at.facts = read_thread_facts(*target_, *capture);
   walk_late(at);
   CaptureWalk walk(*capture, *target_, *worker, regions, at.elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   walk.bound_explicit_frames(kMostExplicitFrames);
+  for (const auto& runtime : worker->runtimes()) runtime->begin_names();
   walk_captured(walk, *capture, options, dump);
-  if (options.facts) {
-    put_facts(facts.get(), *capture, dump);
-    dump.usage = target_->usage(dump.pause);
-  }
-  std::optional<OtherEnds> ends;
-  if (options.waits && options.pending_work && capture->frozen == nullptr) ends.emplace(dump);
+  if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
   number_suspensions(dump);
@@ -468,6 +492,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener());
   name_managed_code(dump, symbolizer);
   read_objects(at, symbolizer.symbols());
+  take_facts(at, true);
+  put_names(dump, worker->runtimes());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
   std::vector<dotnet::FreedFrame> freed;
@@ -477,7 +503,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   }
   if (symbols.valid()) symbols.get();
   name_other_code(dump, symbolizer, worker->runtimes());
-  if (options.waits) read_waits_outside(dump, *capture, target_->memory(), ends);
+  if (options.waits) read_waits_outside(dump, *capture, target_->memory(), at.ends);
   inlined.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())

@@ -50,8 +50,9 @@ class ProcessSession final : public Session {
   void read_facts(const std::vector<Region>& regions, const ProcessFacts* before);
   void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
   [[nodiscard]] WorkerPool::Lease worker();
-  [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options);
+  [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options, bool names);
   struct DumpInProgress;
+  void take_facts(DumpInProgress& at, bool waits);
   void read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols);
   void walk_late(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);

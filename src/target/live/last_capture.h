@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "target/live/process_usage.h"
 #include "target/live/stack_copies.h"
 #include "target/live/thread_stats.h"
 
@@ -13,9 +14,10 @@ namespace mixstack::target {
 
 /// Member of the live target. Nothing here decides what is captured: a wrong expectation costs time.
 struct LastCapture {
-  explicit LastCapture(const ProcDir& proc) : stats(proc) {}
+  explicit LastCapture(const ProcDir& proc) : stats(proc), use(proc.pid()) {}
 
   ThreadStats stats;
+  UsageMeter use;                     ///< since the process was opened, until the first capture
   std::vector<ThreadId> all_threads;  ///< when they were last listed
   /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
   std::shared_ptr<const std::vector<Region>> regions;

@@ -91,6 +91,36 @@ TEST(LastCapture, ItsBytesAreLeftAloneWhileSomebodyHoldsThem) {
   EXPECT_NE(bytes_of(*third), used);
 }
 
+TEST(LastCapture, NamesOfWhoeverIsIdleMayComeLater) {
+  constexpr std::size_t kThreads = 5;
+  const TestProcess process(
+      [](Shared& s) {
+        for (std::size_t i = 0; i < kThreads; i++) start_thread(waiting_thread, &s);
+      },
+      kThreads);
+  ASSERT_TRUE(process.is_ready());
+  auto target = open_live(process.id());
+  ASSERT_TRUE(target.has_value());
+  nap(200ms);  // in which it does nothing
+  CaptureRequest request = patient();
+  for (const bool names : {false, true, false}) {
+    request.names = names;
+    const auto capture = (*target)->capture(request);
+    ASSERT_TRUE(capture.has_value());
+    ASSERT_EQ(capture->threads.size(), kThreads + 1);
+    const auto facts = (*target)->thread_facts(capture->threads);
+    ASSERT_EQ(facts.size(), kThreads + 1);
+    for (std::size_t i = 0; i < facts.size(); i++) {
+      const ThreadCapture& t = capture->threads[i];
+      const std::string task = "/proc/" + std::to_string(process.pid()) + "/task/" + std::to_string(t.tid);
+      EXPECT_EQ((names ? t.comm : facts[i].comm) + "\n", slurp(task + "/comm"));
+      EXPECT_TRUE((names ? facts[i].comm : t.comm).empty()) << "told once";
+      EXPECT_EQ(t.kernel_state, 'S');
+      EXPECT_TRUE(t.captured);
+    }
+  }
+}
+
 TEST(ThreadStats, OfThreadsThatStayComeAndGo) {
   const TestProcess process([](Shared& s) { start_thread(waiting_thread, &s); }, 1);
   const auto proc = ProcDir::open(process.id());

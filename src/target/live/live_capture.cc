@@ -17,8 +17,9 @@ constexpr std::size_t kSpareThreads = 64;  // born between the list and the stop
 constexpr std::size_t kAsked = 32;         // threads whose use of stack is looked at for an estimate
 constexpr std::size_t kMany = 64;          // threads for which it pays to do two things at a time
 constexpr std::size_t kLeastUse = 1 << 10;
-constexpr std::size_t kSpareUse = 16 << 10;  // beyond what stacks take on average, and an eighth of it
-constexpr std::size_t kUsualUse = 16 << 10;  // of a stack, where none can be looked at
+constexpr std::size_t kDescriptor = 2 << 10;  // of a thread (glibc's struct pthread), above its stack: it is not copied
+constexpr std::size_t kSpareUse = 16 << 10;   // beyond what stacks take on average, and an eighth of it
+constexpr std::size_t kUsualUse = 16 << 10;   // of a stack, where none can be looked at
 constexpr std::size_t kMostUse = 256 << 10;
 constexpr Address kUsualInitial = 64 << 10;
 constexpr Address kUsualMost = 16 << 20;  // of a stack
@@ -62,16 +63,17 @@ bool LiveCapture::list_as_before() {
   if (last_.all_threads.empty() || proc_.task_count() != last_.all_threads.size()) return false;
   auto stats = last_.stats.read(last_.all_threads);
   if (!std::all_of(stats.begin(), stats.end(), [](const auto& stat) { return stat.has_value(); })) return false;
-  add_slots(last_.all_threads, stats);
+  add_slots(last_.all_threads, std::move(stats));
   return true;
 }
 
-void LiveCapture::add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>>& stats) {
+void LiveCapture::add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>> stats) {
   slots_.reserve(tids.size() + kSpareThreads);
   if (request_.vectors) vectors_.resize(slots_.capacity());
   for (std::size_t i = 0; i < tids.size(); i++) {
     slots_.push_back({});
     slots_.back().tid = tids[i];
+    if (i >= stats.size()) continue;
     if (stats[i]) slots_.back().stat = std::move(*stats[i]);
     slots_.back().name_file = last_.stats.name_files()[i];
   }
@@ -81,7 +83,7 @@ void LiveCapture::add_slots(const std::vector<ThreadId>& tids, std::vector<std::
 Result<void> LiveCapture::list_threads() {
   std::vector<ThreadId> tids = request_.threads;
   if (tids.empty()) {
-    if (list_as_before()) return {};
+    if ((!is_idle_ || request_.names) && list_as_before()) return {};
     auto all = proc_.tasks();
     if (!all) return fail(all.error());
     tids = std::move(*all);
@@ -91,8 +93,13 @@ Result<void> LiveCapture::list_threads() {
   // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
   if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
   if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
-  auto stats = last_.stats.read(tids);
-  add_slots(tids, stats);
+  // Which threads of an idle process run need not be known before, and their names can wait until they go on.
+  if (is_idle_ && !request_.names) {
+    add_slots(tids, {});
+    return {};
+  }
+  last_.stats.suppose_waiting(is_idle_);
+  add_slots(tids, last_.stats.read(tids));
   return {};
 }
 
@@ -104,7 +111,8 @@ std::size_t LiveCapture::estimate_usual_stack() const {
     const Address sp = proc_.thread_stack_pointer(slots_[i].tid);
     const AddressRange extent = stack_extent(*regions_, sp, 0);
     if (sp == 0 || extent.empty()) continue;
-    total += static_cast<std::size_t>(std::clamp<Address>(extent.end - sp, kLeastUse, kMostUse));
+    const Address above = slots_[i].tid == proc_.pid() ? 0 : std::min<Address>(kDescriptor, extent.end - sp);
+    total += static_cast<std::size_t>(std::clamp<Address>(extent.end - sp - above, kLeastUse, kMostUse));
     asked++;
   }
   return asked == 0 ? kUsualUse : total / asked;
@@ -192,6 +200,7 @@ Result<void> LiveCapture::find_mappings() {
 }
 
 Result<void> LiveCapture::prepare() {
+  is_idle_ = last_.use.is_at_rest();
   // What is read of the runtime has nothing to do with the list of threads, unless both were read before.
   const std::size_t tasks = last_.roots.empty() && request_.roots != nullptr ? proc_.task_count() : 0;
   std::future<void> first_roots;
@@ -469,7 +478,8 @@ ThreadCapture LiveCapture::describe(const StoppedThread& t, Slot& slot) const {
   ThreadCapture out;
   out.tid = t.tid;
   out.ns_tid = proc_.in_other_pid_namespace() ? proc_.namespace_tid(t.tid) : t.tid;
-  if (slot.stat.state == '?' || slot.stat.comm.empty()) slot.stat = proc_.thread_stat(t.tid).value_or(ThreadStat{});
+  const bool is_named = !slot.stat.comm.empty() || (is_idle_ && !request_.names && slot.registers);
+  if (slot.stat.state == '?' || !is_named) slot.stat = proc_.thread_stat(t.tid).value_or(ThreadStat{});
   out.comm = slot.stat.comm;
   out.kernel_state = slot.stat.state;
   out.pending_signal = t.signal;

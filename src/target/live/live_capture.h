@@ -67,7 +67,7 @@ class LiveCapture {
   [[nodiscard]] Result<void> find_mappings();
   [[nodiscard]] Result<void> list_threads();
   [[nodiscard]] bool list_as_before();
-  void add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>>& stats);
+  void add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>> stats);
   void look_at_stacks() const;
   void leave_their_cpus() const;
   void bring_back_stacks() const;
@@ -108,6 +108,7 @@ class LiveCapture {
   std::vector<MappedCode> code_;   ///< of `regions_`
   std::vector<MappedCode> found_;  ///< in the stop
   bool is_code_told_ = false;      ///< in the stop, by the kernel
+  bool is_idle_ = false;           ///< the process, until now
   bool is_one_group_ = false;      ///< of threads that are taken in groups: all stood still at once
   RootReads roots_;
 

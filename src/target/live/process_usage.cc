@@ -71,6 +71,13 @@ std::optional<std::chrono::nanoseconds> cpu_of_process(std::uint32_t pid) {
 UsageMeter::UsageMeter(std::uint32_t pid)
     : pid_(pid), cpu_(cpu_of_process(pid)), at_(std::chrono::steady_clock::now()) {}
 
+bool UsageMeter::is_at_rest() const {
+  constexpr int kHardly = 20;  // a part of one processor
+  const auto interval = std::chrono::steady_clock::now() - at_;
+  const auto now = cpu_of_process(pid_);
+  return cpu_ && now && interval >= std::chrono::milliseconds(1) && (*now - *cpu_) * kHardly <= interval;
+}
+
 ProcessUsage UsageMeter::look(const ProcDir& proc, std::chrono::nanoseconds stopped) {
   ProcessUsage usage;
   const auto now = std::chrono::steady_clock::now();

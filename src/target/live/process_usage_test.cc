@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <thread>
 
 namespace mixstack::target {
@@ -37,6 +38,17 @@ TEST(ProcessUsageTest, OfOurselves) {
   const ProcessUsage idle = meter.look(*proc, std::chrono::nanoseconds(0));
   ASSERT_TRUE(idle.busy);
   EXPECT_LT(*idle.busy, *busy.busy);
+}
+
+TEST(ProcessUsageTest, WhoHasHardlyRunIsAtRest) {
+  const UsageMeter meter(static_cast<std::uint32_t>(::getpid()));
+  EXPECT_FALSE(UsageMeter(static_cast<std::uint32_t>(::getpid())).is_at_rest()) << "nobody knows yet";
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_TRUE(meter.is_at_rest());
+  const auto begin = std::clock();
+  volatile unsigned x = 0;
+  while (std::clock() - begin < CLOCKS_PER_SEC / 2) x = x + 1;
+  EXPECT_FALSE(meter.is_at_rest()) << "half a second of processor time";
 }
 
 TEST(ProcessUsageTest, OfAProcessThatIsNot) {

@@ -203,6 +203,12 @@ bool read_channel(const ProcDir& proc, const ThreadCapture& thread, ThreadFacts&
   return true;
 }
 
+void read_name(const ProcDir& proc, const ThreadCapture& thread, ThreadFacts& facts) {
+  if (!thread.comm.empty()) return;
+  facts.comm = proc.read_of_task(thread.tid, "comm").value_or(std::string());
+  if (facts.comm.ends_with('\n')) facts.comm.pop_back();
+}
+
 std::string hex(std::uint64_t value) {
   std::array<char, 16> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16);
@@ -316,6 +322,7 @@ std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<co
   for (std::size_t i = 0; i < threads.size(); i++) {
     if (off_cpu != nullptr)
       if (const auto at = off_cpu->find(threads[i].tid); at != off_cpu->end()) all[i].off_cpu = at->second;
+    read_name(view.proc, threads[i], all[i]);
     if (!is_settled(i)) again.push_back(i);
     if (tells_channels) tells_channels = read_channel(view.proc, threads[i], all[i]);
   }

@@ -61,7 +61,7 @@ std::vector<std::optional<ThreadStat>> ThreadStats::read(const std::vector<Threa
   std::size_t opened = 0;
   for (const ThreadId tid : tids) {
     const auto at = std::find_if(known, open_.end(), [&](const Open& o) { return o.tid == tid; });
-    Open& now = files.emplace_back(Open{tid, Told::all, {}, false});
+    Open& now = files.emplace_back(Open{tid, usually_, {}, false});
     if (at != open_.end()) {
       now = std::move(*at);
       known = at + 1;

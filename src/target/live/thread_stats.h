@@ -13,7 +13,7 @@ namespace mixstack::target {
 /// reading and closing it. An open one belongs to its thread for good; when that has ended and another one has its id,
 /// the file is opened anew. Of threads that waited at the last stop only the name is to be read, for a quarter of
 /// that, and when the thread is seized, for that proves whose it is: whether it still waits is told by its registers.
-/// One thread at a time.
+/// So it is of all threads of a process that does nothing. One thread at a time.
 class ThreadStats {
  public:
   explicit ThreadStats(const ProcDir& proc);
@@ -22,6 +22,8 @@ class ThreadStats {
   /// process with several threads waits for all processors whenever it grows, some ten milliseconds each time, so this
   /// is best called before there is a second one.
   void expect(std::size_t threads);
+  /// Whether threads that nothing is known of are taken for waiting ones, until `expect_waiting` says which are.
+  void suppose_waiting(bool are) { usually_ = are ? Told::name : Told::all; }
   /// Of `tids`, in their order; nothing for a thread that has gone. Files of others are closed.
   [[nodiscard]] std::vector<std::optional<ThreadStat>> read(const std::vector<ThreadId>& tids);
   /// Of those asked about last, in their order, of which nothing was read (state '?'): the file that tells the name as
@@ -44,6 +46,7 @@ class ThreadStats {
   const ProcDir& proc_;
   std::size_t most_;  ///< files to hold open
   std::size_t expected_ = 0;
+  Told usually_ = Told::all;
   std::vector<Open> open_;
   std::vector<int> name_files_;
 };
