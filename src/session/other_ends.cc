@@ -241,19 +241,16 @@ struct OtherEnds::State {
   std::future<Found> found;
 };
 
-OtherEnds::OtherEnds(const ProcessDump& dump) : state_(std::make_unique<State>()) {
+OtherEnds::OtherEnds(const ProcessDump& dump, base::Beside& beside) : state_(std::make_unique<State>()) {
   Candidates candidates;
   for (const ThreadDump& t : dump.threads)
     if (t.facts.fd && !reads_signals(t)) candidates.try_emplace(*t.facts.fd, t.facts.object);
-  // Where no thread can be had, it is done when it is asked for.
-  state_->found = std::async(std::launch::async | std::launch::deferred,
-                             [candidates = std::move(candidates), found = Found(dump)]() mutable {
-                               for (const auto& [fd, object] : candidates)
-                                 if (std::string end = found.search.want(fd, object); !end.empty())
-                                   found.ends.emplace(fd, std::move(end));
-                               found.search.run();
-                               return std::move(found);
-                             });
+  state_->found = beside.run([candidates = std::move(candidates), found = Found(dump)]() mutable {
+    for (const auto& [fd, object] : candidates)
+      if (std::string end = found.search.want(fd, object); !end.empty()) found.ends.emplace(fd, std::move(end));
+    found.search.run();
+    return std::move(found);
+  });
 }
 
 OtherEnds::~OtherEnds() = default;

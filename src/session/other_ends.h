@@ -3,17 +3,18 @@
 
 #include <memory>
 
+#include "base/beside.h"
 #include "mixstack/dump.h"
 
 namespace mixstack::session {
 
 /// Of a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits at
 /// a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out. It
-/// looks while others work, in a thread of its own.
+/// looks while others work.
 class OtherEnds {
  public:
   /// Begins to look, for threads whose facts were read.
-  explicit OtherEnds(const ProcessDump& dump);
+  OtherEnds(const ProcessDump& dump, base::Beside& beside);
   ~OtherEnds();
   OtherEnds(const OtherEnds&) = delete;
   OtherEnds& operator=(const OtherEnds&) = delete;

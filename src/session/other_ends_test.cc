@@ -30,7 +30,8 @@ std::string told(WaitKind kind, int fd, const std::string& object, const std::st
   thread.facts.object = object;
   thread.wait.emplace();
   thread.wait->kind = kind;
-  OtherEnds(dump).tell(dump);
+  base::Beside beside;
+  OtherEnds(dump, beside).tell(dump);
   return dump.threads[0].wait->object.detail;
 }
 

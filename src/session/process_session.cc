@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/beside.h"
 #include "dotnet/runtime/aot_symbols.h"
 #include "dotnet/runtime/assembly_pdb.h"
 #include "object/file_bytes.h"
@@ -113,17 +114,15 @@ void number_suspensions(ProcessDump& dump) {
 /// Of the capture's own threads, then of those that were late.
 using FactsByThread = std::vector<std::vector<ThreadFacts>>;
 
-/// While others walk, as long as `target` and `capture` are there; if no thread can be had for it, when it is asked
-/// for.
-std::future<FactsByThread> read_thread_facts(const Target& target, const Capture& capture) {
+/// While others walk, as long as `target` and `capture` are there; of a few, when they are asked for.
+std::future<FactsByThread> read_thread_facts(const Target& target, const Capture& capture, base::Beside& beside) {
   constexpr std::size_t kFew = 32;  // for which it is not worth a thread
-  const auto policy =
-      capture.threads.size() <= kFew ? std::launch::deferred : std::launch::async | std::launch::deferred;
-  return std::async(policy, [&target, &capture] {
+  auto read = [&target, &capture] {
     FactsByThread all{target.thread_facts(capture.threads)};
     for (const Capture& late : capture.late) all.push_back(target.thread_facts(late.threads));
     return all;
-  });
+  };
+  return capture.threads.size() <= kFew ? std::async(std::launch::deferred, read) : beside.run(read);
 }
 
 /// Late threads are copies among the capture's own, in another order than those of the dump.
@@ -187,14 +186,13 @@ void put_names(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Manage
 
 /// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
 std::future<void> read_symbols_ahead(const ProcessDump& dump, const object::ModuleMap& modules,
-                                     symbolize::SymbolTables& tables, object::PathOpener open) {
+                                     symbolize::SymbolTables& tables, object::PathOpener open, base::Beside& beside) {
   constexpr std::size_t kMost = 32;
   std::set<ModuleIndex> wanted;
   for (const ThreadDump& t : dump.threads)
     for (const Frame& f : t.trace.frames)
       if (f.kind == FrameKind::native && f.module != kNoModule && wanted.size() < kMost) wanted.insert(f.module);
-  // Where no thread can be had, they are read when they are waited for.
-  return std::async(std::launch::async | std::launch::deferred, [&modules, &tables, wanted, open = std::move(open)] {
+  return beside.run([&modules, &tables, wanted, open = std::move(open)] {
     for (const ModuleIndex index : wanted)
       if (const auto image = modules.image(index)) (void)tables.get(*image, modules.modules()[index].path, open);
   });
@@ -235,7 +233,8 @@ struct ProcessSession::DumpInProgress {
   symbolize::ElfSymbols elf;
   ProcessDump dump;
   std::optional<OtherEnds> ends;
-  std::future<FactsByThread> facts;  ///< last: it reads the capture until it is there
+  std::future<FactsByThread> facts;
+  base::Beside beside;  ///< last: what it does refers to the others
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -423,7 +422,7 @@ void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
   using namespace std::chrono_literals;
   if (!at.facts.valid() || (!waits && at.facts.wait_for(0s) == std::future_status::timeout)) return;
   put_facts(at.facts.get(), at.capture, at.dump);
-  if (at.options.waits && at.options.pending_work && at.capture.frozen == nullptr) at.ends.emplace(at.dump);
+  if (at.options.waits && at.options.pending_work && at.capture.frozen == nullptr) at.ends.emplace(at.dump, at.beside);
 }
 
 /// What threads wait for, and what else the runtimes' objects tell, as long as they are as the capture found them.
@@ -463,18 +462,18 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   worker->follow(facts_);
 
   DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_},
-                    {},      {},      {}};
+                    {},      {},      {},       {}};
   ProcessDump& dump = at.dump;
   dump.target = target_->info();
   dump.pause = capture->pause;
   dump.consistency = capture->consistency;
   dump.threads_not_stopped = capture->threads_not_stopped;
-  if (options.facts) at.facts = read_thread_facts(*target_, *capture);
+  if (options.facts) at.facts = read_thread_facts(*target_, *capture, at.beside);
   walk_late(at);
   CaptureWalk walk(*capture, *target_, *worker, regions, at.elf, steppers_, options.walk);
   dump.threads.reserve(capture->threads.size());
   walk.bound_explicit_frames(kMostExplicitFrames);
-  for (const auto& runtime : worker->runtimes()) runtime->begin_names();
+  for (const auto& runtime : worker->runtimes()) runtime->begin_names(at.beside);
   walk_captured(walk, *capture, options, dump);
   if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
@@ -489,7 +488,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   // thread reads them meanwhile.
   std::future<void> symbols;
   if (!worker->runtimes().empty())
-    symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener());
+    symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener(), at.beside);
   name_managed_code(dump, symbolizer);
   read_objects(at, symbolizer.symbols());
   take_facts(at, true);

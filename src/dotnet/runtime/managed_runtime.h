@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/beside.h"
 #include "dotnet/code/checkpoints.h"
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
@@ -74,9 +75,9 @@ class ManagedRuntime {
   /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
-  /// Where there are many, another thread reads the names of the captured threads; `facts` leaves them out until
+  /// Where there are many, the names of the captured threads are read `beside`; `facts` leaves them out until
   /// `name_threads` has waited for them and put them.
-  virtual void begin_names() {}
+  virtual void begin_names(base::Beside& /*beside*/) {}
   virtual void name_threads(std::span<ThreadDump> /*threads*/) {}
 
   /// Whether the method of a frame of its code is never freed while the process lives. False: it may be, or that is not

@@ -182,13 +182,12 @@ RuntimeByContracts::NamesByThread RuntimeByContracts::read_thread_names(
   return by_thread;
 }
 
-void RuntimeByContracts::begin_names() {
+void RuntimeByContracts::begin_names(base::Beside& beside) {
   constexpr std::size_t kMany = 64;  // take a millisecond
   if (!roots_ || is_frozen_ || thread_names_ || captured_.size() < kMany) return;
-  names_to_come_ = std::async(std::launch::async | std::launch::deferred,
-                              [this, threads = captured_threads(), counts = captured_gc_counts()]() mutable {
-                                return read_thread_names(std::move(threads), counts);
-                              });
+  names_to_come_ = beside.run([this, threads = captured_threads(), counts = captured_gc_counts()]() mutable {
+    return read_thread_names(std::move(threads), counts);
+  });
 }
 
 void RuntimeByContracts::name_threads(std::span<ThreadDump> threads) {

@@ -49,7 +49,7 @@ class RuntimeByContracts final : public ManagedRuntime {
                            std::vector<walk::Mark>& out) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
-  void begin_names() override;
+  void begin_names(base::Beside& beside) override;
   void name_threads(std::span<ThreadDump> threads) override;
   [[nodiscard]] bool keeps_code(const Frame& frame) override {
     return frame.kind == FrameKind::managed && code_ && CodeManager::is_kept(code_->find(frame.pc));
@@ -135,7 +135,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   /// Of these, by Thread; read when first asked.
   std::optional<NamesByThread> thread_names_;
   std::vector<ThreadId> unnamed_;             ///< whose facts were asked for meanwhile
-  std::future<NamesByThread> names_to_come_;  ///< the last member: it uses the others until it is there
+  std::future<NamesByThread> names_to_come_;  ///< read beside the walk, from `begin_names` to `name_threads`
 };
 
 /// Bytes that cannot be right, in contrast to versions that are not known and memory that cannot be read.

@@ -30,7 +30,7 @@ class RuntimeByDac final : public ManagedRuntime {
   [[nodiscard]] const ManagedThread* thread(std::uint64_t os_id) const override;
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override { return described_->facts(thread); }
-  void begin_names() override { described_->begin_names(); }
+  void begin_names(base::Beside& beside) override { described_->begin_names(beside); }
   void name_threads(std::span<ThreadDump> threads) override { described_->name_threads(threads); }
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump&, const Capture&, const MemoryReader&) override {

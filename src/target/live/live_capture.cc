@@ -8,6 +8,8 @@
 #include <chrono>
 #include <future>
 
+#include "base/beside.h"
+
 namespace mixstack::target {
 namespace {
 
@@ -204,23 +206,24 @@ Result<void> LiveCapture::prepare() {
   // What is read of the runtime has nothing to do with the list of threads, unless both were read before.
   const std::size_t tasks = last_.roots.empty() && request_.roots != nullptr ? proc_.task_count() : 0;
   std::future<void> first_roots;
+  base::Beside beside;
   if (tasks >= kMany) {
-    last_.stats.expect(tasks);
-    first_roots = std::async(std::launch::async | std::launch::deferred, [this] { roots_.rehearse(*request_.roots); });
+    if (!is_idle_ || request_.names) last_.stats.expect(tasks);
+    first_roots = beside.run([this] { roots_.rehearse(*request_.roots); });
   }
   if (auto listed = list_threads(); !listed) return fail(listed.error());
   if (auto found = find_mappings(); !found) return fail(found.error());
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
   // The kernel makes room meanwhile.
-  auto others =
-      std::async(slots_.size() < kMany ? std::launch::deferred : std::launch::async | std::launch::deferred, [&, this] {
-        bring_back_stacks();
-        look_at_stacks();
-        if (first_roots.valid())
-          first_roots.get();
-        else
-          expect_roots();
-      });
+  const auto look = [&, this] {
+    bring_back_stacks();
+    look_at_stacks();
+    if (first_roots.valid())
+      first_roots.get();
+    else
+      expect_roots();
+  };
+  auto others = slots_.size() < kMany ? std::async(std::launch::deferred, look) : beside.run(look);
   auto room = make_room();
   others.get();
   if (!room) return fail(room.error());
