@@ -475,6 +475,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   walk.bound_explicit_frames(kMostExplicitFrames);
   for (const auto& runtime : worker->runtimes()) runtime->begin_names(at.beside);
   walk_captured(walk, *capture, options, dump);
+  // Those of a core are there at once, and may be of very many threads: they are not kept twice.
+  if (capture->frozen != nullptr) take_facts(at, true);
   if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
   for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());

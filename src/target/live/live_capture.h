@@ -20,8 +20,8 @@ namespace mixstack::target {
 
 /// Takes one capture. Everything that can be done before or after the stop is: the list of threads, their names and
 /// states (but for those of an idle process, see `CaptureRequest::names`) and the mappings are read before, buffers are
-/// allocated and touched before, what remains is one pass each of interrupt, wait, GETREGSET, bulk read and detach. Used
-/// once: `prepare`, then `stop` in a tracer, then `finish`.
+/// allocated and touched before, what remains is one pass each of interrupt, wait, GETREGSET, bulk read and detach.
+/// Used once: `prepare`, then `stop` in a tracer, then `finish`.
 ///
 /// The instant captured is the one at which all threads stand still: all registers are read then, and each thread's
 /// stack before that thread goes on. Threads that were at work are copied first, with the runtime's roots, and released

@@ -18,8 +18,8 @@ namespace mixstack::target {
 using OffCpuTimes = std::unordered_map<ThreadId, std::chrono::nanoseconds>;
 
 /// Of each thread two small files are read, a third for its name where the capture has none, and tables of sockets once
-/// if one is blocked on a socket: some 10 us a thread. A thread that left the call it was captured in (another number or
-/// stack pointer) has no call here. `off_cpu` null: neither that nor where threads wait in the kernel.
+/// if one is blocked on a socket: some 10 us a thread. A thread that left the call it was captured in (another number
+/// or stack pointer) has no call here. `off_cpu` null: neither that nor where threads wait in the kernel.
 [[nodiscard]] std::vector<ThreadFacts> read_thread_facts(const ProcessView& view,
                                                          std::span<const ThreadCapture> threads,
                                                          const OffCpuTimes* off_cpu);
