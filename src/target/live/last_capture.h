@@ -17,7 +17,7 @@ struct LastCapture {
   explicit LastCapture(const ProcDir& proc) : stats(proc), use(proc.pid()) {}
 
   ThreadStats stats;
-  UsageMeter use;                     ///< since the process was opened, until the first capture
+  UsageMeter use;                     ///< since the last capture, or since the process was opened
   std::vector<ThreadId> all_threads;  ///< when they were last listed
   /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
   std::shared_ptr<const std::vector<Region>> regions;

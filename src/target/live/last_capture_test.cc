@@ -101,9 +101,9 @@ TEST(LastCapture, NamesOfWhoeverIsIdleMayComeLater) {
   ASSERT_TRUE(process.is_ready());
   auto target = open_live(process.id());
   ASSERT_TRUE(target.has_value());
-  nap(200ms);  // in which it does nothing
   CaptureRequest request = patient();
   for (const bool names : {false, true, false}) {
+    nap(200ms);  // in which it does nothing
     request.names = names;
     const auto capture = (*target)->capture(request);
     ASSERT_TRUE(capture.has_value());

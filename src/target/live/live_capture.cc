@@ -528,6 +528,7 @@ void LiveCapture::leave_for_the_next() {
     if (slot.registers && slot.registers->was_waiting) waiting.push_back(slot.tid);
   last_.stats.expect_waiting(waiting);
   last_.threads = std::move(listed_);
+  last_.use = UsageMeter(proc_.pid());
 }
 
 Result<Capture> LiveCapture::finish() {

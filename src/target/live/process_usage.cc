@@ -75,7 +75,8 @@ bool UsageMeter::is_at_rest() const {
   constexpr int kHardly = 20;  // a part of one processor
   const auto interval = std::chrono::steady_clock::now() - at_;
   const auto now = cpu_of_process(pid_);
-  return cpu_ && now && interval >= std::chrono::milliseconds(1) && (*now - *cpu_) * kHardly <= interval;
+  const bool tells = interval >= std::chrono::milliseconds(1) && interval <= std::chrono::seconds(5);
+  return tells && cpu_ && now && (*now - *cpu_) * kHardly <= interval;
 }
 
 ProcessUsage UsageMeter::look(const ProcDir& proc, std::chrono::nanoseconds stopped) {
