@@ -20,17 +20,23 @@ help: ## list the targets
 bootstrap: ## install the Debian packages that everything below needs
 	@scripts/bootstrap
 
+.PHONY: build-packages
+build-packages:
+	@scripts/bootstrap --build
+
 .PHONY: build
 build: bootstrap ## the command with tests, in build/dev (build/dev/bin/mixstack)
 	@scripts/build dev
 
 .PHONY: release
-release: bootstrap ## the command as it is shipped: optimised, one static file (build/release/bin/mixstack)
+release: build-packages ## the command as it is shipped: optimised, one static file (build/release/bin/mixstack)
 	@scripts/build release mixstack
 
 .PHONY: demo
-demo: release ## start a small .NET program, print its mixed stacks, stop it
-	@MIXSTACK=$(CURDIR)/build/release/bin/mixstack demos/run
+demo: build-packages ## a .NET program with native code: one mixed stack, one deadlock told, one flame graph
+	@echo "Building mixstack, quickly (make install builds what is shipped). This takes two to five minutes on two cores."
+	@scripts/build demo mixstack > build/demo-build.log 2>&1 || { tail -40 build/demo-build.log >&2; exit 1; }
+	@MIXSTACK=$(CURDIR)/build/demo/bin/mixstack demos/run
 
 .PHONY: unit
 unit: build ## unit tests only (ONLY=Text for those with it in their name)
@@ -81,7 +87,7 @@ lint: build ## clang-tidy, format, layers, sizes (FILES='a.cc b.cc' for some fil
 	@scripts/lint $(FILES)
 
 .PHONY: shipped
-shipped: bootstrap
+shipped: build-packages
 	@scripts/build release mixstack mixstack-helper libraries
 
 .PHONY: install

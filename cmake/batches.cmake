@@ -1,8 +1,10 @@
-# Several sources compiled as one, where only speed matters: half of a file's time goes into headers and templates that its
-# neighbours have, too. dev and release compile every file alone, so that what a file lacks shows there.
+# Several sources compiled as one: half of a file's time goes into headers and templates that its neighbours have, too.
+# `scripts/lint --includes` compiles files alone, so that what one lacks shows there.
 option(MIXSTACK_BATCHES "Compile files of a folder together, where their names allow it" OFF)
+set(MIXSTACK_BATCH_BYTES 90000 CACHE STRING "Bytes of sources in a batch: one changed file costs its whole batch")
 set(MIXSTACK_APART "" CACHE STRING "Sources that are compiled alone nevertheless: base names")
 if(MIXSTACK_BATCHES)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/batches)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
@@ -19,7 +21,8 @@ function(mixstack_batches target)
   if(count LESS 2)
     return()
   endif()
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/batches.py ${together}
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/batches.py --bytes ${MIXSTACK_BATCH_BYTES}
+    --kept ${PROJECT_BINARY_DIR}/batches/${target} ${together}
     OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${lines}")
   foreach(line ${lines})

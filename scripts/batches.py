@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Which sources can be compiled together: batches.py SOURCE... prints "NUMBER SOURCE" for each, in their order.
+"""Which sources can be compiled together: batches.py [--bytes N] [--kept FILE] SOURCE... prints "NUMBER SOURCE" for each.
 
 Files of one number are included in one translation unit (CMake's unity build, cmake/batches.cmake), in the order given.
 Each was written to be compiled alone: two files may have functions of one name in their unnamed namespaces, or one has
 a function `read` there and the other calls that of the system. So a file joins a batch only where none of its words is
 something that a file before it has declared for itself. It reads words, not C++; what it calls declared may be more than
 what is.
+
+--bytes limits a batch: one changed file costs its whole batch. --kept names a file in which the numbers stay from one
+call to the next, so that a file that grew moves no others. Files that include a header of seconds (CLI11) share batches
+with no others, so that it is read in few of them.
 """
+import argparse
 import pathlib
 import re
 import sys
 
 MOST_FILES = 10
 MOST_BYTES = 90_000
+KEPT_BYTES = 1.25  # times as much may a batch grow to before a file has to leave it
+DEAR_HEADER = re.compile(r"^#include <CLI/", re.M)
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*"""
                    r"""|[A-Za-z_]\w*|::|\d[\w'.]*|\S""", re.S | re.M)
@@ -29,6 +36,7 @@ class Source:
 
     def __init__(self, text, headers=()):
         self.size = len(text)
+        self.is_dear = any(DEAR_HEADER.search(part) for part in (text, *headers))
         self.words, self.declared, self.same = set(), set(), {}
         tokens = []
         for token in TOKEN.findall(text):
@@ -101,17 +109,20 @@ class Source:
 
 class Batch:
     def __init__(self):
-        self.files, self.bytes, self.declared, self.same = 0, 0, set(), {}
+        self.files, self.bytes, self.declared, self.same, self.is_dear = 0, 0, set(), {}, False
 
-    def takes(self, source):
+    def takes(self, source, most_bytes):
         if self.files == 0:
             return True
-        if self.files >= MOST_FILES or self.bytes + source.size > MOST_BYTES or self.declared & source.words:
+        if self.files >= MOST_FILES or self.bytes + source.size > most_bytes or self.declared & source.words:
+            return False
+        if self.is_dear != source.is_dear:
             return False
         return all(source.same.get(name) == what for name, what in self.same.items() if name in source.words)
 
     def add(self, source):
         self.files += 1
+        self.is_dear = source.is_dear
         self.bytes += source.size
         self.declared |= source.declared
         self.same |= source.same
@@ -123,24 +134,55 @@ def read(path):
     return Source(text, [header.read_text(errors="replace") for header in headers if header.exists()])
 
 
-def batches(sources):
-    """The number of each source's batch."""
+def batches(sources, most_bytes=MOST_BYTES, kept=()):
+    """The number of each source's batch; `kept` has the number that each had before, or None."""
+    numbers = [None] * len(sources)
     made = []
-    for source in sources:
-        for number, batch in enumerate(made):
-            if batch.takes(source):
-                break
-        else:
-            number, batch = len(made), Batch()
-            made.append(batch)
-        batch.add(source)
-        yield number
+    for index, number in enumerate(kept):
+        if number is None or not 0 <= number < len(sources):
+            continue
+        while len(made) <= number:
+            made.append(Batch())
+        if made[number].takes(sources[index], most_bytes * KEPT_BYTES):
+            made[number].add(sources[index])
+            numbers[index] = number
+    for index, source in enumerate(sources):
+        if numbers[index] is None:
+            numbers[index] = place(source, made, most_bytes)
+    return numbers
+
+
+def place(source, made, most_bytes):
+    """The first batch that takes it, or a new one."""
+    number = next((n for n, batch in enumerate(made) if batch.takes(source, most_bytes)), len(made))
+    if number == len(made):
+        made.append(Batch())
+    made[number].add(source)
+    return number
+
+
+def numbers_of_file(path):
+    """The numbers that the last call wrote; none where the file is not there or not ours."""
+    try:
+        pairs = [line.split(" ", 1) for line in path.read_text().splitlines()]
+        return {name: int(number) for number, name in pairs}
+    except (OSError, ValueError):
+        return {}
 
 
 def main():
-    paths = sys.argv[1:]
-    for path, number in zip(paths, batches([read(pathlib.Path(path)) for path in paths])):
-        print(number, path)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bytes", type=int, default=MOST_BYTES)
+    parser.add_argument("--kept", type=pathlib.Path)
+    parser.add_argument("sources", nargs="+")
+    options = parser.parse_args()
+    before = numbers_of_file(options.kept) if options.kept else {}
+    sources = [read(pathlib.Path(path)) for path in options.sources]
+    numbers = batches(sources, options.bytes, [before.get(path) for path in options.sources])
+    lines = "".join(f"{number} {path}\n" for number, path in zip(numbers, options.sources))
+    if options.kept:
+        options.kept.write_text(lines)
+    print(lines, end="")
 
 
 if __name__ == "__main__":

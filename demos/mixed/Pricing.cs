@@ -23,5 +23,5 @@ internal static unsafe class Pricing
     public static extern int WaitForMarket();
 
     [DllImport(Library, EntryPoint = "pricing_simulate")]
-    public static extern double Simulate(double start);
+    public static extern double Simulate(double start, delegate* unmanaged<int, double> quote);
 }

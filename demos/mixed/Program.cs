@@ -14,7 +14,7 @@ internal static unsafe class Program
     private static void Main()
     {
         // managed > native (C++ templates, std::sort) > managed > native (SetLastError stub) > managed > native
-        Start("mixed-levels", () => new Desk<string>("Zürich").Quote(20));
+        Start("quoting", () => new Desk<string>("Zürich").Quote(20));
         // in a catch block, with the throwing frames still on the stack
         Start("throwing", () => new Desk<decimal>(1.5m).Process("A-17"));
         // an exception filter that asks the user
@@ -26,7 +26,10 @@ internal static unsafe class Program
             Start("blocked-on-lock", () => PostToLedger("late entry"));
             Start("async", () => Reports.Nightly("2024-06").GetAwaiter().GetResult());
             Start("sorting", () => Reports.Rank(["gold", "silver", "tin"]));
-            while (Volatile.Read(ref s_ready) < 8)
+            // each holds what the other wants next: a deadlock
+            Start("shipping", () => Warehouse.Ship("C-20"));
+            Start("refunding", () => Warehouse.Refund("C-20"));
+            while (Volatile.Read(ref s_ready) < 10)
             {
                 Thread.Sleep(5);
             }
@@ -70,7 +73,7 @@ internal static unsafe class Program
     private static double Simulate(double start)
     {
         Here();
-        return Pricing.Simulate(start) + 1;
+        return Pricing.Simulate(start, &Market.Guess) + 1;
     }
 }
 
@@ -80,7 +83,19 @@ internal static class Market
 
     // Called by std::sort in the native library.
     [UnmanagedCallersOnly]
-    public static double PriceOf(int item) => Pricing.Settle(s_approve, item, 2);
+    public static double PriceOf(int item) => Pricing.Settle(s_approve, item, 0);
+
+    // Called by std::sort, too, while prices are simulated: over and over.
+    [UnmanagedCallersOnly]
+    public static double Guess(int item)
+    {
+        double price = item * 7919 % 101;
+        for (int day = 0; day < 20; day++)
+        {
+            price = Math.Sqrt(price * price + day);
+        }
+        return price;
+    }
 
     // Called by the native library through a marshalled delegate; goes native a third time and waits there.
     private static int Approved(nint context, double total)
@@ -139,6 +154,61 @@ internal sealed unsafe class Desk<TPlace>(TPlace place)
         }
         string result = Validate<TRule>(order, depth - 1);
         return result + typeof(TRule).Name;
+    }
+}
+
+internal sealed class Stock
+{
+    public int Goods = 12;
+}
+
+internal sealed class Invoices
+{
+    public int Open = 3;
+}
+
+internal static class Warehouse
+{
+    private static readonly Stock s_stock = new();
+    private static readonly Invoices s_invoices = new();
+    private static readonly CountdownEvent s_holders = new(2);
+
+    // Stock first, then invoices.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Ship(string order)
+    {
+        lock (s_stock)
+        {
+            MeetTheOther();
+            lock (s_invoices)
+            {
+                s_invoices.Open++;
+                s_stock.Goods -= order.Length;
+            }
+        }
+    }
+
+    // Invoices first, then stock: the other way round.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Refund(string order)
+    {
+        lock (s_invoices)
+        {
+            MeetTheOther();
+            lock (s_stock)
+            {
+                s_stock.Goods += order.Length;
+                s_invoices.Open--;
+            }
+        }
+    }
+
+    // What happens once in a thousand days happens each time here.
+    private static void MeetTheOther()
+    {
+        s_holders.Signal();
+        s_holders.Wait();
+        Program.Here();
     }
 }
 

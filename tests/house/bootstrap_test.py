@@ -52,6 +52,11 @@ class Bootstrap(unittest.TestCase):
         self.assertTrue(update.startswith("apt-get update"))
         self.assertTrue(install.endswith("ccache gdb"), install)
 
+    def test_a_demo_needs_no_browser(self):
+        self.missing("ccache", "gdb", "chromium-headless-shell")
+        self.assertEqual(self.run_it("--build")[0], 0)
+        self.assertTrue(self.called()[1].endswith("-recommends ccache"), self.called())
+
     def test_without_root_it_says_what_it_would_install(self):
         self.missing("libfmt-dev")
         self.tool("id", "echo 1000")

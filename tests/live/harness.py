@@ -21,6 +21,14 @@ _oracle = witnesses.Oracle()
 _gdb = witnesses.Gdb()
 
 
+def alone(why):
+    """Marks a test, or all of a class, that needs the machine for itself: it runs when no other test does (run.py)."""
+    def mark(what):
+        what.alone = why
+        return what
+    return mark
+
+
 def close():
     """Ends what the harness keeps between tests."""
     _oracle.close()
@@ -120,7 +128,9 @@ class LiveCase(unittest.TestCase):
         if os.environ.get("MIXSTACK_KEEP_DUMPS"):
             folder = pathlib.Path(os.environ["MIXSTACK_KEEP_DUMPS"])
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.json").write_text(json.dumps(dump))
+            new = folder / f"{name}.{os.getpid()}"
+            new.write_text(json.dumps(dump))
+            new.replace(folder / f"{name}.json")  # several tests look at one scenario
 
     def assert_order(self, names, *patterns):
         """Each pattern is found in `names`, in this order (innermost first)."""

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Runs the live tests.
+"""Runs the live tests, side by side in workers; what needs the machine for itself (harness.alone) comes after the rest.
 
-  run.py [-k SUBSTRING]... [--timeout SECONDS] [--again N] [--list] [MODULE...]
+  run.py [-k SUBSTRING]... [--timeout SECONDS] [--workers N] [--again 1] [--list] [MODULE...]
 
 Each test has a timeout of its own. The last line is "N passed, N failed, N skipped"; the exit status is 0 only when
-nothing failed. The command under test comes from MIXSTACK, else the newest build below build/.
+nothing failed. The command under test comes from MIXSTACK, else the newest build below build/. The number of workers
+comes from MIXSTACK_TEST_WORKERS, else from that of the processors.
 """
 import argparse
+import contextlib
+import json
+import os
 import pathlib
+import resource
 import signal
 import sys
 import time
@@ -16,71 +21,34 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import harness  # noqa: E402
+import harness  # noqa: E402, F401 -- finds tests/support
+import cores  # noqa: E402
 import debuggee_build  # noqa: E402
+import flaky_list  # noqa: E402
+import hostings  # noqa: E402
 import mixstack_dump  # noqa: E402
-import processes  # noqa: E402
-import witnesses  # noqa: E402
+import worker_pool  # noqa: E402
+
+TIMES = worker_pool.LOGS / "live-seconds.json"  # of each test, as it last passed
+ROUGHLY = 2.0  # seconds, of a test without a record
 
 
-class TestTimeout(Exception):
-    """A test took longer than it may."""
+class Totals:
+    """What came of the tests, line by line."""
 
+    def __init__(self):
+        self.passed = self.skipped = 0
+        self.failed, self.seconds = {}, {}  # by the tests' names: what the failure said; how long it took
 
-class TimedResult(unittest.TestResult):
-    """Prints a line per test and interrupts one that takes too long."""
-
-    def __init__(self, limit):
-        super().__init__()
-        self.limit = limit
-        self.passed = 0
-        self._start = 0.0
-        signal.signal(signal.SIGALRM, self._late)
-
-    def _late(self, *_):
-        raise TestTimeout(f"longer than {self.limit} s")
-
-    def startTest(self, test):
-        super().startTest(test)
-        self._start = time.monotonic()
-        signal.alarm(int(getattr(test, "timeout", self.limit)))
-
-    def stopTest(self, test):
-        signal.alarm(0)
-        super().stopTest(test)
-
-    def _line(self, word, test, text=""):
-        name = test.id().removeprefix("test_")
-        print(f"{word:4} {time.monotonic() - self._start:6.1f} s  {name}", flush=True)
-        if text:
-            print("       " + text.rstrip().replace("\n", "\n       "), flush=True)
-
-    def addSuccess(self, test):
-        self.passed += 1
-        self._line("ok", test)
-
-    def addSkip(self, test, why):
-        super().addSkip(test, why)
-        self._line("skip", test, why)
-
-    def _add_bad(self, test, error, word):
-        kind, value, _ = error
-        plain = kind in (AssertionError, TestTimeout, mixstack_dump.DumpError, processes.ProcessError, witnesses.WitnessError)
-        text = str(value) if plain else self._exc_info_to_string(error, test)
-        self._line(word, test, text[:6000])
-
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self._add_bad(test, error, "FAIL")
-
-    def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            self._add_bad(subtest, error, "FAIL")
-
-    def addError(self, test, error):
-        super().addError(test, error)
-        self._add_bad(test, error, "FAIL")
+    def tell(self, event):
+        print(event["text"], end="", flush=True)
+        name, outcome = event["test"], event["outcome"]
+        self.skipped += event["skips"]
+        self.passed += outcome == "passed"
+        if outcome == "failed":
+            self.failed[name] = event["failure"]
+        else:
+            self.seconds[name] = round(event["seconds"], 2)
 
 
 def flatten(suite):
@@ -91,53 +59,138 @@ def flatten(suite):
             yield test
 
 
-def main():
+def name_of(test):
+    """By which it is found again; of a module that cannot be loaded, the module's."""
+    is_broken = type(test).__module__ == "unittest.loader"
+    return test.id().rpartition(".")[2] if is_broken else test.id()
+
+
+def has_set_up(test):
+    return getattr(type(test).setUpClass, "__func__", None) is not unittest.TestCase.setUpClass.__func__
+
+
+def recorded_times():
+    try:
+        return json.loads(TIMES.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def units_of(tests, limit):
+    """Tests of a class that has a set-up go together, others one by one; the longest first."""
+    times, together = recorded_times(), {}
+    for test in tests:
+        method = getattr(test, test._testMethodName)
+        why = getattr(method, "alone", None) or getattr(test, "alone", None)
+        key = (type(test), why) if has_set_up(test) else name_of(test)
+        may = float(getattr(method, "timeout", getattr(test, "timeout", limit)))
+        unit = together.setdefault(key, worker_pool.Unit({}, alone=why))
+        unit.limits[name_of(test)] = may
+        # Those that are given more time are longer ones.
+        unit.seconds += times.get(name_of(test), ROUGHLY * may / limit)
+    units = sorted(together.values(), key=lambda unit: -unit.seconds)
+    return [u for u in units if not u.alone], [u for u in units if u.alone]
+
+
+@contextlib.contextmanager
+def machine_ready():
+    """One place for what workers must not do to each other: where the kernel writes cores is set once."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if mixstack_dump.binary() is not None:
+        os.environ["MIXSTACK"] = str(mixstack_dump.binary().absolute())
+    if cores.kernel_obstacle() is not None:
+        yield
+        return
+    with cores.kernel_writes_files():
+        # Tests that want a core say so themselves.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        yield
+
+
+def run_all(tests, options, totals):
+    beside, alone = units_of(tests, options.timeout)
+    pool = worker_pool.Pool(options.timeout, totals.tell)
+    try:
+        if options.workers == 1:  # in their order
+            order = {name_of(test): i for i, test in enumerate(tests)}
+            beside = sorted(beside + alone, key=lambda unit: order[next(iter(unit.limits))])
+            alone = []
+        for units, workers, how in ((beside, options.workers, "side by side"), (alone, 1, "alone")):
+            begin = time.monotonic()
+            pool.run(units, workers)
+            if units:
+                count = sum(len(unit.limits) for unit in units)
+                print(f"-- {count} tests {how if workers > 1 else 'alone'}: {time.monotonic() - begin:.0f} s", flush=True)
+        if 0 < len(totals.failed) <= min(options.again, 1):
+            run_again(pool, tests, options.timeout, totals)
+    finally:
+        pool.close()
+    TIMES.parent.mkdir(parents=True, exist_ok=True)
+    TIMES.write_text(json.dumps(recorded_times() | totals.seconds, indent=0, sort_keys=True))
+
+
+def run_again(pool, tests, limit, totals):
+    """For a machine that does other work beside the tests: what fails by itself fails again."""
+    [(name, failure)] = totals.failed.items()
+    [test] = [test for test in tests if name_of(test) == name] or [None]
+    if test is None:  # the set-up of a class is no test that could be run by itself
+        return
+    print(f"again  {name}", flush=True)
+    totals.failed.clear()
+    before = totals.passed
+    pool.run([worker_pool.Unit({name: float(getattr(test, "timeout", limit))})], 1)
+    if totals.passed > before:
+        flaky_list.note(f"live/{name}", failure)
+    else:
+        totals.failed.setdefault(name, failure)
+
+
+def build_programs(are_all_wanted):
+    debuggee_build.main()
+    if are_all_wanted and not os.environ.get("MIXSTACK_PREBUILT"):
+        debuggee_build.others()
+        for how in hostings.PUBLISHED if debuggee_build.have_dotnet() else ():
+            with contextlib.suppress(RuntimeError):
+                hostings.build(how)
+
+
+def default_workers():
+    """Tests sleep most of their time. Emulated, one is enough for a processor."""
+    usual = 1 if "MIXSTACK_ARM64" in os.environ else min(8, 2 * len(os.sched_getaffinity(0)))
+    return int(os.environ.get("MIXSTACK_TEST_WORKERS") or usual)
+
+
+def parsed_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*")
     parser.add_argument("-k", action="append", default=[], help="only tests whose id contains this")
     parser.add_argument("--timeout", type=int, default=300)
+    parser.add_argument("--workers", type=int, default=default_workers(), help="1: one after the other, in their order")
     parser.add_argument("--again", type=int, default=0, metavar="N",
-                        help="up to N tests that failed run once more, alone; what passes then is named")
+                        help="1: a test that failed alone of all runs once more; if it passes then, it is named and kept in a list")
     parser.add_argument("--list", action="store_true")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = parsed_options()
     modules = [m.removesuffix(".py") for m in options.modules] or sorted(p.stem for p in HERE.glob("test_*.py"))
     tests = [test for test in flatten(unittest.defaultTestLoader.loadTestsFromNames(modules))
              if not options.k or any(part in test.id() for part in options.k)]
     if options.list:
         print("\n".join(test.id() for test in tests))
         return 0
-    debuggee_build.main()
+    build_programs(not options.modules and not options.k)
     print(f"mixstack: {mixstack_dump.binary() or 'not built'}")
-    result = TimedResult(options.timeout)
+    totals = Totals()
     try:
-        unittest.TestSuite(tests).run(result)
-        failed = {test.id() for test in names_of_failed(result)}
-        if 0 < len(failed) <= options.again:
-            failed = run_again(failed, options.timeout, result)
-    finally:
-        harness.close()
-    print(f"{result.passed} passed, {len(failed)} failed, {len(result.skipped)} skipped")
-    return 1 if failed else 0
-
-
-def names_of_failed(result):
-    """The tests, where parts of them failed."""
-    return [getattr(test, "test_case", test) for test, _ in result.failures + result.errors]
-
-
-def run_again(failed, limit, result):
-    """For a machine that does other work beside the tests: what fails by itself fails again. Answers what does."""
-    still = set()
-    for name in sorted(failed):
-        print(f"again  {name}", flush=True)
-        again = TimedResult(limit)  # of its own: what a class has set up goes with the last test that one result knows of
-        unittest.defaultTestLoader.loadTestsFromName(name).run(again)
-        result.passed += again.passed
-        if again.passed == 0:  # the set-up of a class is no test that could be run by itself
-            still.add(name)
-    for name in sorted(failed - still):
-        print(f"FAILED ONCE, passed alone: {name}")
-    return still
+        with machine_ready():
+            run_all(tests, options, totals)
+    except KeyboardInterrupt:
+        print("interrupted")
+        totals.failed.setdefault("interrupted", "")
+    print(f"{totals.passed} passed, {len(totals.failed)} failed, {totals.skipped} skipped")
+    return 1 if totals.failed else 0
 
 
 if __name__ == "__main__":

@@ -252,7 +252,7 @@ class Recordings(AgentControl):
         with processes.scenario("spin") as debuggee:
             dump = mixstack_dump.dump(debuggee.pid)
             out = self.folder / "out.txt"
-            status, _, error = control("record", debuggee.pid, "-d", 3, "--hz", 200, "-o", out, timeout=120)
+            status, _, error = control("record", debuggee.pid, "-d", 1, "--hz", 200, "-o", out, timeout=120)
             self.assertEqual(status, 0, error)
             stacks = self.collapsed(out)
             for name in ("spin", "spin-optimized"):
@@ -266,7 +266,7 @@ class Recordings(AgentControl):
         with processes.scenario("spin") as debuggee:
             out = self.folder / "out.json"
             hertz = 10 if test_agent.IS_EMULATED else 100  # there a wall sample costs more CPU time than 10 ms
-            status, _, error = control("record", debuggee.pid, "-d", 3, "--hz", hertz, "--wall", 50, "-o", out, "--format",
+            status, _, error = control("record", debuggee.pid, "-d", 2, "--hz", hertz, "--wall", 50, "-o", out, "--format",
                                        "json", timeout=120)
             self.assertEqual(status, 0, error)
             profile = json.loads(out.read_text())

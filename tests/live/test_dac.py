@@ -16,7 +16,7 @@ import harness
 import mixstack_dump
 import processes
 import stack_compare
-from harness import LiveCase
+from harness import LiveCase, alone
 from method_names import canonical
 
 VERSION_MARK = re.compile(rb"@\(#\)Version [0-9.]+ @Commit: [0-9a-f]+\0")
@@ -36,11 +36,11 @@ def probe(pid, *arguments, timeout=60):
 
 
 def orphans():
-    """Helpers whose parent is no program of ours (any more)."""
+    """Helpers of this worker's tests whose parent is no program of ours (any more)."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if (folder / "comm").read_text().strip() != "mixstack-helper":
+            if not processes.is_ours(int(folder.name)) or (folder / "comm").read_text().strip() != "mixstack-helper":
                 continue
             parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
             if pathlib.Path(f"/proc/{parent}/comm").read_text().strip() not in ("mixstack", "dac_probe"):
@@ -265,6 +265,7 @@ class DamagedDescriptor(DacCase):
                 self.assertIn("is there, but damaged", runtime["missing"][0]["text"])
                 self.assertTrue(any("its DAC was asked instead" in d["text"] for d in dump["diagnoses"]))
 
+    @alone("the time that a dump takes")
     def test_the_budget_holds(self):
         """A DAC that asks for memory without end, in the place of the one that helps out."""
         hostile = mixstack_dump.binary().parent.parent / "fake_dac" / "libhostile_dac.so"

@@ -8,7 +8,7 @@ import unittest
 
 import mixstack_dump
 import processes
-from harness import LiveCase
+from harness import LiveCase, alone
 
 # Threads that block in different calls, and what each of them is blocked on: a line of JSON, by the thread's name.
 BLOCKED = r"""
@@ -115,6 +115,7 @@ class Facts(LiveCase):
             self.assertTrue(threads[name]["wait_channel"] or pathlib.Path("/proc/self/wchan").read_text() == "0")
         self.assertGreater(threads["burn"]["cpu_ns"], 200_000_000)
 
+    @alone("times")
     @unittest.skipUnless(pathlib.Path("/proc/self/sched").exists(), "this kernel does not tell (CONFIG_SCHED_DEBUG)")
     def test_how_long_a_thread_has_not_run(self):
         self.threads()

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import LiveCase
+from harness import LiveCase, alone
 import debuggee_build
 import mixstack_dump
 import processes
@@ -194,6 +194,7 @@ class CgroupV1:
                 time.sleep(0.05)
 
 
+@alone("gives its target little of the machine, or loads all of it")
 class Threads(Guest):
     """No thread is missing, however little the target may run."""
 

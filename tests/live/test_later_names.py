@@ -98,7 +98,7 @@ class LaterNames(LiveCase):
     def record(cls, program):
         out = cls.folder / (program.parent.name + ".mxr")
         with processes.Debuggee([program]) as debuggee:
-            run("record", "-p", debuggee.pid, "-d", "2", "-r", "100", "-o", out)
+            run("record", "-p", debuggee.pid, "-d", "1", "-r", "100", "-o", out)
         return out
 
     def stacks(self, recording, *options, status=0):
@@ -149,7 +149,7 @@ class LaterNames(LiveCase):
     def test_a_recording_without_names_gets_all_of_them_later(self):
         out = self.folder / "no_names.mxr"
         with processes.Debuggee([self.folder / "whole" / "shop"]) as debuggee:
-            run("record", "-p", debuggee.pid, "-d", "2", "-r", "100", "--no-names", "-o", out)
+            run("record", "-p", debuggee.pid, "-d", "1", "-r", "100", "--no-names", "-o", out)
             text, _ = run("record", "-p", debuggee.pid, "-d", "1", "--no-names", "-i", "-f", "folded", "-o", "-")
         names = {name for line in text.splitlines() for name in line.rsplit(" ", 1)[0].split(";")}
         self.assertTrue(names and all(name.startswith("[") for name in names), names)

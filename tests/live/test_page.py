@@ -13,6 +13,7 @@ import unittest
 import xml.etree.ElementTree
 
 import browser
+from harness import alone
 import mixstack_dump
 import speedscope_page
 
@@ -401,6 +402,7 @@ class Hostile(PageTest):
             self.assertEqual([e.tag for e in root.iter() if e.tag.endswith("script")], [])
 
 
+@alone("times of the page")
 class Speed(PageTest):
     @staticmethod
     def spent(page):

@@ -9,7 +9,7 @@ import unittest
 import debuggee_build
 import mixstack_dump
 import processes
-from harness import LiveCase
+from harness import LiveCase, alone
 
 
 def run(*arguments, **options):
@@ -38,6 +38,7 @@ class Ps(LiveCase):
             self.assertRegex(lines[0], "^PID +RUNTIME +HOSTING +USER +CONTAINER +THREADS +CPU +UP +COMMAND$")
             self.assertTrue(any(line.startswith(f"{target.pid} ") and line.endswith("Scenarios sleepers 7") for line in lines))
 
+    @alone("the share of a processor")
     def test_with_its_own_runtime(self):
         with processes.Debuggee([debuggee_build.old_runtime(8)]) as target:
             said = listed()[target.pid]
@@ -67,6 +68,7 @@ class Ps(LiveCase):
         with processes.native("guest", "deep_fiber") as target:
             self.assertNotIn(target.pid, listed())
 
+    @alone("stops all processes of a name")
     def test_chosen_by_name(self):
         with processes.scenario("sleepers", 2) as one, processes.scenario("sleepers", 3) as two:
             self.assertEqual(set(listed("-n", "Scenarios")) & {one.pid, two.pid}, {one.pid, two.pid})

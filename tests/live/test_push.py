@@ -45,12 +45,12 @@ class PushCase(LiveCase):
         self.folder = pathlib.Path(folder.name)
         self.spool, self.out = self.folder / "cache/mixstack/push", self.folder / "x.pb.gz"
 
-    def run_it(self, *options, status=0, **variables):
+    def run_it(self, *options, status=0, cwd=None, **variables):
         """What it said, and the counts at the end of it: sent, of those out of the spool, spooled, dropped."""
         environment = {k: v for k, v in os.environ.items() if k != "MIXSTACK_PUSH_TOKEN"}
         environment.update(XDG_CACHE_HOME=str(self.folder / "cache"), **variables)
         done = subprocess.run([mixstack_dump.binary(), "record", *map(str, options)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180, env=environment)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180, env=environment, cwd=cwd)
         self.assertEqual(done.returncode, status, done.stderr)
         counts = ALL.search(done.stderr)
         return done.stderr, tuple(int(n or 0) for n in counts.groups()) if counts else None
@@ -123,9 +123,10 @@ class Pyroscope(PushCase):
 
     def test_without_a_file(self):
         with Store() as store, processes.scenario("split") as debuggee:
-            before = set(os.listdir())
-            said, counts = self.run_it("-p", debuggee.pid, "-d", "2", "--push", store.url)
-            self.assertEqual(set(os.listdir()), before)
+            here = self.folder / "here"
+            here.mkdir()
+            said, counts = self.run_it("-p", debuggee.pid, "-d", "2", "--push", store.url, cwd=here)
+            self.assertEqual(os.listdir(here), [])
         self.assertNotIn("wrote", said)
         self.assertEqual(counts, (1, 0, 0, 0), said)
         name = pathlib.Path(f"/proc/{os.getpid()}/comm")  # the debuggee's was

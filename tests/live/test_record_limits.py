@@ -15,7 +15,7 @@ import unittest
 
 import mixstack_dump
 import refusals
-from harness import LiveCase
+from harness import LiveCase, alone
 
 NOBODY = 65534
 THREADS = """
@@ -80,6 +80,7 @@ int main() { for (;;) {
                         right += int(count) if f";run_{own};" in names and f"{own}_code" in names else 0
                 self.assertGreater(right, 50, f"{options}: {done.stdout}\n{done.stderr}")
 
+    @alone("chooses the next pid of the machine")
     @unittest.skipUnless(os.geteuid() == 0, "needs the right to choose the next pid")
     def test_a_process_that_gets_the_number_of_one_that_ended(self):
         """It is another one: nothing of it is recorded. The first one ends in code that nobody describes."""
@@ -130,7 +131,7 @@ int main() { for (;;) {
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        done = self.record("-p", process.pid, "-d", "4", "-f", "folded", "-o", "-")
+        done = self.record("-p", process.pid, "-d", "2", "-f", "folded", "-o", "-")
         self.assertEqual(done.returncode, 0, done.stderr)
         # On a busy machine they live long enough for a round to find them, which is lost when they end before a sample.
         self.assertRegex(done.stderr, r"[\d.]+ s of [\d.]+ s of processor time are in no sample|\d+ of threads that could not be stopped or had gone")
@@ -139,7 +140,7 @@ int main() { for (;;) {
         process = self.of_threads(1001)
         for most in (64, 256, 1024):
             for options in ((), ("-m", "cpu")):
-                done = self.record("-p", process.pid, "-d", "2", "-i", "-r", "10", "-f", "folded", "-o", "-", *options,
+                done = self.record("-p", process.pid, "-d", "1", "-i", "-r", "10", "-f", "folded", "-o", "-", *options,
                                    before=self.few_files(most))
                 self.assertEqual(done.returncode, 0, f"{most} {options}: {done.stderr}")
                 self.assertIn("by stops by ptrace", done.stderr)
@@ -177,6 +178,7 @@ int main() { for (;;) {
         self.assertIn("leave out --no-stop", done.stderr)
         self.assertNotIn("ptrace", done.stderr.replace("cap_sys_ptrace", "").replace("SYS_PTRACE", ""))
 
+    @alone("changes kernel.perf_event_paranoid")
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
     def test_without_stops_which_rights_are_missing(self):
         path = "/proc/sys/kernel/perf_event_paranoid"

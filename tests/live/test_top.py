@@ -15,7 +15,7 @@ import unittest
 
 import mixstack_dump
 import processes
-from harness import LiveCase
+from harness import LiveCase, alone
 
 try:
     import pyte
@@ -151,6 +151,7 @@ class TopAsText(LiveCase):
         self.assertIn(f"pid {debuggee.pid} ", tables[0])
         self.assertNotIn("\x1b", tables[0])
 
+    @alone("a busy machine leaves rounds out")
     def test_wall_time_of_the_same_with_its_waiting(self):
         with processes.scenario("split") as debuggee:
             status, tables, said = top(debuggee.pid, "-d", "6", "--whole", "-i", "--rows", "1000")

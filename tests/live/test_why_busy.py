@@ -12,7 +12,7 @@ import debuggee_build
 import mixstack_dump
 import processes
 import refusals
-from harness import LiveCase
+from harness import LiveCase, alone
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
 
@@ -60,6 +60,7 @@ class Busy(LiveCase):
     def test_methods_of_libraries(self):
         self.check("framework", "framework", 0.7, "Busy.Program.Sort(int)")
 
+    @alone("the time that a process stands still")
     def test_collections(self):
         for server in ("0", "1"):
             with self.subTest(server=server):
@@ -77,6 +78,7 @@ class Busy(LiveCase):
     def test_the_compiler(self):
         self.check("jit", "jit", 0.5, "Busy.Program.Compile()", DOTNET_TieredCompilation="1")
 
+    @alone("shares of threads that spin for each other")
     def test_spinning(self):
         self.check("spin", "lock_spinning", 0.6, "Busy.Program.Spin(int)", threads=3, options=("--sample", "2"))
 

@@ -1,4 +1,7 @@
-"""Builds debuggees and the oracle, each only when a source is newer than its last build."""
+"""Builds debuggees and the oracle, each only when a source is newer than its last build, and one at a time, whoever asks."""
+import contextlib
+import fcntl
+import functools
 import os
 import pathlib
 import shutil
@@ -25,6 +28,32 @@ def _run(command, **options):
         raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}")
 
 
+@contextlib.contextmanager
+def lock():
+    """Tests run in several processes, and may want the same program at once."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / ".debuggees.lock", "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+_depth = 0  # of builders that call others
+
+
+def one_at_a_time(build):
+    @functools.wraps(build)
+    def locked(*arguments, **options):
+        global _depth
+        with contextlib.nullcontext() if _depth else lock():
+            _depth += 1
+            try:
+                return build(*arguments, **options)
+            finally:
+                _depth -= 1
+    return locked
+
+
+@one_at_a_time
 def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings, targets=("all",)):
     """libscen.so and the pure native programs."""
     stamp = folder / "stamp"
@@ -37,6 +66,7 @@ def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings, 
     stamp.touch()
 
 
+@one_at_a_time
 def dotnet(project, output, *properties):
     """One .NET project, in release, into `output`. No build server is left behind."""
     stamp = output / "stamp"
@@ -78,6 +108,7 @@ def runtime_async():
     return output / "RuntimeAsync"
 
 
+@one_at_a_time
 def values(kind="release"):
     """A program of arguments, async methods and requests, as "release", as "debug" (not optimised) or as "ready-to-run"
     (precompiled; the first build needs the package registry). Needs the ASP.NET part of the SDK."""
@@ -106,6 +137,7 @@ def linker():
     return "clang" if shutil.which("clang") else "gcc"
 
 
+@one_at_a_time
 def native_aot():
     """A program compiled ahead of time; the first build needs the package registry, and clang or gcc to link."""
     output = BUILD / "debuggees" / "NativeAot"
@@ -119,6 +151,7 @@ def native_aot():
     return output / "NativeAot"
 
 
+@one_at_a_time
 def composite():
     """A program in one composite image with its framework; the first build needs the package registry."""
     output = BUILD / "debuggees" / "Composite"
@@ -132,6 +165,7 @@ def composite():
     return output / "Composite"
 
 
+@one_at_a_time
 def scenarios_built(kind):
     """The scenarios as "release", as "debug" (not optimised) or as "ready-to-run" (precompiled; the first build needs
     the package registry)."""
@@ -150,6 +184,7 @@ def scenarios_built(kind):
     return output / "Scenarios"
 
 
+@one_at_a_time
 def scenarios_in_two_parts():
     """The precompiled ones, whose methods have cold parts: made by crossgen2 itself from what "ready-to-run" is made of."""
     whole = scenarios_built("ready-to-run").parent
@@ -169,6 +204,7 @@ def scenarios_in_two_parts():
     return output / "Scenarios"
 
 
+@one_at_a_time
 def single_file():
     """The scenarios as one self-contained file, whose framework is precompiled; the first build needs the package
     registry."""
@@ -203,6 +239,7 @@ def for_arm64(build=BUILD / "arm64-programs"):
                f"-p:MixstackBuildRoot={build / 'work'}")
 
 
+@one_at_a_time
 def for_musl(build=BUILD / "musl-programs"):
     """The scenarios on .NET for musl, with a host and a C++ runtime of their own (tests/debuggees/musl), by the compiler
     of scripts/musl_toolchain."""
@@ -219,6 +256,18 @@ def for_musl(build=BUILD / "musl-programs"):
     _run(["cmake", "-G", "Ninja", "-S", source / "musl", "-B", build / "host", f"-DOUTPUT={output}", toolchain])
     _run(["cmake", "--build", build / "host"])
     stamp.touch()
+
+
+def others():
+    """Programs of single tests, which build them when they want them: all of them, before tests have to wait for each
+    other. What cannot be built here, its test says."""
+    builds = [(build, ()) for build in (starved, busy, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
+    builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
+    builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
+    builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)]
+    for build, arguments in builds if have_dotnet() else ():
+        with contextlib.suppress(RuntimeError):
+            build(*arguments)
 
 
 def have_dotnet():

@@ -24,6 +24,7 @@ PUBLISHED = {
 }
 
 
+@debuggee_build.one_at_a_time
 def build(how):
     """The folder with the published program. RuntimeError when it cannot be had here."""
     output = OUTPUT / how
@@ -59,6 +60,7 @@ def by_dotnet():
     return ["dotnet", build("framework-dependent") / "Hosted.dll"]
 
 
+@debuggee_build.one_at_a_time
 def own_host():
     program = OUTPUT / "own_host"
     source = debuggee_build.REPOSITORY / "tests" / "debuggees" / "own_host" / "host.c"

@@ -4,10 +4,13 @@ import pathlib
 import shutil
 import subprocess
 
+import debuggee_build
+
 FORMATS = pathlib.Path(__file__).resolve().parents[1] / "formats"
 CONSUMERS = pathlib.Path(os.environ.get("BUILD", FORMATS.parents[1] / "build/dev")) / "format-consumers"
 
 
+@debuggee_build.one_at_a_time
 def node_modules():
     """npm's packages of the lock file, fetched once; nothing: they cannot be had, and why."""
     if not shutil.which("node") or not shutil.which("npm"):

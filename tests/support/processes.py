@@ -32,6 +32,14 @@ def thread_states(pid):
     return states
 
 
+def is_ours(pid):
+    """Whether it is of our session: other workers' tests have theirs (worker_pool.py)."""
+    try:
+        return os.getsid(pid) == os.getsid(0)
+    except OSError:
+        return False
+
+
 def mappings(pid):
     """(begin, end) of each mapping."""
     lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()

@@ -6,10 +6,13 @@ import pathlib
 import shutil
 import subprocess
 
+import debuggee_build
+
 VERSION = "1.25.0"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@debuggee_build.one_at_a_time
 def folder():
     """The folder of its page, fetched once through npm; None: there is no npm, or it cannot be reached."""
     place = ROOT / "build" / "npm" / f"speedscope-{VERSION}"
