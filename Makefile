@@ -35,7 +35,8 @@ release: build-packages ## the command as it is shipped: optimised, one static f
 .PHONY: demo
 demo: build-packages ## a .NET program with native code: one mixed stack, one deadlock told, one flame graph
 	@echo "Building mixstack, quickly (make install builds what is shipped). This takes two to five minutes on two cores."
-	@scripts/build demo mixstack > build/demo-build.log 2>&1 || { tail -40 build/demo-build.log >&2; exit 1; }
+	@if [[ -t 1 ]]; then scripts/build demo mixstack; else mkdir -p build; \
+	  scripts/build demo mixstack > build/demo-build.log 2>&1 || { tail -40 build/demo-build.log >&2; exit 1; }; fi
 	@MIXSTACK=$(CURDIR)/build/demo/bin/mixstack demos/run
 
 .PHONY: unit
