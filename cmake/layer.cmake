@@ -4,8 +4,14 @@ function(mixstack_test_code target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g1>)
 endfunction()
 
-# A demo is to be built soon: rooms that make text are the larger part of the code and the smaller part of a run.
+# Rooms that make text are the larger part of the code and the smaller part of a run: -O2 where the engine has -O3, and
+# no optimisation in a demo, which is to be built soon.
 option(MIXSTACK_QUICK "Rooms that make text are compiled without optimisation" OFF)
+if(MIXSTACK_QUICK)
+  set(MIXSTACK_TEXT_OPTIONS -O0)
+else()
+  set(MIXSTACK_TEXT_OPTIONS $<$<CONFIG:Release>:-O2>)
+endif()
 
 # One library per folder. mixstack_layer(name SOURCES_DIR . USES lower layers... LIBS external targets...)
 # Sources: every *.cc below the folder (sub-folders that have a CMakeLists of their own excluded by SKIP). Tests: every
@@ -43,8 +49,8 @@ function(mixstack_layer name)
     if("mixstack_fmt" IN_LIST L_LIBS)
       set(makes_text TRUE)
     endif()
-    if(MIXSTACK_QUICK AND makes_text)
-      target_compile_options(${target} PRIVATE -O0)
+    if(makes_text)
+      target_compile_options(${target} PRIVATE ${MIXSTACK_TEXT_OPTIONS})
     endif()
     if(MIXSTACK_PRECOMPILED)
       if(makes_text)
