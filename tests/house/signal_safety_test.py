@@ -31,6 +31,7 @@ INDIRECT = {
     r"mixstack::self_walk::ObjectFinder::find\(": "_dl_find_object",
     r"mixstack::StackView::(slow_word|bytes)\(": "ProbedMemory::read_some",
     r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",
+    r"mixstack::self_walk::Walk::(follows_call|is_outermost)\(": "ProbedMemory::read_some: read_exact, inlined",
     r"mixstack::unwind::apply\(|mixstack::unwind::\(anonymous namespace\)::Evaluator::": "SectionExpressions::expression",
     r"mixstack::self_walk::Walk::(made_code_rule|make_rule|general_rule|is_described|without_rule|by_evidence)\(": "ManagedCode, or nobody",
     r"mixstack::agent::\(anonymous namespace\)::by_prologue\(": "ProbedMemory::read_some",
