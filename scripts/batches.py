@@ -107,25 +107,30 @@ class Source:
         self._statement = []
 
 
+def bear_each_other(first, second):
+    """Whether `second` may stand behind `first` in one translation unit."""
+    if first.declared & second.words or first.is_dear != second.is_dear:
+        return False
+    return all(second.same.get(name) == what for name, what in first.same.items() if name in second.words)
+
+
 class Batch:
+    """Sources by their place in the order of all, which is the one they are included in."""
+
     def __init__(self):
-        self.files, self.bytes, self.declared, self.same, self.is_dear = 0, 0, set(), {}, False
+        self.bytes, self.members = 0, {}
 
-    def takes(self, source, most_bytes):
-        if self.files == 0:
+    def takes(self, index, source, most_bytes):
+        if not self.members:
             return True
-        if self.files >= MOST_FILES or self.bytes + source.size > most_bytes or self.declared & source.words:
+        if len(self.members) >= MOST_FILES or self.bytes + source.size > most_bytes:
             return False
-        if self.is_dear != source.is_dear:
-            return False
-        return all(source.same.get(name) == what for name, what in self.same.items() if name in source.words)
+        return all(bear_each_other(other, source) if at < index else bear_each_other(source, other)
+                   for at, other in self.members.items())
 
-    def add(self, source):
-        self.files += 1
-        self.is_dear = source.is_dear
+    def add(self, index, source):
         self.bytes += source.size
-        self.declared |= source.declared
-        self.same |= source.same
+        self.members[index] = source
 
 
 def read(path):
@@ -143,21 +148,21 @@ def batches(sources, most_bytes=MOST_BYTES, kept=()):
             continue
         while len(made) <= number:
             made.append(Batch())
-        if made[number].takes(sources[index], most_bytes * KEPT_BYTES):
-            made[number].add(sources[index])
+        if made[number].takes(index, sources[index], most_bytes * KEPT_BYTES):
+            made[number].add(index, sources[index])
             numbers[index] = number
     for index, source in enumerate(sources):
         if numbers[index] is None:
-            numbers[index] = place(source, made, most_bytes)
+            numbers[index] = place(index, source, made, most_bytes)
     return numbers
 
 
-def place(source, made, most_bytes):
+def place(index, source, made, most_bytes):
     """The first batch that takes it, or a new one."""
-    number = next((n for n, batch in enumerate(made) if batch.takes(source, most_bytes)), len(made))
+    number = next((n for n, batch in enumerate(made) if batch.takes(index, source, most_bytes)), len(made))
     if number == len(made):
         made.append(Batch())
-    made[number].add(source)
+    made[number].add(index, source)
     return number
 
 

@@ -139,8 +139,8 @@ class Run:
 
 
 def run_program(program, cases, totals):
-    """All of the cases, in as many runs as it takes. Answers the seconds."""
-    begin, left = time.monotonic(), list(cases)
+    """All of the cases, in as many runs as it takes."""
+    left = list(cases)
     while left:
         ran = Run(program, left, totals)
         left = [case for case in left if case not in ran.ended]
@@ -153,63 +153,81 @@ def run_program(program, cases, totals):
             break
         if not left and ran.status != 0 and ran.failures == 0:
             totals.add(f"{program.name}.End", "failed", f"it ended with status {ran.status}: {ran.last_words()}", None)
-    return time.monotonic() - begin
 
 
 def chosen_tests(build, choice):
-    """(programs of unit tests, names of the other tests) that ctest would run."""
+    """(programs of unit tests, {name of another test: whether it runs alone}) that ctest would run."""
     done = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1", *choice], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, check=True)
-    programs, others = {}, []
+    programs, others = {}, {}
     for test in json.loads(done.stdout)["tests"]:
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
         command = test.get("command", [])
         case = next((word.partition("=")[2] for word in command if word.startswith("--gtest_filter=")), None)
         if case is None or "unit" not in properties.get("LABELS", []):
-            others.append(test["name"])
+            others[test["name"]] = bool(properties.get("RUN_SERIAL"))
         elif not properties.get("DISABLED"):
             programs.setdefault(command[0], Program(command[0], properties)).cases.append(case)
     return list(programs.values()), others
 
 
-def parts_of(programs, jobs):
-    """(program, some of its cases), the longest first. A program that takes longer than its share of all is run in parts."""
+def recorded_times():
     try:
-        times = json.loads(TIMES.read_text())
+        return json.loads(TIMES.read_text())
     except (OSError, ValueError):
-        times = {}
-    seconds = {p.path: times.get(p.name, 0.02 * len(p.cases)) for p in programs}
+        return {}
+
+
+def parts_of(programs, others, jobs):
+    """(seconds, name, program, its cases or None: a test of ctest's), the longest first. A program that takes longer than
+    its share of all is run in parts."""
+    times = recorded_times()
+    seconds = {p.name: times.get(p.name, 0.02 * len(p.cases)) for p in programs}
     share = max(5.0, sum(seconds.values()) / jobs / 4)
-    parts = []
+    parts = [(times.get(name, 10.0), name, None, None) for name in others]
     for program in programs:
-        cases, count = program.cases, min(len(program.cases), 1 + int(seconds[program.path] / share))
-        parts += [(seconds[program.path] / count, program, cases[i * len(cases) // count:(i + 1) * len(cases) // count])
-                  for i in range(count)]
-    return [part[1:] for part in sorted(parts, key=lambda part: -part[0])]
+        cases, count = program.cases, min(len(program.cases), 1 + int(seconds[program.name] / share))
+        for i in range(count):
+            some = cases[i * len(cases) // count:(i + 1) * len(cases) // count]
+            parts.append((seconds[program.name] / count, program.name, program, some))
+    return sorted(parts, key=lambda part: -part[0])
 
 
-def run_programs(programs, jobs, totals):
-    spent = {}
+def run_side_by_side(programs, others, options, jobs, totals):
+    """The programs, and those of the other tests that may run beside them."""
+    def run(part):
+        _, name, program, cases = part
+        begin = time.monotonic()
+        if program is None:
+            run_by_ctest(options.build, only([name]), 1, totals, options.timeout)
+        else:
+            run_program(program, cases, totals)
+        return time.monotonic() - begin
+    parts, spent = parts_of(programs, others, jobs), {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        parts = parts_of(programs, jobs)
-        for (program, _), seconds in zip(parts, pool.map(lambda part: run_program(*part, totals), parts)):
-            spent[program.name] = round(spent.get(program.name, 0) + seconds, 2)
+        for (_, name, _, _), seconds in zip(parts, pool.map(run, parts)):
+            spent[name] = round(spent.get(name, 0) + seconds, 2)
     LOGS.mkdir(parents=True, exist_ok=True)
-    TIMES.write_text(json.dumps(spent, indent=0, sort_keys=True))
+    TIMES.write_text(json.dumps(recorded_times() | spent, indent=0, sort_keys=True))
+
+
+def only(names):
+    """The choice of these tests of ctest's."""
+    return ["-R", f"^({'|'.join(map(re.escape, names))})$"]
 
 
 def run_by_ctest(build, choice, jobs, totals, timeout):
     """The tests that ctest itself runs, each a process."""
-    junit, log = LOGS / "unit.xml", LOGS / "unit.log"
-    junit.unlink(missing_ok=True)
-    with open(log, "wb") as out:
-        subprocess.run(["ctest", "--test-dir", build, *choice, "--output-on-failure", "--timeout", str(timeout), "-j", str(jobs),
-                        "--output-junit", junit], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    try:
-        cases = xml.parse(junit).getroot().findall("testcase")
-    except (OSError, xml.ParseError) as error:
-        totals.add("ctest", "failed", f"it wrote no result ({error}):\n" + log.read_text(errors="replace")[-2000:], None)
-        return
+    with tempfile.TemporaryDirectory() as folder:
+        junit = pathlib.Path(folder) / "unit.xml"
+        done = subprocess.run(["ctest", "--test-dir", build, *choice, "--output-on-failure", "--timeout", str(timeout), "-j",
+                               str(jobs), "--output-junit", junit], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        try:
+            cases = xml.parse(junit).getroot().findall("testcase")
+        except (OSError, xml.ParseError) as error:
+            totals.add(f"ctest {' '.join(choice)}", "failed", f"it wrote no result ({error}):\n{done.stdout[-2000:]}", None)
+            return
     kinds = {"run": "passed", "fail": "failed"}
     for case in cases:
         name, outcome = case.get("name"), kinds.get(case.get("status"), "skipped")
@@ -224,7 +242,7 @@ def run_again(build, totals, timeout):
     print(f"again  {name}", flush=True)
     second = Totals()
     if isinstance(again, str):
-        run_by_ctest(build, ["-R", f"^{re.escape(again)}$"], 1, second, timeout)
+        run_by_ctest(build, only([again]), 1, second, timeout)
     else:
         run_program(again[0], [again[1]], second)
     if second.passed == 1 and not second.failed:
@@ -235,14 +253,16 @@ def run_again(build, totals, timeout):
 
 def run_chosen(options, choice, jobs, totals):
     programs, others = chosen_tests(options.build, choice)
-    begin = time.monotonic()
-    run_programs(programs, jobs, totals)
+    serial = [name for name, is_serial in others.items() if is_serial]
     cases = sum(len(program.cases) for program in programs)
-    print(f"-- {cases} unit tests of {len(programs)} programs: {time.monotonic() - begin:.0f} s", flush=True)
-    if others:
+    begin = time.monotonic()
+    run_side_by_side(programs, [name for name in others if name not in serial], options, jobs, totals)
+    print(f"-- {cases} unit tests of {len(programs)} programs, and {len(others) - len(serial)} others: "
+          f"{time.monotonic() - begin:.0f} s", flush=True)
+    if serial:
         begin = time.monotonic()
-        run_by_ctest(options.build, ["-R", f"^({'|'.join(map(re.escape, others))})$"], jobs, totals, options.timeout)
-        print(f"-- {len(others)} other tests: {time.monotonic() - begin:.0f} s", flush=True)
+        run_by_ctest(options.build, only(serial), 1, totals, options.timeout)
+        print(f"-- {len(serial)} tests alone: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def main():

@@ -49,6 +49,20 @@ class Batches(unittest.TestCase):
         inner = batches.Source("int a();\n", ["namespace mixstack::target::test {\n}\n"])
         self.assertEqual(list(batches.batches([inner, batches.Source("using test::filled;\n")])), [0, 1])
 
+    def test_a_file_stays_where_it_was(self):
+        sources = [batches.Source("int a();\n")] * 3
+        self.assertEqual(batches.batches(sources, kept=[2, 1, None]), [2, 1, 0])
+
+    def test_a_new_file_hides_nothing_from_those_that_were_there(self):
+        hides = batches.Source("namespace mixstack { namespace {\nlong read(int fd) { return fd; }\n} }\n")
+        calls = batches.Source("namespace mixstack {\nlong f() { return ::read(1, nullptr, 0); }\n}\n")
+        self.assertEqual(batches.batches([hides, calls], kept=[None, 0]), [1, 0])
+        self.assertEqual(batches.batches([hides, calls], kept=[0, 0]), [0, 1])
+
+    def test_headers_of_seconds_are_read_in_few_batches(self):
+        dear = batches.Source("#include <CLI/CLI.hpp>\nint a();\n")
+        self.assertEqual(batches.batches([dear, batches.Source("int b();\n"), dear]), [0, 1, 0])
+
     def test_no_batch_without_end(self):
         self.assertEqual(max(together(*["int a();\n"] * (3 * batches.MOST_FILES))), 2)
 

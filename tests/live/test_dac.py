@@ -281,7 +281,8 @@ class DamagedDescriptor(DacCase):
                     "frames": ("it may use for a dump", "talks nonsense and was ended"), "slow": ()}
             for way, words in ends.items():
                 dac = pathlib.Path(folder) / "libmscordaccore.so"
-                dac.write_bytes(hostile.read_bytes() + VERSION_MARK.search(runtime.read_bytes()).group(0)
+                plain = hostile.read_bytes().replace(b"@(#)Version \0", b"@(#)version \0")  # a word of ours, linked in
+                dac.write_bytes(plain + VERSION_MARK.search(runtime.read_bytes()).group(0)
                                 + f"\n@hostile {way} {thread} -\n".encode())
                 start = time.monotonic()
                 dump = mixstack_dump.dump_core(core, "--dac", dac)

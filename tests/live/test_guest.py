@@ -293,7 +293,7 @@ class Libraries(Guest):
         right = {("alpha_inner", "alpha_outer", "plugin_work"), ("beta_inner", "plugin_work")}
         stacks = good = 0
         with processes.native("guest", "alternate", *libraries) as target:
-            for _ in range(400):
+            for _ in range(200):
                 thread = self.dump(target.pid)["threads"][0]
                 frames = thread["frames"]
                 names = names_of(thread)

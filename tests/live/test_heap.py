@@ -87,7 +87,7 @@ class Heap(LiveCase):
             with self.subTest(environment), heaps("churn", 1000, environment=environment) as debuggee:
                 before = debuggee.ask("replaced").split()
                 found = []
-                for _ in range(12):
+                for _ in range(8):
                     pending, _ = self.why(debuggee.pid)
                     self.assertIsNone(pending["no_heap"])
                     found.append(self.counts(pending).get("Churn.Upper > Churn.Lower promise", 0))

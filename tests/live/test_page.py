@@ -13,7 +13,6 @@ import unittest
 import xml.etree.ElementTree
 
 import browser
-from harness import alone
 import mixstack_dump
 import speedscope_page
 
@@ -402,7 +401,6 @@ class Hostile(PageTest):
             self.assertEqual([e.tag for e in root.iter() if e.tag.endswith("script")], [])
 
 
-@alone("times of the page")
 class Speed(PageTest):
     @staticmethod
     def spent(page):

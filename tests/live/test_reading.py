@@ -79,9 +79,12 @@ class StarvedService(LiveCase):
             return (sum(any("Task.InternalWait(" in n for n in stack) and any("lambda_method" in n for n in stack) for stack in names),
                     sum(any("Reports.Build" in n for n in stack) for stack in names))
         def at_rest():
-            before = self.ticks()
-            time.sleep(0.3)
-            return self.ticks() - before <= 1
+            before, is_asleep = self.ticks(), True
+            for _ in range(3):
+                time.sleep(0.1)
+                # One that waits for a processor uses none, and is not at rest.
+                is_asleep = is_asleep and set(processes.thread_states(self.pid).values()) == {"S"}
+            return is_asleep and self.ticks() - before <= 1
         self.wait_until(lambda: waiting() == (REQUESTS, REPORTS), "the requests", timeout=60)
         self.wait_until(at_rest, "the compiler of hot methods, whose threads have stacks of their own while it works", timeout=60)
 

@@ -123,7 +123,7 @@ class Record(LiveCase):
     def test_stops_alone(self):
         """Where neither perf events nor BPF are allowed: it is said, the shares are right, and the budget is kept."""
         with processes.scenario("split") as debuggee:
-            status, stacks, said = record(debuggee.pid, "-d", "12", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
+            status, stacks, said = record(debuggee.pid, "-d", "5", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
                                           refused=("perf_event_open", "bpf"))
             self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{debuggee.pid}/status").read_text())
         self.assertEqual(status, 0, said)
@@ -201,7 +201,7 @@ class Record(LiveCase):
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
     def test_threads_that_wait_are_stopped_without_bpf(self):
         with processes.scenario("split") as debuggee:
-            status, stacks, said = record(debuggee.pid, "-d", "6", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
+            status, stacks, said = record(debuggee.pid, "-d", "4", "-r", "100", "-i", "-f", "folded", "-t", "-o", "-",
                                           refused=("bpf",))
         self.assertEqual(status, 0, said)
         self.assertRegex(said, r" by perf events.*, stops by ptrace\n")
@@ -210,7 +210,7 @@ class Record(LiveCase):
         waiting = sum(count for names, count in stacks if any("Scenarios.Scene.Park()" in name for name in names))
         # A busy machine has no time for all rounds, which is said.
         left_out = re.search(r"(\d+) rounds? left out", said)
-        self.assertAlmostEqual(waiting + (int(left_out[1]) if left_out else 0), 600, delta=120, msg=said)
+        self.assertAlmostEqual(waiting + (int(left_out[1]) if left_out else 0), 400, delta=80, msg=said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
     def test_nothing_that_stops_no_thread_is_allowed(self):
@@ -375,15 +375,15 @@ class Record(LiveCase):
         pids = ",".join(str(p.pid) for p in programs)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                status, _, said = record(pids, "-d", "7", "--rotate", "1", "-o", f"{folder}/x.folded")
+                status, _, said = record(pids, "-d", "5", "--rotate", "1", "-o", f"{folder}/x.folded")
                 self.assertEqual(status, 0, said)
-                self.assertEqual(len(os.listdir(folder)), 7, said)
+                self.assertEqual(len(os.listdir(folder)), 5, said)
                 self.assertEqual(len(re.findall(rf"{programs[1].pid}\)? (?:has )?ended", said)), 1, said)
         finally:
             self.end(programs)
         programs = self.sleepers(300, 3)
         try:
-            status, _, said = record(",".join(str(p.pid) for p in programs), "-d", "6", "-o", "-")
+            status, _, said = record(",".join(str(p.pid) for p in programs), "-d", "5", "-o", "-")
             self.assertEqual(status, 0, said)
             self.assertIn(f"(pid {programs[1].pid}) ended while it was recorded", said)
         finally:

@@ -59,7 +59,7 @@ class FreedNames(LiveCase):
     def test_what_is_no_name_is_not_shown_as_one(self):
         dynamic, wrong = 0, []
         with processes.Debuggee([debuggee_build.CHURN, 14, 10, 30, 3], {"DOTNET_GCgen0size": "0x20000"}) as program:
-            for _ in range(_DUMPS * 2):
+            for _ in range(_DUMPS):
                 for thread in mixstack_dump.dump(program.pid)["threads"]:
                     for frame in thread["frames"]:
                         if not frame["name"].endswith(" [dynamic]"):

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <unordered_map>
 
 #include "base/byte_cursor.h"
 #include "target/core/core_images.h"
@@ -200,11 +201,12 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
 }
 
 std::vector<ThreadFacts> CoreTarget::thread_facts(std::span<const ThreadCapture> threads) const {
+  std::unordered_map<ThreadId, const CoreThread*> by_id;
+  for (const CoreThread& c : notes_.threads) by_id.emplace(c.tid, &c);  // the first of one id
   std::vector<ThreadFacts> all;
   for (const ThreadCapture& t : threads) {
-    const auto same = [&t](const CoreThread& c) { return c.tid == t.tid; };
-    const auto at = std::find_if(notes_.threads.begin(), notes_.threads.end(), same);
-    all.push_back(at != notes_.threads.end() && at->own ? at->own->facts : ThreadFacts{});
+    const auto at = by_id.find(t.tid);
+    all.push_back(at != by_id.end() && at->second->own ? at->second->own->facts : ThreadFacts{});
   }
   return all;
 }

@@ -3,6 +3,9 @@ namespace Shop;
 /// <summary>A pool of two workers, both of which wait for methods whose rest is in its queue.</summary>
 internal static class Starved
 {
+    private static readonly Barrier Both = new(2);
+    private static int s_begun;
+
     private static async Task<int> Get(int order)
     {
         await Task.Yield();
@@ -21,7 +24,16 @@ internal static class Starved
         ThreadPool.SetMaxThreads(2, 1);
         for (int i = 0; i < 6; i++)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(_ => Get(i).Wait(), null);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                _ =>
+                {
+                    if (Interlocked.Increment(ref s_begun) <= 2)
+                    {
+                        Both.SignalAndWait(); // or the one would run what the other waits for
+                    }
+                    Get(i).Wait();
+                },
+                null);
         }
         Thread.Sleep(500);
     }
