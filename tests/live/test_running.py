@@ -33,7 +33,7 @@ def managed_names(dump, thread_name):
 class Statistics(LiveCase):
     """Many stops at places nobody chose: helpers, prologues, epilogues, barriers, suspensions."""
 
-    SAMPLES = int(os.environ.get("MIXSTACK_SAMPLES", "500"))
+    SAMPLES = int(os.environ.get("MIXSTACK_SAMPLES", "1000"))
     timeout = 900
 
     def sample(self, scenario, thread_name, expected, samples=None, environment=None, loop=None):

@@ -15,7 +15,7 @@ import mixstack_dump
 import processes
 import sigkill
 
-_DUMPS = int(os.environ.get("MIXSTACK_STRESS", "200"))
+_DUMPS = int(os.environ.get("MIXSTACK_STRESS", "400"))
 
 
 class Kills(LiveCase):
