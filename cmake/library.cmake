@@ -70,19 +70,20 @@ add_custom_target(libraries DEPENDS ${MIXSTACK_SHIPPED})
 
 # For programs that bring their libraries along (the NuGet package): the C interface alone, and nothing needed of the
 # system but glibc. Without libdw, whose archive is not position independent: native frames have no lines.
-add_library(mixstack_no_lines OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/absent/line_child.cc)
+add_library(mixstack_no_lines OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/absent/line_child.cc
+  ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/dwarf_symbols.cc)
 set_target_properties(mixstack_no_lines PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_include_directories(mixstack_no_lines PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(mixstack_no_lines PRIVATE mixstack_warnings tl::expected)
 set(standalone ${layers})
 list(REMOVE_ITEM standalone $<TARGET_OBJECTS:mixstack_symbolize_dwarf>)
-add_library(mixstack_standalone SHARED EXCLUDE_FROM_ALL ${standalone} $<TARGET_OBJECTS:mixstack_no_lines>
-  $<FILTER:$<TARGET_OBJECTS:mixstack_symbolize_dwarf>,INCLUDE,dwarf_symbols>)
+add_library(mixstack_standalone SHARED EXCLUDE_FROM_ALL ${standalone} $<TARGET_OBJECTS:mixstack_no_lines>)
 set_target_properties(mixstack_standalone PROPERTIES
   OUTPUT_NAME mixstack LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/standalone
   LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/mixstack_c.map)
 target_link_options(mixstack_standalone PRIVATE
-  LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/mixstack_c.map LINKER:--exclude-libs,ALL -static-libstdc++ -static-libgcc)
+  LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/mixstack_c.map LINKER:--exclude-libs,ALL LINKER:--no-undefined
+  -static-libstdc++ -static-libgcc)
 set(archives ${MIXSTACK_SYSTEM_LIBRARIES})
 list(REMOVE_ITEM archives dw elf)
 list(TRANSFORM archives PREPEND -l:)
