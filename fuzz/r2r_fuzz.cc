@@ -75,9 +75,9 @@ void look_up_parts(const dotnet::RuntimeMemory& memory, Address pc) {
   section.module = 0x3000;
   section.heap_list = 0x4000;
   if (auto image = dotnet::ReadyToRunImage::open(memory, section)) (void)image->find(memory, pc & 0xfffff);
-  for (const auto version : {dotnet::NibbleMap::Version::linear, dotnet::NibbleMap::Version::constant_time}) {
-    (void)dotnet::NibbleMap{version, 0, 0x100}.method_start(memory.reader(), pc & 0xfffff);
-    (void)dotnet::find_jit_code(memory, section, version, pc & 0xfffff);
+  for (const auto form : {dotnet::NibbleMapForm::linear, dotnet::NibbleMapForm::constant_time}) {
+    (void)dotnet::NibbleMap{form, 0, 0x100}.method_start(memory.reader(), pc & 0xfffff);
+    (void)dotnet::find_jit_code(memory, section, form, pc & 0xfffff);
   }
   (void)dotnet::PrecodeStubs(memory).find(memory, section, pc & 0xfffff);
 }

@@ -97,14 +97,14 @@ class Tour {
   }
 
   void visit_jit(const RangeSection& section, Address pc) {
-    const auto version = NibbleMap::Version(facts_.contracts().version(Contract::execution_manager));
+    const auto form = facts_.layouts().algorithms.nibble_map;
     reads_.now("nibble_map");
     const auto& l = memory_.layouts().code_heap_list_node;
     const auto base = memory_.pointer(section.heap_list, l.map_base);
     const auto map = memory_.pointer(section.heap_list, l.header_map);
-    if (base && map) (void)NibbleMap{version, *base, *map}.method_start(reads_, pc);
+    if (base && map) (void)NibbleMap{form, *base, *map}.method_start(reads_, pc);
     reads_.now("code_header");
-    (void)find_jit_code(memory_, section, version, pc);
+    (void)find_jit_code(memory_, section, form, pc);
   }
 
   void visit_ready_to_run(const RangeSection& section, Address pc) {

@@ -5,9 +5,12 @@
 namespace mixstack::dotnet {
 namespace {
 
-DebugInfoForm form_of_jit(const Layouts& layouts) {
-  const bool is_before_10 = layouts.frames_have_vtables;
-  return is_before_10 ? DebugInfoForm::nibbles : DebugInfoForm::bits;
+/// By the major version of the image. 0: none was read.
+std::optional<DebugInfoForm> form_of_image(std::uint16_t version) {
+  constexpr std::uint16_t kFirstOfBits = 16, kFirstOfHeaders = 17, kLast = 26;
+  if (version == 0 || version > kLast) return std::nullopt;
+  if (version < kFirstOfBits) return DebugInfoForm::nibbles;
+  return version < kFirstOfHeaders ? DebugInfoForm::bits : DebugInfoForm::headers;
 }
 
 }  // namespace
@@ -15,7 +18,6 @@ DebugInfoForm form_of_jit(const Layouts& layouts) {
 CodeManager::CodeManager(const RuntimeMemory& memory, const Contracts& contracts)
     : memory_(memory), ranges_(memory), precode_() {
   usable_ = contracts.admits(Contract::execution_manager);
-  if (contracts.version(Contract::execution_manager) == 1) nibbles_ = NibbleMap::Version::linear;
   if (usable_ && contracts.admits(Contract::precode_stubs)) precode_ = PrecodeStubs(memory);
 }
 
@@ -93,7 +95,7 @@ void CodeManager::take_row(const FunctionRow& row, Address image_base, CodeInfo&
 }
 
 void CodeManager::describe_jit(const RangeSection& section, Address address, CodeInfo& info) {
-  auto code = find_jit_code(memory_, section, nibbles_, address);
+  auto code = find_jit_code(memory_, section, memory_.layouts().algorithms.nibble_map, address);
   if (!code) {
     if (code.error().code != ErrorCode::not_found) info.error = code.error();
     return;
@@ -163,7 +165,7 @@ Result<CodeManager::DebugInfo> CodeManager::debug_info(const CodeInfo& info) {
     const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
     if (!blob) return fail(blob.error());
     if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
-    return DebugInfo{*blob, &memory_.reader(), DebugInfoWriter::jit, form_of_jit(memory_.layouts())};
+    return DebugInfo{*blob, &memory_.reader(), DebugInfoWriter::jit, memory_.layouts().algorithms.jit_debug_info};
   }
   if (info.kind != CodeKind::r2r) return fail(ErrorCode::not_found, info.method_start);
   const auto section = ranges_.find(info.method_start);
@@ -172,11 +174,9 @@ Result<CodeManager::DebugInfo> CodeManager::debug_info(const CodeInfo& info) {
   if (!image) return fail(image.error());
   const auto blob = (*image)->debug_info(memory_, info.method_start);
   if (!blob) return fail(blob.error());
-  constexpr std::uint16_t kFirstOfBits = 16, kFirstOfWiderBits = 17;  // 17: .NET 11, with another bit for the source
-  const std::uint16_t version = (*image)->major_version();
-  if (version == 0 || version >= kFirstOfWiderBits) return fail(ErrorCode::unsupported, version);
-  return DebugInfo{*blob, &memory_.constants().reader(), DebugInfoWriter::ready_to_run,
-                   version < kFirstOfBits ? DebugInfoForm::nibbles : DebugInfoForm::bits};
+  const auto form = form_of_image((*image)->major_version());
+  if (!form) return fail(ErrorCode::unsupported, (*image)->major_version());
+  return DebugInfo{*blob, &memory_.constants().reader(), DebugInfoWriter::ready_to_run, *form};
 }
 
 Result<std::vector<IlMapRow>> CodeManager::il_map(const CodeInfo& info) {
@@ -196,7 +196,7 @@ Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {
   const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
   if (!blob) return fail(blob.error());
   if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
-  return read_rich_debug_info(memory_.reader(), *blob, memory_.pointer_size(), form_of_jit(memory_.layouts()));
+  return read_rich_debug_info(memory_.reader(), *blob, memory_.pointer_size(), memory_.layouts().algorithms.jit_debug_info);
 }
 
 const InliningTable* CodeManager::inlining(const CodeInfo& info) {

@@ -125,7 +125,6 @@ class CodeManager final : public unwind::RuleSource {
 
   RuntimeMemory memory_;
   bool usable_ = false;
-  NibbleMap::Version nibbles_ = NibbleMap::Version::constant_time;
   RangeSections ranges_;
   PrecodeStubs precode_;
   std::unordered_map<Address, ReadyToRunImage> images_;                 // by RangeSection address

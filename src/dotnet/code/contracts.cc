@@ -5,17 +5,20 @@
 namespace mixstack::dotnet {
 namespace {
 
-// Versions whose algorithms are implemented. What a contract cannot do without is said where the fields are (layout/);
-// optional fields (later documents, other CPUs) are judged where they are used.
+// Versions whose algorithms are implemented (algorithms.h), by the version of the descriptor. What a contract cannot do
+// without is said where the fields are (layout/); optional fields (later documents, other CPUs) are judged where they
+// are used.
 struct Versions {
   std::uint32_t oldest = 1, newest = 1;
 };
+constexpr char kCoreClr = 'c';
 
 constexpr std::string_view kNames[] = {"Thread",           "ExecutionManager", "StackWalk",    "PrecodeStubs",
                                        "PlatformMetadata", "Loader",           "EcmaMetadata", "RuntimeTypeSystem",
                                        "Object",           "Exception"};
 
-Versions versions_of(Contract c) {
+Versions versions_of(Contract c, std::uint32_t format) {
+  if (format == Descriptor::kFormatOfLetters) return {1, 1};
   switch (c) {
     case Contract::execution_manager:  // linear nibble map, constant-time nibble map
       return {1, 2};
@@ -30,11 +33,14 @@ Diagnosis judge_one(const Descriptor& d, Contract c, const std::vector<NeededFie
   const std::string name(contract_name(c));
   const auto version = d.contract(name);
   if (!version) return refusal_of(ErrorCode::not_found, name);
-  if (const auto [oldest, newest] = versions_of(c); *version < oldest || *version > newest)
-    return refusal_of(ErrorCode::contract_unsupported, name, *version);
+  const char letter = d.format() == Descriptor::kFormatOfLetters ? kCoreClr : '\0';
+  if (version->letter != letter)
+    return refusal_of(ErrorCode::contract_unsupported, name + " " + version->text(), version->number);
+  if (const auto [oldest, newest] = versions_of(c, d.format()); version->number < oldest || version->number > newest)
+    return refusal_of(ErrorCode::contract_unsupported, name, version->number);
   for (const NeededField& n : needed)
     if (n.contract == c && !d.offset(n.type, n.field))
-      return refusal_of(ErrorCode::field_unavailable, std::string(n.type) + "." + std::string(n.field), *version);
+      return refusal_of(ErrorCode::field_unavailable, std::string(n.type) + "." + std::string(n.field), version->number);
   return {};
 }
 
@@ -64,7 +70,7 @@ Contracts Contracts::judge(const Descriptor& descriptor, const Layouts& layouts)
     if (why.error.code == ErrorCode::none && c == Contract::thread && !layouts.globals.thread_store)
       why = refusal_of(ErrorCode::field_unavailable, "ThreadStore");
     if (why.error.code == ErrorCode::none) {
-      result.version_[i] = descriptor.contract(contract_name(c)).value_or(0);
+      result.admitted_[i] = true;
     } else {
       result.refusals_.push_back(why);
       result.refusal_[i] = std::move(why);

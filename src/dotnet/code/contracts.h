@@ -17,9 +17,7 @@ class Contracts {
   /// know (never guessed). `field_unavailable`: listed and known, but a field that version needs is missing.
   [[nodiscard]] static Contracts judge(const Descriptor& descriptor, const Layouts& layouts);
 
-  [[nodiscard]] bool admits(Contract c) const { return version_[static_cast<std::size_t>(c)] != 0; }
-  /// 0 when not admitted.
-  [[nodiscard]] std::uint32_t version(Contract c) const { return version_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] bool admits(Contract c) const { return admitted_[static_cast<std::size_t>(c)]; }
   /// Why contracts are not admitted, one entry each.
   [[nodiscard]] const std::vector<Diagnosis>& refusals() const { return refusals_; }
   /// The refusal of one contract; code none when it is admitted.
@@ -27,7 +25,7 @@ class Contracts {
 
  private:
   static constexpr std::size_t kCount = static_cast<std::size_t>(Contract::count);
-  std::array<std::uint32_t, kCount> version_{};
+  std::array<bool, kCount> admitted_{};
   std::array<Diagnosis, kCount> refusal_{};
   std::vector<Diagnosis> refusals_;
 };

@@ -39,10 +39,39 @@ Result<Address> skip_flags(const MemoryReader& memory, Address at, DebugInfoForm
   return at;
 }
 
+/// A header with the sizes of two parts, or behind a 0 of all six; then the parts in the order of their sizes.
+Result<DebugInfoParts> find_by_headers(const MemoryReader& memory, Address blob) {
+  enum Part : std::size_t { bounds, variables, uninstrumented, patchpoints, inlined, async, count };
+  constexpr std::size_t kPartsOfSlim = 2, kMostOfNumber = 6;  // bytes: eleven nibbles
+  std::array<std::byte, (1 + count) * kMostOfNumber> bytes{};  // the memory may end before
+  const auto n = memory.read_some(blob, bytes);
+  if (!n) return fail(n.error());
+  const auto there = std::span(bytes).first(std::min<std::size_t>(*n, bytes.size()));
+  Nibbles header(there);
+  std::array<std::uint32_t, count> sizes{};
+  const std::uint32_t first = header.number();
+  if (first == 0) {
+    for (std::uint32_t& size : sizes) size = header.number();
+  } else {
+    sizes[bounds] = first;
+    for (std::size_t i = 1; i < kPartsOfSlim; i++) sizes[i] = header.number();
+  }
+  if (!header.ok()) return fail(ErrorCode::malformed, blob);
+  std::array<DebugInfoPart, count> parts{};
+  Address at = blob + header.whole_bytes();
+  for (std::size_t i = 0; i < count; i++) {
+    if (sizes[i] > (i == inlined ? kMostInlinedBytes : kMostBytes)) return fail(ErrorCode::limit_exceeded, sizes[i]);
+    if (sizes[i] != 0) parts[i] = {at, sizes[i]};
+    at += sizes[i];
+  }
+  return DebugInfoParts{parts[inlined], parts[bounds], parts[variables], parts[async]};
+}
+
 }  // namespace
 
 Result<DebugInfoParts> find_debug_info_parts(const MemoryReader& memory, Address blob, DebugInfoWriter writer,
                                              DebugInfoForm form) {
+  if (form == DebugInfoForm::headers) return find_by_headers(memory, blob);
   DebugInfoParts parts;
   Address at = blob;
   if (writer == DebugInfoWriter::jit) {

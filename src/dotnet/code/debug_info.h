@@ -3,18 +3,13 @@
 
 #include <cstdint>
 
+#include "dotnet/code/debug_info_form.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {
 
-/// Who wrote the bytes: only the JIT's begin with flags (patch points of OSR, inlined methods).
+/// Who wrote the bytes: before .NET 11 only the JIT's begin with flags (patch points of OSR, inlined methods).
 enum class DebugInfoWriter : std::uint8_t { jit, ready_to_run };
-
-/// How the rows of bounds are packed.
-enum class DebugInfoForm : std::uint8_t {
-  nibbles,  ///< .NET 8 and 9, images of ReadyToRun before version 16: each number by itself
-  bits,     ///< .NET 10: fields of as many bits as the largest needs
-};
 
 /// A part of the information; `bytes` 0: it is not there.
 struct DebugInfoPart {
@@ -24,6 +19,7 @@ struct DebugInfoPart {
 
 struct DebugInfoParts {
   DebugInfoPart inlined, bounds, variables;
+  DebugInfoPart async;  ///< where a runtime-async method suspends, and what it keeps (.NET 11)
 };
 
 /// Finds the parts at `blob`. Errors: those of reading, `malformed`, `limit_exceeded`.

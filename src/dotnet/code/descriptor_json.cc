@@ -67,15 +67,23 @@ std::optional<FieldDescriptor> field_of(const Json& j) {
   return f;
 }
 
-// "c1" and 1 are both version 1: later descriptors write the former.
-std::optional<std::uint32_t> version_of(const Json& j) {
+// 1 or "c1".
+std::optional<ContractVersion> version_of(const Json& j) {
+  ContractVersion version;
+  std::optional<std::uint64_t> number;
   if (j.is_string()) {
     std::string_view text = *j.get_ptr<const Json::string_t*>();
-    if (!text.empty() && text[0] == 'c') text.remove_prefix(1);
-    const auto n = number_in(text);
-    return n && *n <= 0x7fffffff ? std::optional(static_cast<std::uint32_t>(*n)) : std::nullopt;
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
+      version.letter = text[0];
+      text.remove_prefix(1);
+    }
+    number = number_in(text);
+  } else {
+    number = small_number_of(j);
   }
-  return small_number_of(j);
+  if (!number || *number > 0x7fffffff) return std::nullopt;
+  version.number = static_cast<std::uint32_t>(*number);
+  return version;
 }
 
 const Json* member(const Json& object, const char* name) {
@@ -91,8 +99,7 @@ class DescriptorJson {
 
   Diagnosed<void> read(const Json& root) {
     if (!root.is_object()) return refuse(ErrorCode::malformed, "descriptor JSON");
-    if (const Json* v = member(root, "version"); v != nullptr && number_of(*v) != 0u)
-      return refuse(ErrorCode::unsupported, "descriptor format version", number_of(*v).value_or(~0ull));
+    if (auto r = format(root); !r) return r;
     if (auto r = baseline(root); !r) return r;
     if (auto r = types(root); !r) return r;
     if (auto r = globals(root); !r) return r;
@@ -101,6 +108,16 @@ class DescriptorJson {
   }
 
  private:
+  Diagnosed<void> format(const Json& root) {
+    const Json* v = member(root, "version");
+    if (v == nullptr) return {};
+    const auto number = number_of(*v);
+    if (number != Descriptor::kFormatOfNumbers && number != Descriptor::kFormatOfLetters)
+      return refuse(ErrorCode::unsupported, "descriptor format version", number.value_or(~0ull));
+    out_.format_ = static_cast<std::uint32_t>(*number);
+    return {};
+  }
+
   static Diagnosed<void> baseline(const Json& root) {
     const Json* b = member(root, "baseline");
     if (b == nullptr || b->is_null()) return {};

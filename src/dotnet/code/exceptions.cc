@@ -25,15 +25,15 @@ ExceptionChain current_exceptions(const RuntimeMemory& memory, const ManagedThre
       chain.error = {ErrorCode::limit_exceeded, 0, at};
       break;
     }
-    auto handle = memory.pointer(at, l.thrown_object);
+    auto thrown = memory.pointer(at, l.thrown_object);
     auto next = memory.pointer(at, l.previous_nested_info);
-    if (!handle || !next) {
-      chain.error = handle ? next.error() : handle.error();
+    if (!thrown || !next) {
+      chain.error = thrown ? next.error() : thrown.error();
       break;
     }
     CurrentException e{at, 0, 0};
-    // The thrown object is held by a GC handle.
-    if (*handle != 0) e.object = memory.pointer_at(*handle).value_or(0);
+    const bool is_handle = memory.layouts().algorithms.thrown_object == ThrownObject::handle;
+    if (*thrown != 0) e.object = is_handle ? memory.pointer_at(*thrown).value_or(0) : *thrown;
     if (e.object != 0) e.method_table = object_method_table(memory, e.object).value_or(0);
     chain.exceptions.push_back(e);
     at = *next;

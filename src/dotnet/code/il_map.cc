@@ -8,7 +8,8 @@ namespace mixstack::dotnet {
 namespace {
 
 constexpr std::uint32_t kMostCode = 1 << 28;
-constexpr unsigned kSourceBits = 2, kMostBits = 32;
+// What a row is good for: a call, an empty stack, since .NET 11 a suspension.
+constexpr unsigned kSourceBits = 2, kSourceBitsOf11 = 3, kMostBits = 32;
 constexpr std::int32_t kFirstIl = -3;  // what 0 stands for
 
 /// Little-endian stream of bits. The caller sees to it that they are there.
@@ -28,19 +29,19 @@ class Bits {
   std::size_t at_ = 0;
 };
 
-Result<std::vector<IlMapRow>> decode_bounds(std::span<const std::byte> bytes) {
+Result<std::vector<IlMapRow>> decode_bounds(std::span<const std::byte> bytes, unsigned source_bits) {
   Nibbles header(bytes);
   const std::uint32_t count = header.number();
   const unsigned native_bits = header.number() + 1, il_bits = header.number() + 1;
   if (!header.ok() || native_bits > kMostBits || il_bits > kMostBits) return fail(ErrorCode::malformed);
   Bits rows(bytes.subspan(header.whole_bytes()));
-  const unsigned row_bits = kSourceBits + native_bits + il_bits;
+  const unsigned row_bits = source_bits + native_bits + il_bits;
   if (count > rows.left() / row_bits) return fail(ErrorCode::truncated, count);
   std::vector<IlMapRow> map;
   map.reserve(count);
   std::uint64_t native = 0;
   for (std::uint32_t i = 0; i < count; i++) {
-    (void)rows.take(kSourceBits);
+    (void)rows.take(source_bits);
     native += rows.take(native_bits);
     const std::uint64_t il = rows.take(il_bits);
     if (native > kMostCode || il > kMostCode) return fail(ErrorCode::malformed, native);
@@ -77,7 +78,8 @@ Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address bl
   std::vector<std::byte> bytes(parts->bounds.bytes);
   if (const auto read = memory.read_exact(parts->bounds.begin, bytes); !read) return fail(read.error());
   if (bytes.empty()) return std::vector<IlMapRow>{};
-  return form == DebugInfoForm::nibbles ? decode_nibbles(bytes) : decode_bounds(bytes);
+  if (form == DebugInfoForm::nibbles) return decode_nibbles(bytes);
+  return decode_bounds(bytes, form == DebugInfoForm::bits ? kSourceBits : kSourceBitsOf11);
 }
 
 Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob, unsigned pointer_size,

@@ -5,7 +5,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-Result<Address> method_start(const RuntimeMemory& memory, const RangeSection& section, NibbleMap::Version version,
+Result<Address> method_start(const RuntimeMemory& memory, const RangeSection& section, NibbleMapForm form,
                              Address pc) {
   const auto& l = memory.layouts().code_heap_list_node;
   const Address heap = section.heap_list;
@@ -15,17 +15,17 @@ Result<Address> method_start(const RuntimeMemory& memory, const RangeSection& se
   auto map = memory.pointer(heap, l.header_map);
   if (!begin || !end || !base || !map) return fail(ErrorCode::unreadable_memory, heap);
   if (pc < *begin || pc > *end) return fail(ErrorCode::not_found, pc);
-  auto start = NibbleMap{version, *base, *map}.method_start(memory.reader(), pc);
+  auto start = NibbleMap{form, *base, *map}.method_start(memory.reader(), pc);
   if (start && !section.range.contains(*start)) return fail(ErrorCode::malformed, *start);
   return start;
 }
 
 }  // namespace
 
-Result<JitCode> find_jit_code(const RuntimeMemory& memory, const RangeSection& section, NibbleMap::Version version,
+Result<JitCode> find_jit_code(const RuntimeMemory& memory, const RangeSection& section, NibbleMapForm form,
                               Address pc) {
   const auto& l = memory.layouts();
-  auto start = method_start(memory, section, version, pc);
+  auto start = method_start(memory, section, form, pc);
   if (!start) return fail(start.error());
   JitCode code;
   code.method_start = *start;

@@ -22,6 +22,6 @@ struct JitCode {
 /// body that runs is found, not the tier-0 body it took over from.
 /// Sources: EEJitManager::JitCodeToMethodInfo in src/coreclr/vm/codeman.cpp; ExecutionManager.md.
 [[nodiscard]] Result<JitCode> find_jit_code(const RuntimeMemory& memory, const RangeSection& section,
-                                            NibbleMap::Version version, Address pc);
+                                            NibbleMapForm form, Address pc);
 
 }  // namespace mixstack::dotnet

@@ -74,6 +74,7 @@ Layouts resolve_layouts(const Descriptor& d) {
   l.arch = arch_of(d);
   l.is_windows = windows_of(d);
   l.pointer_size = d.pointer_size();
+  l.algorithms = choose_algorithms(d);
   Resolver resolver(d);
   l.describe(resolver);
   update_thread_extent(l.thread);

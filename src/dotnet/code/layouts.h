@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dotnet/code/algorithms.h"
 #include "dotnet/code/layout/code_ranges.h"
 #include "dotnet/code/layout/frame.h"
 #include "dotnet/code/layout/globals.h"
@@ -25,6 +26,7 @@ struct Layouts {
   Arch arch = Arch::unknown;
   bool is_windows = false;  ///< the OperatingSystem global: "1" Unix, "0" Windows (RuntimeInfo contract)
   unsigned pointer_size = 8;
+  Algorithms algorithms;
 
   ThreadLayout thread;
   ThreadLocalDataLayout thread_local_data;
@@ -57,6 +59,7 @@ struct Layouts {
   TypeVarTypeDescLayout type_var_type_desc;
   FnPtrTypeDescLayout fn_ptr_type_desc;
   MethodDescLayout method_desc;
+  MethodSizesLayout method_sizes;
   MethodDescChunkLayout method_desc_chunk;
   InstantiatedMethodDescLayout instantiated_method_desc;
   StoredSigMethodDescLayout stored_sig_method_desc;
@@ -133,6 +136,7 @@ struct Layouts {
     type_var_type_desc.describe(names);
     fn_ptr_type_desc.describe(names);
     method_desc.describe(names);
+    method_sizes.describe(names);
     method_desc_chunk.describe(names);
     instantiated_method_desc.describe(names);
     stored_sig_method_desc.describe(names);
@@ -158,6 +162,7 @@ struct Layouts {
     software_exception_frame.describe(names);
     framed_method_frame.describe(names);
     stub_dispatch_frame.describe(names);
+    external_method_frame.describe(names);
     transition_block.describe(names);
     func_eval_frame.describe(names);
     debugger_eval.describe(names);

@@ -1,6 +1,7 @@
 #include "dotnet/code/method_check.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mixstack::dotnet {
 namespace {
@@ -15,6 +16,16 @@ std::uint64_t alignment_of(const Layouts& l) {
 Address chunk_of(const RuntimeMemory& memory, Address method_desc, std::uint8_t index) {
   const auto& l = memory.layouts();
   return method_desc - l.method_desc_chunk.size - index * alignment_of(l);
+}
+
+// Types of continuations are made at run time, one for each layout, and share one EEClass.
+bool is_continuation(const RuntimeMemory& memory, Address method_table, Address ee_class) {
+  const auto& l = memory.layouts();
+  const auto base = memory.through(l.globals.continuation_method_table);
+  const auto shared = memory.through(l.globals.continuation_ee_class);
+  if (!base || !shared || *base == 0 || *shared != ee_class) return false;
+  const auto parent = memory.pointer(method_table, l.method_table.parent);
+  return parent && *parent == *base;
 }
 
 }  // namespace
@@ -41,7 +52,7 @@ Result<Address> ee_class_of(const RuntimeMemory& memory, Address method_table) {
   }
   auto back = memory.pointer(*word, l.ee_class.method_table);
   if (!back) return back;
-  if (*back != canonical) return fail(ErrorCode::mismatch, method_table);
+  if (*back != canonical && !is_continuation(memory, canonical, *word)) return fail(ErrorCode::mismatch, method_table);
   return word;
 }
 
@@ -57,12 +68,38 @@ Result<MethodClass> method_class(const RuntimeMemory& memory, Address method_des
   return static_cast<MethodClass>(*flags & 7);
 }
 
+// That of the class, and of each optional slot that the flags tell of (mdf* in src/coreclr/vm/method.hpp).
+static std::uint32_t size_by_types(const Layouts& l, std::uint16_t flags) {
+  constexpr std::uint16_t kNonVtableSlot = 0x08, kMethodImpl = 0x10, kNativeCodeSlot = 0x20, kAsyncMethodData = 0x40;
+  const MethodSizesLayout& sizes = l.method_sizes;
+  const std::array by_class{l.method_desc.size,
+                            sizes.fcall,
+                            sizes.pinvoke,
+                            sizes.ee_impl,
+                            sizes.array,
+                            l.instantiated_method_desc.size,
+                            sizes.com_interop,
+                            l.dynamic_method_desc.size};
+  std::uint32_t size = by_class[flags & 7u];
+  if (size == 0) return 0;
+  if ((flags & kNonVtableSlot) != 0) size += sizes.non_vtable_slot;
+  if ((flags & kMethodImpl) != 0) size += sizes.method_impl;
+  if ((flags & kNativeCodeSlot) != 0) size += sizes.native_code_slot;
+  if ((flags & kAsyncMethodData) != 0) size += sizes.async_method_data;
+  return size;
+}
+
 // The size table is indexed by classification and the flags of optional slots (s_ClassificationSizeTable).
 static Result<std::uint32_t> method_desc_size(const RuntimeMemory& memory, Address method_desc) {
   const auto& l = memory.layouts();
-  if (!l.globals.method_desc_size_table) return fail(ErrorCode::field_unavailable);
   auto flags = memory.value<std::uint16_t>(method_desc, l.method_desc.flags);
   if (!flags) return fail(flags.error());
+  if (l.algorithms.method_sizes == MethodSizes::types) {
+    const std::uint32_t size = size_by_types(l, *flags);
+    if (size == 0) return fail(ErrorCode::field_unavailable, *flags);
+    return size;
+  }
+  if (!l.globals.method_desc_size_table) return fail(ErrorCode::field_unavailable);
   auto size = memory.reader().read<std::uint8_t>(l.globals.method_desc_size_table.value + (*flags & 0x3fu));
   if (!size) return fail(size.error());
   if (*size == 0) return fail(ErrorCode::malformed, method_desc);

@@ -61,7 +61,7 @@ Result<Address> NibbleMap::method_start(const MemoryReader& memory, Address pc) 
 
   auto unit = memory.read<std::uint32_t>(header_map + 4 * index);
   if (!unit) return fail(unit.error());
-  const bool pointers = version == Version::constant_time;
+  const bool pointers = form == NibbleMapForm::constant_time;
   if (pointers && is_pointer(*unit)) return accept(decode_pointer(*unit));
   const std::uint32_t own = nibble_at(*unit, k);
   if (own != 0 && own <= kNibbles && start_of(index, k, own) <= delta) return map_base + start_of(index, k, own);

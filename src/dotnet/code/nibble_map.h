@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "dotnet/code/algorithms.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {
@@ -11,13 +12,12 @@ namespace mixstack::dotnet {
 /// starts at 32k + 4(v-1). Sources: docs/design/datacontracts/ExecutionManager.md ("NibbleMap") and
 /// NibbleMap{Constant,Linear}Lookup.cs in dotnet/runtime.
 struct NibbleMap {
-  /// ExecutionManager version 1 walks back nibble by nibble; in version 2 a unit that lies wholly inside a method
+  /// The linear form is walked back nibble by nibble; in the constant-time form a unit that lies wholly inside a method
   /// holds a pointer to its start, which bounds the search to two units.
-  enum class Version : std::uint8_t { linear = 1, constant_time = 2 };
-  /// Version 1 gives up after so many units without a method: 64 MiB of one method's code.
+  /// The linear one gives up after so many units without a method: 64 MiB of one method's code.
   static constexpr std::uint32_t kMaxUnits = 1u << 18;
 
-  Version version = Version::constant_time;
+  NibbleMapForm form = NibbleMapForm::constant_time;
   Address map_base = 0;    ///< the address nibble 0 speaks of
   Address header_map = 0;  ///< the units
 

@@ -16,11 +16,11 @@ struct Method {
 };
 
 // The runtime's writer, from the description in ExecutionManager.md.
-test::SparseMemory write_map(const std::vector<Method>& methods, std::uint64_t heap_size, NibbleMap::Version version) {
+test::SparseMemory write_map(const std::vector<Method>& methods, std::uint64_t heap_size, NibbleMapForm form) {
   std::vector<std::uint32_t> units(heap_size / 256 + 2);
   for (const Method& m : methods) {
     units[m.start / 256] |= static_cast<std::uint32_t>((m.start % 32) / 4 + 1) << (28 - 4 * (m.start / 32 % 8));
-    if (version == NibbleMap::Version::linear) continue;
+    if (form == NibbleMapForm::linear) continue;
     const auto pointer = static_cast<std::uint32_t>((m.start & ~15ull) + ((m.start & 15) >> 2) + 9);
     for (std::uint64_t i = m.start / 256 + 1; (i + 1) * 256 <= m.start + m.size; i++) units[i] = pointer;
   }
@@ -29,7 +29,7 @@ test::SparseMemory write_map(const std::vector<Method>& methods, std::uint64_t h
   return memory;
 }
 
-class NibbleMapVersions : public ::testing::TestWithParam<NibbleMap::Version> {};
+class NibbleMapVersions : public ::testing::TestWithParam<NibbleMapForm> {};
 
 TEST_P(NibbleMapVersions, FindsTheMethodOfEveryAddressOfRandomHeaps) {
   std::mt19937 random(7);
@@ -54,11 +54,11 @@ TEST_P(NibbleMapVersions, FindsTheMethodOfEveryAddressOfRandomHeaps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, NibbleMapVersions,
-                         ::testing::Values(NibbleMap::Version::linear, NibbleMap::Version::constant_time));
+                         ::testing::Values(NibbleMapForm::linear, NibbleMapForm::constant_time));
 
 TEST(NibbleMap, FindsNothingBeforeTheFirstMethod) {
-  const auto memory = write_map({{512, 64}}, 4096, NibbleMap::Version::constant_time);
-  const NibbleMap map{NibbleMap::Version::constant_time, kBase, kMap};
+  const auto memory = write_map({{512, 64}}, 4096, NibbleMapForm::constant_time);
+  const NibbleMap map{NibbleMapForm::constant_time, kBase, kMap};
   EXPECT_EQ(map.method_start(memory, kBase + 100).error().code, ErrorCode::not_found);
   EXPECT_EQ(map.method_start(memory, kBase - 100).error().code, ErrorCode::not_found);
   EXPECT_EQ(map.method_start(memory, kBase + 508).error().code, ErrorCode::not_found);
@@ -68,7 +68,7 @@ TEST(NibbleMap, FindsNothingBeforeTheFirstMethod) {
 TEST(NibbleMap, RefusesPointersThatDoNotPointBack) {
   test::SparseMemory memory;
   memory.put_u32(kMap, 0xfffffff9u);
-  const NibbleMap map{NibbleMap::Version::constant_time, kBase, kMap};
+  const NibbleMap map{NibbleMapForm::constant_time, kBase, kMap};
   EXPECT_EQ(map.method_start(memory, kBase + 16).error().code, ErrorCode::malformed);
   EXPECT_EQ(map.method_start(memory, kBase + (1ull << 33)).error().code, ErrorCode::not_found);
   EXPECT_EQ(map.method_start(memory, kBase + (1u << 30)).error().code, ErrorCode::unreadable_memory);

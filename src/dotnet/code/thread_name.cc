@@ -9,11 +9,11 @@
 namespace mixstack::dotnet {
 namespace {
 
-// System.Threading.Thread (System.Private.CoreLib, Thread.CoreCLR.cs) of .NET 9 and 10, after the MethodTable word:
-// _executionContext, _synchronizationContext, _name, _startHelper, the native Thread, _priority, _managedThreadId.
-// The last two prove the layout for each object read.
-constexpr unsigned kNameSlot = 3, kNativeThreadSlot = 5;
-constexpr unsigned kManagedIdAfterSlots = 6, kManagedIdExtra = 4;
+// System.Threading.Thread (System.Private.CoreLib, Thread.CoreCLR.cs), after the MethodTable word: _executionContext,
+// _synchronizationContext, _name, more references (.NET 9 and 10: _startHelper; 11: three), the native Thread,
+// _priority, _managedThreadId. The native Thread and the id behind it prove for each object read that it is one.
+constexpr unsigned kNameSlot = 3, kFirstNativeThreadSlot = 5, kLastNativeThreadSlot = 8;
+constexpr unsigned kManagedIdBehind = 4;  // the word of the native Thread: _priority
 constexpr unsigned kTries = 4;
 
 void append_utf8(std::string& out, std::uint32_t c) {
@@ -93,17 +93,22 @@ std::optional<std::string> short_string(const RuntimeMemory& memory, const Field
   return utf8_of(text);
 }
 
+bool is_object_of(const Fields& fields, std::size_t word, const ManagedThread& thread) {
+  for (std::size_t slot = kFirstNativeThreadSlot; slot <= kLastNativeThreadSlot; slot++)
+    if (fields.pointer(slot * word) == thread.address)
+      return fields.value<std::uint32_t>((slot + 1) * word + kManagedIdBehind) == thread.id;
+  return false;
+}
+
 Result<NameFound> find_name(const RuntimeMemory& memory, const ManagedThread& thread, Address string_table) {
   auto object = memory.pointer_at(thread.thread_object_handle);
   if (!object) return fail(object.error());
   if (*object == 0) return fail(ErrorCode::not_found, thread.thread_object_handle);
   const std::size_t word = memory.pointer_size();
-  const std::size_t id_offset = kManagedIdAfterSlots * word + kManagedIdExtra;
-  const Fields fields(memory, *object, id_offset + sizeof(std::uint32_t));
-  const auto native = fields.pointer(kNativeThreadSlot * word), string = fields.pointer(kNameSlot * word);
-  const auto id = fields.value<std::uint32_t>(id_offset);
-  if (!native || !id || !string) return fail(ErrorCode::unreadable_memory, *object);
-  if (*native != thread.address || *id != thread.id) return fail(ErrorCode::mismatch, *object);
+  const Fields fields(memory, *object, (kLastNativeThreadSlot + 2) * word);
+  const auto string = fields.pointer(kNameSlot * word);
+  if (!string) return fail(ErrorCode::unreadable_memory, *object);
+  if (!is_object_of(fields, word, thread)) return fail(ErrorCode::mismatch, *object);
   if (*string == 0) return NameFound{*object, 0, {}};
   // A name is a System.String: checked by its type, since the GC may have moved it meanwhile.
   const auto& g = memory.layouts().globals;

@@ -28,13 +28,31 @@ class ObjectBytes {
   unsigned pointer_size_;
 };
 
-// The first Thread's link, and the store itself.
-Result<Address> first_link(const RuntimeMemory& memory) {
-  const auto& l = memory.layouts();
-  auto store = memory.through(l.globals.thread_store);
-  if (!store) return store;
-  return memory.pointer(*store, l.thread_store.first_thread_link);
-}
+/// Goes through the list of a ThreadStore: the Thread that a link leads to, and where the next link is.
+class ThreadLinkReader {
+ public:
+  explicit ThreadLinkReader(const RuntimeMemory& memory)
+      : memory_(memory),
+        offset_(memory.layouts().thread.link_next.offset),
+        leads_to_link_(memory.layouts().algorithms.thread_links == ThreadLinks::link_to_link) {}
+  /// Where the first link lies.
+  [[nodiscard]] Result<Address> head() const {
+    const auto& l = memory_.layouts();
+    auto store = memory_.through(l.globals.thread_store);
+    if (!store) return store;
+    if (!l.thread_store.first_thread_link || !l.thread.link_next) return fail(ErrorCode::field_unavailable);
+    return *store + l.thread_store.first_thread_link.offset;
+  }
+  [[nodiscard]] Address thread(Address link) const { return leads_to_link_ ? link - offset_ : link; }
+  [[nodiscard]] Result<Address> next(Address link) const {
+    return memory_.pointer_at(leads_to_link_ ? link : link + offset_);
+  }
+
+ private:
+  const RuntimeMemory& memory_;
+  std::uint32_t offset_;
+  bool leads_to_link_;
+};
 
 /// Notices that a list goes round, after at most three times its elements and without memory of its own, for it is
 /// asked in a stop: an element is remembered at every power of two (Brent).
@@ -106,17 +124,19 @@ Result<LastHijack> read_last_hijack(const RuntimeMemory& memory, Address thread)
 }
 
 Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit) {
-  const auto& l = memory.layouts();
-  auto link = first_link(memory);
-  if (!link || !l.thread.link_next) return link ? Error{ErrorCode::field_unavailable} : link.error();
+  const ThreadLinkReader links(memory);
+  const auto head = links.head();
+  if (!head) return head.error();
+  const auto link = memory.pointer_at(*head);
+  if (!link) return link.error();
   CircleCheck circle;
   Address at = *link;
   for (std::size_t count = 0; at != 0; count++) {
     if (count == kMaxThreads || circle.is_again(at)) return {ErrorCode::limit_exceeded, 0, at};
-    auto thread = read_thread(memory, at - l.thread.link_next.offset);
+    auto thread = read_thread(memory, links.thread(at));
     if (!thread) return thread.error();
     if (!visit(*thread)) return {};
-    auto next = memory.pointer_at(at);
+    auto next = links.next(at);
     if (!next) return next.error();
     at = *next;
   }
@@ -139,15 +159,15 @@ ThreadList read_threads(const RuntimeMemory& memory) {
 void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>& out) {
   const RuntimeMemory memory(reader, *layouts_);
   const auto& l = *layouts_;
-  if (!l.thread.link_next || l.thread.extent == 0) return;
-  auto store = memory.through(l.globals.thread_store);
-  if (!store) return;
+  const ThreadLinkReader links(memory);
+  const auto head = links.head();
+  if (!head || l.thread.extent == 0) return;
   CircleCheck circle;
-  auto link = memory.pointer(*store, l.thread_store.first_thread_link);
+  auto link = memory.pointer_at(*head);
   for (std::size_t n = 0; link && *link != 0 && n < kMaxThreads && !circle.is_again(*link); n++) {
-    const Address thread = *link - l.thread.link_next.offset;
+    const Address thread = links.thread(*link);
     out.push_back({thread, thread + l.thread.extent});
-    link = memory.pointer_at(*link);
+    link = links.next(*link);
   }
   // Who suspends belongs to the same instant as who is in which mode.
   if (l.globals.gc_thread) out.push_back({l.globals.gc_thread.value, l.globals.gc_thread.value + l.pointer_size});
@@ -156,8 +176,7 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
     out.push_back({gc_counts_->invalid, gc_counts_->invalid + sizeof(std::int32_t)});
   }
   // The list's head, so that the list can be walked over the copied bytes alone.
-  out.push_back({*store + l.thread_store.first_thread_link.offset,
-                 *store + l.thread_store.first_thread_link.offset + l.pointer_size});
+  out.push_back({*head, *head + l.pointer_size});
 }
 
 }  // namespace mixstack::dotnet

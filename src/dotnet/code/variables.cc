@@ -9,7 +9,9 @@
 namespace mixstack::dotnet {
 namespace {
 
-constexpr std::int32_t kLowestNumber = -4;  // ICorDebugInfo::MAX_ILNUM, which stored numbers are counted from
+// ICorDebugInfo::MAX_ILNUM, which stored numbers are counted from. What a call returned has a number since .NET 11, and
+// instead of a length the IL offset of the call.
+constexpr std::int32_t kLowestNumber = -4, kLowestNumberOf11 = -6, kReturnedByCall = -5;
 constexpr std::uint32_t kMostCode = 1 << 28;
 
 // ICorDebugInfo::VarLocType.
@@ -114,9 +116,28 @@ class Places {
   bool ok_ = true, is_general_ = true;
 };
 
+std::int32_t next_number(Nibbles& in, std::int32_t lowest) {
+  return static_cast<std::int32_t>(in.number() + static_cast<std::uint32_t>(lowest));
+}
+
+/// Reads all but the place. Answers where the code ends that it is for.
+std::uint64_t next_row(Nibbles& in, DebugInfoForm form, VariableHome& home) {
+  if (form != DebugInfoForm::headers) {
+    home.begin = in.number();
+    const std::uint64_t end = std::uint64_t{home.begin} + in.number();
+    home.number = next_number(in, kLowestNumber);
+    return end;
+  }
+  home.number = next_number(in, kLowestNumberOf11);
+  home.begin = in.number();
+  const std::uint32_t length_or_call = in.number();
+  return std::uint64_t{home.begin} + (home.number == kReturnedByCall ? 1 : length_or_call);
+}
+
 }  // namespace
 
-Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch) {
+Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch,
+                                                   DebugInfoForm form) {
   if (kDebugRegisters[arch].empty()) return fail(ErrorCode::unsupported_cpu);
   Nibbles in(bytes);
   const std::uint32_t count = in.number();
@@ -129,9 +150,7 @@ Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> by
   homes.reserve(count);
   for (std::uint32_t i = 0; i < count; i++) {
     VariableHome home;
-    home.begin = in.number();
-    const std::uint64_t end = std::uint64_t{home.begin} + in.number();
-    home.number = static_cast<std::int32_t>(in.number() + static_cast<std::uint32_t>(kLowestNumber));
+    const std::uint64_t end = next_row(in, form, home);
     home.place = places.next();
     if (!in.ok()) return fail(ErrorCode::truncated, i);
     if (!places.ok() || end > kMostCode) return fail(ErrorCode::malformed, i);
@@ -148,7 +167,7 @@ Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Add
   std::vector<std::byte> bytes(parts->variables.bytes);
   if (bytes.empty()) return std::vector<VariableHome>{};
   if (const auto read = memory.read_exact(parts->variables.begin, bytes); !read) return fail(read.error());
-  return decode_variables(bytes, arch);
+  return decode_variables(bytes, arch, form);
 }
 
 bool is_kept_across_calls(Arch arch, unsigned reg) {

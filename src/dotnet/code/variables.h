@@ -42,7 +42,8 @@ inline constexpr std::uint32_t kMostVariableHomes = 1 << 16;  ///< of one method
 /// Decodes what lies in the part of variables; numbers of registers are those of `arch`.
 /// Errors: `truncated`, `malformed`, `limit_exceeded`, `unsupported_cpu`.
 /// Source: DoNativeVarInfo in src/coreclr/vm/debuginfostore.cpp, src/coreclr/inc/cordebuginfo.h.
-[[nodiscard]] Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch);
+[[nodiscard]] Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch,
+                                                                 DebugInfoForm form = DebugInfoForm::bits);
 
 /// The same of the debug information at `blob`; empty: nothing is recorded. Errors of reading, too.
 [[nodiscard]] Result<std::vector<VariableHome>> read_variables(const MemoryReader& memory, Address blob,

@@ -84,9 +84,20 @@ TypeIndex RuntimeTypes::array(TypeTree& tree, const MethodTableFacts& facts) con
   tree.append(t, handle(tree, facts.per_inst_info));
   if (t == kNoType) return t;
   tree.at(t).assembly = modules_.at(facts.module).assembly;
-  if (!facts.is_vector())
-    tree.at(t).number = memory_.value<std::uint8_t>(facts.ee_class, memory_.layouts().array_class.rank).value_or(1);
+  if (!facts.is_vector()) tree.at(t).number = rank(facts);
   return t;
+}
+
+std::uint32_t RuntimeTypes::rank(const MethodTableFacts& facts) const {
+  const Layouts& l = memory_.layouts();
+  if (l.algorithms.array_rank == ArrayRank::array_class)
+    return memory_.value<std::uint8_t>(facts.ee_class, l.array_class.rank).value_or(1);
+  // Of each dimension a length and a lower bound lie behind what every array has.
+  constexpr std::uint32_t kBytesOfDimension = 8, kMostDimensions = 32;
+  const auto of_vectors = static_cast<std::uint32_t>(l.globals.array_base_size.value);
+  const auto size = memory_.value<std::uint32_t>(facts.address, l.method_table.base_size);
+  if (!size || !l.globals.array_base_size || *size <= of_vectors) return 1;
+  return std::min((*size - of_vectors) / kBytesOfDimension, kMostDimensions);
 }
 
 std::vector<TypeIndex> RuntimeTypes::class_arguments(TypeTree& tree, const MethodTableFacts& facts) const {

@@ -45,6 +45,7 @@ class RuntimeTypes {
   [[nodiscard]] TypeIndex type_desc(TypeTree& tree, Address address) const;
   [[nodiscard]] TypeIndex type_variable(TypeTree& tree, Address address) const;
   [[nodiscard]] TypeIndex function_pointer(TypeTree& tree, Address address) const;
+  [[nodiscard]] std::uint32_t rank(const MethodTableFacts& facts) const;
   [[nodiscard]] TypeIndex array(TypeTree& tree, const MethodTableFacts& facts) const;
   [[nodiscard]] TypeIndex named(TypeTree& tree, const MethodTableFacts& facts, const ModuleFacts& module) const;
 

@@ -216,8 +216,10 @@ void LoadedTypes::read_modules() {
   has_modules_ = true;
   const Layouts& l = memory_.layouts();
   const auto domain = memory_.through(l.globals.app_domain);
-  if (!domain || !l.app_domain.domain_assembly_list || !l.array_list_base.first_block) return;
-  const Address list = *domain + l.app_domain.domain_assembly_list.offset;
+  const bool holds_assemblies = l.app_domain.assembly_list.present();
+  const Field at = holds_assemblies ? l.app_domain.assembly_list : l.app_domain.domain_assembly_list;
+  if (!domain || !at || !l.array_list_base.first_block) return;
+  const Address list = *domain + at.offset;
   std::uint64_t left =
       std::min<std::uint64_t>(memory_.value<std::uint32_t>(list, l.array_list_base.count).value_or(0), kMaxAssemblies);
   Address block = list + l.array_list_base.first_block.offset;
@@ -228,8 +230,8 @@ void LoadedTypes::read_modules() {
     const Address start = block + l.array_list_block.array_start.offset;
     if (!memory_.reader().read_exact(start, std::as_writable_bytes(std::span(items)))) return;
     for (const Address item : items) {
-      // A DomainAssembly, whose first word is its Assembly (src/coreclr/vm/domainassembly.h).
-      const Address module = module_of(memory_.pointer_at(item).value_or(0));
+      // Of a DomainAssembly (src/coreclr/vm/domainassembly.h) the first word is its Assembly.
+      const Address module = module_of(holds_assemblies ? item : memory_.pointer_at(item).value_or(0));
       if (module != 0) modules_.push_back(module);
     }
     left -= items.size();

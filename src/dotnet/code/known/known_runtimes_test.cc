@@ -31,7 +31,7 @@ TEST(KnownRuntimes, AreFoundByTheirBuildId) {
   ASSERT_TRUE(descriptor);
   EXPECT_EQ(descriptor->global_number("A"), 0x7f0020u);
   EXPECT_EQ(descriptor->global_number("Z"), 0u) << "no address: it is not moved";
-  EXPECT_EQ(descriptor->contract("Thread"), 1u);
+  EXPECT_EQ(descriptor->contract("Thread"), (ContractVersion{0, 1}));
 }
 
 TEST(KnownRuntimes, MayHaveNoDescriptor) {

@@ -191,8 +191,15 @@ struct TailCallFrameLayout {
 };
 
 struct ExternalMethodFrameLayout {
-  Field zap_module, indirection;
-};  ///< supplement only
+  Field zap_module;  ///< by supplement only
+  Field indirection;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("ExternalMethodFrame");
+    names.field(indirection, "Indirection");
+  }
+};
 
 struct HijackArgsLayout {
   RegisterBlockLayout registers;  ///< arm64, arm, x86: registers named in HijackArgs itself

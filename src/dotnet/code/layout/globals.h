@@ -17,11 +17,13 @@ struct GlobalValues {
   Global finalizer_thread;           ///< *
   Global gc_thread;                  ///< *
   Global sync_table_entries;         ///< *
+  Global continuation_method_table;  ///< * null until the first runtime-async method runs
+  Global continuation_ee_class;      ///< * one for all types of continuations
   Global code_range_map;             ///< the RangeSectionMap itself
   Global platform_metadata;          ///< the structure itself
   Global method_desc_size_table;     ///< bytes, indexed by classification and flags
   // Numbers.
-  Global method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask, stub_code_block_last,
+  Global array_base_size, method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask, stub_code_block_last,
       hash_map_slots_per_bucket, hash_map_value_mask, object_header_size, gc_info_version, feature_com_interop,
       statics_pointer_mask;
 
@@ -37,6 +39,9 @@ struct GlobalValues {
     names.global(finalizer_thread, "FinalizerThread");
     names.global(gc_thread, "GCThread");
     names.global(sync_table_entries, "SyncTableEntries");
+    names.global(continuation_method_table, "ContinuationMethodTable");
+    names.global(continuation_ee_class, "ContinuationSingletonEEClass");
+    names.global(array_base_size, "ArrayBaseSize");
     names.global(code_range_map, "ExecutionManagerCodeRangeMapAddress");
     names.global(platform_metadata, "PlatformMetadata");
     names.global(method_desc_size_table, "MethodDescSizeTable");

@@ -21,6 +21,25 @@ struct MethodDescLayout {
   }
 };
 
+/// Sizes of the classes of methods and of their optional slots; 0: not described.
+struct MethodSizesLayout {
+  std::uint32_t fcall = 0, pinvoke = 0, ee_impl = 0, array = 0, com_interop = 0;
+  std::uint32_t non_vtable_slot = 0, method_impl = 0, native_code_slot = 0, async_method_data = 0;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("FCallMethodDesc", fcall);
+    names.type("PInvokeMethodDesc", pinvoke);
+    names.type("EEImplMethodDesc", ee_impl);
+    names.type("ArrayMethodDesc", array);
+    names.type("CLRToCOMCallMethodDesc", com_interop);
+    names.type("NonVtableSlot", non_vtable_slot);
+    names.type("MethodImpl", method_impl);
+    names.type("NativeCodeSlot", native_code_slot);
+    names.type("AsyncMethodData", async_method_data);
+  }
+};
+
 struct MethodDescChunkLayout {
   std::uint32_t size = 0;
   Field method_table, next, chunk_size, count, flags_and_token_range;

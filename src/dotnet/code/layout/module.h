@@ -138,13 +138,16 @@ struct ArrayListBlockLayout {
 };
 
 struct AppDomainLayout {
-  Field root_assembly, domain_assembly_list, friendly_name;
+  Field root_assembly, friendly_name;
+  Field domain_assembly_list;  ///< of DomainAssemblies, whose first word is the Assembly
+  Field assembly_list;         ///< .NET 11: of Assemblies
 
   template <class Names>
   void describe(Names& names) {
     names.type("AppDomain");
     names.field(root_assembly, "RootAssembly");
     names.field(domain_assembly_list, "DomainAssemblyList");
+    names.field(assembly_list, "AssemblyList");
     names.field(friendly_name, "FriendlyName");
   }
 };

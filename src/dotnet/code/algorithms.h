@@ -1,0 +1,53 @@
+// The algorithms by which a runtime's structures are read. What they are called stands here once; which of them a
+// runtime needs, its descriptor says: the version of a contract, or where the number stayed as it was, which fields
+// and globals there are.
+#pragma once
+
+#include <cstdint>
+
+#include "dotnet/code/debug_info_form.h"
+
+namespace mixstack::dotnet {
+
+class Descriptor;
+
+/// How the start of a method is found below an address in a code heap (docs/design/datacontracts/ExecutionManager.md).
+enum class NibbleMapForm : std::uint8_t { linear, constant_time };
+
+/// What the links of the thread list point at.
+enum class ThreadLinks : std::uint8_t {
+  link_to_link,      ///< .NET 9 and 10: the next Thread's link, as the list's head
+  thread_to_thread,  ///< .NET 11: the Thread
+};
+
+/// What ExceptionInfo.ThrownObject is.
+enum class ThrownObject : std::uint8_t {
+  handle,  ///< .NET 9 and 10: a GC handle
+  object,  ///< .NET 11: the object
+};
+
+/// Where the size of a MethodDesc stands.
+enum class MethodSizes : std::uint8_t {
+  table,  ///< .NET 9 and 10: a table of the runtime's, by class and optional slots
+  types,  ///< .NET 11: the sizes of the classes and of the optional slots
+};
+
+/// Where the rank of an array type stands.
+enum class ArrayRank : std::uint8_t {
+  array_class,  ///< .NET 9 and 10: ArrayClass.Rank
+  base_size,    ///< .NET 11: the bounds are a part of the object's base size
+};
+
+struct Algorithms {
+  NibbleMapForm nibble_map = NibbleMapForm::constant_time;
+  ThreadLinks thread_links = ThreadLinks::link_to_link;
+  ThrownObject thrown_object = ThrownObject::handle;
+  MethodSizes method_sizes = MethodSizes::table;
+  ArrayRank array_rank = ArrayRank::array_class;
+  DebugInfoForm jit_debug_info = DebugInfoForm::bits;
+};
+
+/// Those that a runtime needs; of a descriptor of a version that is not known, those of the newest that is.
+[[nodiscard]] Algorithms choose_algorithms(const Descriptor& descriptor);
+
+}  // namespace mixstack::dotnet
