@@ -196,7 +196,8 @@ Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {
   const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);
   if (!blob) return fail(blob.error());
   if (*blob == 0) return fail(ErrorCode::not_found, info.method_start);
-  return read_rich_debug_info(memory_.reader(), *blob, memory_.pointer_size(), memory_.layouts().algorithms.jit_debug_info);
+  return read_rich_debug_info(memory_.reader(), *blob, memory_.pointer_size(),
+                              memory_.layouts().algorithms.jit_debug_info);
 }
 
 const InliningTable* CodeManager::inlining(const CodeInfo& info) {

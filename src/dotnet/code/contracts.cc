@@ -40,7 +40,8 @@ Diagnosis judge_one(const Descriptor& d, Contract c, const std::vector<NeededFie
     return refusal_of(ErrorCode::contract_unsupported, name, version->number);
   for (const NeededField& n : needed)
     if (n.contract == c && !d.offset(n.type, n.field))
-      return refusal_of(ErrorCode::field_unavailable, std::string(n.type) + "." + std::string(n.field), version->number);
+      return refusal_of(ErrorCode::field_unavailable, std::string(n.type) + "." + std::string(n.field),
+                        version->number);
   return {};
 }
 

@@ -42,7 +42,7 @@ Result<Address> skip_flags(const MemoryReader& memory, Address at, DebugInfoForm
 /// A header with the sizes of two parts, or behind a 0 of all six; then the parts in the order of their sizes.
 Result<DebugInfoParts> find_by_headers(const MemoryReader& memory, Address blob) {
   enum Part : std::size_t { bounds, variables, uninstrumented, patchpoints, inlined, async, count };
-  constexpr std::size_t kPartsOfSlim = 2, kMostOfNumber = 6;  // bytes: eleven nibbles
+  constexpr std::size_t kPartsOfSlim = 2, kMostOfNumber = 6;   // bytes: eleven nibbles
   std::array<std::byte, (1 + count) * kMostOfNumber> bytes{};  // the memory may end before
   const auto n = memory.read_some(blob, bytes);
   if (!n) return fail(n.error());

@@ -140,7 +140,9 @@ std::optional<std::string_view> Descriptor::global_text(std::string_view name) c
   return *g->text;
 }
 
-std::string ContractVersion::text() const { return (letter != 0 ? std::string(1, letter) : "") + std::to_string(number); }
+std::string ContractVersion::text() const {
+  return (letter != 0 ? std::string(1, letter) : "") + std::to_string(number);
+}
 
 std::optional<ContractVersion> Descriptor::contract(std::string_view name) const {
   auto it = contracts_.find(name);

@@ -5,8 +5,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-Result<Address> method_start(const RuntimeMemory& memory, const RangeSection& section, NibbleMapForm form,
-                             Address pc) {
+Result<Address> method_start(const RuntimeMemory& memory, const RangeSection& section, NibbleMapForm form, Address pc) {
   const auto& l = memory.layouts().code_heap_list_node;
   const Address heap = section.heap_list;
   auto begin = memory.pointer(heap, l.start_address);

@@ -72,14 +72,10 @@ Result<MethodClass> method_class(const RuntimeMemory& memory, Address method_des
 static std::uint32_t size_by_types(const Layouts& l, std::uint16_t flags) {
   constexpr std::uint16_t kNonVtableSlot = 0x08, kMethodImpl = 0x10, kNativeCodeSlot = 0x20, kAsyncMethodData = 0x40;
   const MethodSizesLayout& sizes = l.method_sizes;
-  const std::array by_class{l.method_desc.size,
-                            sizes.fcall,
-                            sizes.pinvoke,
-                            sizes.ee_impl,
-                            sizes.array,
-                            l.instantiated_method_desc.size,
-                            sizes.com_interop,
-                            l.dynamic_method_desc.size};
+  const std::array by_class{l.method_desc.size, sizes.fcall,
+                            sizes.pinvoke,      sizes.ee_impl,
+                            sizes.array,        l.instantiated_method_desc.size,
+                            sizes.com_interop,  l.dynamic_method_desc.size};
   std::uint32_t size = by_class[flags & 7u];
   if (size == 0) return 0;
   if ((flags & kNonVtableSlot) != 0) size += sizes.non_vtable_slot;

@@ -136,8 +136,7 @@ std::uint64_t next_row(Nibbles& in, DebugInfoForm form, VariableHome& home) {
 
 }  // namespace
 
-Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch,
-                                                   DebugInfoForm form) {
+Result<std::vector<VariableHome>> decode_variables(std::span<const std::byte> bytes, Arch arch, DebugInfoForm form) {
   if (kDebugRegisters[arch].empty()) return fail(ErrorCode::unsupported_cpu);
   Nibbles in(bytes);
   const std::uint32_t count = in.number();

@@ -23,9 +23,9 @@ struct GlobalValues {
   Global platform_metadata;          ///< the structure itself
   Global method_desc_size_table;     ///< bytes, indexed by classification and flags
   // Numbers.
-  Global array_base_size, method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask, stub_code_block_last,
-      hash_map_slots_per_bucket, hash_map_value_mask, object_header_size, gc_info_version, feature_com_interop,
-      statics_pointer_mask;
+  Global array_base_size, method_desc_alignment, method_desc_token_remainder_bits, object_to_method_table_unmask,
+      stub_code_block_last, hash_map_slots_per_bucket, hash_map_value_mask, object_header_size, gc_info_version,
+      feature_com_interop, statics_pointer_mask;
 
   template <class Names>
   void describe(Names& names) {
