@@ -80,6 +80,14 @@ enum class StopReason : std::uint8_t {
 /// As a reader knows it: "catch", "filter", "finally", "fault"; "funclet" where that is not known.
 [[nodiscard]] std::string_view to_string(FuncletKind);
 
+/// Which types a frame of shared generic code runs for: what the code itself goes by.
+struct GenericContext {
+  Address handle = 0;      ///< the exact MethodDesc or MethodTable; 0: the code is not shared, or it cannot be told
+  bool is_method = false;  ///< a MethodDesc
+  bool of_object = false;  ///< the type of an object (`this`), or a base type of it
+  bool is_kept = false;    ///< never freed while the process lives
+};
+
 /// Index of a module in the module list of the session that made the trace.
 using ModuleIndex = std::uint32_t;
 inline constexpr ModuleIndex kNoModule = 0xffffffffu;
@@ -99,6 +107,7 @@ struct Frame {
   std::uint64_t module_offset = 0;  ///< lookup address minus the image's load bias (its link-time address)
   Address method = 0;               ///< MethodDesc of a managed frame or of a Frame that has one
   Address stub_target = 0;          ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
+  GenericContext generic_context{}; ///< of a managed frame
   Address method_start = 0;         ///< start of the method's native code
   Address explicit_frame = 0;       ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
   std::uint32_t frame_identifier = 0;

@@ -59,6 +59,7 @@ struct ThreadCapture {
   /// 0: that of the capture it is in; N: that of `Capture::late[N - 1]`, of whose thread this is a copy.
   std::uint32_t instant = 0;
   Error error;
+  std::uint64_t taken_ns = 0;  ///< of a sample (`not_stopped`): CLOCK_MONOTONIC; 0: not told
   Registers registers;
   /// Where the source has them at no cost (a core), or they were asked for and it can tell them; else null.
   std::shared_ptr<const VectorRegisters> vectors;

@@ -57,7 +57,8 @@ bool FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
 }
 
 FrameNames::Named FrameNames::name(const Frame& frame) {
-  const Key key{frame.pc.lookup(), frame.method, frame.stub_target,
+  const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_context.handle;
+  const Key key{frame.pc.lookup(), frame.method, made_for,
                 static_cast<std::uint32_t>(frame.kind) << 8 | static_cast<std::uint32_t>(frame.trust)};
   if (const auto known = lasting_.find(key); known != lasting_.end()) return {known->second, true};
   if (const auto known = of_capture_.find(key); known != of_capture_.end()) return {known->second, false};

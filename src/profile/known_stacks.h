@@ -14,6 +14,8 @@ namespace mixstack::profile {
 struct KnownStack {
   std::uint32_t stack = 0;  ///< its number in the recording
   bool is_managed = false;  ///< its innermost frame of user code is
+  /// Shared generic code of it tells which types it runs for, which its addresses do not: each sample is looked at.
+  bool varies = false;
   friend bool operator==(const KnownStack&, const KnownStack&) = default;
 };
 

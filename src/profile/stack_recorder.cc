@@ -15,6 +15,25 @@ std::optional<Address> unknown_place(const Trace& trace) {
   return trace.frames.empty() ? 0 : trace.frames.back().pc.raw();
 }
 
+/// What tells stacks of the same addresses apart: frames, and the types that they run for. Empty: no frame tells any.
+std::vector<Address> generic_contexts(const Trace& trace) {
+  std::vector<Address> all;
+  for (std::size_t i = 0; i < trace.frames.size(); i++) {
+    const GenericContext& context = trace.frames[i].generic_context;
+    // An object whose type was not believed may tell it the next time.
+    if (context.handle == 0 && !context.of_object) continue;
+    all.push_back(i);
+    all.push_back(context.handle);
+  }
+  return all;
+}
+
+std::vector<Address> joined(std::span<const Address> first, const std::vector<Address>& second) {
+  std::vector<Address> both(first.begin(), first.end());
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
+
 /// Stacks of a round were copied one after the other, more than a processor's own cache holds: the next one is fetched
 /// while the one before it is walked.
 void fetch_ahead(std::span<const std::byte> stack) {
@@ -123,6 +142,7 @@ Result<void> StackRecorder::take_now(SampleBatch batch) {
   for (; done < batch.threads.size() && done < batch.samples.size(); done++) {
     wants_to_wait_ = must_wait(batch);
     if (done + 1 < batch.threads.size()) fetch_ahead(batch.threads[done + 1].stack.bytes);
+    batch.threads[done].taken_ns = batch.samples[done].time_ns;
     if (!wants_to_wait_) record(batch.threads[done], batch.samples[done]);
     if (wants_to_wait_) break;
   }
@@ -320,7 +340,8 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   KnownStacks::Key key;
   if (plain && std::none_of(places().begin(), places().end(), is_other)) {
     key = known_stacks_.key(std::span(addresses_).first(*plain), kernel);
-    if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
+    const KnownStack* known = known_stacks_.find(key);
+    if (known != nullptr && !known->varies) return Walked{*known, StopReason::end_of_stack};
   }
   const auto walked = walk(capture, taken);
   if (!walked) return std::nullopt;
@@ -328,12 +349,20 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   const auto other =
       std::find_if(trace.frames.begin(), trace.frames.end(), [&](const Frame& frame) { return is_other(frame.pc); });
   bool lasts = true;
+  const bool is_plain = plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain &&
+                        other == trace.frames.end();
+  const auto contexts = generic_contexts(trace);
+  if (is_plain && !contexts.empty()) {
+    known_stacks_.remember(key, {.varies = true}, true);
+    key = known_stacks_.key(places(), joined(kernel, contexts));
+    if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
+  }
   const auto stack = stack_of(trace, static_cast<std::size_t>(other - trace.frames.begin()), kernel, lasts);
   if (!stack) return std::nullopt;
   const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
   if (other != trace.frames.end()) return Walked{{*stack, false}, StopReason::no_unwind_info};
   const Walked made{{*stack, is_managed}, trace.stop};
-  if (plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain)
+  if (is_plain)
     known_stacks_.remember(key, made.known, lasts);
   return made;
 }

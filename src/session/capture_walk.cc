@@ -248,6 +248,13 @@ Trace CaptureWalk::trace(const ThreadCapture& thread) {
 
 Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                             walk::Advisor* advisor) {
+  Trace trace = unconfirmed_trace_of(thread, most_frames, owner, advisor);
+  for (const auto& runtime : runtimes_) runtime->confirm_generic_contexts(trace, thread.taken_ns);
+  return trace;
+}
+
+Trace CaptureWalk::unconfirmed_trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                        walk::Advisor* advisor) {
   if (is_sampled()) return walk_sampled(thread, most_frames, owner, advisor);
   if (owner.thread != nullptr) {
     Trace trace = walk_managed(thread, most_frames, owner, advisor);

@@ -84,6 +84,8 @@ class CaptureWalk {
                                                       bool methods) const;
   [[nodiscard]] Trace trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                walk::Advisor* advisor);
+  [[nodiscard]] Trace unconfirmed_trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
+                                           walk::Advisor* advisor);
   [[nodiscard]] Trace walk_managed(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
   [[nodiscard]] Trace walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,

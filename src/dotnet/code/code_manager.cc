@@ -1,5 +1,7 @@
 #include "dotnet/code/code_manager.h"
 
+#include <array>
+
 #include "unwind/windows/format.h"
 
 namespace mixstack::dotnet {
@@ -189,6 +191,26 @@ Result<std::vector<VariableHome>> CodeManager::variables(const CodeInfo& info) {
   const auto at = debug_info(info);
   if (!at) return fail(at.error());
   return read_variables(*at->memory, at->blob, at->writer, at->form, memory_.layouts().arch);
+}
+
+Result<GcInfoPlace> CodeManager::gc_info_place(const CodeInfo& info) {
+  if (info.kind == CodeKind::jit) return gc_info_of_jit(memory_, info.code_header);
+  if (info.kind != CodeKind::r2r) return fail(ErrorCode::not_found, info.method_start);
+  const auto section = ranges_.find(info.method_start);
+  if (!section) return fail(section.error());
+  const auto image = image_of(*section);
+  if (!image) return fail(image.error());
+  return gc_info_of_image(memory_, (*image)->functions(), info.method_start, (*image)->major_version());
+}
+
+Result<GcInfoHeader> CodeManager::gc_info(const CodeInfo& info) {
+  const auto at = gc_info_place(info);
+  if (!at) return fail(at.error());
+  const MemoryReader& reader = at->is_constant ? memory_.constants().reader() : memory_.reader();
+  std::array<std::byte, kMostGcInfoHeader> bytes{};
+  const auto count = reader.read_some(at->begin, bytes);
+  if (!count) return fail(count.error());
+  return decode_gc_info_header(std::span(bytes).first(*count), memory_.layouts().arch, at->version);
 }
 
 Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {

@@ -8,11 +8,13 @@
 
 #include "dotnet/code/address_cache.h"
 #include "dotnet/code/contracts.h"
+#include "dotnet/code/gc_info_place.h"
 #include "dotnet/code/il_map.h"
 #include "dotnet/code/jit_code.h"
 #include "dotnet/code/ready_to_run.h"
 #include "dotnet/code/stubs.h"
 #include "dotnet/code/variables.h"
+#include "dotnet/gcinfo/gc_info.h"
 #include "unwind/rule.h"
 #include "unwind/rule_source.h"
 
@@ -72,6 +74,9 @@ class CodeManager final : public unwind::RuleSource {
   /// Where its variables are kept. Errors as above.
   [[nodiscard]] Result<std::vector<VariableHome>> variables(const CodeInfo& info);
 
+  /// What the garbage collector is told of its frames. Errors of reading or decoding.
+  [[nodiscard]] Result<GcInfoHeader> gc_info(const CodeInfo& info);
+
   /// Which methods the JIT put into it. `not_found`: it was not told to record that.
   [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);
 
@@ -116,6 +121,7 @@ class CodeManager final : public unwind::RuleSource {
     DebugInfoForm form = DebugInfoForm::bits;
   };
   [[nodiscard]] Result<DebugInfo> debug_info(const CodeInfo& info);
+  [[nodiscard]] Result<GcInfoPlace> gc_info_place(const CodeInfo& info);
   [[nodiscard]] CodeInfo look_up(Address address);
   void describe_jit(const RangeSection& section, Address address, CodeInfo& info);
   void describe_ready_to_run(const RangeSection& section, Address address, CodeInfo& info);

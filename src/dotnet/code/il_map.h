@@ -34,4 +34,9 @@ struct IlMapRow {
 /// own stack traces take 0 for the latter, which is the first line of the method.) Nothing where there is none.
 [[nodiscard]] std::optional<std::uint32_t> il_offset_at(std::span<const IlMapRow> map, std::uint32_t native);
 
+/// Whether the code at `native` is neither of a prologue nor of an epilogue.
+[[nodiscard]] bool is_body(std::span<const IlMapRow> map, std::uint32_t native);
+/// Whether an epilogue begins there.
+[[nodiscard]] bool begins_epilogue(std::span<const IlMapRow> map, std::uint32_t native);
+
 }  // namespace mixstack::dotnet

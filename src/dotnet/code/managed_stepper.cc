@@ -21,6 +21,7 @@ bool ManagedStepper::claim(Frame& frame) {
 StepOutcome ManagedStepper::step(walk::Cursor& cursor, const walk::ThreadInput& thread) {
   if (cursor.frame.kind != FrameKind::managed || engine_ == nullptr) return {};
   StepOutcome outcome{.status = StepStatus::failed, .stepper = StepperId::managed};
+  outcome.generic_context = contexts_.of(cursor.frame, cursor.registers, thread.stack);
   engine_->bind(&code_);
   const unwind::RuleStep step = engine_->step(cursor.frame.pc, cursor.registers, thread.stack);
   switch (step.status) {

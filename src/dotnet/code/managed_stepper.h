@@ -1,7 +1,7 @@
 // Managed code in the mixed walk: claimed by the runtime's own code maps, unwound by its own unwind codes.
 #pragma once
 
-#include "dotnet/code/code_manager.h"
+#include "dotnet/code/generic_context.h"
 #include "unwind/rule_step.h"
 #include "walk_core/stepper.h"
 
@@ -12,9 +12,14 @@ namespace mixstack::dotnet {
 /// beside those of native code. Borrows both.
 class ManagedStepper final : public walk::FrameStepper {
  public:
-  explicit ManagedStepper(CodeManager& code) : code_(code) {}
+  explicit ManagedStepper(CodeManager& code) : code_(code), contexts_(code) {}
   /// To be called before the first step of a walk.
   void use(unwind::RuleStepper& engine) { engine_ = &engine; }
+  /// To be called before the first step in a capture: see GenericContexts::begin_capture.
+  void begin_capture(const MemoryReader* objects) { contexts_.begin_capture(objects); }
+
+  /// Images have come or gone.
+  void forget_images() { contexts_.forget_images(); }
 
   [[nodiscard]] std::string_view name() const override { return "managed"; }
   [[nodiscard]] bool claim(Frame& frame) override;
@@ -22,6 +27,7 @@ class ManagedStepper final : public walk::FrameStepper {
 
  private:
   CodeManager& code_;
+  GenericContexts contexts_;
   unwind::RuleStepper* engine_ = nullptr;
 };
 

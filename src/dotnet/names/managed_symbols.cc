@@ -29,6 +29,8 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   }
   info.name = (*name)->name;
   info.raw_name = (*name)->raw_name;
+  if (frame.generic_context.handle != 0) use_exact_name(frame, info, name);
+  if (!name) return info;
   info.module = (*name)->module;
   info.module_path = (*name)->module_path;
   if ((*name)->freed_while_named) info.note = "freed while named";
@@ -41,6 +43,13 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   const std::string stub = "[stub: " + (*name)->stub_kind + "]";  // the next line may drop the name
   if (const std::string target = target_name(frame.stub_target); !target.empty()) info.name = stub + " -> " + target;
   return info;
+}
+
+/// For people the types that the frame runs for; `raw_name` stays what the code is called, as the DAC has it.
+void ManagedSymbols::use_exact_name(const Frame& frame, SymbolInfo& info, Result<const MethodName*>& name) {
+  const auto exact = names_.describe(frame.method, frame.generic_context);
+  if (exact && !(*exact)->freed_while_named) info.name = (*exact)->name;
+  name = names_.describe(frame.method);  // the cache may have begun anew
 }
 
 /// A `finally` that the JIT has copied to where no exception leads stays behind for exceptions alone, as a fault

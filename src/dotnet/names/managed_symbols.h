@@ -23,6 +23,7 @@ class ManagedSymbols final : public NameProvider {
 
  private:
   [[nodiscard]] SymbolInfo method(const Frame& frame);
+  void use_exact_name(const Frame& frame, SymbolInfo& info, Result<const MethodName*>& name);
   [[nodiscard]] FuncletKind handler_of(const Frame& frame);
   [[nodiscard]] SymbolInfo record(const Frame& frame);
   [[nodiscard]] SymbolInfo stub(const Frame& frame);

@@ -20,7 +20,7 @@ class MethodNames::Implementation {
         values_(memory, modules_, types_),
         calls_(memory, modules_, types_) {}
 
-  Result<const MethodName*> describe(Address method_desc);
+  Result<const MethodName*> describe(Address method_desc, const GenericContext& context);
   Result<std::string> type_name(Address method_table, bool raw);
   Result<std::string> method_of_type(Address method_table, std::string_view name);
   void new_capture();
@@ -32,27 +32,41 @@ class MethodNames::Implementation {
   MethodText text_;
   ValueTypes values_;
   CallGraph calls_;
-  std::unordered_map<Address, MethodName> names_;
+  struct Key {
+    Address method = 0;
+    Address type = 0;  ///< the exact one of shared code; 0: as the method says
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return (key.method ^ key.type << 1) * 0x9e3779b97f4a7c15ull; }
+  };
+  std::unordered_map<Key, MethodName, Hash> names_;
 
  private:
-  [[nodiscard]] bool still_there(const MethodDescFacts& facts) const;
+  [[nodiscard]] bool still_there(const MethodDescFacts& facts, Address exact_type) const;
 };
 
-Result<const MethodName*> MethodNames::Implementation::describe(Address method_desc) {
-  if (auto it = names_.find(method_desc); it != names_.end()) return &it->second;
-  const auto facts = read_method_desc(memory_, method_desc);
+Result<const MethodName*> MethodNames::Implementation::describe(Address method_desc,
+                                                                     const GenericContext& context) {
+  // The exact method says all that the shared one does.
+  const Key key{context.is_method ? context.handle : method_desc, context.is_method ? 0 : context.handle};
+  if (auto it = names_.find(key); it != names_.end()) return &it->second;
+  auto facts = read_method_desc(memory_, key.method);
   if (!facts) return fail(facts.error());
+  if (key.type != 0) facts->method_table = key.type;
   auto name = text_.method(*facts);
   if (!name) return fail(name.error());
+  if (context.handle != 0 && !context.is_kept) name->is_collectible = true;
   const bool is_transient = name->is_dynamic || name->is_collectible;
-  if (is_transient) name->freed_while_named = !still_there(*facts);
+  if (is_transient) name->freed_while_named = !still_there(*facts, key.type);
   if (names_.size() >= options_.max_methods) names_.clear();
-  return &names_.emplace(method_desc, std::move(*name)).first->second;
+  return &names_.emplace(key, std::move(*name)).first->second;
 }
 
-bool MethodNames::Implementation::still_there(const MethodDescFacts& facts) const {
+bool MethodNames::Implementation::still_there(const MethodDescFacts& facts, Address exact_type) const {
   const RuntimeMemory now = options_.fresh == nullptr ? memory_ : memory_.with(*options_.fresh);
-  const auto again = read_method_desc(now, facts.address);
+  auto again = read_method_desc(now, facts.address);
+  if (again && exact_type != 0) again->method_table = exact_type;
   if (!again || *again != facts) return false;
   // The MethodTable goes with its LoaderAllocator: its Module word is overwritten or unmapped then.
   const auto old_module = memory_.pointer(facts.method_table, memory_.layouts().method_table.module);
@@ -98,7 +112,12 @@ MethodNames::MethodNames(const RuntimeMemory& memory, NameOptions options, FileO
     : implementation_(std::make_unique<Implementation>(memory, options, std::move(opener))) {}
 MethodNames::~MethodNames() = default;
 
-Result<const MethodName*> MethodNames::describe(Address method_desc) { return implementation_->describe(method_desc); }
+Result<const MethodName*> MethodNames::describe(Address method_desc) {
+  return implementation_->describe(method_desc, {});
+}
+Result<const MethodName*> MethodNames::describe(Address method_desc, const GenericContext& context) {
+  return implementation_->describe(method_desc, context);
+}
 Result<std::string> MethodNames::type_name(Address method_table, bool raw) {
   return implementation_->type_name(method_table, raw);
 }

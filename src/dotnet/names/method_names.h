@@ -9,6 +9,7 @@
 #include "dotnet/code/runtime_memory.h"
 #include "dotnet/names/runtime_method.h"
 #include "dotnet/names/runtime_modules.h"
+#include "mixstack/frame.h"
 
 namespace mixstack::dotnet::names {
 
@@ -60,6 +61,9 @@ class MethodNames {
   /// Errors: those of reading; `mismatch` when MethodDesc, MethodTable, EEClass and metadata contradict each other;
   /// `malformed`. A method whose metadata cannot be had is no error: its name is `Module!0x06000123`.
   [[nodiscard]] Result<const MethodName*> describe(Address method_desc);
+  /// The same method of shared generic code with the types that `context` (of a frame of it) says; without one, as
+  /// above. Valid as above.
+  [[nodiscard]] Result<const MethodName*> describe(Address method_desc, const GenericContext& context);
   /// Full C# name of the type of a MethodTable: `System.Collections.Generic.List<int>`. Raw form with `raw`.
   [[nodiscard]] Result<std::string> type_name(Address method_table, bool raw = false);
   /// C# name of a method that the type of a MethodTable declares, by its name in the metadata (the first one of that

@@ -99,6 +99,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   thread_names_.reset();
   captured_.clear();
   is_frozen_ = capture.frozen != nullptr;
+  is_sampled_ = capture.consistency == Consistency::not_stopped && capture.roots.empty();
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   heap_.reset();
@@ -109,6 +110,9 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   if (inlined_) inlined_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
   if (stepper_) stepper_->use(engine);
+  // What a running target's objects are now is not what a cache remembers.
+  if (stepper_) stepper_->begin_capture(is_frozen_ ? &overlay : &target_.memory());
+  if (is_sampled_) note_gc_counts();
   threads_.set(roots_ ? read_threads(runtime_->memory(overlay)) : ThreadList{});
   note_suspension(overlay);
 }
@@ -280,6 +284,26 @@ bool RuntimeByContracts::objects_stand_still() const {
   if (is_frozen_ || !gc_counts_) return objects_stand_at_capture();
   const auto then = captured_gc_counts();
   return then && then == read_gc_counts(runtime_->memory(target_.memory()), *gc_counts_);
+}
+
+void RuntimeByContracts::note_gc_counts() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (!gc_counts_) return;
+  auto counts = read_gc_counts(runtime_->memory(target_.memory()), *gc_counts_);
+  if (counts && counts == last_gc_counts_) return;
+  last_gc_counts_ = std::move(counts);
+  unmoved_since_ns_ = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+void RuntimeByContracts::confirm_generic_contexts(Trace& trace, std::uint64_t taken_ns) {
+  const auto of_object = [](const Frame& frame) { return frame.generic_context.of_object; };
+  if (std::none_of(trace.frames.begin(), trace.frames.end(), of_object)) return;
+  if (is_sampled_) note_gc_counts();
+  const bool stand = is_sampled_ ? last_gc_counts_ && taken_ns != 0 && taken_ns >= unmoved_since_ns_
+                                 : objects_stand_still();
+  if (stand) return;
+  for (Frame& frame : trace.frames)
+    if (of_object(frame)) frame.generic_context.handle = 0;
 }
 
 std::vector<std::optional<std::vector<ProgramValue>>> RuntimeByContracts::arguments(

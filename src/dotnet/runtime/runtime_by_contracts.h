@@ -35,6 +35,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
   void use_modules(const object::ModuleMap&) override {
     if (code_) code_->forget_images();
+    if (stepper_) stepper_->forget_images();
   }
   [[nodiscard]] RootSource* prepare_roots() override { return roots_.get(); }
   void begin_capture(const Capture& capture, const MemoryReader& overlay, unwind::RuleStepper& engine) override;
@@ -48,11 +49,13 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
                            std::vector<walk::Mark>& out) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
+  void confirm_generic_contexts(Trace& trace, std::uint64_t taken_ns) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
   void begin_names(base::Beside& beside) override;
   void name_threads(std::span<ThreadDump> threads) override;
   [[nodiscard]] bool keeps_code(const Frame& frame) override {
-    return frame.kind == FrameKind::managed && code_ && CodeManager::is_kept(code_->find(frame.pc));
+    const bool is_exact_kept = frame.generic_context.handle == 0 || frame.generic_context.is_kept;
+    return frame.kind == FrameKind::managed && is_exact_kept && code_ && CodeManager::is_kept(code_->find(frame.pc));
   }
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
@@ -104,6 +107,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> captured_gc_counts() const;
   [[nodiscard]] bool objects_stand_at_capture() const;
   [[nodiscard]] bool objects_stand_still() const;
+  /// The collector counts the running target's objects as moved no more since `unmoved_since_ns_`.
+  void note_gc_counts();
   void note_suspension(const MemoryReader& overlay);
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
   [[nodiscard]] std::uint64_t finalizer_os_id() const;
@@ -125,6 +130,9 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<names::ManagedSymbols> symbols_;
   ThreadIndex threads_;
   bool is_frozen_ = false;  ///< the capture is of a core
+  bool is_sampled_ = false;                                      ///< the capture is of samples: no roots are of its time
+  std::optional<std::vector<std::uint64_t>> last_gc_counts_;     ///< of the running target, when it was sampled
+  std::uint64_t unmoved_since_ns_ = 0;                           ///< CLOCK_MONOTONIC
   // Of the capture; made when first asked.
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;

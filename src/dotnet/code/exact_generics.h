@@ -1,0 +1,30 @@
+// Shared generic code and the exact instantiations it runs for: which proves to be one of which.
+#pragma once
+
+#include "dotnet/code/runtime_memory.h"
+#include "dotnet/gcinfo/gc_info.h"
+#include "mixstack/frame.h"
+
+namespace mixstack::dotnet {
+
+/// What code of a MethodDesc is shared by.
+enum class SharedBy : std::uint8_t {
+  nobody,   ///< one instantiation, or not generic, or it cannot be told
+  types,    ///< instantiations of its class
+  methods,  ///< instantiations of the method
+};
+[[nodiscard]] SharedBy shared_by(const RuntimeMemory& memory, Address method_desc);
+
+/// Whether a method is static (mdfStatic in src/coreclr/vm/method.hpp).
+[[nodiscard]] bool is_static(const RuntimeMemory& memory, Address method_desc);
+
+/// The exact instantiation that `found` (what stood where the code keeps its context) is of `shared`, a method of
+/// shared code. `found` of kind this_object: the MethodTable of the object. Nothing unless what it is proves itself: a
+/// type whose canonical form is the method's own class, a base type of one where objects tell, or a MethodDesc of the
+/// same method with the same number of arguments that are shared alike.
+/// Sources: Generics::GetExactInstantiationsOfMethodAndItsClassFromCallInformation in src/coreclr/vm/generics.cpp,
+/// methodtable.h, method.hpp.
+[[nodiscard]] GenericContext prove_context(const RuntimeMemory& memory, Address shared, GenericContextKind kind,
+                                           Address found);
+
+}  // namespace mixstack::dotnet

@@ -1,0 +1,60 @@
+// The generic context of frames: where shared code keeps which types it runs for, and what stands there.
+#pragma once
+
+#include <unordered_map>
+
+#include "dotnet/code/code_manager.h"
+#include "dotnet/code/exact_generics.h"
+
+namespace mixstack::dotnet {
+
+/// Where the frame at an address keeps it.
+struct GenericContextPlace {
+  GenericContextKind kind = GenericContextKind::none;
+  VariablePlace place;
+};
+
+/// Where the frame at `pc` keeps it: as the GC info of its code says, which holds from prologue to epilogue; else as
+/// the variables of its debug information say of this place (optimised code that has no use for the context keeps none,
+/// and may still have `this`). Kind none: nowhere, or nobody says.
+[[nodiscard]] GenericContextPlace find_generic_context(CodeManager& code, CodeAddress pc);
+
+/// Answers for frames of one capture after the other. Places, and what was proved, are kept as long as what they are
+/// of. Borrows the code manager. Not thread-safe.
+class GenericContexts {
+ public:
+  explicit GenericContexts(CodeManager& code) : code_(code) {}
+
+  /// Objects are read through `objects` from now on (borrowed); null: they are not read.
+  void begin_capture(const MemoryReader* objects);
+
+  /// Images have come or gone.
+  void forget_images() { kept_.places.clear(); }
+
+  /// Of a frame that stands at `frame` with these registers, which are its own. Handle 0: not known.
+  [[nodiscard]] GenericContext of(const Frame& frame, const Registers& registers, const StackView& stack);
+
+  static constexpr std::size_t kMostKnown = 1 << 16;
+
+ private:
+  struct Key {
+    Address method = 0, found = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return (key.method ^ key.found << 1) * 0x9e3779b97f4a7c15ull; }
+  };
+  using Proved = std::unordered_map<Key, GenericContext, Hash>;
+  struct Known {
+    AddressCache<GenericContextPlace> places{kMostKnown};
+    Proved proved;
+  };
+  [[nodiscard]] const GenericContextPlace& place_at(CodeAddress pc);
+  [[nodiscard]] GenericContext proved(Address method, GenericContextKind kind, Address found);
+
+  CodeManager& code_;
+  const MemoryReader* objects_ = nullptr;
+  Known of_capture_, kept_;
+};
+
+}  // namespace mixstack::dotnet
