@@ -72,7 +72,9 @@ enum class StopReason : std::uint8_t {
   malformed_unwind_info,
   malformed_frame_list,  ///< the runtime's list of explicit Frames is cyclic, leaves the stack or cannot be read
   not_captured,          ///< the thread could not be stopped or had gone
+  foreign_stack,         ///< the sp is on no stack of the thread (goroutine, fiber): it is not followed
 };
+inline constexpr StopReason kLastStopReason = StopReason::foreign_stack;
 [[nodiscard]] std::string_view to_string(StopReason);
 [[nodiscard]] std::string_view to_string(FrameKind);
 [[nodiscard]] std::string_view to_string(Trust);

@@ -32,7 +32,10 @@ struct SelfTrace {
 
 /// Walks native stacks of the own process by call frame information.
 ///
-/// Signal-safe are `walk`, `walk_here` and `walk_registers`: they take no lock, allocate nothing, call nothing of libc
+/// A handler may leave the stack it was called on for another one before it calls `walk`: what counts is where its
+/// context lies.
+///
+/// Signal-safe are `walk`, `is_on_own_stack`, `walk_here` and `walk_registers`: they take no lock, allocate nothing, call nothing of libc
 /// but memcpy and its like and `_dl_find_object`, and leave errno alone. Any number of threads and nested signals may
 /// be in them at once, also while other threads load and unload libraries, allocate or throw. They need about 4 KiB of
 /// stack (10 KiB where a rule is unusual: the frame of a signal handler, DWARF expressions).
@@ -53,8 +56,9 @@ class SelfWalker {
     const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
     bool frame_pointers = false;                 ///< where nothing else helps; such steps are less than certain
     /// A thread that did not call `add_thread` is added by its first `walk` in a handler: the pages between sp and its
-    /// control block, with which the C library ends each stack, are asked for once (2 MiB at most) instead of each
-    /// time.
+    /// control block, with which the C library ends each stack, are asked for once (64 MiB at most) instead of each
+    /// time. Code that was interrupted elsewhere (goroutines, fibers) is not walked: it is the only frame, or the last
+    /// one behind a handler's (`foreign_stack`).
     bool learns_stacks = false;
   };
   /// Allocates all there is to allocate and adds the calling thread. Errors: `limit_exceeded`, `unsupported_cpu`.
@@ -73,6 +77,9 @@ class SelfWalker {
   /// nobody's, ~0: not known without asking.
   [[nodiscard]] SelfTrace walk(const void* context, std::span<Address> out,
                                std::span<std::uint32_t> owners) const noexcept;
+  /// Whether a signal interrupted its thread on the thread's own stack, as far as that can be told without asking
+  /// anybody. With `Options::learns_stacks`; for handlers, as `walk`.
+  [[nodiscard]] bool is_on_own_stack(const void* context) const noexcept;
   /// From the caller of this function.
   [[nodiscard]] SelfTrace walk_here(std::span<Address> out) const noexcept;
   /// From given registers of a thread that does not run meanwhile (or the calling one). The pc is exact.

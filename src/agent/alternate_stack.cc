@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "memory/system_call.h"
+#include "self_walk/host.h"
 
 namespace mixstack::agent {
 namespace {
@@ -50,8 +51,8 @@ void AlternateStacks::enlarge_own() const {
 
 void AlternateStacks::enlarge_interrupted(ucontext_t& context) noexcept {
   const stack_t& now = context.uc_stack;
-  // (The kernel does not say here whether it is in use.)
-  const bool is_on_it = word(__builtin_frame_address(0)) - word(now.ss_sp) < now.ss_size;
+  // Whether the interrupted code is on it; ours may be. (The kernel does not say here whether it is in use.)
+  const bool is_on_it = self_walk::host::light_frame(&context).sp - word(now.ss_sp) < now.ss_size;
   if (is_on_it || !is_of_runtime(now)) return;
   if (replaced_.fetch_add(1, std::memory_order_relaxed) >= kMostReplaced) return;
   (void)map(context.uc_stack);

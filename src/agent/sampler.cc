@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/fault_relay.h"
 #include "agent/tasks.h"
 #include "agent/thread_clock.h"
 #include "memory/system_call.h"
@@ -30,8 +31,6 @@ constexpr milliseconds kDrainEvery{20}, kRefreshEvery{100};
 constexpr milliseconds kLookEvery{100};
 constexpr int kLookShare = 100;
 constexpr milliseconds kEndTime{2000};
-constexpr std::size_t kRoomToWalk = 12 << 10;  // SelfWalker needs 10 KiB at most
-
 constexpr milliseconds kRoomTime{250};
 
 /// What our signals carry beside the mark: si_value of those of timers is the mark itself. The first two are of wall
@@ -82,17 +81,19 @@ Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, OwnThreads& ow
 
 Result<void> Sampler::take_signal() {
   struct sigaction action {};
-  // Not on the alternate stack: the runtime's handler of SIGSEGV goes back to the thread's stack and still needs what
-  // the kernel put on the alternate one, where a second handler would be put over it.
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  // On the alternate stack, where the thread has one: what is interrupted may be code that has no room for us
+  // (goroutines). The runtime's handler of SIGSEGV needs what the kernel put there: FaultRelay sees to that.
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   action.sa_sigaction = on_signal;
   // Others wait: where a handler runs on an alternate stack that we interrupt, there is no room for a third. Faults are
   // not held up.
   (void)::sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
   in_use_.store(this);
+  FaultRelay::begin(kSignal, may_take_fault);
   if (::sigaction(kSignal, &action, &before_) != 0) {
     in_use_.store(nullptr);
+    FaultRelay::end();
     return fail(ErrorCode::io_error, 0, errno);
   }
   return {};
@@ -113,6 +114,7 @@ Result<void> Sampler::begin() {
   if (thread_->is_running()) return {};
   if (timers_) timers_->stop();
   in_use_.store(nullptr);
+  FaultRelay::end();
   return fail(ErrorCode::limit_exceeded);
 }
 
@@ -132,6 +134,7 @@ bool Sampler::end() {
     if (Clock::now() > deadline) return false;
     std::this_thread::sleep_for(milliseconds(1));
   }
+  FaultRelay::end();
   drain();
   give_signal_back();
   return true;
@@ -147,7 +150,10 @@ void Sampler::give_signal_back() const {
 }
 
 void Sampler::thread_began(std::uint32_t tid) {
-  if (static_cast<std::uint32_t>(memory::system_call(SYS_gettid)) == tid) alternate_stacks_.enlarge_own();
+  if (static_cast<std::uint32_t>(memory::system_call(SYS_gettid)) == tid) {
+    alternate_stacks_.enlarge_own();
+    walker_->remove_thread();  // what was learned of a former one, whose control block lay in the same place
+  }
   if (has_begun_ && timers_ && !own_.has(tid)) (void)timers_->add(tid);
 }
 
@@ -168,28 +174,61 @@ void Sampler::forget_after_fork() {
   inside_.store(0);
 }
 
+/// A signal, and where there is room to handle it.
+struct Sampler::Signal {
+  Sampler& sampler;
+  const siginfo_t& info;
+  ucontext_t& context;
+  bool has_room;
+};
+
+/// On whatever stack the thread was on, or on an alternate one: less than 1 KiB is needed there.
 void Sampler::on_signal(int, siginfo_t* info, void* context) noexcept {
   inside_.fetch_add(1, std::memory_order_seq_cst);
-  if (Sampler* sampler = in_use_.load(std::memory_order_seq_cst)) sampler->take(*info, context);
+  if (Sampler* sampler = in_use_.load(std::memory_order_seq_cst)) {
+    void* stack = sampler->stacks_.take();
+    Signal signal{*sampler, *info, *static_cast<ucontext_t*>(context), stack != nullptr};
+    if (stack != nullptr) {
+      self_walk::mixstack_call_on_stack(&signal, take_apart, stack);
+      sampler->stacks_.give_back(stack);
+    } else {
+      sampler->take(signal);
+    }
+  }
   inside_.fetch_sub(1, std::memory_order_release);
 }
 
-/// In a signal handler. Where a handler on an alternate stack was interrupted we are on that, too, and it may be small.
-bool Sampler::has_room(const void* context) noexcept {
-  const stack_t& alternate = static_cast<const ucontext_t*>(context)->uc_stack;
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t left = here - reinterpret_cast<std::uintptr_t>(alternate.ss_sp);
-  return (alternate.ss_flags & SS_DISABLE) != 0 || left >= alternate.ss_size || left >= kRoomToWalk;
+void Sampler::take_apart(void* signal) noexcept {
+  const auto& s = *static_cast<const Signal*>(signal);
+  s.sampler.take(s);
+}
+
+/// In a handler of SIGSEGV, for FaultRelay.
+bool Sampler::may_take_fault(const void* context, Address lowest) noexcept {
+  constexpr Address kPage = 4096;
+  inside_.fetch_add(1, std::memory_order_seq_cst);
+  bool may = false;
+  if (const Sampler* s = in_use_.load(std::memory_order_seq_cst)) {
+    const unwind::LightFrame frame = self_walk::host::light_frame(context);
+    JitCode code;
+    may = s->walker_->is_on_own_stack(context) || s->code_.jitted().find(frame.pc.raw(), code);
+    for (Address page = frame.sp & ~(kPage - 1); may && page + kPage > lowest; page -= kPage)
+      may = s->probe_.is_readable(page);
+  }
+  inside_.fetch_sub(1, std::memory_order_release);
+  return may;
 }
 
 /// In a signal handler.
-void Sampler::take(const siginfo_t& info, void* context) noexcept {
+void Sampler::take(const Signal& signal) noexcept {
+  const siginfo_t& info = signal.info;
+  ucontext_t* const context = &signal.context;
   const std::uintptr_t state =
       reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) ^ reinterpret_cast<std::uintptr_t>(mark);
   const bool is_timer = info.si_code == SI_TIMER && state == 0;
   const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
   if (info.si_code == SI_QUEUE && state == kRoom) {
-    alternate_stacks_.enlarge_interrupted(*static_cast<ucontext_t*>(context));
+    alternate_stacks_.enlarge_interrupted(*context);
     with_room_.fetch_add(1);
     return;
   }
@@ -205,11 +244,11 @@ void Sampler::take(const siginfo_t& info, void* context) noexcept {
     weight = progress_.periods(tid, self_walk::host::light_frame(context).pc.raw(), ended);
     if (weight == 0) return;
   }
-  alternate_stacks_.enlarge_interrupted(*static_cast<ucontext_t*>(context));
+  alternate_stacks_.enlarge_interrupted(*context);
   Sample* sample = ring_.reserve();
   if (sample == nullptr) return;
   SelfTrace trace;
-  if (has_room(context)) {
+  if (signal.has_room) {
     trace = walker_->walk(context, sample->addresses, sample->methods);
   } else {
     sample->addresses[0] = self_walk::host::light_frame(context).pc.raw();

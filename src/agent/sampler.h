@@ -15,6 +15,7 @@
 #include "agent/agent_thread.h"
 #include "agent/alternate_stack.h"
 #include "agent/cpu_budget.h"
+#include "agent/handler_stacks.h"
 #include "agent/known_code.h"
 #include "agent/options.h"
 #include "agent/progress.h"
@@ -22,6 +23,7 @@
 #include "agent/standing_threads.h"
 #include "agent/thread_timers.h"
 #include "agent/wall_rounds.h"
+#include "memory/page_probe.h"
 #include "mixstack/self_walk.h"
 
 namespace mixstack::agent {
@@ -78,8 +80,10 @@ class Sampler {
 
   Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
   static void on_signal(int, siginfo_t* info, void* context) noexcept;
-  [[nodiscard]] static bool has_room(const void* context) noexcept;
-  void take(const siginfo_t& info, void* context) noexcept;
+  [[nodiscard]] static bool may_take_fault(const void* context, Address lowest) noexcept;
+  struct Signal;
+  static void take_apart(void* signal) noexcept;
+  void take(const Signal& signal) noexcept;
   void run();
   void give_signal_back() const;
   void look_at_threads();
@@ -100,6 +104,8 @@ class Sampler {
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
   AlternateStacks alternate_stacks_;
+  HandlerStacks stacks_;
+  memory::PageProbe probe_ = memory::PageProbe::find_way();
   Progress progress_;
   std::optional<ThreadTimers> timers_;
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler

@@ -197,7 +197,7 @@ std::optional<std::vector<Sample>> decode_samples(std::span<const std::byte> pay
     sample.tid = in.u32();
     sample.weight = in.u32();
     sample.state = read_enum(in, kLastSampleState);
-    sample.stop = read_enum(in, StopReason::not_captured);
+    sample.stop = read_enum(in, kLastStopReason);
     const std::size_t count = in.u16();
     sample.doubtful = in.u16();
     if (sample.doubtful > count) in.set_failed();

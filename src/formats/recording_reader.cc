@@ -235,7 +235,7 @@ bool FileReader::context() {
   c.thread = number_in(threads_, in_.uleb());
   bool is_sound = word(kLastSampleClock, c.clock) && word(kLastActivity, c.activity) && word(kLastGcMode, c.gc_mode);
   c.gc_pending = in_.uleb() != 0;
-  is_sound = is_sound && word(StopReason::not_captured, c.stop);
+  is_sound = is_sound && word(kLastStopReason, c.stop);
   c.system_call = static_cast<std::int32_t>(static_cast<std::int64_t>(unzigzag(in_.uleb(), 0)));
   return in_.ok() && is_sound && keep(contexts_, recording_.context(c));
 }

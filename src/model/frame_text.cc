@@ -26,6 +26,8 @@ std::string_view to_string(StopReason r) {
       return "malformed_frame_list";
     case StopReason::not_captured:
       return "not_captured";
+    case StopReason::foreign_stack:
+      return "foreign_stack";
   }
   return "unknown";
 }

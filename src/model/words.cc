@@ -26,6 +26,8 @@ std::string_view stop_words(StopReason reason) {
       return "the runtime's list of Frames is malformed";
     case StopReason::not_captured:
       return "the thread was not captured";
+    case StopReason::foreign_stack:
+      return "it runs on a stack that is not the thread's (a goroutine, a fiber), which is not followed";
   }
   return "unknown reason";
 }

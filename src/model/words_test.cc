@@ -30,7 +30,7 @@ TEST(Words, AProcOfAnotherNamespaceIsSaid) {
 }
 
 TEST(Words, EveryStopReasonTrustAndStepperHasWords) {
-  for (unsigned i = 0; i <= static_cast<unsigned>(StopReason::not_captured); i++)
+  for (unsigned i = 0; i <= static_cast<unsigned>(kLastStopReason); i++)
     EXPECT_NE(stop_words(static_cast<StopReason>(i)), "unknown reason");
   for (unsigned i = 0; i <= static_cast<unsigned>(Trust::inferred); i++)
     EXPECT_NE(trust_words(static_cast<Trust>(i)), "unknown trust");

@@ -209,7 +209,7 @@ void write_functions(Writer& out, const Recording& recording) {
 /// Words of codes that columns hold, so that the page knows none by number.
 void write_words(JsonObject& object, Writer& out) {
   out << "[";
-  for (int i = 0; i <= static_cast<int>(StopReason::not_captured); i++)
+  for (int i = 0; i <= static_cast<int>(kLastStopReason); i++)
     (i == 0 ? out : out << ',') << json_string(stop_words(static_cast<StopReason>(i)));
   out << "]";
   object.key("trusts") << '[';

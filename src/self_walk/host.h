@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 
 #include "arch/user_context.h"
@@ -17,6 +18,13 @@ struct HereRegisters {
 };
 extern "C" void mixstack_capture_here(HereRegisters* out);
 
+/// Calls `work` with `argument` on the stack that ends at `top`, which is aligned to 16.
+extern "C" void mixstack_call_on_stack(void* argument, void (*work)(void*), void* top);
+/// Begins a handler of a signal whose frame, as the kernel makes it, was put at `frame`. The interrupted code goes on
+/// when the handler returns. `record` is the last 16 bytes of the frame.
+extern "C" [[noreturn]] void mixstack_begin_handler(int signal, siginfo_t* info, void* context,
+                                                    void (*handler)(int, siginfo_t*, void*), void* frame, void* record);
+
 namespace host {
 
 [[nodiscard]] Arch arch();
@@ -29,6 +37,14 @@ namespace host {
 [[nodiscard]] unsigned call_size();
 /// What a system call answered, if a `ucontext_t` is of just behind one.
 [[nodiscard]] std::int64_t call_result(const void* context);
+inline constexpr Address kFrameRecord = 16;  ///< bytes of one, on CPUs that have such
+/// What the kernel put onto a stack for a handler: its `siginfo_t`, `ucontext_t` and all other registers.
+[[nodiscard]] AddressRange signal_frame(const siginfo_t* info, const void* context);
+/// Where a copy of such a frame may begin, all of it below `sp` and below what code keeps there. It is as well aligned
+/// as the frame is.
+[[nodiscard]] Address place_below(Address sp, AddressRange frame);
+/// Of a copy that lies `distance` bytes above what it was made of: what points into the frame points into the copy.
+void relocate_frame(void* context, std::uint64_t distance);
 /// From a `ucontext_t`.
 [[nodiscard]] unwind::LightFrame light_frame(const void* context);
 [[nodiscard]] inline Registers registers_of(const void* context) {

@@ -1,6 +1,7 @@
 #include "mixstack/self_walk.h"
 
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -26,17 +27,19 @@ constexpr std::size_t kLeastRules = 256, kMostRules = 4 << 20;
 constexpr std::size_t kGrowth = 4;
 constexpr Address kMostMainStack = 64 << 20;
 constexpr Address kPage = 4096;
-constexpr Address kMostLearned = 2 << 20;  // a few hundred page probes, once a thread
+constexpr Address kMostLearned = 64 << 20;  // a page probe each 4 KiB, once a thread
 constexpr Address kMostOfHandler = 64 << 10;
 
 [[nodiscard]] bool is_main_thread() { return memory::system_call(SYS_gettid) == memory::system_call(SYS_getpid); }
 
 /// The bounds of the main thread's stack, or an empty range.
 [[nodiscard]] AddressRange main_stack() {
-  if (&__libc_stack_end == nullptr || __libc_stack_end == nullptr) return {};
+  const bool is_glibc = &__libc_stack_end != nullptr && __libc_stack_end != nullptr;
+  // Elsewhere: the kernel puts the program's name behind the first frame (create_elf_tables in fs/binfmt_elf.c).
+  const Address end = is_glibc ? reinterpret_cast<std::uintptr_t>(__libc_stack_end) : ::getauxval(AT_EXECFN);
+  if (end == 0) return {};
   // Only what lies above the sp of a walk is read, so the lower bound need only keep other stacks out: the kernel
   // maps nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
-  const Address end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return {};
   return {end - std::min<Address>(limit.rlim_cur, kMostMainStack), end};
@@ -93,43 +96,51 @@ struct SelfWalker::Shared {
     return true;
   }
   [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside) const {
-    return begin_walk(out, begins_inside, threads.find(self_walk::host::thread_pointer()));
+    const AddressRange stack = threads.find(self_walk::host::thread_pointer());
+    return begin_walk(out, begins_inside, stack, self_walk::host::stack_pointer(), false);
   }
-  [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside, AddressRange stack) const {
-    return Walk({probe, stack, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire), out,
-                begins_inside);
+  [[nodiscard]] Walk begin_walk(std::span<Address> out, bool begins_inside, AddressRange stack, Address own,
+                                bool only_own) const {
+    return Walk({probe, stack, own, only_own, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire),
+                out, begins_inside);
   }
   /// The calling thread's stack as far as it is known, for a walk that begins at `sp`, where a signal interrupted.
   [[nodiscard]] AddressRange stack_at(Address sp, const void* context) {
     const Address thread_pointer = self_walk::host::thread_pointer();
     const AddressRange known = threads.find(thread_pointer);
     if (!learns_stacks) return known;
-    const Address own = self_walk::host::stack_pointer();
-    // A stack that was learned may be that of a former thread with its control block there, and another one be mapped
-    // in it today, but not above what this thread's own sp is at.
-    if (self_walk::is_on_alternate_stack(context, own)) return known.contains(own) ? AddressRange() : known;
-    if (known.contains(own) || own > sp || sp - own > self_walk::kMostOfHandler) return known;
-    const bool has_failed = known.begin == thread_pointer;
-    return has_failed ? known : learn(thread_pointer, known, own);
+    // A handler on the stack that it interrupted is known to be there itself; one on an alternate stack proves nothing.
+    const Address own = reinterpret_cast<std::uintptr_t>(context);
+    const bool is_apart = self_walk::is_on_alternate_stack(context, own);
+    if (!is_apart && (own > sp || sp - own > self_walk::kMostOfHandler)) return {};
+    const Address lowest = is_apart ? sp : own;
+    if (known.contains(lowest) || (is_apart && self_walk::is_on_alternate_stack(context, sp))) return known;
+    return learn(thread_pointer, known, lowest);
   }
-  /// In a handler that runs on the stack that it interrupted.
-  [[gnu::noinline]] AddressRange learn(Address thread_pointer, AddressRange known, Address own) {
-    AddressRange stack = main;
-    if (stack.empty() || !self_walk::is_main_thread()) {
-      if (own >= thread_pointer || thread_pointer - own > self_walk::kMostLearned) return known;
-      stack = {own & ~(self_walk::kPage - 1), thread_pointer};
-      // What was found once stays as long as the thread: only what lies below is asked for.
-      const Address end = known.end == stack.end && known.begin > stack.begin ? known.begin : stack.end;
-      for (Address page = stack.begin; page < end; page += self_walk::kPage) {
-        if (probe.is_readable(page)) continue;
-        // A stack of its own making (fibers): not tried again for each sample. No walk begins in this range.
-        if (known.empty()) (void)threads.add(thread_pointer, {thread_pointer, thread_pointer + 1});
-        return known;
-      }
+  /// The stack with `lowest` in it, or an empty range: that is not on the thread's stack. The C library ends each stack
+  /// with the thread's control block, and no page of it is missing above what is in use.
+  [[gnu::noinline]] AddressRange learn(Address thread_pointer, AddressRange known, Address lowest) {
+    if (!main.empty() && self_walk::is_main_thread()) {
+      if (!main.contains(lowest)) return {};
+      (void)threads.add(thread_pointer, main);
+      return main;
     }
-    if (!stack.contains(own)) return known;
-    (void)threads.add(thread_pointer, stack);
-    return stack;
+    if (lowest >= thread_pointer || thread_pointer - lowest > self_walk::kMostLearned) return {};
+    const Address floor = threads.floor(thread_pointer);
+    if (lowest < floor) return {};
+    const bool is_first = known.end != thread_pointer;
+    const Address begin = lowest & ~(self_walk::kPage - 1);
+    // What was found once stays as long as the thread: only what lies below is asked for.
+    Address page = is_first ? (thread_pointer & ~(self_walk::kPage - 1)) + self_walk::kPage : known.begin;
+    while (page > begin && probe.is_readable(page - self_walk::kPage)) page -= self_walk::kPage;
+    const bool is_whole = page <= begin;
+    (void)threads.add(thread_pointer, {page, thread_pointer}, is_whole ? floor : page);
+    return is_whole ? AddressRange{page, thread_pointer} : AddressRange{};
+  }
+
+  /// Whether the code at `sp` runs on no stack of the calling thread, of which `stack` is what `stack_at` answered.
+  [[nodiscard]] bool is_foreign(Address sp, AddressRange stack, const void* context) const {
+    return learns_stacks && !stack.contains(sp) && !self_walk::is_on_alternate_stack(context, sp);
   }
 
   memory::PageProbe probe = memory::PageProbe::find_way();
@@ -164,7 +175,16 @@ Result<std::unique_ptr<SelfWalker>> SelfWalker::create(const Options& options) {
 SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
                            std::span<std::uint32_t> owners) const noexcept {
   const unwind::LightFrame frame = self_walk::host::light_frame(context);
-  Walk walk = shared_->begin_walk(out, false, shared_->stack_at(frame.sp, context));
+  const AddressRange stack = shared_->stack_at(frame.sp, context);
+  if (shared_->is_foreign(frame.sp, stack, context)) {
+    if (out.empty()) return {};
+    out[0] = frame.pc.raw();
+    if (owners.size() >= out.size()) owners[0] = self_walk::CodeRules::kUnknownOwner;
+    return {.count = 1, .stop = StopReason::foreign_stack, .sure = 1};
+  }
+  // The kernel puts the context onto the stack that the handler was called on; it may have left that for another.
+  const Address own = reinterpret_cast<std::uintptr_t>(context);
+  Walk walk = shared_->begin_walk(out, false, stack, own, shared_->learns_stacks);
   if (owners.size() >= out.size()) walk.tell_owners(owners.data());
   walk.steps(frame);
   if (walk.needs_all_registers()) {
@@ -185,6 +205,11 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
     walk.careful_steps(self_walk::host::registers_of(here), frame.pc);
   }
   return walk.finish();
+}
+
+bool SelfWalker::is_on_own_stack(const void* context) const noexcept {
+  const Address sp = self_walk::host::light_frame(context).sp;
+  return shared_->stack_at(sp, context).contains(sp);
 }
 
 SelfTrace SelfWalker::walk_registers(const Registers& registers, std::span<Address> out) const noexcept {

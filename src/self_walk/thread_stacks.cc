@@ -10,13 +10,13 @@ ThreadStacks::ThreadStacks(std::size_t most)
       pages_((mask_ + 1) * sizeof(Entry), ZeroedPages::Presence::lazy),
       entries_(static_cast<Entry*>(pages_.get())) {}
 
-ThreadStacks::Entry* ThreadStacks::entry_of(Address thread_pointer) {
+ThreadStacks::Entry* ThreadStacks::entry_of(Address thread_pointer) const {
   for (std::size_t i = start(thread_pointer), n = 0; n < kMostTries; i = (i + 1) & mask_, n++)
     if (entries_[i].thread_pointer.load(std::memory_order_relaxed) == thread_pointer) return &entries_[i];
   return nullptr;
 }
 
-bool ThreadStacks::add(Address thread_pointer, AddressRange stack) {
+bool ThreadStacks::add(Address thread_pointer, AddressRange stack, Address floor) {
   // A signal may come between any two of these: first the entry is made to say nothing, then the bounds are written.
   Entry* entry = entry_of(thread_pointer);
   for (std::size_t i = start(thread_pointer), n = 0; entry == nullptr && n < kMostTries; i = (i + 1) & mask_, n++) {
@@ -28,6 +28,7 @@ bool ThreadStacks::add(Address thread_pointer, AddressRange stack) {
   entry->end.store(0, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   entry->begin.store(stack.begin, std::memory_order_relaxed);
+  entry->floor.store(floor, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   entry->end.store(stack.end, std::memory_order_relaxed);
   return true;

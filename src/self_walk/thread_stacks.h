@@ -16,8 +16,9 @@ class ThreadStacks {
   explicit ThreadStacks(std::size_t most);
   [[nodiscard]] bool is_usable() const { return entries_ != nullptr; }
 
-  /// To be called by the thread itself, as `remove`. False when there is no room.
-  [[nodiscard]] bool add(Address thread_pointer, AddressRange stack);
+  /// To be called by the thread itself, as `remove`. False when there is no room. `floor`: what lies below is known not
+  /// to be of the stack.
+  [[nodiscard]] bool add(Address thread_pointer, AddressRange stack, Address floor = 0);
   void remove(Address thread_pointer);
   /// The bounds the thread gave, or an empty range. For the calling thread only.
   [[nodiscard]] AddressRange find(Address thread_pointer) const {
@@ -31,18 +32,23 @@ class ThreadStacks {
     }
     return {};
   }
+  /// As `add` had it; 0: not known. For the calling thread only.
+  [[nodiscard]] Address floor(Address thread_pointer) const {
+    const Entry* entry = entry_of(thread_pointer);
+    return entry == nullptr ? 0 : entry->floor.load(std::memory_order_relaxed);
+  }
 
  private:
   static constexpr Address kFree = 0, kRemoved = 1;  ///< no addresses of control blocks
   static constexpr std::size_t kMostTries = 16;
   struct Entry {
     std::atomic<Address> thread_pointer;
-    std::atomic<Address> begin, end;
+    std::atomic<Address> begin, end, floor;
   };
   [[nodiscard]] std::size_t start(Address thread_pointer) const {
     return static_cast<std::size_t>(thread_pointer * 0x9e3779b97f4a7c15u >> 40) & mask_;
   }
-  [[nodiscard]] Entry* entry_of(Address thread_pointer);
+  [[nodiscard]] Entry* entry_of(Address thread_pointer) const;
 
   std::size_t mask_;
   ZeroedPages pages_;

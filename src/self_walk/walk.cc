@@ -131,7 +131,7 @@ bool Walk::prove(Address cfa) {
 void Walk::begin_again() {
   trace_.count = 0;
   trace_.stop = StopReason::end_of_stack;
-  needs_all_registers_ = led_nowhere_ = false;
+  needs_all_registers_ = led_nowhere_ = left_own_ = false;
   doubtful_at_ = ~std::size_t{0};
   sp_at_least_ = 0;
 }
@@ -148,6 +148,7 @@ void Walk::careful_steps(Registers registers, CodeAddress pc) {
 bool Walk::GeneralHost::claim(const Cursor& cursor) { return cursor.frame.pc.raw() <= kLastUserAddress; }
 
 bool Walk::general_step(CodeAddress& pc, Registers& registers) {
+  if (left_own_) return stop(StopReason::foreign_stack);
   trace_.probed_frames++;
   if (!general_) general_.emplace(general_host_, std::span<const Checkpoint>(), walk::CopiedStack());
   Cursor here{registers, Frame{.pc = pc, .sp = known_sp(registers)}}, next;
@@ -167,6 +168,7 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   // What was proved holds for the stack it was proved for.
   const Address sp = known_sp(registers);
   if (sp - low_ >= size_ || pc.is_exact()) use_known_stack(sp);
+  left_own_ = sources_.only_own && pc.is_exact() && !sources_.stack.contains(sp);
   return true;
 }
 

@@ -35,6 +35,8 @@ class Walk {
   struct Sources {
     memory::PageProbe probe;
     AddressRange stack;  ///< known bounds of the thread's stack, or empty
+    Address own;         ///< who walks uses that stack, if it lies on it, from here down
+    bool only_own;       ///< interrupted code on a stack that is not the thread's is the last frame
     std::uint64_t pac_mask;
     const CodeRules* code;  ///< of code outside of all images; null: nobody knows any
     bool frame_pointers;    ///< may be followed where nothing else helps
@@ -78,10 +80,9 @@ class Walk {
   /// nothing) the bounds alone prove nothing, and `prove` asks for each page.
   void use_known_stack(Address sp) {
     const AddressRange& stack = sources_.stack;
-    const Address own = host::stack_pointer();
     low_ = sp;
     provable_end_ = stack.contains(sp) ? stack.end : sp;
-    size_ = stack.contains(own) && sp >= own ? provable_end_ - sp : 0;
+    size_ = stack.contains(sources_.own) && sp >= sources_.own ? provable_end_ - sp : 0;
     words_end_ = size_ >= sizeof(Address) ? provable_end_ - sizeof(Address) + 1 : 0;
   }
   /// Makes plain loads reach the word at `cfa`. False when they did before, or cannot.
@@ -179,6 +180,7 @@ class Walk {
   bool skips_first_;
   bool needs_all_registers_ = false;
   bool led_nowhere_ = false;
+  bool left_own_ = false;                      ///< the last frame is of interrupted code on another stack
   std::uint64_t turn_ = 0;                     ///< of RuleTurns, when the walk began
   std::size_t doubtful_at_ = ~std::size_t{0};  ///< the first frame that was found by a step less than certain
   Address sp_at_least_ = 0;                    ///< where a step by a frame pointer left sp unknown

@@ -96,6 +96,8 @@ const char* words_for(mixstack::StopReason reason) {
       return "stack cut: the runtime's list of Frames is damaged";
     case StopReason::not_captured:
       return "the thread could not be captured";
+    case StopReason::foreign_stack:
+      return "stack cut: a stack that is not the thread's";
   }
   return "stack cut";
 }

@@ -24,6 +24,40 @@ mixstack_capture_here:
   ret
   .cfi_endproc
   .size mixstack_capture_here, .-mixstack_capture_here
+
+  .p2align 4
+  .globl mixstack_call_on_stack
+  .hidden mixstack_call_on_stack
+  .type mixstack_call_on_stack, @function
+mixstack_call_on_stack:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  movq %rdx, %rsp
+  call *%rsi
+  movq %rbp, %rsp
+  popq %rbp
+  .cfi_def_cfa %rsp, 8
+  ret
+  .cfi_endproc
+  .size mixstack_call_on_stack, .-mixstack_call_on_stack
+
+  # The first word of the frame is the return address that the kernel put there: code that calls rt_sigreturn.
+  .p2align 4
+  .globl mixstack_begin_handler
+  .hidden mixstack_begin_handler
+  .type mixstack_begin_handler, @function
+mixstack_begin_handler:
+  .cfi_startproc
+  .cfi_undefined %rip
+  movq %r8, %rsp
+  xorl %eax, %eax
+  jmp *%rcx
+  .cfi_endproc
+  .size mixstack_begin_handler, .-mixstack_begin_handler
 )");
 
 namespace mixstack::self_walk::host {
@@ -32,6 +66,10 @@ namespace {
 using namespace x86_64_reg;  // NOLINT: the list below is of its names
 
 constexpr std::size_t kContextRegisters = arch::x86_64::kCpu.signal_frame.registers;
+constexpr std::size_t kOthers = 23;  ///< the word of a sigcontext that points to what XSAVE wrote
+constexpr std::uint64_t kSizeOfOthers = 464, kLeastOthers = 512;
+constexpr std::uint32_t kIsExtended = 0x46505853;  // FP_XSTATE_MAGIC1
+constexpr Address kRedZone = 128, kAlignment = 64;
 constexpr std::array<unsigned, 8> kHereOrder{rip, rsp, rbp, rbx, r12, r13, r14, r15};
 
 [[nodiscard]] std::uint64_t context_word(const void* context, std::size_t index) {
@@ -41,6 +79,31 @@ constexpr std::array<unsigned, 8> kHereOrder{rip, rsp, rbp, rbx, r12, r13, r14, 
 }
 
 }  // namespace
+
+AddressRange signal_frame(const siginfo_t* info, const void* context) {
+  // struct rt_sigframe (arch/x86/include/asm/sigframe.h): return address, ucontext_t, siginfo_t; other registers above.
+  const auto begin = reinterpret_cast<std::uintptr_t>(context) - sizeof(std::uint64_t);
+  Address end = reinterpret_cast<std::uintptr_t>(info) + sizeof(siginfo_t);
+  if (const std::uint64_t others = context_word(context, kOthers); others != 0) {
+    // struct _fpx_sw_bytes in its last bytes says how large it is.
+    std::array<std::uint32_t, 2> words;
+    std::memcpy(words.data(), reinterpret_cast<const void*>(others + kSizeOfOthers), sizeof(words));
+    end = others + (words[0] == kIsExtended ? words[1] : kLeastOthers);
+  }
+  return {begin, end};
+}
+
+Address place_below(Address sp, AddressRange frame) {
+  const Address most = sp - kRedZone - frame.size();
+  return most - ((most - frame.begin) & (kAlignment - 1));
+}
+
+void relocate_frame(void* context, std::uint64_t distance) {
+  const std::uint64_t others = context_word(context, kOthers);
+  if (others == 0) return;
+  const std::uint64_t moved = others + distance;
+  std::memcpy(static_cast<std::byte*>(context) + kContextRegisters + 8 * kOthers, &moved, sizeof(moved));
+}
 
 Arch arch() { return Arch::x86_64; }
 

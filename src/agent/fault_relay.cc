@@ -1,0 +1,101 @@
+#include "agent/fault_relay.h"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "memory/system_call.h"
+#include "self_walk/host.h"
+
+namespace mixstack::agent {
+namespace {
+
+using Handler = void(int, siginfo_t*, void*);
+namespace host = self_walk::host;
+
+constexpr Address kRoom = 8 << 10;               // below the frame: the handler and what it calls
+constexpr Address kOverflow = 64 << 10;          // a fault so near to sp may be of a stack that is used up
+constexpr std::uint64_t kMostFrame = 128 << 10;  // with the matrices of AMX or SME
+
+/// For handlers, which get no argument of ours.
+struct Told {
+  std::atomic<Handler*> next{nullptr};
+  std::atomic<FaultRelay::HasRoom*> has_room{nullptr};
+  std::atomic<int> held_up{0};
+  std::atomic<bool> adds_to_mask{false};
+  std::atomic<bool> is_behind{false};  ///< somebody put a handler before ours
+};
+constinit Told told;
+
+[[nodiscard]] bool is_of(const struct sigaction& action, Handler* handler) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
+}
+
+/// Where the frame is to go on the stack that was interrupted, or 0: it stays.
+[[nodiscard]] Address new_place(const siginfo_t& info, const ucontext_t& context, AddressRange frame) noexcept {
+  const auto has_room = told.has_room.load();
+  const Address stack = reinterpret_cast<std::uintptr_t>(context.uc_stack.ss_sp);
+  const auto is_on_it = [&](Address address) { return address - stack < context.uc_stack.ss_size; };
+  const Address sp = host::light_frame(&context).sp;
+  const Address fault = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  if (has_room == nullptr || !is_on_it(frame.begin) || is_on_it(sp)) return 0;
+  if (fault - (sp - kOverflow) < 2 * kOverflow || frame.end <= frame.begin || frame.size() > kMostFrame) return 0;
+  const Address place = host::place_below(sp, frame);
+  return has_room(&context, place - kRoom) ? place : 0;
+}
+
+/// Unless the thread held it up before the fault.
+void let_in(int signal, const ucontext_t& context) noexcept {
+  if (signal == 0 || sigismember(&context.uc_sigmask, signal) != 0) return;
+  const std::uint64_t set = std::uint64_t{1} << (signal - 1);
+  (void)memory::system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<std::uintptr_t>(&set), 0, sizeof(set));
+}
+
+}  // namespace
+
+void FaultRelay::on_fault(int signal, siginfo_t* info, void* context) noexcept {
+  const auto next = told.next.load();
+  const AddressRange frame = host::signal_frame(info, context);
+  const Address place = new_place(*info, *static_cast<const ucontext_t*>(context), frame);
+  if (told.has_room.load() == nullptr) let_in(told.held_up.load(), *static_cast<const ucontext_t*>(context));
+  if (place == 0) return next(signal, info, context);
+  const auto moved = [&](const void* part) {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(part) + (place - frame.begin));
+  };
+  std::memcpy(reinterpret_cast<void*>(place), reinterpret_cast<const void*>(frame.begin), frame.size());
+  host::relocate_frame(moved(context), place - frame.begin);
+  let_in(told.held_up.load(), *static_cast<const ucontext_t*>(context));
+  self_walk::mixstack_begin_handler(signal, static_cast<siginfo_t*>(moved(info)), moved(context), next,
+                                    reinterpret_cast<void*>(place),
+                                    reinterpret_cast<void*>(place + frame.size() - host::kFrameRecord));
+}
+
+void FaultRelay::begin(int held_up, HasRoom* has_room) {
+  struct sigaction now {};
+  if (::sigaction(SIGSEGV, nullptr, &now) != 0) return;
+  told.held_up.store(held_up);
+  told.has_room.store(has_room);
+  constexpr int kNeeded = SA_SIGINFO | SA_ONSTACK;
+  // Who came before us calls us, if he calls anybody: put before him again, faults would go round in a circle.
+  if (told.is_behind.load() || is_of(now, on_fault) || (now.sa_flags & kNeeded) != kNeeded) return;
+  told.next.store(now.sa_sigaction);
+  const bool holds_up = ::sigismember(&now.sa_mask, held_up) != 0;
+  told.adds_to_mask.store(!holds_up);
+  now.sa_sigaction = on_fault;
+  (void)::sigaddset(&now.sa_mask, held_up);
+  (void)::sigaction(SIGSEGV, &now, nullptr);
+}
+
+void FaultRelay::end() {
+  told.has_room.store(nullptr);
+  struct sigaction now {};
+  if (told.next.load() == nullptr || ::sigaction(SIGSEGV, nullptr, &now) != 0) return;
+  if (!is_of(now, on_fault)) return told.is_behind.store(true);
+  now.sa_sigaction = told.next.load();
+  if (told.adds_to_mask.load()) (void)::sigdelset(&now.sa_mask, told.held_up.load());
+  (void)::sigaction(SIGSEGV, &now, nullptr);
+}
+
+}  // namespace mixstack::agent
