@@ -3,7 +3,7 @@
 #   libstackwalker-mixstack.a, libstackwalker-mixstack.so.0   the StackwalkerAPI over it, where src/stackwalker is built
 # Consumers see mixstack::mixstack, which is one of the two; MIXSTACK_SHARED decides within this build.
 include(GNUInstallDirs)
-include(${PROJECT_SOURCE_DIR}/cmake/cxx_demangler.cmake)
+include(${PROJECT_SOURCE_DIR}/cmake/demanglers.cmake)
 if(MIXSTACK_SANITIZE)
   return() # programs of other compilers' runtimes are no consumers
 endif()
@@ -18,7 +18,7 @@ foreach(layer fmt base fetch_link model arch memory walk_core object unwind targ
     endif()
   endif()
 endforeach()
-list(APPEND layers ${MIXSTACK_CXX_DEMANGLER})
+list(APPEND layers ${MIXSTACK_DEMANGLERS})
 # By their linkers' names, so that the exported targets hold no path of this machine.
 set(MIXSTACK_SYSTEM_LIBRARIES dw elf lzma z zstd lz4)
 

@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <utility>
 
+#include "symbolize/other_manglings.h"
 #include "symbolize/rust_legacy.h"
 
 // The demangler of libstdc++ that writes through a callback (libstdc++-v3/libsupc++, cp-demangle.h): the only form that
@@ -57,6 +58,8 @@ std::size_t printable_length(std::string_view s) {
 }  // namespace
 
 std::string demangle(std::string_view name) {
+  if (name.starts_with("_R")) return demangle_rust_v0(name).value_or(std::string(name));
+  if (name.starts_with("_D")) return demangle_d(name).value_or(std::string(name));
   if (!name.starts_with("_Z") || name.size() > kMaxMangled) return std::string(name);
   const std::string terminated(name);
   Sink sink;

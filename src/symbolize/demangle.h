@@ -12,8 +12,8 @@ namespace mixstack::symbolize {
 inline constexpr std::size_t kMaxMangled = 16 << 10;
 inline constexpr std::size_t kMaxDemangled = 16 << 10;
 
-/// C++ (Itanium ABI) names with parameters; Rust's legacy names without their hash. Anything else, or what would be
-/// too long, comes back as it is. Not signal-safe; thread-safe.
+/// C++ (Itanium ABI) names with parameters; Rust's names, legacy and v0, without their hashes; D's. Anything else, or
+/// what would be too long, comes back as it is. Not signal-safe; thread-safe.
 [[nodiscard]] std::string demangle(std::string_view linker_name);
 
 /// A name fit for terminals and JSON: control characters and bytes that are not UTF-8 as \xNN, cut at `limit` bytes.

@@ -71,6 +71,42 @@ TEST(Demangle, RustLegacyNamesLoseTheirHash) {
   EXPECT_EQ(demangle("_ZN3foo4h012E"), "foo::h012");
 }
 
+TEST(Demangle, RustV0NamesHaveNoHashes) {
+  EXPECT_EQ(demangle("_RNvXCs8X6F9CIgNp1_3labNtB2_1SNtB2_1T2go"), "<lab::S as lab::T>::go");
+  EXPECT_EQ(demangle("_RINvNtC3std3mem8align_ofjE"), "std::mem::align_of::<usize>");
+  EXPECT_EQ(demangle("_RNvC6_123foo3bar"), "123foo::bar");
+  EXPECT_EQ(demangle("_RNvC6_123foo3bar.llvm.A5310EB9"), "123foo::bar");
+  EXPECT_EQ(demangle("_RNvCu8gdel_5qa3foo"), "g\xc3\xb6" "del::foo");
+  EXPECT_EQ(demangle("_Rnonsense"), "_Rnonsense");
+  EXPECT_EQ(demangle("_R"), "_R");
+}
+
+TEST(Demangle, RustV0ExpansionIsBounded) {
+  // Tuples of two back references to the tuple before: (T, T), ((T, T), (T, T)), ...
+  std::string name = "_RINvC1a1bTmmE";
+  std::size_t last = name.find("Tmm") - 2;
+  for (int i = 0; i < 8; i++) {
+    const char digit = static_cast<char>(last - 1 < 10 ? '0' + (last - 1) : 'a' + (last - 11));
+    const std::size_t next = name.size() - 2;
+    if (last - 1 >= 36) break;
+    name += std::string("TB") + digit + "_B" + digit + "_E";
+    last = next;
+  }
+  EXPECT_FALSE(demangle(name + "E").empty());
+  std::string deep = "_RINvC1a1b";
+  for (int i = 0; i < 8000; i++) deep += "R";
+  EXPECT_FALSE(demangle(deep + "mE").empty());
+}
+
+TEST(Demangle, DNames) {
+  EXPECT_EQ(demangle("_D8demangle4testFaZv"), "demangle.test(char)");
+  EXPECT_EQ(demangle("_Dmain"), "D main");
+  EXPECT_EQ(demangle("_DYNAMIC"), "_DYNAMIC");
+  std::string hostile = "_D8demangle4testF";
+  for (int i = 0; i < 60; i++) hostile += "QbQb";
+  EXPECT_EQ(demangle(hostile + "Zv"), hostile + "Zv");
+}
+
 TEST(Printable, EscapesWhatTerminalsObey) {
   EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
   EXPECT_EQ(printable("\xc3\xa4\xff"), "\xc3\xa4\\xff");

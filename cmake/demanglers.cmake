@@ -1,0 +1,21 @@
+# Demanglers of other languages than C++ (Rust's v0 names, D) of libiberty.a, as single members: none of the rest of that
+# archive is wanted (its own malloc, getopt, ...). Sets MIXSTACK_DEMANGLERS to all members, C++'s among them.
+include(${CMAKE_CURRENT_LIST_DIR}/cxx_demangler.cmake)
+if(MIXSTACK_MUSL)
+  set(libiberty ${MIXSTACK_MUSL}/lib/libiberty.a)
+else()
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libiberty.a
+                  OUTPUT_VARIABLE libiberty OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+set(MIXSTACK_DEMANGLERS ${MIXSTACK_CXX_DEMANGLER})
+foreach(member rust-demangle d-demangle safe-ctype)
+  set(object ${PROJECT_BINARY_DIR}/cxx_demangler/${member}.o)
+  if(NOT EXISTS ${object})
+    execute_process(COMMAND ${CMAKE_AR} x ${libiberty} ${member}.o
+                    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/cxx_demangler RESULT_VARIABLE result)
+    if(NOT result EQUAL 0 OR NOT EXISTS ${object})
+      message(FATAL_ERROR "no ${member}.o in ${libiberty}: is libiberty-dev installed?")
+    endif()
+  endif()
+  list(APPEND MIXSTACK_DEMANGLERS ${object})
+endforeach()

@@ -1,0 +1,15 @@
+// Manglings of other languages than C++: Rust's v0 names and D, by libiberty.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mixstack::symbolize {
+
+/// Nothing when it is no such name, or its text would be too long. Rust's without the hashes of crates.
+[[nodiscard]] std::optional<std::string> demangle_rust_v0(std::string_view linker_name);
+/// D's with parameters.
+[[nodiscard]] std::optional<std::string> demangle_d(std::string_view linker_name);
+
+}  // namespace mixstack::symbolize
