@@ -106,12 +106,12 @@ struct Frame {
   bool is_interrupted = false;     ///< pc was interrupted (innermost, or below a signal or fault), not calling
   bool witness_disagrees = false;  ///< CFI and the explicit Frame named different transitions
   ModuleIndex module = kNoModule;
-  std::uint64_t module_offset = 0;  ///< lookup address minus the image's load bias (its link-time address)
-  Address method = 0;               ///< MethodDesc of a managed frame or of a Frame that has one
-  Address stub_target = 0;          ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
-  GenericContext generic_context{}; ///< of a managed frame
-  Address method_start = 0;         ///< start of the method's native code
-  Address explicit_frame = 0;       ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
+  std::uint64_t module_offset = 0;   ///< lookup address minus the image's load bias (its link-time address)
+  Address method = 0;                ///< MethodDesc of a managed frame or of a Frame that has one
+  Address stub_target = 0;           ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
+  GenericContext generic_context{};  ///< of a managed frame
+  Address method_start = 0;          ///< start of the method's native code
+  Address explicit_frame = 0;        ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
   std::uint32_t frame_identifier = 0;
   std::uint32_t evidence = 0;   ///< index into Trace::evidence (1-based), 0: none recorded
   std::uint32_t registers = 0;  ///< index into Trace::registers (1-based), 0: not kept

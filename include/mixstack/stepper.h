@@ -59,10 +59,10 @@ struct StepOutcome {
   Error error{};
   StepperId stepper = StepperId::none;
   Trust trust = Trust::certain;
-  bool caller_interrupted = false;  ///< the caller's pc is exact (it was interrupted by a signal or a fault)
-  Address stub_target = 0;          ///< of the frame that was left: see Frame::stub_target
-  GenericContext generic_context{}; ///< of the frame that was left, too
-  Address sp_at_least = 0;          ///< where the caller's sp is not known: a lower bound
+  bool caller_interrupted = false;   ///< the caller's pc is exact (it was interrupted by a signal or a fault)
+  Address stub_target = 0;           ///< of the frame that was left: see Frame::stub_target
+  GenericContext generic_context{};  ///< of the frame that was left, too
+  Address sp_at_least = 0;           ///< where the caller's sp is not known: a lower bound
   bool elsewhere = false;  ///< the stepper answers for it that the caller's stack may lie anywhere (a coroutine led to
                            ///< its resumer): its sp need not be above this frame's. A walk follows 1,024 of these down
   bool ends_walk = false;  ///< `end_of_stack` and `failed` are the last word: nobody else is asked, no record resumes

@@ -349,8 +349,8 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   const auto other =
       std::find_if(trace.frames.begin(), trace.frames.end(), [&](const Frame& frame) { return is_other(frame.pc); });
   bool lasts = true;
-  const bool is_plain = plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain &&
-                        other == trace.frames.end();
+  const bool is_plain =
+      plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain && other == trace.frames.end();
   const auto contexts = generic_contexts(trace);
   if (is_plain && !contexts.empty()) {
     known_stacks_.remember(key, {.varies = true}, true);
@@ -362,8 +362,7 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
   if (other != trace.frames.end()) return Walked{{*stack, false}, StopReason::no_unwind_info};
   const Walked made{{*stack, is_managed}, trace.stop};
-  if (is_plain)
-    known_stacks_.remember(key, made.known, lasts);
+  if (is_plain) known_stacks_.remember(key, made.known, lasts);
   return made;
 }
 

@@ -125,6 +125,23 @@ def values(kind="release"):
     return output / "Values"
 
 
+@one_at_a_time
+def generics(kind="release"):
+    """Shared generic code that says for which types it runs: "release", "debug" (not optimised), "ready-to-run" (own code
+    precompiled) or "11" (on the runtime 11.0.0). The last two need the package registry the first time."""
+    output = BUILD / "debuggees" / f"Generics-{kind}"
+    settings = {"release": (), "debug": ("-p:Optimize=false",), "11": ("-p:Release11=true",),
+                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
+    project = REPOSITORY / "tests" / "debuggees" / "Generics"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
+              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "Generics"
+
+
 def busy():
     """A program that is busy with one thing."""
     output = BUILD / "debuggees" / "Busy"

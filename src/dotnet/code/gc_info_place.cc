@@ -3,6 +3,10 @@
 #include <limits>
 #include <optional>
 
+#include "arch/per_cpu.h"
+#include "dotnet/code/frames/aarch64/unwind_data_size.h"
+#include "dotnet/code/frames/x86_64/unwind_data_size.h"
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -12,31 +16,9 @@ std::optional<std::uint32_t> version_of_image(std::uint16_t major_version) {
   return major_version == kOf5 ? std::optional<std::uint32_t>(5) : std::nullopt;
 }
 
-/// UNWIND_INFO: a header, unwind codes of two bytes each.
-Result<std::uint32_t> unwind_size_of_x64(const MemoryReader& memory, Address unwind) {
-  constexpr std::uint32_t kHeader = 4, kCount = 2, kCode = 2, kAlignment = 4;
-  const auto count = memory.read<std::uint8_t>(unwind + kCount);
-  if (!count) return fail(count.error());
-  const std::uint32_t size = kHeader + *count * kCode;
-  return (size + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-/// .xdata: a header of one word or two, a word for each epilogue unless there is one and the header tells it, codes.
-Result<std::uint32_t> unwind_size_of_arm64(const MemoryReader& memory, Address unwind) {
-  constexpr std::uint32_t kWord = 4, kOneEpilogue = 1u << 21;
-  const auto header = memory.read<std::uint32_t>(unwind);
-  if (!header) return fail(header.error());
-  std::uint32_t words = 1, epilogues = *header >> 22 & 0x1f, codes = *header >> 27;
-  if (epilogues == 0 && codes == 0) {
-    const auto second = memory.read<std::uint32_t>(unwind + kWord);
-    if (!second) return fail(second.error());
-    epilogues = *second & 0xffff;
-    codes = *second >> 16 & 0xff;
-    words++;
-  }
-  if ((*header & kOneEpilogue) == 0) words += epilogues;
-  return (words + codes) * kWord;
-}
+using SizeOfUnwindData = Result<std::uint32_t> (*)(const MemoryReader& memory, Address unwind);
+constexpr arch::PerCpu<SizeOfUnwindData> kSizes{.x86_64 = frames::x86_64::unwind_data_size,
+                                                .aarch64 = frames::aarch64::unwind_data_size};
 
 }  // namespace
 
@@ -63,10 +45,9 @@ Result<GcInfoPlace> gc_info_of_image(const RuntimeMemory& memory, const Function
   if (table.image_base + row->function.begin != method_start) return fail(ErrorCode::not_found, method_start);
   constexpr std::uint32_t kPersonality = 4;
   const Address unwind = table.image_base + row->function.unwind_data;
-  const Arch arch = memory.layouts().arch;
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
-  const auto size = arch == Arch::x86_64 ? unwind_size_of_x64(tables.reader(), unwind)
-                                         : unwind_size_of_arm64(tables.reader(), unwind);
+  const SizeOfUnwindData size_of = kSizes[memory.layouts().arch];
+  if (size_of == nullptr) return fail(ErrorCode::unsupported_cpu);
+  const auto size = size_of(tables.reader(), unwind);
   if (!size) return fail(size.error());
   return GcInfoPlace{unwind + *size + kPersonality, *version, true};
 }

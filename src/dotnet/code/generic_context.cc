@@ -66,8 +66,8 @@ GenericContextPlace by_variables(CodeManager& code, const CodeInfo& info, Positi
   };
   if (const auto place = steady(kTypeContext))
     return {shared == SharedBy::methods ? GenericContextKind::method_desc : GenericContextKind::type, *place};
-  const bool has_context = std::any_of(homes->begin(), homes->end(),
-                                       [](const VariableHome& home) { return home.number == kTypeContext; });
+  const bool has_context =
+      std::any_of(homes->begin(), homes->end(), [](const VariableHome& home) { return home.number == kTypeContext; });
   if (shared != SharedBy::types || has_context || is_static(code.memory(), info.method_desc)) return {};
   const auto place = steady(kThis);
   return place ? GenericContextPlace{GenericContextKind::this_object, *place} : GenericContextPlace{};

@@ -3,7 +3,10 @@
 #include <array>
 #include <limits>
 
+#include "arch/per_cpu.h"
+#include "dotnet/gcinfo/aarch64/encoding.h"
 #include "dotnet/gcinfo/bit_reader.h"
+#include "dotnet/gcinfo/x86_64/encoding.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -22,37 +25,21 @@ constexpr std::array kContexts{GenericContextKind::none, GenericContextKind::typ
 constexpr unsigned kCodeLength = 8, kPrologue = 5, kEpilogue = 3, kSlot = 6, kPreserved = 4, kOutgoing = 3, kRanges = 1;
 constexpr unsigned kWordShift = 3;  // slots and sizes count words
 
-/// What differs.
-struct Cpu {
-  unsigned base_register = 0;  ///< width of its first group
-  unsigned safe_points = 0;
-  unsigned code_shift = 0;           ///< offsets count instructions
-  std::uint32_t frame_register = 0;  ///< is written as 0, by exclusive or
-  bool has_fixed_edit_frame = false;
-};
-constexpr Cpu kX64{3, 2, 0, 5, false}, kArm64{2, 3, 2, 29, true};
-
-/// Numbers of the machine's instructions to those of the psABI.
-std::optional<unsigned> psabi_register(Arch arch, std::uint32_t number) {
-  using namespace x86_64_reg;
-  constexpr std::array<unsigned, 16> kOfX64{rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15};
-  if (arch == Arch::x86_64) return number < kOfX64.size() ? std::optional(kOfX64[number]) : std::nullopt;
-  return number <= aarch64_reg::sp ? std::optional<unsigned>(number) : std::nullopt;
-}
+constexpr arch::PerCpu<GcInfoCpu> kCpus{.x86_64 = gcinfo::x86_64::kEncoding, .aarch64 = gcinfo::aarch64::kEncoding};
 
 class Decoder {
  public:
-  Decoder(std::span<const std::byte> bytes, Arch arch, std::uint32_t version)
-      : in_(bytes), arch_(arch), cpu_(arch == Arch::x86_64 ? kX64 : kArm64), version_(version) {}
+  Decoder(std::span<const std::byte> bytes, const GcInfoCpu& cpu, std::uint32_t version)
+      : in_(bytes), cpu_(cpu), version_(version) {}
 
   Result<GcInfoHeader> header() {
     GcInfoHeader h;
     h.is_slim = in_.bits(1) == 0;
     std::uint32_t flags = h.is_slim ? in_.bits(1) * kBaseRegister : in_.bits(kFlagBits);
     h.code_length = scaled(in_.number(kCodeLength));
-    if (h.is_slim && (flags & kBaseRegister) != 0) h.base_register = psabi_register(arch_, cpu_.frame_register);
+    if (h.is_slim && (flags & kBaseRegister) != 0) h.base_register = base_register(cpu_.frame_register);
     if (!h.is_slim) frame(flags, h);
-    h.safe_points = in_.number(cpu_.safe_points);
+    h.safe_points = in_.number(cpu_.safe_point_bits);
     if (!h.is_slim) h.interruptible_ranges = in_.number(kRanges);
     h.body_bit = in_.position();
     if (!in_.ok()) return fail(ErrorCode::truncated, h.body_bit);
@@ -74,7 +61,7 @@ class Decoder {
     if ((flags & kPspSym) != 0 && version_ < kFirstWithoutPspSym) h.psp_sym_slot = slot();
     if (has_context) h.context_slot = slot();
     if ((flags & kBaseRegister) != 0) {
-      h.base_register = psabi_register(arch_, in_.number(cpu_.base_register) ^ cpu_.frame_register);
+      h.base_register = base_register(in_.number(cpu_.base_register_bits) ^ cpu_.frame_register);
       is_ok_ = is_ok_ && h.base_register.has_value();
     }
     if ((flags & kEditAndContinue) != 0) {
@@ -85,6 +72,9 @@ class Decoder {
     h.outgoing_bytes = shifted(in_.number(kOutgoing), kWordShift);
   }
 
+  std::optional<unsigned> base_register(std::uint32_t number) const {
+    return number < cpu_.registers.size() ? std::optional(cpu_.registers[number]) : std::nullopt;
+  }
   std::int32_t slot() {
     constexpr std::int32_t kFurthest = std::numeric_limits<std::int32_t>::max() >> kWordShift;
     const std::int32_t words = in_.signed_number(kSlot);
@@ -98,8 +88,7 @@ class Decoder {
   }
 
   BitReader in_;
-  Arch arch_;
-  const Cpu& cpu_;
+  const GcInfoCpu& cpu_;
   std::uint32_t version_;
   bool is_ok_ = true;  // what was read can be
 };
@@ -107,9 +96,10 @@ class Decoder {
 }  // namespace
 
 Result<GcInfoHeader> decode_gc_info_header(std::span<const std::byte> bytes, Arch arch, std::uint32_t version) {
-  if (arch != Arch::x86_64 && arch != Arch::aarch64) return fail(ErrorCode::unsupported_cpu);
+  const GcInfoCpu& cpu = kCpus[arch];
+  if (cpu.registers.empty()) return fail(ErrorCode::unsupported_cpu);
   if (version < kOldest || version > kNewest) return fail(ErrorCode::unsupported, version);
-  return Decoder(bytes, arch, version).header();
+  return Decoder(bytes, cpu, version).header();
 }
 
 }  // namespace mixstack::dotnet

@@ -46,8 +46,7 @@ class MethodNames::Implementation {
   [[nodiscard]] bool still_there(const MethodDescFacts& facts, Address exact_type) const;
 };
 
-Result<const MethodName*> MethodNames::Implementation::describe(Address method_desc,
-                                                                     const GenericContext& context) {
+Result<const MethodName*> MethodNames::Implementation::describe(Address method_desc, const GenericContext& context) {
   // The exact method says all that the shared one does.
   const Key key{context.is_method ? context.handle : method_desc, context.is_method ? 0 : context.handle};
   if (auto it = names_.find(key); it != names_.end()) return &it->second;

@@ -129,10 +129,10 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<names::InlinedMethods> inlined_;
   std::unique_ptr<names::ManagedSymbols> symbols_;
   ThreadIndex threads_;
-  bool is_frozen_ = false;  ///< the capture is of a core
-  bool is_sampled_ = false;                                      ///< the capture is of samples: no roots are of its time
-  std::optional<std::vector<std::uint64_t>> last_gc_counts_;     ///< of the running target, when it was sampled
-  std::uint64_t unmoved_since_ns_ = 0;                           ///< CLOCK_MONOTONIC
+  bool is_frozen_ = false;                                    ///< the capture is of a core
+  bool is_sampled_ = false;                                   ///< the capture is of samples: no roots are of its time
+  std::optional<std::vector<std::uint64_t>> last_gc_counts_;  ///< of the running target, when it was sampled
+  std::uint64_t unmoved_since_ns_ = 0;                        ///< CLOCK_MONOTONIC
   // Of the capture; made when first asked.
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
