@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr Address kAt = 0x10000;
   memory.add(kAt, std::vector<std::byte>(bytes.begin(), bytes.end()));
   for (const auto writer : {DebugInfoWriter::jit, DebugInfoWriter::ready_to_run})
-    for (const auto form : {DebugInfoForm::nibbles, DebugInfoForm::bits})
+    for (const auto form : {DebugInfoForm::nibbles, DebugInfoForm::bits, DebugInfoForm::headers})
       if (const auto map = read_il_map(memory, kAt, writer, form)) (void)il_offset_at(*map, 20);
   const NativeArray array(memory, {kAt, kAt + size});
   for (std::uint32_t i = 0; i < 40; i++)

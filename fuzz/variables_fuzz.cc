@@ -19,7 +19,7 @@ void look(const Result<std::vector<VariableHome>>& homes) {
     if (home.end < home.begin || home.place.first >= Registers::kMax || home.place.second >= Registers::kMax)
       std::abort();
   for (const std::uint32_t native : {0u, 1u, 20u, ~0u})
-    for (std::int32_t number = -4; number < 8; number++) (void)place_of(*homes, number, native);
+    for (std::int32_t number = -6; number < 8; number++) (void)place_of(*homes, number, native);
 }
 
 }  // namespace
@@ -30,9 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   memory::BufferMemory memory;
   memory.add(kAt, std::vector<std::byte>(bytes.begin(), bytes.end()));
   for (const Arch arch : {Arch::x86_64, Arch::aarch64}) {
-    look(decode_variables(bytes, arch));
+    for (const auto form : {DebugInfoForm::bits, DebugInfoForm::headers}) look(decode_variables(bytes, arch, form));
     for (const auto writer : {DebugInfoWriter::jit, DebugInfoWriter::ready_to_run})
-      for (const auto form : {DebugInfoForm::nibbles, DebugInfoForm::bits})
+      for (const auto form : {DebugInfoForm::nibbles, DebugInfoForm::bits, DebugInfoForm::headers})
         look(read_variables(memory, kAt, writer, form, arch));
   }
   return 0;

@@ -21,6 +21,16 @@ _oracle = witnesses.Oracle()
 _gdb = witnesses.Gdb()
 
 
+# Until .NET 10, P/Invokes that marshal equal signatures are one IL stub; since 11 each is code of its own. Calls by address
+# and of delegates are stubs in both.
+SHARES_PINVOKE_STUBS = debuggee_build.RUNTIME == ""
+
+
+def pinvoke(method):
+    """What the frame of a P/Invoke that marshals is named."""
+    return "IL_STUB_PInvoke" if SHARES_PINVOKE_STUBS else f".{method}("
+
+
 def alone(why):
     """Marks a test, or all of a class, that needs the machine for itself: it runs when no other test does (run.py)."""
     def mark(what):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the live tests, side by side in workers; what needs the machine for itself (harness.alone) comes after the rest.
 
-  run.py [-k SUBSTRING]... [--timeout SECONDS] [--workers N] [--again 1] [--list] [MODULE...]
+  run.py [-k SUBSTRING]... [--timeout SECONDS] [--workers N] [--again 1] [--runtime 11] [--list] [MODULE...]
 
 Each test has a timeout of its own. The last line is "N passed, N failed, N skipped"; the exit status is 0 only when
 nothing failed. The command under test comes from MIXSTACK, else the newest build below build/. The number of workers
-comes from MIXSTACK_TEST_WORKERS, else from that of the processors.
+comes from MIXSTACK_TEST_WORKERS, else from that of the processors. --runtime (or MIXSTACK_RUNTIME) has the programs run
+on a release that is newer than the SDK; its package comes from the registry.
 """
 import argparse
 import contextlib
@@ -20,6 +21,16 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+
+
+def choose_runtime():
+    """Modules go by it when they are loaded."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--runtime", default=os.environ.get("MIXSTACK_RUNTIME", ""))
+    os.environ["MIXSTACK_RUNTIME"] = parser.parse_known_args()[0].runtime
+
+
+choose_runtime()
 
 import harness  # noqa: E402, F401 -- finds tests/support
 import cores  # noqa: E402
@@ -147,7 +158,7 @@ def run_again(pool, tests, limit, totals):
 
 def build_programs(are_all_wanted):
     debuggee_build.main()
-    if are_all_wanted and not os.environ.get("MIXSTACK_PREBUILT"):
+    if are_all_wanted and not debuggee_build.RUNTIME and not os.environ.get("MIXSTACK_PREBUILT"):
         debuggee_build.others()
         for how in hostings.PUBLISHED if debuggee_build.have_dotnet() else ():
             with contextlib.suppress(RuntimeError):
@@ -168,6 +179,7 @@ def parsed_options():
     parser.add_argument("--workers", type=int, default=default_workers(), help="1: one after the other, in their order")
     parser.add_argument("--again", type=int, default=0, metavar="N",
                         help="1: a test that failed alone of all runs once more; if it passes then, it is named and kept in a list")
+    parser.add_argument("--runtime", default="", metavar="RELEASE", help="of the programs, when it is not the SDK's: 11")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
 

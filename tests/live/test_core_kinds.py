@@ -107,7 +107,9 @@ class CoreKinds(LiveCase):
 
     @staticmethod
     def lacks_a_type(fault):
-        """The same name but for a mark where the type of an argument is not in the core."""
+        """The same name but for a mark where the type of an argument is not in the core; a wait whose object is not there."""
+        if re.search(r"\.wait\.type: .* but in the core None$", fault):
+            return True
         parts = re.search(r"\.(?:raw_)?name: (.*) but in the core (.*)", fault)
         if parts is None:
             return False

@@ -14,14 +14,16 @@ import stack_compare
 from harness import LiveCase
 
 
-class DotNet9(LiveCase):
+class OnRelease(LiveCase):
+    """Of another release than the SDK's, self-contained."""
     timeout = 300
+    release = 0
 
     def program(self):
         try:
-            return debuggee_build.scenarios_on(9)
+            return debuggee_build.scenarios_on(self.release)
         except RuntimeError as error:
-            self.skipTest(f"no .NET 9 runtime pack: {str(error)[-200:]}")
+            self.skipTest(f"no .NET {self.release} runtime pack: {str(error)[-200:]}")
 
     @contextlib.contextmanager
     def scenario(self, name):
@@ -56,6 +58,10 @@ class DotNet9(LiveCase):
                 self.assertEqual([str(d) for d in differences], [])
                 compared += n
         return compared
+
+
+class DotNet9(OnRelease):
+    release = 9
 
     def test_frames(self):
         self.compare("sleep", "reverse_pinvoke", "marshalling", "suppress_gc_transition", "native_spin", "uco_fnptr",

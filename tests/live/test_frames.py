@@ -1,5 +1,5 @@
 """Transitions between native and managed code, and what lies on a stack because of them."""
-from harness import LiveCase
+from harness import LiveCase, pinvoke
 import stack_compare
 
 
@@ -23,22 +23,22 @@ class Transitions(LiveCase):
 
     def test_reverse_pinvoke(self):
         seen = self.check("reverse_pinvoke")
-        self.assert_order(seen.names("levels"), "scen_block", "IL_STUB_PInvoke", "ErrnoLevel", "IL_STUB_ReversePInvoke",
-                          "scen_call_errno", "IL_STUB_PInvoke", "Second", "IL_STUB_ReversePInvoke", "scen_call",
-                          "IL_STUB_PInvoke", "Between", "scen_call_deep", "scen_call_deep", "First", "scen_call",
+        self.assert_order(seen.names("levels"), "scen_block", pinvoke("BlockErrno"), "ErrnoLevel", "IL_STUB_ReversePInvoke",
+                          "scen_call_errno", pinvoke("CallErrno"), "Second", "IL_STUB_ReversePInvoke", "scen_call",
+                          pinvoke("CallDelegate"), "Between", "scen_call_deep", "scen_call_deep", "First", "scen_call",
                           "ReversePInvoke", "StartCallback")
         self.assert_order(seen.names("sort-fnptr"), "Scene.Park", "CompareValues", "qsort", "scen_sort", "SortWithPointer")
         self.assert_order(seen.names("sort-delegate"), "scen_block", "SortWithDelegate", "IL_STUB_ReversePInvoke", "qsort",
-                          "scen_sort", "IL_STUB_PInvoke", "SortWithDelegate")
+                          "scen_sort", pinvoke("SortDelegate"), "SortWithDelegate")
         self.assertEqual(sum("Interop.Level" in n for n in seen.names("many-levels", "managed")), 13)
 
     def test_marshalling(self):
         seen = self.check("marshalling")
-        self.assert_order(seen.names("string"), "scen_block_string", "IL_STUB_PInvoke", "Marshalling")
-        self.assert_order(seen.names("struct"), "scen_block_struct", "IL_STUB_PInvoke", "Marshalling")
+        self.assert_order(seen.names("string"), "scen_block_string", pinvoke("BlockString"), "Marshalling")
+        self.assert_order(seen.names("struct"), "scen_block_struct", pinvoke("BlockStruct"), "Marshalling")
         self.assert_order(seen.names("blittable"), "scen_block_value", "Marshalling")
-        self.assert_order(seen.names("text-callback"), "scen_block_string", "IL_STUB_PInvoke", "Marshalling",
-                          "IL_STUB_ReversePInvoke", "scen_call_string", "IL_STUB_PInvoke", "Marshalling")
+        self.assert_order(seen.names("text-callback"), "scen_block_string", pinvoke("BlockString"), "Marshalling",
+                          "IL_STUB_ReversePInvoke", "scen_call_string", pinvoke("CallString"), "Marshalling")
 
     def test_suppressed_transition(self):
         seen = self.check("suppress_gc_transition")

@@ -43,7 +43,7 @@ internal static class BoxReader
     public static void Write(Utf8JsonWriter json, string source, bool suspend)
     {
         using DataTarget target = StackReader.Open(source, suspend);
-        using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
+        using ClrRuntime runtime = StackReader.CreateRuntime(target);
         Dictionary<ClrType, bool> known = [];
         json.WriteStartObject();
         json.WriteNumber("pid", target.DataReader.ProcessId);

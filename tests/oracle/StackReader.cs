@@ -16,6 +16,17 @@ internal static class StackReader
         ? DataTarget.LoadDump(source[CorePrefix.Length..])
         : DataTarget.AttachToProcess(int.Parse(source), suspend);
 
+    /// <summary>ClrMD reads no version of .NET 11's runtime, hence finds no DAC of its own and takes the one beside the
+    /// runtime for that of another.</summary>
+    internal static ClrRuntime CreateRuntime(DataTarget target)
+    {
+        ClrInfo info = target.ClrVersions[0];
+        string? folder = Path.GetDirectoryName(info.ModuleInfo.FileName);
+        return info.Version.Major == 0 && folder is not null
+            ? info.CreateRuntime(Path.Combine(folder, "libmscordaccore.so"), ignoreMismatch: true)
+            : info.CreateRuntime();
+    }
+
     /// <summary>Attaches or opens, writes one JSON object for the process, detaches.</summary>
     public static void Write(Utf8JsonWriter json, string source, bool suspend, int maxFrames)
     {
@@ -24,7 +35,7 @@ internal static class StackReader
         {
             throw new InvalidOperationException($"no .NET runtime found in {source}");
         }
-        using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
+        using ClrRuntime runtime = CreateRuntime(target);
         json.WriteStartObject();
         json.WriteNumber("pid", target.DataReader.ProcessId);
         json.WriteString("runtime", target.ClrVersions[0].Version.ToString());
@@ -41,7 +52,7 @@ internal static class StackReader
     public static (int Threads, int Frames) Walk(string source, bool suspend)
     {
         using DataTarget target = Open(source, suspend);
-        using ClrRuntime runtime = target.ClrVersions[0].CreateRuntime();
+        using ClrRuntime runtime = CreateRuntime(target);
         int threads = 0, frames = 0;
         foreach (ClrThread thread in runtime.Threads)
         {

@@ -11,9 +11,14 @@ import sys
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build"
 PROGRAMS = pathlib.Path(os.environ.get("MIXSTACK_PROGRAMS", BUILD))  # scripts/test_musl has others
-NATIVE = PROGRAMS / "debuggees" / "native"
-SCENARIOS = PROGRAMS / "debuggees" / "Scenarios" / "Scenarios"
-CHURN = BUILD / "debuggees" / "Churn" / "Churn"
+NEWER_RUNTIMES = {"11": "11.0.0"}  # than the SDK
+RUNTIME = os.environ.get("MIXSTACK_RUNTIME", "")  # one of them, of the programs that live tests look at; else the SDK's
+ON_RUNTIME = (f"-p:MixstackRuntime={NEWER_RUNTIMES[RUNTIME]}",) if RUNTIME else ()
+IS_WHOLE = "true" if RUNTIME else "false"  # with its runtime beside it
+DEBUGGEES = BUILD / ("debuggees" + (f"-{RUNTIME}" if RUNTIME else ""))
+NATIVE = PROGRAMS / DEBUGGEES.name / "native"
+SCENARIOS = PROGRAMS / DEBUGGEES.name / "Scenarios" / "Scenarios"
+CHURN = DEBUGGEES / "Churn" / "Churn"
 ORACLE = BUILD / "oracle" / "Oracle"
 
 
@@ -88,22 +93,22 @@ def old_runtime(version):
 
 def starved():
     """A web service whose pool is used up (needs the ASP.NET part of the SDK)."""
-    output = BUILD / "debuggees" / "Starved"
-    dotnet(REPOSITORY / "tests" / "debuggees" / "Starved", output)
+    output = DEBUGGEES / "Starved"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Starved", output, *ON_RUNTIME)
     return output / "Starved"
 
 
 def heaps(kind="release"):
     """A program with many async methods in its heap, as "release" or as "debug", where their state machines are classes."""
-    output = BUILD / "debuggees" / ("Heaps" if kind == "release" else f"Heaps-{kind}")
+    output = DEBUGGEES / ("Heaps" if kind == "release" else f"Heaps-{kind}")
     settings = () if kind == "release" else ("-p:Optimize=false", f"-p:MixstackBuildRoot={output}-work")
-    dotnet(REPOSITORY / "tests" / "debuggees" / "Heaps", output, *settings)
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Heaps", output, *ON_RUNTIME, *settings)
     return output / "Heaps"
 
 
 def runtime_async():
     """A program of async methods without state machines (a preview of .NET 10); it needs DOTNET_RuntimeAsync=1."""
-    output = BUILD / "debuggees" / "RuntimeAsync"
+    output = DEBUGGEES / "RuntimeAsync"
     dotnet(REPOSITORY / "tests" / "debuggees" / "RuntimeAsync", output)
     return output / "RuntimeAsync"
 
@@ -112,14 +117,14 @@ def runtime_async():
 def values(kind="release"):
     """A program of arguments, async methods and requests, as "release", as "debug" (not optimised) or as "ready-to-run"
     (precompiled; the first build needs the package registry). Needs the ASP.NET part of the SDK."""
-    output = BUILD / "debuggees" / ("Values" if kind == "release" else f"Values-{kind}")
+    output = DEBUGGEES / ("Values" if kind == "release" else f"Values-{kind}")
     settings = {"release": (), "debug": ("-p:Optimize=false",),
-                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
+                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", IS_WHOLE)}[kind]
     project = REPOSITORY / "tests" / "debuggees" / "Values"
     stamp = output / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
-              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
+              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *ON_RUNTIME, *settings],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
         stamp.touch()
     return output / "Values"
@@ -144,8 +149,8 @@ def generics(kind="release"):
 
 def busy():
     """A program that is busy with one thing."""
-    output = BUILD / "debuggees" / "Busy"
-    dotnet(REPOSITORY / "tests" / "debuggees" / "Busy", output)
+    output = DEBUGGEES / "Busy"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Busy", output, *ON_RUNTIME)
     return output / "Busy"
 
 
@@ -157,7 +162,7 @@ def linker():
 @one_at_a_time
 def native_aot():
     """A program compiled ahead of time; the first build needs the package registry, and clang or gcc to link."""
-    output = BUILD / "debuggees" / "NativeAot"
+    output = DEBUGGEES / "NativeAot"
     project = REPOSITORY / "tests" / "debuggees" / "NativeAot"
     stamp = output / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
@@ -171,7 +176,7 @@ def native_aot():
 @one_at_a_time
 def composite():
     """A program in one composite image with its framework; the first build needs the package registry."""
-    output = BUILD / "debuggees" / "Composite"
+    output = DEBUGGEES / "Composite"
     project = REPOSITORY / "tests" / "debuggees" / "Composite"
     stamp = output / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
@@ -188,14 +193,14 @@ def scenarios_built(kind):
     the package registry)."""
     if kind == "release":
         return SCENARIOS
-    output = BUILD / "debuggees" / f"Scenarios-{kind}"
+    output = DEBUGGEES / f"Scenarios-{kind}"
     settings = {"debug": ("-p:Optimize=false", "-p:DebugType=embedded"),
-                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
+                "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", IS_WHOLE)}[kind]
     project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
     stamp = output / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
-              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
+              f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *ON_RUNTIME, *settings],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
         stamp.touch()
     return output / "Scenarios"
@@ -205,18 +210,21 @@ def scenarios_built(kind):
 def scenarios_in_two_parts():
     """The precompiled ones, whose methods have cold parts: made by crossgen2 itself from what "ready-to-run" is made of."""
     whole = scenarios_built("ready-to-run").parent
-    output = BUILD / "debuggees" / "Scenarios-hot-cold"
+    output = DEBUGGEES / "Scenarios-hot-cold"
     stamp = output / "stamp"
     if stamp.exists() and stamp.stat().st_mtime >= (whole / "stamp").stat().st_mtime:
         return output / "Scenarios"
     packages = pathlib.Path(os.environ.get("NUGET_PACKAGES", pathlib.Path.home() / ".nuget" / "packages"))
-    tools = packages.glob("microsoft.netcore.app.crossgen2.linux-x64/*/tools/crossgen2")
-    runtimes = subprocess.run(["dotnet", "--list-runtimes"], capture_output=True, text=True, check=True).stdout
-    name, version, folder = next(line.split(" ", 2) for line in runtimes.splitlines() if line.startswith("Microsoft.NETCore.App 10."))
-    [assembly] = whole.with_name(whole.name + "-work").glob("dotnet-obj/Scenarios/Release/net10.0/*/Scenarios.dll")
+    tools = packages.glob(f"microsoft.netcore.app.crossgen2.linux-x64/{NEWER_RUNTIMES.get(RUNTIME, '10.*')}/tools/crossgen2")
+    framework = whole
+    if not RUNTIME:
+        runtimes = subprocess.run(["dotnet", "--list-runtimes"], capture_output=True, text=True, check=True).stdout
+        _, version, folder = next(line.split(" ", 2) for line in runtimes.splitlines() if line.startswith("Microsoft.NETCore.App 10."))
+        framework = pathlib.Path(folder.strip("[]")) / version
+    [assembly] = whole.with_name(whole.name + "-work").glob("dotnet-obj/Scenarios*/Release/net10.0/*/Scenarios.dll")
     shutil.copytree(whole, output, dirs_exist_ok=True, ignore=shutil.ignore_patterns("stamp"))
     _run([max(tools, key=lambda tool: tool.stat().st_mtime), assembly, "-o", output / "Scenarios.dll", "-O", "--hot-cold-splitting",
-          "--targetos", "linux", "--targetarch", "x64", "-r", pathlib.Path(folder.strip("[]")) / version / "*.dll"])
+          "--targetos", "linux", "--targetarch", "x64", "-r", framework / "*.dll"])
     stamp.touch()
     return output / "Scenarios"
 
@@ -225,12 +233,12 @@ def scenarios_in_two_parts():
 def single_file():
     """The scenarios as one self-contained file, whose framework is precompiled; the first build needs the package
     registry."""
-    output = BUILD / "debuggees" / "SingleFile"
+    output = DEBUGGEES / "SingleFile"
     project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
     stamp = output / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-r", "linux-x64", "--self-contained",
-              "-p:PublishSingleFile=true", f"-p:MixstackBuildRoot={BUILD / 'debuggees' / 'single-file-work'}",
+              "-p:PublishSingleFile=true", f"-p:MixstackBuildRoot={DEBUGGEES / 'single-file-work'}",
               "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false"],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
         stamp.touch()
@@ -238,9 +246,15 @@ def single_file():
 
 
 def scenarios_on(version):
-    """The scenarios on .NET 8, 9 (self-contained, see old_runtime) or 10."""
+    """The scenarios on .NET 8, 9 (see old_runtime) or 11, self-contained, or 10."""
     if version == 10:
         return SCENARIOS
+    if str(version) in NEWER_RUNTIMES:
+        newer = BUILD / f"debuggees-{version}"
+        native(REPOSITORY / "tests" / "debuggees", newer / "native")
+        dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", newer / "Scenarios",
+               f"-p:MixstackRuntime={NEWER_RUNTIMES[str(version)]}")
+        return newer / "Scenarios" / "Scenarios"
     output = BUILD / "debuggees" / f"Scenarios{version}"
     dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", output, f"-p:OldVersion={version}")
     return output / "Scenarios"
@@ -281,7 +295,7 @@ def others():
     builds = [(build, ()) for build in (starved, busy, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
-    builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)]
+    builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)] + [(scenarios_on, (11,))]
     for build, arguments in builds if have_dotnet() else ():
         with contextlib.suppress(RuntimeError):
             build(*arguments)
@@ -298,7 +312,7 @@ def main():
     if not have_dotnet():
         print("no dotnet on PATH: only the native debuggees are built", file=sys.stderr)
         return 0
-    dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", SCENARIOS.parent)
-    dotnet(REPOSITORY / "tests" / "debuggees" / "Churn", CHURN.parent)
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Scenarios", SCENARIOS.parent, *ON_RUNTIME)
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Churn", CHURN.parent, *ON_RUNTIME)
     dotnet(REPOSITORY / "tests" / "oracle", ORACLE.parent)
     return 0

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,10 +23,25 @@ inline nlohmann::json load_descriptor(const std::string& name) {
 inline nlohmann::json x64_descriptor() { return load_descriptor("descriptor-linux-x64-10.0.12.json"); }
 inline nlohmann::json arm64_descriptor() { return load_descriptor("descriptor-linux-arm64-10.0.9.json"); }
 
+/// Descriptors of released runtimes; that of .NET 9 describes no code and no Frames.
+inline constexpr const char* kDescriptorOf9 = "descriptor-linux-x64-9.0.18.json";
+inline constexpr std::array kDescriptorsFrom10{"descriptor-linux-x64-10.0.12.json",
+                                               "descriptor-linux-arm64-10.0.9.json", "descriptor-linux-x64-11.0.0.json",
+                                               "descriptor-linux-arm64-11.0.0.json"};
+/// "linux_x64_11_0_0", for the name of a test.
+inline std::string release_of(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name(info.param);
+  name = name.substr(name.find('-') + 1);
+  name.resize(name.rfind('.'));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+}
+
 /// Parses an edited descriptor; entry i of the pointer table is 0x600000 + 0x1000 i.
 inline dotnet::Descriptor parse_descriptor(const nlohmann::json& json, unsigned pointer_size = 8) {
   const std::string text = json.dump();
-  std::vector<std::uint64_t> pointers(24);
+  std::vector<std::uint64_t> pointers(64);
   for (std::size_t i = 0; i < pointers.size(); i++) pointers[i] = 0x600000 + 0x1000 * i;
   auto d = dotnet::Descriptor::parse(std::as_bytes(std::span(text)), pointers, pointer_size);
   EXPECT_TRUE(d.has_value());

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,11 +21,16 @@
 namespace mixstack::test {
 
 /// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO [ARGUMENT]` and waits for its READY line. Ends it at
-/// the end. A scenario that dies is held where its runtime calls abort (libholdabort.so).
+/// the end. A scenario that dies is held where its runtime calls abort (libholdabort.so). MIXSTACK_RUNTIME chooses a
+/// newer release than the SDK's, as for the live tests: the scenarios are self-contained then.
 class DotnetProcess {
  public:
   explicit DotnetProcess(const std::string& scenario, std::string argument = {}) {
-    const std::string dll = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/Scenarios/Scenarios.dll";
+    const char* release = std::getenv("MIXSTACK_RUNTIME");
+    const bool is_whole = release != nullptr && *release != 0;
+    const std::string folder =
+        std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees" + (is_whole ? "-" + std::string(release) : "");
+    const std::string program = folder + "/Scenarios/Scenarios", dll = program + ".dll";
     if (!std::filesystem::exists(dll)) return;
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) return;
@@ -32,14 +38,15 @@ class DotnetProcess {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    std::string name = "dotnet", path = dll, which = scenario;
-    char* arguments[] = {name.data(), path.data(), which.data(), argument.empty() ? nullptr : argument.data(), nullptr};
-    std::string preload = "LD_PRELOAD=" + std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees/native/libholdabort.so";
+    std::string name = is_whole ? program : "dotnet", path = dll, which = scenario;
+    std::vector<char*> arguments{name.data(), which.data(), argument.empty() ? nullptr : argument.data(), nullptr};
+    if (!is_whole) arguments.insert(arguments.begin() + 1, path.data());
+    std::string preload = "LD_PRELOAD=" + folder + "/native/libholdabort.so";
     std::vector<char*> environment;
     if (scenario.starts_with("crash_")) environment.push_back(preload.data());
     for (char** variable = environ; *variable != nullptr; variable++) environment.push_back(*variable);
     environment.push_back(nullptr);
-    if (::posix_spawnp(&pid_, "dotnet", &actions, nullptr, arguments, environment.data()) != 0) pid_ = -1;
+    if (::posix_spawnp(&pid_, name.c_str(), &actions, nullptr, arguments.data(), environment.data()) != 0) pid_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     ::close(in[0]);
     ::close(out[1]);

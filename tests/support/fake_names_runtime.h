@@ -37,7 +37,7 @@ class FakeRuntime {
   void write_method_table(Address at, Address module, std::uint32_t rid, std::uint32_t flags, Address ee_class,
                           Address instance) {
     test::ByteWriter t;
-    t.u32(flags).u32(24).u32(std::uint64_t{rid} << 8).u16(4).u16(0).u64(0).u64(module).u64(0).u64(ee_class);
+    t.u32(flags).u32(base_size).u32(std::uint64_t{rid} << 8).u16(4).u16(0).u64(0).u64(module).u64(0).u64(ee_class);
     t.u64(instance).u64(0);
     memory.add(at, t.bytes);
   }
@@ -98,6 +98,7 @@ class FakeRuntime {
 
   memory::BufferMemory memory;
   Layouts layouts;
+  std::uint32_t base_size = 24;  ///< of objects of the types that are made next
 
  private:
   void set_layouts() {

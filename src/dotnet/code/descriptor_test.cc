@@ -57,7 +57,8 @@ TEST(Descriptor, ReadsTheOneOfALiveX64Runtime) {
   EXPECT_EQ(d->global_number("ThreadStore"), 0x1003u);
   EXPECT_EQ(d->global_number("HijackFrameIdentifier"), 8u);
   EXPECT_EQ(d->global_text("Architecture"), "x64");
-  EXPECT_EQ(d->contract("ExecutionManager"), 2u);
+  EXPECT_EQ(d->format(), Descriptor::kFormatOfNumbers);
+  EXPECT_EQ(d->contract("ExecutionManager"), (ContractVersion{0, 2}));
   EXPECT_FALSE(d->contract("DebugInfo"));
   const Layouts l = resolve_layouts(*d);
   EXPECT_EQ(l.arch, Arch::x86_64);
@@ -66,7 +67,6 @@ TEST(Descriptor, ReadsTheOneOfALiveX64Runtime) {
   EXPECT_EQ(l.frame_identifiers[static_cast<std::size_t>(FrameType::software_exception)], 5u);
   const Contracts c = Contracts::judge(*d, l);
   EXPECT_TRUE(c.admits(Contract::stack_walk));
-  EXPECT_EQ(c.version(Contract::execution_manager), 2u);
   EXPECT_TRUE(c.refusals().empty()) << c.refusals().front().subject;
 }
 
@@ -98,7 +98,7 @@ TEST(Descriptor, MergesSubDescriptorsOnceAndStopsAtCycles) {
   ASSERT_TRUE(d) << d.error().subject;
   EXPECT_EQ(d->offset("A", "x"), 1u);
   EXPECT_EQ(d->offset("B", "y"), 3u);
-  EXPECT_EQ(d->contract("GC"), 1u);
+  EXPECT_EQ(d->contract("GC"), (ContractVersion{'c', 1}));
   EXPECT_EQ(d->duplicates(), std::vector<std::string>{"A"});
 }
 
@@ -123,7 +123,14 @@ TEST(Descriptor, RefusesWhatItDoesNotKnowByName) {
   EXPECT_EQ(baseline.error().error.code, ErrorCode::unsupported);
   EXPECT_EQ(baseline.error().subject, "baseline net11-x64");
   EXPECT_TRUE(parse(R"({"baseline":["empty"]})"));
-  EXPECT_EQ(parse(R"({"version":3})").error().subject, "descriptor format version");
+  for (const char* version : {R"({"version":1})", R"({"version":3})", R"({"version":"x"})"}) {
+    const auto other = parse(version);
+    ASSERT_FALSE(other) << version;
+    EXPECT_EQ(other.error().error.code, ErrorCode::unsupported);
+    EXPECT_EQ(other.error().subject, "descriptor format version");
+  }
+  for (const char* version : {R"("c")", R"("C1")", R"("cc1")", R"("c-1")", R"("")", "-1", "4294967296"})
+    EXPECT_FALSE(parse(std::string(R"({"version":2,"contracts":{"Thread":)") + version + "}}")) << version;
   EXPECT_EQ(parse(R"({"types":{"T":{"f":-4}}})").error().subject, "T.f");
   EXPECT_EQ(parse(R"({"globals":{"g":[[9],"pointer"]}})").error().subject, "g");
   EXPECT_EQ(parse(R"({"types":[]})").error().error.code, ErrorCode::malformed);

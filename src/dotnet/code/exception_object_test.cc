@@ -45,8 +45,12 @@ class Heap : public test::DotnetMemory {
   }
 };
 
-TEST(ExceptionObject, FieldsOfTheContract) {
-  Heap heap;
+class ExceptionObjects : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(ExceptionObject, ExceptionObjects, ::testing::ValuesIn(test::kDescriptorsFrom10),
+                         test::release_of);
+
+TEST_P(ExceptionObjects, HaveTheFieldsOfTheContract) {
+  Heap heap(test::load_descriptor(GetParam()));
   const auto& l = heap.layouts.exception;
   heap.put_pointer(kObject + l.message.offset, 1);
   heap.put_pointer(kObject + l.inner_exception.offset, 2);
@@ -73,8 +77,8 @@ TEST(ExceptionObject, OnlyWhatDerivesFromExceptionIsOne) {
 }
 
 TEST(ThrowStack, InnermostFirstOnEveryCpu) {
-  for (const auto& json : {test::x64_descriptor(), test::arm64_descriptor()}) {
-    Heap heap(json);
+  for (const char* name : test::kDescriptorsFrom10) {
+    Heap heap(test::load_descriptor(name));
     heap.put_trace(100, 128);
     const auto stack = read_throw_stack(heap.runtime(), kBytes);
     EXPECT_EQ(stack.error.code, ErrorCode::none);

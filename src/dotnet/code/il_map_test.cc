@@ -34,14 +34,14 @@ class BlobWriter {
     for (std::size_t i = 0; i < all.size(); i += 2) byte(all[i] | all[i + 1] << 4);
     return *this;
   }
-  BlobWriter& rows(const std::vector<IlMapRow>& map, unsigned native_bits, unsigned il_bits) {
+  BlobWriter& rows(const std::vector<IlMapRow>& map, unsigned native_bits, unsigned il_bits, unsigned source_bits = 2) {
     std::vector<bool> bits;
     const auto put = [&](std::uint64_t v, unsigned n) {
       for (unsigned i = 0; i < n; i++) bits.push_back((v >> i & 1) != 0);
     };
     std::uint32_t last = 0;
     for (const IlMapRow& r : map) {
-      put(1, 2);
+      put(1, source_bits);
       put(r.native - last, native_bits);
       put(static_cast<std::uint64_t>(std::int64_t{r.il} + 3), il_bits);
       last = r.native;
@@ -58,6 +58,7 @@ class BlobWriter {
     bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
     return *this;
   }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(bytes_.size()); }
   [[nodiscard]] Result<std::vector<IlMapRow>> read(DebugInfoWriter writer, std::size_t cut = 0,
                                                    DebugInfoForm form = DebugInfoForm::bits) const {
@@ -125,6 +126,44 @@ TEST(IlMap, OfNibbles) {
   EXPECT_EQ(many.read(DebugInfoWriter::ready_to_run, 0, DebugInfoForm::nibbles).error().code, ErrorCode::truncated);
   const BlobWriter far = blob(BlobWriter().nibbles({1, 0x7fffffff, 4, 1}));
   EXPECT_EQ(far.read(DebugInfoWriter::ready_to_run, 0, DebugInfoForm::nibbles).error().code, ErrorCode::malformed);
+}
+
+// .NET 11: a header of two sizes, or behind a 0 of six, and three bits for the source.
+TEST(IlMap, OfHeaders) {
+  const auto map_of = [](const BlobWriter& blob, std::size_t cut = 0) {
+    const auto map = blob.read(DebugInfoWriter::jit, cut, DebugInfoForm::headers);
+    const auto of_image = blob.read(DebugInfoWriter::ready_to_run, cut, DebugInfoForm::headers);
+    EXPECT_EQ(map.has_value(), of_image.has_value()) << "the JIT and the precompiler write the same";
+    return map;
+  };
+  const BlobWriter b =
+      BlobWriter().nibbles({static_cast<std::uint32_t>(kMap.size()), 10 - 1, 9 - 1}).rows(kMap, 10, 9, 3);
+  const BlobWriter slim = BlobWriter().nibbles({b.size(), 0}).append(b);
+  EXPECT_EQ(map_of(slim).value(), kMap);
+  BlobWriter fat = BlobWriter().nibbles({0, b.size(), 7, 5, 56 + 4 * 3, 4, 2}).append(b);
+  for (unsigned i = 0; i < 7 + 5 + 68 + 4 + 2; i++) fat.byte(0xee);
+  EXPECT_EQ(map_of(fat).value(), kMap);
+  EXPECT_TRUE(map_of(BlobWriter().nibbles({0, 0, 0, 0, 0, 0, 0}))->empty());
+  for (std::size_t cut = 1; cut <= slim.size(); cut++) EXPECT_FALSE(map_of(slim, cut)) << cut;
+  EXPECT_EQ(map_of(BlobWriter().nibbles({0x7fffffff, 0})).error().code, ErrorCode::limit_exceeded);
+  EXPECT_EQ(map_of(BlobWriter().nibbles({0, 1, 0, 0, 0, 0x7fffffff, 0})).error().code, ErrorCode::limit_exceeded);
+}
+
+TEST(DebugInfoParts, OfHeadersFollowInTheOrderOfTheirSizes) {
+  memory::BufferMemory memory;
+  const auto bytes = BlobWriter().nibbles({0, 10, 20, 30, 40, 50, 60});
+  memory.add(kBlob, bytes.bytes());
+  const auto parts = find_debug_info_parts(memory, kBlob, DebugInfoWriter::jit, DebugInfoForm::headers);
+  ASSERT_TRUE(parts);
+  const Address first = kBlob + bytes.size();
+  EXPECT_EQ(parts->bounds.begin, first);
+  EXPECT_EQ(parts->bounds.bytes, 10u);
+  EXPECT_EQ(parts->variables.begin, first + 10);
+  EXPECT_EQ(parts->variables.bytes, 20u);
+  EXPECT_EQ(parts->inlined.begin, first + 10 + 20 + 30 + 40);
+  EXPECT_EQ(parts->inlined.bytes, 50u);
+  EXPECT_EQ(parts->async.begin, first + 10 + 20 + 30 + 40 + 50);
+  EXPECT_EQ(parts->async.bytes, 60u);
 }
 
 TEST(IlMap, WhatCannotBeRight) {

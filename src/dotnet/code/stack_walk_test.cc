@@ -91,9 +91,18 @@ struct Process {
 };
 using S = StackWalkState;
 
+constexpr const char* kTen = "descriptor-linux-x64-10.0.12.json";
+constexpr const char* kEleven = "descriptor-linux-x64-11.0.0.json";
+class StackWalk : public ::testing::TestWithParam<const char*> {
+ protected:
+  static nlohmann::json descriptor() { return test::load_descriptor(GetParam()); }
+  static bool has_datum() { return std::string_view(GetParam()) == kEleven; }
+};
+INSTANTIATE_TEST_SUITE_P(Releases, StackWalk, ::testing::Values(kTen, kEleven), test::release_of);
+
 // "Simple Example": native <A>, managed <B>, native <C>; a SoftwareExceptionFrame holds <B>.
-TEST(StackWalk, SimpleExampleOfTheDocument) {
-  Process p;
+TEST_P(StackWalk, SimpleExampleOfTheDocument) {
+  Process p(descriptor());
   constexpr Address a = kStack + 0x100, frame = kStack + 0x400, b = kStack + 0x4000, c = b + Process::kFrameSize;
   p.stand_at(kNative, a);
   p.thread.frame = frame;
@@ -110,8 +119,8 @@ TEST(StackWalk, SimpleExampleOfTheDocument) {
 }
 
 // "Skipped Frame Example": managed <A>, managed <B> with an InlinedCallFrame in its stack frame, native <C>.
-TEST(StackWalk, SkippedFrameExampleOfTheDocument) {
-  Process p;
+TEST_P(StackWalk, SkippedFrameExampleOfTheDocument) {
+  Process p(descriptor());
   constexpr Address a = kStack + 0x100, b = a + Process::kFrameSize, frame = b + 8;
   p.stand_at(kBar + 0x20, a);
   p.put_return(a, kFoo + 0x60);
@@ -128,8 +137,8 @@ TEST(StackWalk, SkippedFrameExampleOfTheDocument) {
   EXPECT_EQ(all[3], (Process::Element{S::native, kNative + 8, b + Process::kFrameSize, 0, 0}));
 }
 
-TEST(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
-  Process p;
+TEST_P(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
+  Process p(descriptor());
   constexpr Address b = kStack + 0x4000, frame = b + 8, marker = kStack + 0x6000;
   p.stand_at(kNative, kStack + 0x100);
   p.thread.frame = frame;
@@ -140,7 +149,8 @@ TEST(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
   std::vector<StackDataFrame> handles;
   const auto all = p.walk(nullptr, &handles);
   ASSERT_EQ(all.size(), 6u);
-  EXPECT_EQ(all[0], (Process::Element{S::frame, kNative, kStack + 0x100, frame, 1}));  // no Datum in this descriptor
+  // .NET 10 does not describe the Datum.
+  EXPECT_EQ(all[0], (Process::Element{S::frame, kNative, kStack + 0x100, frame, has_datum() ? 0u : 1u}));
   EXPECT_EQ(all[1].state, S::skipped_frame);
   EXPECT_EQ(all[1].frame, frame);
   EXPECT_EQ(all[2], (Process::Element{S::frameless, kFoo + 0x60, b, 0, kFoo & 0xffff}));
@@ -159,8 +169,8 @@ TEST(StackWalk, ResumesFromAnInlinedCallFrameAndMeetsItAgainAsSkipped) {
   EXPECT_EQ(handles[3].context.fp(), 0x7777u);
 }
 
-TEST(StackWalk, RawContextIsAWindowsContext) {
-  Process p;
+TEST_P(StackWalk, RawContextIsAWindowsContext) {
+  Process p(descriptor());
   constexpr Address b = kStack + 0x4000, frame = b + 8;
   p.stand_at(kNative, kStack + 0x100);
   p.thread.frame = frame;
@@ -184,8 +194,8 @@ TEST(StackWalk, RawContextIsAWindowsContext) {
   EXPECT_EQ(contract.frame_name(12345), "");
 }
 
-TEST(StackWalk, KeepsTheFlagsOfAStoredContext) {
-  Process p;
+TEST_P(StackWalk, KeepsTheFlagsOfAStoredContext) {
+  Process p(descriptor());
   constexpr Address b = kStack + 0x4000, frame = kStack + 0x1000;
   p.stand_at(kNative, kStack + 0x100);
   p.thread.frame = frame;
@@ -221,8 +231,8 @@ TEST(StackWalk, KeepsTheFlagsOfAStoredContext) {
 }
 
 // ReportInteropMD: the IL stub's InlinedCallFrame, skipped, answers the method behind the Frame.
-TEST(StackWalk, ReportsTheInteropMethodOfAStub) {
-  auto json = test::x64_descriptor();
+TEST_P(StackWalk, ReportsTheInteropMethodOfAStub) {
+  auto json = descriptor();
   json["types"]["InlinedCallFrame"]["Datum"] = 16;
   Process p(json);
   auto& m = p.t.memory;
@@ -251,9 +261,9 @@ TEST(StackWalk, ReportsTheInteropMethodOfAStub) {
 }
 
 // A stack overflow is handled on a stack of its own, above or below; the FaultingExceptionFrame lies there.
-TEST(StackWalk, GoesOnFromTheHandlersStackOfAnOverflow) {
+TEST_P(StackWalk, GoesOnFromTheHandlersStackOfAnOverflow) {
   for (const Address handlers : {kStack - 0x100000, kStackEnd + 0x100000}) {
-    Process p;
+    Process p(descriptor());
     constexpr Address b = kStack + 0x4000, c = b + Process::kFrameSize, other = c + 0x100;
     const auto context = p.t.layouts.faulting_exception_frame.target_context.offset;
     const Address fault = handlers + 0x400;
@@ -283,8 +293,8 @@ TEST(StackWalk, GoesOnFromTheHandlersStackOfAnOverflow) {
   }
 }
 
-TEST(StackWalk, FollowsTheTrueReturnAddressOfAHijackedFrame) {
-  Process p;
+TEST_P(StackWalk, FollowsTheTrueReturnAddressOfAHijackedFrame) {
+  Process p(descriptor());
   constexpr Address b = kStack + 0x4000, slot = b + 72;
   p.stand_at(kFoo + 0x20, b);
   p.put_return(b, kNative);  // the hijack stub
@@ -299,8 +309,8 @@ TEST(StackWalk, FollowsTheTrueReturnAddressOfAHijackedFrame) {
   EXPECT_EQ(p.walk()[1].pc, kNative);
 }
 
-TEST(StackWalk, IsLazy) {
-  Process p;
+TEST_P(StackWalk, IsLazy) {
+  Process p(descriptor());
   p.stand_at(kFoo + 0x20, 0x1);  // its stack cannot be read
   CodeManager manager(p.t.runtime(), p.t.contracts);
   StackWalkContract contract(manager, p.t.runtime());
@@ -311,8 +321,8 @@ TEST(StackWalk, IsLazy) {
   EXPECT_NE(w.error().code, ErrorCode::none);
 }
 
-TEST(StackWalk, HostileStacksEnd) {
-  Process p;
+TEST_P(StackWalk, HostileStacksEnd) {
+  Process p(descriptor());
   constexpr Address b = kStack + 0x4000;
   // A Frame list that turns back, with no way to managed code.
   p.stand_at(kNative, kStack);
@@ -350,8 +360,8 @@ TEST(StackWalk, HostileStacksEnd) {
 
 // Where calls leave the return address in a register, a method that was interrupted before its prologue has its
 // caller's sp: that is no walk that stands still.
-TEST(StackWalk, AnInterruptedMethodOfArm64MayHaveItsCallersStack) {
-  DotnetMemory t(test::arm64_descriptor());
+TEST_P(StackWalk, AnInterruptedMethodOfArm64MayHaveItsCallersStack) {
+  DotnetMemory t(has_datum() ? test::load_descriptor("descriptor-linux-arm64-11.0.0.json") : test::arm64_descriptor());
   DotnetCode code(t);
   code.add_heap(kHeap, kHeapEnd);
   // stp x29, x30, [sp, #-64]!; mov x29, sp

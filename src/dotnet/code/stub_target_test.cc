@@ -13,14 +13,14 @@ constexpr Address kStack = 0x7ffc00000000, kRecord = kStack + 0x40;
 constexpr std::uint32_t kSharedStub = 0x9001,
                         kDelegateStub = 0x19001;  // DynamicMethodDesc: static IL stub, CLR to native
 
-nlohmann::json later_descriptor() {
-  auto json = test::x64_descriptor();
+nlohmann::json later_descriptor(const char* name) {
+  auto json = test::load_descriptor(name);
   json["types"]["InlinedCallFrame"]["Datum"] = 16;
   return json;
 }
 
 /// A stub that stands in its call, with one InlinedCallFrame in its stack frame.
-class StubTarget : public ::testing::Test {
+class StubTarget : public ::testing::TestWithParam<const char*> {
  protected:
   StubTarget() {
     code_.add_heap(kHeap, kHeap + 0x40000);
@@ -68,14 +68,18 @@ class StubTarget : public ::testing::Test {
   }
 
   static constexpr Address kTable = 0x40000;
-  DotnetMemory t_{later_descriptor()};
+  DotnetMemory t_{later_descriptor(GetParam())};
   DotnetCode code_{t_};
   Address stub_ = 0, open_ = 0, launch_ = 0, ordinary_ = 0;
   Frame frame_;
   std::vector<walk::Checkpoint> checkpoints_;
 };
 
-TEST_F(StubTarget, IsWhatTheFrameInItsStackFrameSays) {
+INSTANTIATE_TEST_SUITE_P(Releases, StubTarget,
+                         ::testing::Values("descriptor-linux-x64-10.0.12.json", "descriptor-linux-x64-11.0.0.json"),
+                         test::release_of);
+
+TEST_P(StubTarget, IsWhatTheFrameInItsStackFrameSays) {
   EXPECT_EQ(target(), launch_);
   call(kStub + 0x60, open_, open_);
   EXPECT_EQ(target(), open_);
@@ -85,14 +89,14 @@ TEST_F(StubTarget, IsWhatTheFrameInItsStackFrameSays) {
   EXPECT_EQ(target(), launch_);
 }
 
-TEST_F(StubTarget, OfACallToComeIsTheHiddenArgumentAlone) {
+TEST_P(StubTarget, OfACallToComeIsTheHiddenArgumentAlone) {
   call(0, open_, launch_);  // the datum is of an earlier call, or of none
   EXPECT_EQ(target(), launch_);
   call(0, launch_, 0);
   EXPECT_EQ(target(), 0u);
 }
 
-TEST_F(StubTarget, IsNotProvedByWhatContradictsItself) {
+TEST_P(StubTarget, IsNotProvedByWhatContradictsItself) {
   call(kStub + 0x60, open_, launch_);
   EXPECT_EQ(target(), 0u);
   call(kOther + 0x60, launch_, launch_);  // a call of another method
@@ -109,7 +113,7 @@ TEST_F(StubTarget, IsNotProvedByWhatContradictsItself) {
   EXPECT_EQ(target(kRecord + 0x60), launch_);
 }
 
-TEST_F(StubTarget, IsOfPInvokeStubsAndTheirOwnFramesOnly) {
+TEST_P(StubTarget, IsOfPInvokeStubsAndTheirOwnFramesOnly) {
   kind_of_stub(kDelegateStub);
   EXPECT_EQ(target(), 0u);
   kind_of_stub(kSharedStub);
@@ -130,7 +134,7 @@ TEST_F(StubTarget, IsOfPInvokeStubsAndTheirOwnFramesOnly) {
 }
 
 // The Frame on the stack of an overflow's handler comes first in the list, wherever it lies.
-TEST_F(StubTarget, IsFoundBehindAFrameOnAnotherStack) {
+TEST_P(StubTarget, IsFoundBehindAFrameOnAnotherStack) {
   walk::Checkpoint handlers;
   handlers.address = kStack + 0x100000;
   checkpoints_.insert(checkpoints_.begin(), handlers);

@@ -59,12 +59,15 @@ bool thread_of_10(const Layouts& l) {
   const std::uint32_t link = t.link_next.offset;
   return looks_like({{t.os_id, link + 184}, {t.gc_handle, link + 192}, {t.last_thrown_object, link + 224}});
 }
-// The same words, fewer of them between the hijacked method and the OS id.
+// The same words, fewer of them between the hijacked method and the OS id: on ARM64 one more than on x64.
 bool thread_of_11(const Layouts& l) {
   const auto& t = l.thread;
   if (!is_unix_64(l) || !t.link_next || !t.os_id) return false;
   const std::uint32_t link = t.link_next.offset;
-  return looks_like({{t.os_id, link + 112}, {t.gc_handle, link + 120}, {t.last_thrown_object, link + 152}});
+  const auto with_os_id = [&](std::uint32_t at) {
+    return looks_like({{t.os_id, at}, {t.gc_handle, at + 8}, {t.last_thrown_object, at + 40}});
+  };
+  return with_os_id(link + 112) || with_os_id(link + 120);
 }
 
 // glibc's stacks are whole pages; musl has its own data at the top of one, so that the bounds are only words.
@@ -95,7 +98,7 @@ Supplement Supplement::apply(Layouts& l) {
          {{&l.stub_dispatch_frame.method_desc, 24},
           {&l.stub_dispatch_frame.representative_mt, 32},
           {&l.stub_dispatch_frame.representative_slot, 40}});
-  supply(kExternal, framed, {{&l.external_method_frame.zap_module, 32}, {&l.external_method_frame.indirection, 40}});
+  supply(kExternal, framed, {{&l.external_method_frame.indirection, 40}});
   supply(kDebugInfo, code_header_of_10(l), {{&l.real_code_header.debug_info, 0}, {&l.real_code_header.eh_info, 8}});
   supply(kRangeListType, range_section_of_10(l), {{&l.range_section.range_list, 48}, {&l.code_range_list.type, 288}});
   const bool thread = thread_of_10(l) || thread_of_11(l);

@@ -16,7 +16,7 @@ using test::DotnetMemory;
 
 struct Threads : DotnetMemory {
   static constexpr Address kStore = 0x30000;
-  Threads() {
+  explicit Threads(const char* descriptor) : DotnetMemory(test::load_descriptor(descriptor)) {
     (void)Supplement::apply(layouts);
     memory.map(kStore, 4096);
     memory.put_u64(layouts.globals.thread_store.value, kStore);
@@ -28,17 +28,32 @@ struct Threads : DotnetMemory {
     memory.put_u32(at + l.id.offset, id);
     memory.put_u64(at + l.os_id.offset, os_id);
     memory.put_u64(at + l.frame.offset, ~0ull);
-    memory.put_u64(last_, at + l.link_next.offset);
+    memory.put_u64(last_, link_to(at));
     last_ = at + l.link_next.offset;
     count_++;
     memory.put_u32(kStore + layouts.thread_store.thread_count.offset, count_);
+  }
+  // What a link holds that leads to a Thread.
+  [[nodiscard]] Address link_to(Address thread) const {
+    const bool leads_to_link = layouts.algorithms.thread_links == ThreadLinks::link_to_link;
+    return leads_to_link ? thread + layouts.thread.link_next.offset : thread;
+  }
+  // Where a managed Thread has its native one: .NET 11 put two references before it.
+  [[nodiscard]] Address native_thread_in_object() const {
+    return layouts.algorithms.thread_links == ThreadLinks::link_to_link ? 40 : 56;
   }
   Address last_ = kStore + layouts.thread_store.first_thread_link.offset;
   std::uint32_t count_ = 0;
 };
 
-TEST(Threads, AreReadInOrder) {
-  Threads t;
+class ThreadsOfReleases : public ::testing::TestWithParam<const char*> {};
+class ThreadsFrom10 : public ThreadsOfReleases {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadsOfReleases, ::testing::ValuesIn(test::kDescriptorsFrom10), test::release_of);
+INSTANTIATE_TEST_SUITE_P(ThreadsOf9, ThreadsOfReleases, ::testing::Values(test::kDescriptorOf9), test::release_of);
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadsFrom10, ::testing::ValuesIn(test::kDescriptorsFrom10), test::release_of);
+
+TEST_P(ThreadsFrom10, AreReadInOrder) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
   const auto& l = t.layouts.thread;
@@ -63,8 +78,8 @@ TEST(Threads, AreReadInOrder) {
   EXPECT_FALSE(read_threads(t.runtime()).threads[1].is_hijacked());
 }
 
-TEST(Threads, AreVisitedAsFarAsTheyAreWanted) {
-  Threads t;
+TEST_P(ThreadsOfReleases, AreVisitedAsFarAsTheyAreWanted) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
   t.memory.put_u64(t.last_, 0x99999999);
@@ -83,11 +98,11 @@ TEST(Threads, AreVisitedAsFarAsTheyAreWanted) {
   EXPECT_EQ(visit(3), ErrorCode::unreadable_memory);
 }
 
-TEST(Threads, HostileListsEnd) {
-  Threads t;
+TEST_P(ThreadsOfReleases, HostileListsEnd) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
-  t.memory.put_u64(t.last_, 0x50000 + t.layouts.thread.link_next.offset);
+  t.memory.put_u64(t.last_, t.link_to(0x50000));
   auto cyclic = read_threads(t.runtime());
   EXPECT_EQ(cyclic.threads.size(), 2u);
   EXPECT_EQ(cyclic.error.code, ErrorCode::limit_exceeded);
@@ -97,8 +112,8 @@ TEST(Threads, HostileListsEnd) {
   EXPECT_EQ(broken.error.code, ErrorCode::unreadable_memory);
 }
 
-TEST(ThreadRoots, HoldEveryThreadOfTheList) {
-  Threads t;
+TEST_P(ThreadsOfReleases, RootsHoldEveryThreadOfTheList) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
   t.add(0x52000, 3, 102);
@@ -124,8 +139,8 @@ TEST(ThreadRoots, HoldEveryThreadOfTheList) {
   EXPECT_EQ(read_threads(t.runtime().with(overlay)).threads.size(), 3u);
 }
 
-TEST(ThreadRoots, FindAThreadThatCameForOneThatWent) {
-  Threads t;
+TEST_P(ThreadsOfReleases, RootsFindAThreadThatCameForOneThatWent) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
   ThreadRoots roots(t.layouts);
@@ -142,8 +157,8 @@ TEST(ThreadRoots, FindAThreadThatCameForOneThatWent) {
   EXPECT_EQ(ranges[1].begin, 0x52000u);
 }
 
-TEST(Suspension, WhoStopsTheOthersAndWhomItWaitsFor) {
-  Threads t;
+TEST_P(ThreadsOfReleases, SuspensionWhoStopsTheOthersAndWhomItWaitsFor) {
+  Threads t(GetParam());
   t.add(0x50000, 1, 100);
   t.add(0x51000, 2, 101);
   t.add(0x52000, 3, 102);
@@ -169,16 +184,16 @@ TEST(Suspension, WhoStopsTheOthersAndWhomItWaitsFor) {
   }
 }
 
-TEST(ThreadName, IsReadThroughTheHandleAndChecked) {
-  Threads t;
+TEST_P(ThreadsOfReleases, NameIsReadThroughTheHandleAndChecked) {
+  Threads t(GetParam());
   t.add(0x50000, 7, 100);
   constexpr Address kHandle = 0x60000, kObject = 0x61000, kString = 0x62000, kStringType = 0x63000;
   for (const Address a : {kHandle, kObject, kString, kStringType}) t.memory.map(a, 256);
   t.memory.put_u64(0x50000 + t.layouts.thread.gc_handle.offset, kHandle);
   t.memory.put_u64(kHandle, kObject);
   t.memory.put_u64(kObject + 24, kString);
-  t.memory.put_u64(kObject + 40, 0x50000);
-  t.memory.put_u32(kObject + 52, 7);
+  t.memory.put_u64(kObject + t.native_thread_in_object(), 0x50000);
+  t.memory.put_u32(kObject + t.native_thread_in_object() + 12, 7);
   t.memory.put_u64(t.layouts.globals.string_method_table.value, kStringType);
   t.memory.put_u64(kString, kStringType | 1);  // marked by a GC
   const std::u16string name = u"w\u00f6rker \U0001F600\xd800";
@@ -186,7 +201,7 @@ TEST(ThreadName, IsReadThroughTheHandleAndChecked) {
   t.memory.put_bytes(kString + t.layouts.string.first_char.offset, std::as_bytes(std::span(name)));
   const auto thread = read_threads(t.runtime()).threads.at(0);
   EXPECT_EQ(thread_name(t.runtime(), thread).value(), "w\u00f6rker \U0001F600\ufffd");
-  t.memory.put_u32(kObject + 52, 8);  // another thread's object
+  t.memory.put_u32(kObject + t.native_thread_in_object() + 12, 8);  // another thread's object
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::mismatch);
   t.memory.put_u64(kHandle, 0);
   EXPECT_EQ(thread_name(t.runtime(), thread).error().code, ErrorCode::not_found);
@@ -210,7 +225,7 @@ struct Named : Threads {
   static constexpr Address kThread = 0x50000, kHandle = 0x60000, kObject = 0x61000, kMoved = 0x62000,
                            kStringType = 0x63000;
   ManagedThread thread;
-  Named() {
+  explicit Named(const char* descriptor) : Threads(descriptor) {
     add(kThread, 7, 100);
     for (const Address a : {kHandle, kObject, kMoved, kStringType}) memory.map(a, 256);
     memory.put_u64(kThread + layouts.thread.gc_handle.offset, kHandle);
@@ -222,8 +237,8 @@ struct Named : Threads {
   // With its name behind it.
   void put_object(Address object, char16_t const* name) {
     memory.put_u64(object + 24, object + 128);
-    memory.put_u64(object + 40, kThread);
-    memory.put_u32(object + 52, 7);
+    memory.put_u64(object + native_thread_in_object(), kThread);
+    memory.put_u32(object + native_thread_in_object() + 12, 7);
     memory.put_u64(object + 128, kStringType);
     memory.put_u32(object + 128 + layouts.string.length.offset, 1);
     memory.put_bytes(object + 128 + layouts.string.first_char.offset, std::as_bytes(std::span(name, 1)));
@@ -246,8 +261,8 @@ struct Named : Threads {
   }
 };
 
-TEST(ThreadName, IsReadAgainWhenTheObjectMovesMeanwhile) {
-  Named n;
+TEST_P(ThreadsOfReleases, NameIsReadAgainWhenTheObjectMovesMeanwhile) {
+  Named n(GetParam());
   // The collector moves the object and puts another thread's in its place, between the check and the name.
   unsigned moved = 0;
   const auto move = [&] {
@@ -259,7 +274,7 @@ TEST(ThreadName, IsReadAgainWhenTheObjectMovesMeanwhile) {
   EXPECT_EQ(n.name_when(Named::kObject, move).value(), "a");
   EXPECT_EQ(moved, 1u);
   for (const unsigned look : {1u, 2u}) {
-    Named of_many;
+    Named of_many(GetParam());
     moved = 0;
     const auto name = of_many.name_in_look(look, Named::kObject, [&] {
       of_many.put_object(Named::kMoved, u"a");
@@ -272,8 +287,8 @@ TEST(ThreadName, IsReadAgainWhenTheObjectMovesMeanwhile) {
   }
 }
 
-TEST(ThreadName, OfManyThreadsOneAnswerForEach) {
-  Named n;
+TEST_P(ThreadsOfReleases, NameOfManyThreadsOneAnswerForEach) {
+  Named n(GetParam());
   n.add(0x52000, 8, 101);
   const auto threads = read_threads(n.runtime()).threads;
   ASSERT_EQ(threads.size(), 2u);
@@ -289,8 +304,8 @@ TEST(ThreadName, OfManyThreadsOneAnswerForEach) {
   }
 }
 
-TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
-  Named n;
+TEST_P(ThreadsOfReleases, NameIsNotThatOfTheThreadThatCameAfter) {
+  Named n(GetParam());
   const auto name = n.name_when(Named::kHandle, [&] {
     n.put_object(Named::kObject, u"b");
     n.memory.put_u64(Named::kThread + n.layouts.thread.os_id.offset, 101);
@@ -298,7 +313,7 @@ TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
   ASSERT_FALSE(name.has_value());
   EXPECT_EQ(name.error().code, ErrorCode::mismatch);
   for (const unsigned look : {1u, 2u}) {
-    Named many;
+    Named many(GetParam());
     const auto late = many.name_in_look(look, Named::kHandle, [&] {
       many.put_object(Named::kObject, u"b");
       many.memory.put_u64(Named::kThread + many.layouts.thread.os_id.offset, 101);
@@ -308,8 +323,8 @@ TEST(ThreadName, IsNotThatOfTheThreadThatCameAfter) {
   }
 }
 
-TEST(ThreadName, FoundAsItWasNeedsNoSecondLook) {
-  Named n;
+TEST_P(ThreadsOfReleases, NameFoundAsItWasNeedsNoSecondLook) {
+  Named n(GetParam());
   const test::SparseMemory nothing;
   const RuntimeMemory none(nothing, n.layouts);
   EXPECT_EQ(n.read_by(n.runtime(), n.runtime(), n.runtime(), n.runtime()).value(), "a");
@@ -321,14 +336,14 @@ TEST(ThreadName, FoundAsItWasNeedsNoSecondLook) {
   EXPECT_FALSE(n.read_by(n.runtime(), none, none, none).has_value()) << "another thread";
 }
 
-TEST(ThreadName, WhereNothingMovedOneLookIsEnoughButForTheThread) {
+TEST_P(ThreadsOfReleases, NameWhereNothingMovedOneLookIsEnoughButForTheThread) {
   const test::SparseMemory nothing;
   {
-    Named n;
+    Named n(GetParam());
     const RuntimeMemory none(nothing, n.layouts);
     EXPECT_EQ(n.read_by(n.runtime(), none, n.runtime(), none, false).value(), "a");
   }
-  Named n;
+  Named n(GetParam());
   const auto late = n.name_in_look(
       1, Named::kHandle,
       [&] {
@@ -339,13 +354,14 @@ TEST(ThreadName, WhereNothingMovedOneLookIsEnoughButForTheThread) {
   EXPECT_EQ(late.error().code, ErrorCode::mismatch) << "another thread has its place";
 }
 
-TEST(Exceptions, AreFollowedThroughTheirNesting) {
-  Threads t;
+TEST_P(ThreadsOfReleases, ExceptionsAreFollowedThroughTheirNesting) {
+  Threads t(GetParam());
   t.add(0x50000, 7, 100);
   const auto& l = t.layouts.exception_info;
   for (const Address a : {0x70000u, 0x71000u, 0x72000u, 0x73000u}) t.memory.map(a, 256);
   t.memory.put_u64(0x50000 + t.layouts.thread.exception_tracker.offset, 0x70000);
-  t.memory.put_u64(0x70000 + l.thrown_object.offset, 0x72000);
+  const bool is_handle = t.layouts.algorithms.thrown_object == ThrownObject::handle;
+  t.memory.put_u64(0x70000 + l.thrown_object.offset, is_handle ? 0x72000 : 0x73000);
   t.memory.put_u64(0x70000 + l.previous_nested_info.offset, 0x71000);
   t.memory.put_u64(0x72000, 0x73000);
   t.memory.put_u64(0x73000, 0xabc0 | 2);

@@ -99,6 +99,75 @@ TEST(Variables, WhatCannotBeRight) {
             ErrorCode::malformed);
 }
 
+// .NET 11: the number first, from -6 on; what a call returned has the IL offset of the call in the place of a length.
+std::vector<std::byte> table_of_11() {
+  constexpr std::uint32_t kReturned = 1, kContinuation = 2, kContext = 3, kArgument = 6;
+  return nibbles({5,  //
+                  kArgument,
+                  0,
+                  10,
+                  kInRegister,
+                  7,  // rdi
+                  kArgument,
+                  10,
+                  200,
+                  kOnStack,
+                  5,
+                  33,  // [rbp - 16]
+                  kReturned,
+                  40,
+                  300,
+                  kInRegister,
+                  0,  // rax
+                  kContinuation,
+                  0,
+                  90,
+                  kInRegister,
+                  3,  // rbx
+                  kContext,
+                  0,
+                  300,
+                  kOnStack,
+                  5,
+                  17});
+}
+
+TEST(Variables, Of11BeginWithTheirNumber) {
+  const auto homes = decode_variables(table_of_11(), Arch::x86_64, DebugInfoForm::headers);
+  ASSERT_TRUE(homes);
+  ASSERT_EQ(homes->size(), 5u);
+  EXPECT_EQ((*homes)[0], (VariableHome{0, 10, 0, {Kind::in_register, x86_64_reg::rdi, 0, 0}}));
+  EXPECT_EQ((*homes)[1], (VariableHome{10, 210, 0, {Kind::on_stack, x86_64_reg::rbp, 0, -16}}));
+  EXPECT_EQ((*homes)[2], (VariableHome{40, 41, -5, {Kind::in_register, x86_64_reg::rax, 0, 0}}))
+      << "of the call at 300";
+  EXPECT_EQ((*homes)[3].number, -4) << "the continuation of a runtime-async body";
+  EXPECT_EQ((*homes)[4].number, -3) << "the hidden argument of shared generic code";
+  const auto whole = table_of_11();
+  for (std::size_t cut = 1; cut < whole.size(); cut++)
+    EXPECT_FALSE(decode_variables(std::span(whole).first(whole.size() - cut), Arch::x86_64, DebugInfoForm::headers));
+  EXPECT_EQ(decode_variables(nibbles({1, 6, 0x7fffffff, 1, 0, 0}), Arch::x86_64, DebugInfoForm::headers).error().code,
+            ErrorCode::malformed);
+}
+
+TEST(Variables, Of11LieWhereTheHeaderSays) {
+  constexpr Address kBlob = 0x10000;
+  const auto read = [](std::vector<std::byte> bytes, std::size_t before, std::size_t behind) {
+    memory::BufferMemory memory;
+    bytes.resize(bytes.size() + before, std::byte{0xee});
+    const auto homes = table_of_11();
+    bytes.insert(bytes.end(), homes.begin(), homes.end());
+    bytes.resize(bytes.size() + behind, std::byte{0xdd});
+    memory.add(kBlob, bytes);
+    return read_variables(memory, kBlob, DebugInfoWriter::jit, DebugInfoForm::headers, Arch::x86_64);
+  };
+  const auto size = static_cast<std::uint32_t>(table_of_11().size());
+  EXPECT_EQ(read(nibbles({3, size}), 3, 0)->size(), 5u) << "slim";
+  EXPECT_EQ(read(nibbles({0, 3, size, 4, 60, 9, 2}), 3, 75)->size(), 5u) << "fat";
+  EXPECT_EQ(read(nibbles({0, 0, size, 0, 0, 0, 0}), 0, 0)->size(), 5u);
+  EXPECT_TRUE(read(nibbles({3, 0}), 3, 0)->empty());
+  EXPECT_EQ(read(nibbles({3, 0x7fffffff}), 3, 0).error().code, ErrorCode::limit_exceeded);
+}
+
 TEST(Variables, LieBehindTheBounds) {
   constexpr Address kBlob = 0x10000;
   const auto read = [](std::vector<std::byte> header, std::size_t before) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/fake_names_runtime.h"
 
 namespace mixstack::dotnet::names {
@@ -111,6 +113,25 @@ TEST_F(MethodNamesTest, ArrayMethods) {
   rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0);
   // Slot 5 of the fake MethodDesc, 4 virtual methods: the second array method.
   EXPECT_EQ(both(runtime_.method_desc(matrix, 0, 4, rest)), "Ns.Plain[,].Set(Int32, Int32) | Plain[,].Set(int, int)");
+}
+
+TEST_F(MethodNamesTest, RanksOfArraysSince11LieInTheirBaseSize) {
+  runtime_.layouts.algorithms.array_rank = ArrayRank::base_size;
+  runtime_.layouts.method_table.base_size.offset = 4;
+  runtime_.layouts.globals.array_base_size = {24, true};
+  const auto signature = bytes_of({0x20, 2, 0x13, 0, 0x08, 0x08});
+  const auto name_of = [&](std::uint32_t base_size) {
+    runtime_.base_size = base_size;
+    const Address type = runtime_.method_table(module_, 0, kArray, plain_);
+    ByteWriter rest;
+    rest.u64(runtime_.blob(signature)).u32(signature.size()).u32(0);
+    return both(runtime_.method_desc(type, 0, 4, rest));
+  };
+  EXPECT_EQ(name_of(32), "Ns.Plain[*].Set(Int32, Int32) | Plain[].Set(int, int)");
+  EXPECT_EQ(name_of(40), "Ns.Plain[,].Set(Int32, Int32) | Plain[,].Set(int, int)");
+  EXPECT_EQ(name_of(48), "Ns.Plain[,,].Set(Int32, Int32) | Plain[,,].Set(int, int)");
+  const std::string damaged = name_of(0xfffffff0);
+  EXPECT_EQ(std::count(damaged.begin(), damaged.end(), ','), 2 * 31 + 2) << "as many as a type may have";
 }
 
 TEST_F(MethodNamesTest, DynamicMethods) {

@@ -19,9 +19,14 @@ struct Types {
     t.memory.put_u64(kClass + l.ee_class.method_table.offset, kTable);
     t.memory.put_u64(kClass + l.ee_class.method_desc_chunk.offset, kChunk1);
     t.memory.put_u64(kChunk1 + l.method_desc_chunk.next.offset, kChunk2);
-    t.memory.map(l.globals.method_desc_size_table.value, 64);
-    for (unsigned i = 0; i < 64; i++) t.memory.put_u8(l.globals.method_desc_size_table.value + i, i % 8 == 7 ? 48 : 24);
-    first = add(kChunk1, 0, 3, 0);
+    if (l.globals.method_desc_size_table) {
+      t.memory.map(l.globals.method_desc_size_table.value, 64);
+      for (unsigned i = 0; i < 64; i++)
+        t.memory.put_u8(l.globals.method_desc_size_table.value + i, i % 8 == 7 ? 48 : 24);
+    }
+    // With the slot of their code behind them, where sizes are told by type.
+    const std::uint16_t code_slot = l.algorithms.method_sizes == MethodSizes::types ? 0x20 : 0;
+    first = add(kChunk1, 0, 3, code_slot);
     second = add(kChunk1, 24, 4, 2);
     third = add(kChunk2, 0, 9, 7);
     t.memory.put_u8(kChunk1 + l.method_desc_chunk.count.offset, 1);
@@ -48,8 +53,20 @@ nlohmann::json later_descriptor() {
   return json;
 }
 
-TEST(FrameMethod, ComesFromTheFieldsOfTheLaterDocument) {
-  DotnetMemory t(later_descriptor());
+// .NET 10 with the fields of the later document, and releases that describe them themselves.
+class FrameMethods : public ::testing::TestWithParam<const char*> {
+ protected:
+  static nlohmann::json descriptor() {
+    return *GetParam() == 0 ? later_descriptor() : test::load_descriptor(GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(FrameMethod, FrameMethods,
+                         ::testing::Values("", "descriptor-linux-x64-11.0.0.json",
+                                           "descriptor-linux-arm64-11.0.0.json"),
+                         [](const auto& info) { return *info.param == 0 ? "later_document" : test::release_of(info); });
+
+TEST_P(FrameMethods, ComeFromTheFieldsOfTheLaterDocument) {
+  DotnetMemory t(descriptor());
   Types types(t);
   const auto method = [&] { return frame_method(t.runtime(), *read_frame(t.runtime(), kFrame)).value_or(1); };
   for (const auto type : {FrameType::prestub_method, FrameType::external_method, FrameType::dynamic_helper,
@@ -70,8 +87,8 @@ TEST(FrameMethod, ComesFromTheFieldsOfTheLaterDocument) {
   EXPECT_EQ(method(), 0u);
 }
 
-TEST(FrameMethod, ChecksTheDatumOfAnInlinedCallFrame) {
-  DotnetMemory t(later_descriptor());
+TEST_P(FrameMethods, OfAnInlinedCallFrameIsAProvedDatum) {
+  DotnetMemory t(descriptor());
   Types types(t);
   t.put_frame(kFrame, FrameType::inlined_call);
   const auto method = [&](std::uint64_t datum, Address return_address = 0x1000) {
@@ -116,6 +133,63 @@ TEST(Supplement, FillsInWhatTheShapeOfTheNeighboursProves) {
   DotnetMemory arm64(test::arm64_descriptor());
   (void)Supplement::apply(arm64.layouts);
   EXPECT_EQ(arm64.layouts.thread.hijacked_return_address.offset, 192u);
+}
+
+TEST(Supplement, Of11OnlyTheHijackedReturnAddressIsLeft) {
+  using State = SupplementEntry::State;
+  for (const auto& [name, offset] :
+       {std::pair{"descriptor-linux-x64-11.0.0.json", 152u}, std::pair{"descriptor-linux-arm64-11.0.0.json", 192u}}) {
+    DotnetMemory t(test::load_descriptor(name));
+    const Supplement supplement = Supplement::apply(t.layouts);
+    for (const SupplementEntry& entry : supplement.entries()) {
+      const bool is_hijack = entry.field.find("ijack") != std::string_view::npos;
+      EXPECT_EQ(entry.state, is_hijack ? State::unproved : State::described) << entry.field;
+    }
+    EXPECT_EQ(t.layouts.thread.hijacked_return_address.offset, offset) << name;
+    EXPECT_EQ(t.layouts.thread.hijacked_return_address_slot.offset, offset + 8);
+    auto json = test::load_descriptor(name);  // another shape: nothing is guessed
+    json["types"]["Thread"]["OSId"] = json["types"]["Thread"]["OSId"].get<int>() + 8;
+    DotnetMemory other(json);
+    (void)Supplement::apply(other.layouts);
+    EXPECT_FALSE(other.layouts.thread.hijacked_return_address);
+  }
+}
+
+// Of each class, and with each optional slot (mdf* in src/coreclr/vm/method.hpp): a chunk of two methods, the second
+// right behind the first, is found by its slot when the size of the first is right.
+TEST(MethodSizes, AreThoseOfTheTypesSince11) {
+  for (const char* name : {"descriptor-linux-x64-11.0.0.json", "descriptor-linux-arm64-11.0.0.json"}) {
+    // IL, FCall, P/Invoke, EEImpl, array, instantiated, COM (not on Linux), dynamic.
+    constexpr std::array<unsigned, 8> kSizes{16, 24, 56, 32, 32, 40, 0, 48};
+    constexpr std::array<std::pair<std::uint16_t, unsigned>, 4> kSlots{{{8, 8}, {0x10, 16}, {0x20, 8}, {0x40, 24}}};
+    for (std::uint16_t kind = 0; kind < 8; kind++)
+      for (unsigned set = 0; set < 16; set++) {
+        DotnetMemory t(test::load_descriptor(name));
+        Types types(t);
+        std::uint16_t flags = kind;
+        unsigned size = std::max(kSizes[kind], 16u);
+        for (unsigned i = 0; i < kSlots.size(); i++)
+          if ((set >> i & 1) != 0)
+            flags = static_cast<std::uint16_t>(flags | kSlots[i].first), size += kSlots[i].second;
+        (void)types.add(Types::kChunk1, 0, 3, flags);
+        const Address behind = types.add(Types::kChunk1, size, 123, 0);
+        const auto found = method_for_slot(t.runtime(), Types::kTable, 123);
+        if (kSizes[kind] == 0) {
+          EXPECT_EQ(found.error().code, ErrorCode::field_unavailable);
+        } else {
+          EXPECT_EQ(found.value_or(0), behind) << kind << " " << set;
+        }
+      }
+  }
+}
+
+TEST(MethodSizes, OfAClassThatIsNotDescribedIsNoGuess) {
+  auto json = test::load_descriptor("descriptor-linux-x64-11.0.0.json");
+  json["types"].erase("PInvokeMethodDesc");
+  DotnetMemory t(json);
+  Types types(t);
+  (void)types.add(Types::kChunk1, 0, 3, 2);
+  EXPECT_EQ(method_for_slot(t.runtime(), Types::kTable, 123).error().code, ErrorCode::field_unavailable);
 }
 
 TEST(MethodCheck, KnowsStubsWithAHiddenMethod) {

@@ -113,13 +113,22 @@ Result<FrameUpdate> transition(const RuntimeMemory& memory, Address at, const Re
   return changed(r);
 }
 
+/// Only a thread that was hijacked for an evaluation has a context of before it.
+Result<bool> eval_uses_hijack(const RuntimeMemory& memory, Address eval) {
+  const auto& l = memory.layouts().debugger_eval;
+  const bool says_so = l.eval_uses_hijack.present();
+  const auto flag = memory.value<std::uint8_t>(eval, says_so ? l.eval_uses_hijack : l.eval_during_exception);
+  if (!flag) return fail(flag.error());
+  return says_so == (*flag != 0);
+}
+
 Result<FrameUpdate> func_eval(const RuntimeMemory& memory, Address at, const Registers& before) {
   const auto& l = memory.layouts();
   auto eval = memory.pointer(at, l.func_eval_frame.debugger_eval);
   if (!eval) return fail(eval.error());
-  auto during_exception = memory.value<std::uint8_t>(*eval, l.debugger_eval.eval_during_exception);
-  if (!during_exception) return fail(during_exception.error());
-  if (*during_exception != 0) return FrameUpdate{false, false, false, 0, before, nullptr};
+  const auto uses_hijack = eval_uses_hijack(memory, *eval);
+  if (!uses_hijack) return fail(uses_hijack.error());
+  if (!*uses_hijack) return FrameUpdate{false, false, false, 0, before, nullptr};
   if (!l.debugger_eval.target_context) return fail(ErrorCode::field_unavailable, at);
   auto update = whole_context(memory, *eval + l.debugger_eval.target_context.offset);
   if (!update) return update;

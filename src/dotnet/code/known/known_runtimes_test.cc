@@ -66,5 +66,20 @@ TEST(KnownRuntimes, TheListHoldsReleases) {
   EXPECT_TRUE(nine->descriptor(0));
 }
 
+TEST(KnownRuntimes, Of11AreReadByTheirOwnVersionOfTheDescriptor) {
+  for (const auto& [id, rid] : {std::pair{"2e5299ab22fd653a381ea8fe12c9b89646056681", "linux-x64"},
+                                std::pair{"d609bd1f4c20ae911f631467801d5e309bd5c130", "linux-musl-x64"},
+                                std::pair{"8bf288ace59ee1c481cac272feef856d80cd0c3c", "linux-arm64"}}) {
+    const auto eleven = known_release(id_of(id));
+    ASSERT_TRUE(eleven) << rid;
+    EXPECT_EQ(package_of(eleven->rid, eleven->version),
+              "microsoft.netcore.app.runtime." + std::string(rid) + " 11.0.0");
+    const auto descriptor = eleven->descriptor(0x10000000);
+    ASSERT_TRUE(descriptor);
+    EXPECT_EQ(descriptor->format(), Descriptor::kFormatOfLetters);
+    EXPECT_TRUE(Contracts::judge(*descriptor, resolve_layouts(*descriptor)).refusals().empty());
+  }
+}
+
 }  // namespace
 }  // namespace mixstack::dotnet

@@ -137,13 +137,16 @@ struct FuncEvalFrameLayout {
 };
 
 struct DebuggerEvalLayout {
-  Field target_context, eval_during_exception;
+  Field target_context;
+  Field eval_during_exception;  ///< .NET 9 and 10
+  Field eval_uses_hijack;       ///< .NET 11: its contrary
 
   template <class Names>
   void describe(Names& names) {
     names.type("DebuggerEval");
     names.field(target_context, "TargetContext");
     names.field(eval_during_exception, "EvalDuringException");
+    names.field(eval_uses_hijack, "EvalUsesHijack");
   }
 };
 
@@ -191,7 +194,6 @@ struct TailCallFrameLayout {
 };
 
 struct ExternalMethodFrameLayout {
-  Field zap_module;  ///< by supplement only
   Field indirection;
 
   template <class Names>
