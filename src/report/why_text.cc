@@ -266,7 +266,9 @@ std::string verdict_words(const ProcessDump& dump, const Verdict& verdict) { ret
 void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Verdict> verdicts,
                     const ReportOptions& options, const WhyExtras& extras) {
   Painter out(writer, options.color);
-  if (extras.busy != nullptr) write_busy_text(out, *extras.busy);
+  // What runs is no answer where nobody knows what is stuck.
+  const bool begins_with_busy = extras.busy != nullptr && (!verdicts.empty() || knows_waits(dump));
+  if (begins_with_busy) write_busy_text(out, *extras.busy);
   if (verdicts.empty()) {
     const bool knows_some =
         std::any_of(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) { return t.wait.has_value(); });
@@ -277,6 +279,7 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
                            : "Nothing can be told of what its threads wait for.");
     out.plain() << "\n\n";
   }
+  if (extras.busy != nullptr && !begins_with_busy) write_busy_text(out, *extras.busy);
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
   write_suspensions(out, dump, verdicts);

@@ -30,6 +30,7 @@ Algorithms choose_algorithms(const Descriptor& d) {
   }
   if (!d.global("MethodDescSizeTable") && d.size_of("AsyncMethodData")) a.method_sizes = MethodSizes::types;
   if (!d.type("ArrayClass")) a.array_rank = ArrayRank::base_size;
+  if (d.offset("SyncBlock", "Lock")) a.waits = WaitForm::managed;
   return a;
 }
 

@@ -38,6 +38,12 @@ enum class ArrayRank : std::uint8_t {
   base_size,    ///< .NET 11: the bounds are a part of the object's base size
 };
 
+/// What the runtime's threads wait with.
+enum class WaitForm : std::uint8_t {
+  native,   ///< .NET 9 and 10: monitors are a part of sync blocks, handles are the platform layer's
+  managed,  ///< .NET 11: a sync block leads to a System.Threading.Lock, and handles are managed objects
+};
+
 struct Algorithms {
   NibbleMapForm nibble_map = NibbleMapForm::constant_time;
   ThreadLinks thread_links = ThreadLinks::link_to_link;
@@ -45,6 +51,7 @@ struct Algorithms {
   MethodSizes method_sizes = MethodSizes::table;
   ArrayRank array_rank = ArrayRank::array_class;
   DebugInfoForm jit_debug_info = DebugInfoForm::bits;
+  WaitForm waits = WaitForm::native;
 };
 
 /// Those that a runtime needs; of a descriptor of a version that is not known, those of the newest that is.

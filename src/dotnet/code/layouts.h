@@ -36,7 +36,7 @@ struct Layouts {
   ObjectLayout object;
   StringLayout string;
   ArrayLayout array;
-  SyncTableEntryLayout sync_table_entry;
+  SyncTableLayout sync_table;
   ModuleLayout module;
   ModuleLookupMapLayout module_lookup_map;
   EETypeHashTableLayout ee_type_hash_table;
@@ -113,7 +113,7 @@ struct Layouts {
     object.describe(names);
     string.describe(names);
     array.describe(names);
-    sync_table_entry.describe(names);
+    sync_table.describe(names);
     module.describe(names);
     module_lookup_map.describe(names);
     ee_type_hash_table.describe(names);

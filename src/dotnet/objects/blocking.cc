@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kCoreLib = "System.Private.CoreLib";
 constexpr std::string_view kInfoType = "System.Threading.ThreadBlockingInfo";
 
-// While no managed code has used ThreadBlockingInfo, its thread static has no index; the runtime's native side writes
-// it all the same, at this place of ThreadLocalData (its direct statics; seen in 10.0).
+// While no managed code has used ThreadBlockingInfo, its thread static has no index. The native side of .NET 9 and 10
+// writes it all the same, at this place of ThreadLocalData (its direct statics; seen in 10.0).
 constexpr std::uint32_t kFirstRecordSlot = 0x18 + 16;
 
 // The fields of a ThreadBlockingInfo where its type has not been loaded.
@@ -23,7 +23,7 @@ constexpr std::uint32_t kStateOffset = 0, kRecursionOffset = 4, kManagedOwnerOff
 constexpr std::uint32_t kIndexMask = 0x03ffffff;
 constexpr unsigned kWaiterShift = 6;  // AwareLock::LockState::WaiterCountIncrement
 constexpr std::uint32_t kLockedBit = 1;
-constexpr std::uint32_t kMostSyncBlocks = 1 << 20;
+constexpr unsigned kWaiterShiftOfLock = 7;  // Lock.State.WaiterCountIncrement (System/Threading/Lock.cs)
 
 struct RecordBegin {
   std::uint64_t word = 0;
@@ -42,14 +42,20 @@ std::optional<Address> BlockingRecords::first_slot(Address thread) {
   if (type != 0)
     if (const auto at = objects_.thread_static_place(thread, type, "t_first")) return at;
   const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
-  if (!data || *data == 0) return std::nullopt;
+  if (!data || *data == 0 || has_locks()) return std::nullopt;
   return *data + kFirstRecordSlot;
+}
+
+bool BlockingRecords::are_none() const {
+  if (!has_locks()) return false;
+  const Address type = objects_.types().find(kCoreLib, kInfoType);
+  return type == 0 || objects_.has_no_thread_statics(type);
 }
 
 bool BlockingRecords::are_there(Address thread, AddressRange stack) {
   const RuntimeMemory& memory = objects_.memory();
   const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
-  if (!data || *data == 0) return data.has_value();
+  if (!data || *data == 0 || are_none()) return data.has_value();
   const auto slot = first_slot(thread);
   const auto first = slot ? objects_.read<std::uint64_t>(*slot) : std::nullopt;
   if (!first) return false;
@@ -129,10 +135,10 @@ std::optional<LockState> BlockingRecords::monitor(Address aware_lock) {
   const Layouts& l = objects_.memory().layouts();
   const auto index = objects_.read<std::uint32_t>(aware_lock + kIndexOffset);
   const auto table = objects_.memory().through(l.globals.sync_table_entries);
-  if (!index || !table || l.sync_table_entry.size < 16) return std::nullopt;
-  const Address entry = *table + std::uint64_t{*index & kIndexMask} * l.sync_table_entry.size;
-  const auto block = objects_.memory().pointer(entry, l.sync_table_entry.sync_block);
-  const auto object = objects_.read<std::uint64_t>(entry + l.sync_table_entry.sync_block.offset + 8);
+  if (!index || !table || l.sync_table.size < 16) return std::nullopt;
+  const Address entry = *table + std::uint64_t{*index & kIndexMask} * l.sync_table.size;
+  const auto block = objects_.memory().pointer(entry, l.sync_table.sync_block);
+  const auto object = objects_.read<std::uint64_t>(entry + l.sync_table.sync_block.offset + 8);
   if (!block || *block != aware_lock || !object || objects_.type_of(*object) == 0) return std::nullopt;
   return state_of(aware_lock, *object);
 }
@@ -143,35 +149,16 @@ std::optional<LockState> BlockingRecords::lock(Address object) {
   state.recursion = objects_.value<std::uint32_t>(object, "_recursionCount").value_or(0);
   const auto place = objects_.types().field(objects_.type_of(object), "_owningThreadId");
   if (!place) return std::nullopt;
-  const bool is_wide = place->element == names::ElementType::i8 || place->element == names::ElementType::u8;
-  state.owner = is_wide ? objects_.value<std::uint64_t>(object, "_owningThreadId").value_or(0)
-                        : objects_.value<std::uint32_t>(object, "_owningThreadId").value_or(0);
-  return state;
-}
-
-std::vector<LockState> BlockingRecords::held_monitors(std::size_t most) {
-  const Layouts& l = objects_.memory().layouts();
-  const auto table = objects_.memory().through(l.globals.sync_table_entries);
-  std::vector<LockState> held;
-  if (!table || l.sync_table_entry.size != 16) return held;
-  struct Entry {
-    std::uint64_t block, object;
-  };
-  constexpr std::size_t kPiece = 256;
-  std::vector<Entry> entries(kPiece);
-  // Entry 0 holds no block. The table's end is where entries are zero.
-  for (std::uint32_t index = 1; index < kMostSyncBlocks && held.size() < most;) {
-    const auto n = objects_.memory().reader().read_some(*table + std::uint64_t{index} * sizeof(Entry),
-                                                        std::as_writable_bytes(std::span(entries)));
-    if (!n || *n < sizeof(Entry)) return held;
-    for (std::size_t i = 0; i < *n / sizeof(Entry) && held.size() < most; i++, index++) {
-      if (entries[i].block == 0 && entries[i].object == 0) return held;
-      if (entries[i].block == 0 || (entries[i].object & 1) != 0) continue;  // free
-      const auto state = monitor(entries[i].block);
-      if (state && state->owner != 0) held.push_back(*state);
-    }
+  const std::uint32_t id = objects_.value<std::uint32_t>(object, "_owningThreadId").value_or(0);
+  if (has_locks()) {
+    state.is_by_managed_id = true;
+    state.managed_owner = id;
+    state.waiters = objects_.value<std::uint32_t>(object, "_state").value_or(0) >> kWaiterShiftOfLock;
+    return state;
   }
-  return held;
+  const bool is_wide = place->element == names::ElementType::i8 || place->element == names::ElementType::u8;
+  state.owner = is_wide ? objects_.value<std::uint64_t>(object, "_owningThreadId").value_or(0) : id;
+  return state;
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dotnet/objects/managed_objects.h"
+#include "dotnet/objects/monitor_locks.h"
 #include "memory/process_memory.h"
 
 namespace mixstack::dotnet::objects {
@@ -30,15 +31,17 @@ struct LockState {
   Address object = 0;
   std::uint64_t owner = 0;          ///< OS thread id in the target's pid namespace; 0: nobody, or it has ended
   std::uint32_t managed_owner = 0;  ///< of a monitor: the managed id that it keeps of who holds it; 0: nobody
+  bool is_by_managed_id = false;    ///< .NET 11: of monitors and Locks the managed id alone is kept
   std::uint32_t recursion = 0, waiters = 0;
 };
 
-/// Reads the records of threads of one capture: they lie on the threads' stacks. Borrows the objects.
+/// Reads the records of threads of one capture: they lie on the threads' stacks. In .NET 11 monitors have the records
+/// of the Locks that they are. Borrows the objects.
 class BlockingRecords {
  public:
   static constexpr std::size_t kMost = 16;  ///< of one thread
 
-  explicit BlockingRecords(ManagedObjects& objects) : objects_(objects) {}
+  explicit BlockingRecords(ManagedObjects& objects) : objects_(objects), monitors_(objects) {}
 
   /// Newest first; none where the runtime does not keep them (before .NET 9). `stack` bounds where records may lie.
   [[nodiscard]] std::vector<BlockingRecord> of(Address thread, AddressRange stack);
@@ -52,17 +55,22 @@ class BlockingRecords {
       std::span<const std::pair<Address, BlockingRecord>> newest_by_thread, const memory::BulkMemory& now);
   /// The state of a monitor that has a sync block, proved by the table of these pointing back at it.
   [[nodiscard]] std::optional<LockState> monitor(Address aware_lock);
-  /// The state of a System.Threading.Lock.
+  /// The state of a System.Threading.Lock; `object` is the Lock itself.
   [[nodiscard]] std::optional<LockState> lock(Address object);
-  /// Monitors that somebody holds and has waited for, of all objects: at most `most`.
-  [[nodiscard]] std::vector<LockState> held_monitors(std::size_t most);
+  /// The object whose monitor a Lock is; 0: it is a Lock of its own.
+  [[nodiscard]] Address object_of_monitor(Address lock) { return has_locks() ? monitors_.object_of(lock) : 0; }
+  /// Whether monitors are Locks (.NET 11).
+  [[nodiscard]] bool has_locks() const { return objects_.memory().layouts().algorithms.waits == WaitForm::managed; }
 
  private:
   /// The word that points at a thread's newest record.
   [[nodiscard]] std::optional<Address> first_slot(Address thread);
+  /// No thread has ever had one.
+  [[nodiscard]] bool are_none() const;
   [[nodiscard]] LockState state_of(Address aware_lock, Address object) const;
 
   ManagedObjects& objects_;
+  MonitorLocks monitors_;
 };
 
 }  // namespace mixstack::dotnet::objects

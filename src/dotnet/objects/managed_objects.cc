@@ -119,6 +119,15 @@ std::optional<Address> ManagedObjects::thread_static_place(Address thread, Addre
   }
 }
 
+bool ManagedObjects::has_no_thread_statics(Address method_table) {
+  const ThreadStaticsInfoLayout& l = memory().layouts().thread_statics_info;
+  const TypeFacts* type = types_.at(method_table);
+  if (type == nullptr || l.size == 0 || type->auxiliary < l.size) return false;
+  const Address info = type->auxiliary - l.size;
+  return memory().value<std::uint32_t>(info, l.gc_tls_index) == kNotAllocated &&
+         memory().value<std::uint32_t>(info, l.non_gc_tls_index) == kNotAllocated;
+}
+
 std::optional<Address> ManagedObjects::thread_static_reference(Address thread, Address method_table,
                                                                std::string_view field) {
   const auto at = thread_static_place(thread, method_table, field);

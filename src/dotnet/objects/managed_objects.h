@@ -62,6 +62,9 @@ class ManagedObjects {
   [[nodiscard]] std::optional<Address> thread_static_reference(Address thread, Address method_table,
                                                                std::string_view field);
 
+  /// No thread has any thread static of this type yet.
+  [[nodiscard]] bool has_no_thread_statics(Address method_table);
+
   // Arrays.
   [[nodiscard]] std::optional<std::uint32_t> array_length(Address array);
   /// Address of the first element.

@@ -79,6 +79,9 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   ThreadWait wait = recorded_wait(at, records);
   if (wait.kind != WaitKind::none && !is_still(at, records.front())) wait.proof = Proof::likely;
   if (wait.kind != WaitKind::none) return wait;
+  // Locks and conditions of .NET 11 wait with events of their own, which the program knows nothing of.
+  if (records_.has_locks() && (is_inside(at, "System.Threading.Lock.") || is_inside(at, "System.Threading.Condition.")))
+    return {};
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
   if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
@@ -105,7 +108,7 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
       case BlockingKind::monitor_wait: {
         const auto lock = records_.monitor(record.pointer);
         if (!lock) continue;
-        if (record.kind == BlockingKind::monitor_wait) return monitor_wait(*lock, record, candidates(at));
+        if (record.kind == BlockingKind::monitor_wait) return monitor_wait(lock->object, record, candidates(at));
         wait.kind = WaitKind::monitor;
         wait.object = object(lock->object);
         wait.waiters = lock->waiters;
@@ -114,6 +117,7 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
       }
       case BlockingKind::lock:
       case BlockingKind::condition: {
+        if (records_.has_locks()) return wait_for_lock(at, record);
         const auto lock = records_.lock(record.pointer);
         wait.object = object(record.pointer);
         wait.kind = record.kind == BlockingKind::lock ? WaitKind::lock : WaitKind::condition;
@@ -129,7 +133,8 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
 /// thread id: nobody is left to leave it. Ids of threads that have ended are given to new ones: whom both ids do not
 /// name is not the owner. Of a running process the lock may have been taken by a thread that is younger than the list:
 /// then its thread id is told, and whoever asks knows whether such a thread is there.
-void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) const {
+void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) {
+  if (lock.is_by_managed_id) return describe_managed_owner(lock, wait);
   constexpr std::uint64_t kNone = 0, kOrphan = ~std::uint64_t{0};
   const ManagedThread* owner = nullptr;
   bool is_dead = false;
@@ -197,16 +202,17 @@ WaitedObject ThreadWaits::object(Address address) {
   return o;
 }
 
-ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found) {
+/// `lock` is what objects that wait with a monitor have of it: its object, of a Lock without one the Lock.
+ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record, const Candidates& found) {
   ThreadWait wait;
   wait.kind = WaitKind::monitor_wait;
   wait.proof = Proof::recorded;
-  wait.object = object(lock.object);
+  wait.object = object(lock);
   wait.timeout = timeout_of(record.timeout_ms);
   LoadedTypes& types = objects_.types();
   for (const Candidate& c : found) {
     if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {
-      if (objects_.reference(c.address, "m_lock") != lock.object) continue;
+      if (objects_.reference(c.address, "m_lock") != lock) continue;
       wait.proof = Proof::proved;
       wait.kind = WaitKind::reset_event_slim;
       wait.object = object(c.address);
@@ -214,7 +220,7 @@ ThreadWait ThreadWaits::monitor_wait(const LockState& lock, const BlockingRecord
       return wait;
     }
     if (types.is_a(c.type, "System.Threading.SemaphoreSlim")) {
-      if (objects_.reference(c.address, "m_lockObjAndDisposed") != lock.object) continue;
+      if (objects_.reference(c.address, "m_lockObjAndDisposed") != lock) continue;
       wait.proof = Proof::proved;
       wait.kind = WaitKind::semaphore_slim;
       wait.object = object(c.address);
@@ -305,14 +311,14 @@ bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& 
 }
 
 /// Process.WaitForExit waits for an event of the process's state, which the Process leads to.
-bool ThreadWaits::by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait) {
+bool ThreadWaits::by_process(const Handles& handles, const Candidates& found, ThreadWait& wait) {
   for (const Candidate& c : found) {
     Address state = c.address;
     if (objects_.types().is_a(c.type, "System.Diagnostics.Process"))
       state = objects_.reference(objects_.reference(c.address, "_waitStateHolder").value_or(0), "_state").value_or(0);
     if (!objects_.is_a(state, "System.Diagnostics.ProcessWaitState")) continue;
     const Address event = objects_.reference(state, "_exitedEvent").value_or(0);
-    if (event == 0 || !handles.contains(objects_.reference(event, "_waitHandle").value_or(0))) continue;
+    if (!is_waited(handles, event)) continue;
     wait.kind = WaitKind::child_process;
     wait.proof = Proof::proved;
     wait.object = {};
@@ -404,12 +410,16 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
 }
 
 /// Who holds it, where that can be told. The futex call's fourth argument, a time-out, is there for WaitOne with one.
-void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) const {
-  const std::uint64_t owner = mutex_owner(objects_.memory().reader(), at.call[0], at.thread->os_id);
+void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
+  const Address mutex = wait.object.address;
+  const std::uint64_t owner = !records_.has_locks()
+                                  ? mutex_owner(objects_.memory().reader(), at.call[0], at.thread->os_id)
+                                  : os_id_of_object(subsystem_.owner_of(
+                                        subsystem_.kind_of(mutex).empty() ? subsystem_.waitable_of(mutex) : mutex));
   const auto is_it = [owner](const ManagedThread& t) { return t.os_id == owner && !t.is_dead(); };
   if (owner == 0 || std::none_of(threads_.begin(), threads_.end(), is_it)) return;
   wait.owners = {static_cast<std::uint32_t>(owner)};
-  wait.gives_up = at.call[3] != 0;
+  wait.gives_up = at.call[0] == 0 || at.call[3] != 0;
 }
 
 /// WaitAll or WaitAny of one handle is a wait for that one.
@@ -433,57 +443,60 @@ ThreadWait ThreadWaits::one_of_two_handles(const WaitingThread& at, const Candid
   return wait;
 }
 
+/// Several, whose array is on the stack.
+bool ThreadWaits::several_handles(const WaitingThread& at, const Handles& handles, const Candidates& found,
+                                  ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    const TypeFacts* type = objects_.types().at(c.type);
+    if (type == nullptr || !type->is_array) continue;
+    std::vector<WaitedObject> members;
+    for (const Address m : objects_.references_in(c.address, kMostMembers))
+      if (objects_.is_a(m, "System.Threading.WaitHandle")) members.push_back(object(m));
+    if (members.empty() || (handles.recorded && !are_members(members, *handles.recorded))) continue;
+    wait.kind = WaitKind::wait_handles;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::likely;
+    wait.object = members.front();
+    wait.others = std::move(members);
+    if (wait.others.size() == 1) describe_only_handle(at, wait);
+    return true;
+  }
+  return false;
+}
+
 ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
   LoadedTypes& types = objects_.types();
   ThreadWait wait;
-  std::unordered_set<Address> handles;
-  for (const Candidate& c : found)
-    if (types.is_a(c.type, "Microsoft.Win32.SafeHandles.SafeWaitHandle")) handles.insert(c.address);
+  const Handles handles = handles_of(at, found);
   if (by_process(handles, found, wait)) return wait;
-  if (is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
-      is_inside(at, "WaitHandle.WaitAll")) {
-    for (const Candidate& c : found) {
-      const TypeFacts* type = types.at(c.type);
-      if (type == nullptr || !type->is_array) continue;
-      std::vector<WaitedObject> members;
-      for (const Address m : objects_.references_in(c.address, kMostMembers))
-        if (objects_.is_a(m, "System.Threading.WaitHandle")) members.push_back(object(m));
-      if (members.empty()) continue;
-      wait.kind = WaitKind::wait_handles;
-      wait.proof = Proof::likely;
-      wait.object = members.front();
-      wait.others = std::move(members);
-      if (wait.others.size() == 1) describe_only_handle(at, wait);
+  const bool are_several = is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
+                           is_inside(at, "WaitHandle.WaitAll");
+  if (are_several && several_handles(at, handles, found, wait)) return wait;
+  for (const Candidate& c : found) {
+    if (!types.is_a(c.type, "System.Threading.ReaderWriterLockSlim")) continue;
+    for (const std::string_view field : {"_writeEvent", "_readEvent", "_upgradeEvent", "_waitUpgradeEvent"}) {
+      if (!is_waited(handles, objects_.reference(c.address, field).value_or(0))) continue;
+      wait.proof = Proof::proved;
+      describe_reader_writer_lock(c.address, field, wait);
       return wait;
     }
   }
+  if (!handles.recorded && is_inside(at, "WaitHandle.SignalAndWait")) return one_of_two_handles(at, found);
   for (const Candidate& c : found) {
-    if (types.is_a(c.type, "System.Threading.ReaderWriterLockSlim")) {
-      for (const std::string_view field : {"_writeEvent", "_readEvent", "_upgradeEvent", "_waitUpgradeEvent"}) {
-        const Address event = objects_.reference(c.address, field).value_or(0);
-        if (event == 0 || !handles.contains(objects_.reference(event, "_waitHandle").value_or(0))) continue;
-        wait.proof = Proof::proved;
-        describe_reader_writer_lock(c.address, field, wait);
-        return wait;
-      }
-    }
-  }
-  if (is_inside(at, "WaitHandle.SignalAndWait")) return one_of_two_handles(at, found);
-  for (const Candidate& c : found) {
-    if (!types.is_a(c.type, "System.Threading.WaitHandle")) continue;
-    if (!handles.contains(objects_.reference(c.address, "_waitHandle").value_or(0))) continue;
+    if (are_several && handles.recorded && handles.recorded->waitables.size() != 1) break;
+    if (!types.is_a(c.type, "System.Threading.WaitHandle") || !is_waited(handles, c.address)) continue;
     wait.kind = WaitKind::wait_handle;
-    wait.proof = Proof::proved;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
     wait.object = object(c.address);
     if (has(wait.object.type, "ProcessWaitHandle")) wait.kind = WaitKind::child_process;
     if (types.is_a(c.type, "System.Threading.Mutex")) describe_mutex(at, wait);
     return wait;
   }
-  return wait;
+  return handles.recorded ? waitables(at, *handles.recorded, found) : wait;
 }
 
 ThreadWait ThreadWaits::join(const ManagedThread& self, const Candidates& found) {
-  ThreadWait wait;
+  ThreadWait wait = recorded_join(self, found);
+  if (wait.kind != WaitKind::none) return wait;
   for (const Candidate& c : found) {
     if (!objects_.types().is_a(c.type, "System.Threading.Thread")) continue;
     const Address native = objects_.value<std::uint64_t>(c.address, "_DONT_USE_InternalThread").value_or(0);

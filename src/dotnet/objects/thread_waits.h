@@ -11,6 +11,7 @@
 
 #include "dotnet/code/threads.h"
 #include "dotnet/objects/blocking.h"
+#include "dotnet/objects/wait_subsystem.h"
 #include "mixstack/registers.h"
 #include "mixstack/waits.h"
 
@@ -46,7 +47,13 @@ class ThreadWaits {
   /// among them has ended. `finalizer`: the OS thread id of the thread that runs finalizers; 0: not known.
   ThreadWaits(ManagedObjects& objects, std::span<const ManagedThread> threads, bool are_all, const MemoryReader* now,
               std::uint64_t finalizer)
-      : objects_(objects), records_(objects), threads_(threads), are_all_(are_all), now_(now), finalizer_(finalizer) {}
+      : objects_(objects),
+        records_(objects),
+        subsystem_(objects),
+        threads_(threads),
+        are_all_(are_all),
+        now_(now),
+        finalizer_(finalizer) {}
 
   /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
   /// the target's pid namespace.
@@ -65,6 +72,11 @@ class ThreadWaits {
     Address address = 0, type = 0;
   };
   using Candidates = std::vector<Candidate>;
+  /// Handles that a thread waits for.
+  struct Handles {
+    std::unordered_set<Address> safe;     ///< SafeWaitHandles on the stack, where nothing is recorded
+    std::optional<ManagedWait> recorded;  ///< .NET 11
+  };
   [[nodiscard]] std::vector<Address> words_of(const WaitingThread& at) const;
   [[nodiscard]] Candidates candidates(const WaitingThread& at);
   [[nodiscard]] bool may_be_object(Address word, const WaitingThread& at) const;
@@ -72,13 +84,24 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait any_wait(const WaitingThread& at);
   [[nodiscard]] bool is_still(const WaitingThread& at, const BlockingRecord& newest);
   [[nodiscard]] ThreadWait recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records);
-  [[nodiscard]] ThreadWait monitor_wait(const LockState& lock, const BlockingRecord& record, const Candidates& found);
+  [[nodiscard]] ThreadWait wait_for_lock(const WaitingThread& at, const BlockingRecord& record);
+  [[nodiscard]] Address lock_in(const WaitingThread& at, const BlockingRecord& record);
+  [[nodiscard]] ThreadWait monitor_wait(Address lock, const BlockingRecord& record, const Candidates& found);
   [[nodiscard]] bool by_event(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_socket(Address event, const Candidates& found, ThreadWait& wait);
-  [[nodiscard]] bool by_process(const std::unordered_set<Address>& handles, const Candidates& found, ThreadWait& wait);
-  void describe_owner(const LockState& lock, ThreadWait& wait) const;
-  void describe_mutex(const WaitingThread& at, ThreadWait& wait) const;
+  [[nodiscard]] bool by_process(const Handles& handles, const Candidates& found, ThreadWait& wait);
+  void describe_owner(const LockState& lock, ThreadWait& wait);
+  void describe_managed_owner(const LockState& lock, ThreadWait& wait);
+  void describe_mutex(const WaitingThread& at, ThreadWait& wait);
+  [[nodiscard]] Handles handles_of(const WaitingThread& at, const Candidates& found);
+  [[nodiscard]] bool is_waited(const Handles& handles, Address handle);
+  [[nodiscard]] bool several_handles(const WaitingThread& at, const Handles& handles, const Candidates& found,
+                                     ThreadWait& wait);
+  [[nodiscard]] bool are_members(const std::vector<WaitedObject>& members, const ManagedWait& recorded);
+  [[nodiscard]] ThreadWait waitables(const WaitingThread& at, const ManagedWait& recorded, const Candidates& found);
+  [[nodiscard]] ThreadWait recorded_join(const ManagedThread& self, const Candidates& found);
+  [[nodiscard]] std::uint64_t os_id_of_object(Address thread_object);
   [[nodiscard]] ThreadWait one_of_two_handles(const WaitingThread& at, const Candidates& found);
   void describe_only_handle(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
@@ -94,12 +117,14 @@ class ThreadWaits {
 
   ManagedObjects& objects_;
   BlockingRecords records_;
+  WaitSubsystem subsystem_;
   std::span<const ManagedThread> threads_;
   bool are_all_;
   const MemoryReader* now_;
   std::uint64_t finalizer_;
   std::unordered_map<Address, std::uint64_t> running_tasks_;  ///< Task to OS thread id
   bool has_running_tasks_ = false;
+  std::optional<std::unordered_map<Address, const ManagedThread*>> by_end_;  ///< by what is signalled when they end
   std::optional<std::unordered_map<Address, bool>> still_;  ///< by thread: its newest record is what it was
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dotnet/code/suspension.h"
+#include "dotnet/objects/known_waits.h"
 #include "dotnet/runtime/crash_facts.h"
 #include "memory/witnessed_memory.h"
 #include "symbolize/demangle.h"
@@ -213,7 +214,18 @@ std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
   return name ? symbolize::printable(*name) : std::string();
 }
 
+/// What tells of objects, and so of waits.
+std::string RuntimeByContracts::why_no_objects() const {
+  if (!runtime_) return "the runtime's description of itself is not one that is known";
+  for (const Contract c : {Contract::thread, Contract::execution_manager, Contract::object,
+                           Contract::runtime_type_system, Contract::loader, Contract::ecma_metadata})
+    if (!runtime_->contracts().admits(c))
+      return "the runtime describes itself in a way that is not known (" + std::string(contract_name(c)) + ")";
+  return {};
+}
+
 std::string RuntimeByContracts::why_no_waits() {
+  if (std::string why = why_no_objects(); !why.empty()) return why;
   const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
   if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)
     return "it is told from .NET 10 on";
@@ -222,11 +234,11 @@ std::string RuntimeByContracts::why_no_waits() {
   const bool is_recorded = dynamic_cast<const memory::WitnessedMemory*>(&target_.memory()) != nullptr;
   const bool is_all_there = (!is_frozen_ && !is_recorded) || waits_->can_be_told();
   if (types_->modules().empty() || (is_frozen_ && !is_all_there)) return "the memory of its heap is not there";
-  return {};
+  return objects::why_waits_are_unknown(*objects_);
 }
 
 std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
-  constexpr Address kDirectStatics = 64;  // of a ThreadLocalData: counts, arrays, and the statics inside of it
+  constexpr Address kDirectStatics = 256;  // of a ThreadLocalData: counts, arrays, and the statics inside of it
   std::vector<AddressRange> places;
   if (thread_waits() == nullptr) return places;
   const RuntimeMemory memory = captured_memory();

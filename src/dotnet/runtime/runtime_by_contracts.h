@@ -98,6 +98,7 @@ class RuntimeByContracts final : public ManagedRuntime {
 
  private:
   void lacks(mixstack::Diagnosis why);
+  [[nodiscard]] std::string why_no_objects() const;
   void use_descriptor(const names::FileOpener& opener, Uses uses);
   using NamesByThread = std::unordered_map<Address, std::string>;
   [[nodiscard]] std::vector<ManagedThread> captured_threads() const;

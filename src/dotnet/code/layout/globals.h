@@ -17,6 +17,7 @@ struct GlobalValues {
   Global finalizer_thread;           ///< *
   Global gc_thread;                  ///< *
   Global sync_table_entries;         ///< *
+  Global sync_block_cache;           ///< * .NET 11
   Global continuation_method_table;  ///< * null until the first runtime-async method runs
   Global continuation_ee_class;      ///< * one for all types of continuations
   Global code_range_map;             ///< the RangeSectionMap itself
@@ -39,6 +40,7 @@ struct GlobalValues {
     names.global(finalizer_thread, "FinalizerThread");
     names.global(gc_thread, "GCThread");
     names.global(sync_table_entries, "SyncTableEntries");
+    names.global(sync_block_cache, "SyncBlockCache");
     names.global(continuation_method_table, "ContinuationMethodTable");
     names.global(continuation_ee_class, "ContinuationSingletonEEClass");
     names.global(array_base_size, "ArrayBaseSize");

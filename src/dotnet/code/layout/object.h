@@ -37,15 +37,24 @@ struct ArrayLayout {
   }
 };
 
-/// An entry of the table of sync blocks (src/coreclr/vm/syncblk.h); the object follows the SyncBlock.
-struct SyncTableEntryLayout {
-  std::uint32_t size = 0;
+/// The table of sync blocks (src/coreclr/vm/syncblk.h). In .NET 9 and 10 the object follows the SyncBlock.
+struct SyncTableLayout {
+  std::uint32_t size = 0;  ///< of an entry
   Field sync_block;
+  Field object;  ///< .NET 11
+  // .NET 11.
+  Field lock;        ///< of a SyncBlock: a handle of the monitor's System.Threading.Lock
+  Field free_index;  ///< of the SyncBlockCache: where the used part of the table ends
 
   template <class Names>
   void describe(Names& names) {
     names.type("SyncTableEntry", size);
     names.field(sync_block, "SyncBlock");
+    names.field(object, "Object");
+    names.type("SyncBlock");
+    names.field(lock, "Lock");
+    names.type("SyncBlockCache");
+    names.field(free_index, "FreeSyncTableIndex");
   }
 };
 
