@@ -57,7 +57,7 @@ TEST(Descriptor, ReadsTheOneOfALiveX64Runtime) {
   EXPECT_EQ(d->global_number("ThreadStore"), 0x1003u);
   EXPECT_EQ(d->global_number("HijackFrameIdentifier"), 8u);
   EXPECT_EQ(d->global_text("Architecture"), "x64");
-  EXPECT_EQ(d->contract("ExecutionManager"), 2u);
+  EXPECT_EQ(d->contract("ExecutionManager"), (ContractVersion{0, 2}));
   EXPECT_FALSE(d->contract("DebugInfo"));
   const Layouts l = resolve_layouts(*d);
   EXPECT_EQ(l.arch, Arch::x86_64);
@@ -66,7 +66,6 @@ TEST(Descriptor, ReadsTheOneOfALiveX64Runtime) {
   EXPECT_EQ(l.frame_identifiers[static_cast<std::size_t>(FrameType::software_exception)], 5u);
   const Contracts c = Contracts::judge(*d, l);
   EXPECT_TRUE(c.admits(Contract::stack_walk));
-  EXPECT_EQ(c.version(Contract::execution_manager), 2u);
   EXPECT_TRUE(c.refusals().empty()) << c.refusals().front().subject;
 }
 
@@ -81,6 +80,29 @@ TEST(Descriptor, ReadsTheOneOfAnArm64Runtime) {
   EXPECT_FALSE(l.runtime_function.end_address);
   EXPECT_EQ(l.transition_block.return_address.offset, 8u);
   EXPECT_TRUE(Contracts::judge(*d, l).admits(Contract::execution_manager));
+}
+
+// What .NET 12 may be: nothing is guessed, and each refusal says what it is of.
+TEST(Descriptor, OfLaterVersionsIsRefusedByName) {
+  const auto format = parse(R"({"version":3,"baseline":"empty","contracts":{"Thread":"c1"}})");
+  EXPECT_EQ(format.error(), refusal_of(ErrorCode::unsupported, "descriptor format version", 3));
+  const auto later = parse(R"({"version":2,"baseline":"empty","contracts":{"Thread":"c9","Object":"n1","GC":"c2"}})");
+  ASSERT_TRUE(later) << later.error().subject;
+  const Layouts layouts = resolve_layouts(*later);
+  const Contracts contracts = Contracts::judge(*later, layouts);
+  EXPECT_EQ(contracts.refusal(Contract::thread), refusal_of(ErrorCode::contract_unsupported, "Thread c9", 9));
+  EXPECT_EQ(contracts.refusal(Contract::object), refusal_of(ErrorCode::contract_unsupported, "Object n1", 1));
+  EXPECT_EQ(layouts.algorithms.collector, CollectorPlaces::not_known);
+}
+
+TEST(Descriptor, KnowsThatAPartIsNotThereYet) {
+  memory::BufferMemory m;
+  put_descriptor(m, 0x10000, R"({"version":2,"baseline":"empty","subDescriptors":{"GC":[[0],"pointer"]}})", {0x5000});
+  m.add_value(0x5000, std::uint64_t{0});
+  const auto early = Descriptor::read(m, 0x10000);
+  ASSERT_TRUE(early) << early.error().subject;
+  EXPECT_TRUE(early->lacks_parts());
+  EXPECT_EQ(resolve_layouts(*early).algorithms.collector, CollectorPlaces::not_started);
 }
 
 TEST(Descriptor, MergesSubDescriptorsOnceAndStopsAtCycles) {
@@ -98,7 +120,8 @@ TEST(Descriptor, MergesSubDescriptorsOnceAndStopsAtCycles) {
   ASSERT_TRUE(d) << d.error().subject;
   EXPECT_EQ(d->offset("A", "x"), 1u);
   EXPECT_EQ(d->offset("B", "y"), 3u);
-  EXPECT_EQ(d->contract("GC"), 1u);
+  EXPECT_EQ(d->contract("GC"), (ContractVersion{'c', 1}));
+  EXPECT_FALSE(d->lacks_parts());
   EXPECT_EQ(d->duplicates(), std::vector<std::string>{"A"});
 }
 
