@@ -14,7 +14,7 @@ struct GcState {
   std::uint64_t bytes = 0;                   ///< in use by small objects, generations 0 to 2: what a scan reads
   bool is_walkable = true;                   ///< false: a collection moves objects, or has been cut off while it did
   bool in_background = false;                ///< a background collection runs
-  std::optional<std::uint64_t> collections;  ///< since the process began; none: it is not told (server)
+  std::optional<std::uint64_t> collections;  ///< since the process began; none: it is not told (.NET 10's server)
   std::uint64_t finalizable = 0;             ///< objects that wait for their finalizers
   friend bool operator==(const GcState&, const GcState&) = default;
 };

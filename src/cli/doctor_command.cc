@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -22,6 +23,7 @@
 #include "report/errors.h"
 #include "report/escape.h"
 #include "report/json_fields.h"
+#include "session/runtime_check.h"
 #include "target/live/proc_dir.h"
 #include "target/live/ptrace_refusal.h"
 #include "target/live/rights_by_trial.h"
@@ -237,6 +239,22 @@ report::Problem look_at_process(std::uint32_t pid, std::vector<Finding>& finding
   return problem;
 }
 
+/// Whether it has a runtime of a version that is not known: of a later .NET.
+void look_at_runtimes(std::uint32_t pid, std::vector<Finding>& findings) {
+  constexpr std::size_t kMostNamed = 3;
+  for (const session::RuntimeCheck& runtime : session::check_runtimes(pid)) {
+    std::string text = runtime.name + ": of a version that is known";
+    if (!runtime.refusals.empty()) {
+      text = runtime.name + " describes itself in a version that mixstack does not know (";
+      for (std::size_t i = 0; i < std::min(runtime.refusals.size(), kMostNamed); i++)
+        text += (i == 0 ? "" : ", ") + runtime.refusals[i].subject;
+      text += "): native frames only, unless by its DAC; why can tell little";
+    }
+    findings.push_back({runtime.refusals.empty() ? Verdict::ok : Verdict::note, "runtime",
+                        report::escape_for_terminal(text), runtime.refusals.empty() ? "" : "a newer mixstack"});
+  }
+}
+
 std::string_view verdict_word(Verdict verdict) {
   return verdict == Verdict::ok ? "ok" : verdict == Verdict::note ? "note" : "BAD";
 }
@@ -303,6 +321,7 @@ ExitCode run_doctor(const DoctorArguments& arguments, const Environment& environ
   look_at_perf(own, is_proc_ours ? arguments.pid : 0, findings);
   look_at_bpf(own, findings);
   const report::Problem problem = arguments.pid == 0 ? report::Problem::none : look_at_process(arguments.pid, findings);
+  if (arguments.pid != 0 && problem == report::Problem::none) look_at_runtimes(arguments.pid, findings);
   // Of one process its own answer counts: it may be a descendant of ours.
   const bool dumps =
       arguments.pid != 0 ? problem == report::Problem::none : !stands_in_the_way(findings, {"yama", "ptrace", "/proc"});

@@ -111,12 +111,16 @@ void write_process(Writer& out, const ProcessDump& dump) {
 void write_managed(Writer& out, const ProcessDump& dump, const ManagedThreadFacts& managed) {
   JsonObject object(out);
   if (managed.is_only_listed) {
-    object.fragment(R"("id":null,"name":null,"gc_mode":null,"state":null)");
+    object.fragment(R"("id":null,"name":null,"gc_mode":null,"state":null,"allocated_bytes":null)");
   } else {
     object.number("id", std::uint64_t{managed.managed_id});
     object.text_or_null("name", managed.name);
     object.word("gc_mode", managed.cooperative ? "cooperative" : "preemptive");
     object.hex("state", managed.state);
+    if (managed.allocated_bytes)
+      object.number("allocated_bytes", *managed.allocated_bytes);
+    else
+      object.null("allocated_bytes");
   }
   object.text_or_null("exception", managed.exception_type());
   write_exceptions(object, out, dump, managed);

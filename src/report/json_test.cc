@@ -103,7 +103,7 @@ TEST(Json, OfAThreadThatIsOnlyListedNothingElseIsSaid) {
   ProcessDump dump = sample_dump();
   dump.threads[0].managed.emplace().is_only_listed = true;
   const json managed = json::parse(json_of(dump)).at("threads").at(0).at("managed");
-  for (const char* field : {"id", "name", "gc_mode", "state", "exception", "abort"})
+  for (const char* field : {"id", "name", "gc_mode", "state", "allocated_bytes", "exception", "abort"})
     EXPECT_TRUE(managed.at(field).is_null()) << field;
 }
 

@@ -31,7 +31,7 @@ std::string runtimes_text(const ProcessDump& dump) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!text.empty()) text += ", ";
     text += escape_for_terminal(runtime.kind);
-    // A NativeAOT program does not tell the version it was compiled with.
+    // Up to .NET 10 a NativeAOT program does not tell the version it was compiled with.
     if (!runtime.version.empty()) {
       text += " " + escape_for_terminal(runtime.version);
     } else if (runtime.kind != "NativeAOT") {

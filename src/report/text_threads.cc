@@ -125,6 +125,9 @@ std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
   constexpr std::chrono::milliseconds kMuch{10};
   if (thread.facts.cpu && *thread.facts.cpu >= kMuch)
     text += fmt::format(", {} CPU", duration_words(*thread.facts.cpu));
+  constexpr std::uint64_t kManyBytes = 1 << 20;
+  if (thread.managed && thread.managed->allocated_bytes.value_or(0) >= kManyBytes)
+    text += fmt::format(", {} allocated", size_words(*thread.managed->allocated_bytes));
   if (thread.late.count() > 0)
     text += fmt::format(", late by {:.1f} ms", static_cast<double>(thread.late.count()) / 1e6);
   if (thread.managed && !thread.managed->exception_type().empty())

@@ -3,16 +3,22 @@
 #include <algorithm>
 
 #include "dotnet/runtime/aot_threads.h"
+#include "memory/cached_memory.h"
 
 namespace mixstack::session {
 namespace {
 
+dotnet::AotThreads read_list(const NativeAot& aot, const MemoryReader& memory) {
+  return aot.descriptor ? dotnet::read_aot_threads(memory, *aot.descriptor)
+                        : dotnet::read_aot_threads(memory, aot.debug_header);
+}
+
 /// The list as the runtime keeps it: by now it may be another one than at the capture, and change while it is read.
 dotnet::AotThreads whole_list(const NativeAot& aot, const MemoryReader& captured, const MemoryReader* now) {
   constexpr int kTries = 4;
-  auto found = dotnet::read_aot_threads(captured, aot.debug_header);
+  auto found = read_list(aot, captured);
   for (int i = 1; i < kTries && now != nullptr && found.error.code != ErrorCode::none; i++) {
-    auto again = dotnet::read_aot_threads(*now, aot.debug_header);
+    auto again = read_list(aot, *now);
     if (again.error.code == ErrorCode::none || again.os_ids.size() > found.os_ids.size()) found = std::move(again);
   }
   return found;
@@ -24,21 +30,44 @@ std::string_view why_incomplete(const Error& error) {
   return "the runtime's list of its threads cannot be read to its end: more threads than those marked may be managed";
 }
 
+/// The descriptor that the image exports, if it is of such a runtime.
+std::optional<dotnet::Descriptor> aot_descriptor(const object::ElfImage& image, const object::Module& module,
+                                                 const MemoryReader& memory) {
+  const auto symbol = image.dynamic_symbol(dotnet::kDescriptorSymbol);
+  if (!symbol) return std::nullopt;
+  const memory::CachedMemory pages(memory);
+  auto descriptor = dotnet::Descriptor::read(pages, module.load_bias + *symbol);
+  if (!descriptor || !descriptor->is_native_aot()) return std::nullopt;
+  return std::move(*descriptor);
+}
+
+std::string version_of(const dotnet::Descriptor& descriptor) {
+  constexpr std::size_t kLongest = 64;
+  return std::string(descriptor.global_text("RuntimeProductVersionString").value_or("").substr(0, kLongest));
+}
+
 }  // namespace
 
-std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable) {
+std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable,
+                                         const MemoryReader& memory) {
   for (ModuleIndex i = 0; i < modules.modules().size(); i++) {
     const object::Module& module = modules.modules()[i];
     if (module.path != executable || module.kind != object::ModuleKind::elf) continue;
     const auto image = modules.image(i);
-    const auto header = image ? (*image)->dynamic_symbol("DotNetRuntimeDebugHeader") : std::nullopt;
-    if (!header) continue;
-    RuntimeSummary summary;
-    summary.kind = "NativeAOT";
-    summary.module_path = module.path;
-    summary.base = module.load_bias;
-    summary.walkable = true;
-    return NativeAot{std::move(summary), i, module.load_bias + *header};
+    if (!image) continue;
+    NativeAot found;
+    found.module = i;
+    if (const auto header = (*image)->dynamic_symbol("DotNetRuntimeDebugHeader"))
+      found.debug_header = module.load_bias + *header;
+    else
+      found.descriptor = aot_descriptor(**image, module, memory);
+    if (found.debug_header == 0 && !found.descriptor) continue;
+    found.summary.kind = "NativeAOT";
+    found.summary.module_path = module.path;
+    found.summary.base = module.load_bias;
+    found.summary.walkable = true;
+    if (found.descriptor) found.summary.version = version_of(*found.descriptor);
+    return found;
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "dotnet/code/descriptor.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
 #include "object/module_map.h"
@@ -11,13 +12,17 @@
 namespace mixstack::session {
 
 /// The NativeAOT runtime inside `executable`: it exports DotNetRuntimeDebugHeader
-/// (src/coreclr/nativeaot/Runtime/DebugHeader.cpp). Nothing for other programs. Its methods are native frames.
+/// (src/coreclr/nativeaot/Runtime/DebugHeader.cpp; .NET 8 to 10), or a descriptor that says what it is of. Nothing for
+/// other programs. Its methods are native frames.
 struct NativeAot {
   RuntimeSummary summary;
   ModuleIndex module = kNoModule;
-  Address debug_header = 0;  ///< DotNetRuntimeDebugHeader
+  Address debug_header = 0;                      ///< DotNetRuntimeDebugHeader; 0: it has a descriptor
+  std::optional<dotnet::Descriptor> descriptor;  ///< from .NET 11 on
 };
-[[nodiscard]] std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable);
+/// `memory` reads what is constant once it is loaded.
+[[nodiscard]] std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable,
+                                                       const MemoryReader& memory);
 
 /// Marks the captured threads that the runtime lists. `captured` has the copied stacks over the memory: threads keep
 /// there what the runtime says of them, so that it is as old as the capture. The list itself may change meanwhile;

@@ -12,6 +12,11 @@ namespace {
          a.commit == b.commit;
 }
 
+/// Nothing would be learnt of it by reading its descriptor again.
+[[nodiscard]] bool is_read_whole(const dotnet::KnownRuntime& known) {
+  return known.facts && !(*known.facts)->descriptor().lacks_parts();
+}
+
 }  // namespace
 
 std::shared_ptr<const ProcessFacts> ProcessFacts::read(const Sources& sources, const std::vector<Region>& regions,
@@ -35,13 +40,14 @@ void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* befor
   for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {
     if (before != nullptr) {
       const auto known = std::find_if(before->runtimes_.begin(), before->runtimes_.end(),
-                                      [&](const auto& r) { return r->facts && is_the_same(r->image, image); });
+                                      [&](const auto& r) { return is_read_whole(*r) && is_the_same(r->image, image); });
       if (known != before->runtimes_.end()) {
         runtimes_.push_back(*known);
         continue;
       }
     }
     auto facts = dotnet::RuntimeFacts::open(target.memory(), image, has_constants ? &target.loaded_memory() : nullptr);
+    if (facts && (*facts)->descriptor().is_native_aot()) continue;  // see native_aot.h
     runtimes_.push_back(
         std::make_shared<const dotnet::KnownRuntime>(dotnet::KnownRuntime{std::move(image), std::move(facts)}));
   }

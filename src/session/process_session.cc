@@ -520,7 +520,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
 std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& walk, const Capture& capture,
                                                              const Worker& worker, ProcessDump& dump) const {
   if (!dump.runtimes.empty()) return nullptr;
-  auto aot = find_native_aot(worker.modules(), dump.target.executable);
+  auto aot = find_native_aot(worker.modules(), dump.target.executable, target_->loaded_memory());
   if (!aot) return nullptr;
   mark_aot_threads(*aot, walk.memory(), capture.frozen == nullptr ? &target_->memory() : nullptr, dump);
   dump.runtimes.push_back(std::move(aot->summary));

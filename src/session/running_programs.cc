@@ -123,6 +123,11 @@ bool find_runtime(RunningProgram& program) {
   const auto modules = object::ModuleMap::build(
       *regions, (*target)->memory(), [&](const Region& region) { return (*target)->open_file(region); }, nullptr,
       object::ModuleMap::FileTrust::is_the_mapped);
+  if (const auto aot = find_native_aot(modules, program.executable, (*target)->memory())) {
+    program.hosting = Hosting::native_aot;
+    program.version = aot->summary.version;
+    return true;
+  }
   const auto runtimes = dotnet::find_runtimes(modules, program.executable);
   if (!runtimes.empty()) {
     const dotnet::RuntimeImage& runtime = runtimes.front();
@@ -133,9 +138,7 @@ bool find_runtime(RunningProgram& program) {
                           : Hosting::self_contained;
     return true;
   }
-  if (!find_native_aot(modules, program.executable)) return false;
-  program.hosting = Hosting::native_aot;
-  return true;
+  return false;
 }
 
 std::optional<RunningProgram> describe(const target::ProcDir& proc) {

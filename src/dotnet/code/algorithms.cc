@@ -18,12 +18,19 @@ DebugInfoForm debug_info_of(const Descriptor& d) {
   return d.global_number("InlinedCallFrameVTable") ? DebugInfoForm::nibbles : DebugInfoForm::bits;
 }
 
+CollectorPlaces collector_of(const Descriptor& d) {
+  if (const auto version = d.contract("GC"))
+    return *version == ContractVersion{'c', 1} ? CollectorPlaces::descriptor : CollectorPlaces::not_known;
+  return d.format() < Descriptor::kFormatOfLetters ? CollectorPlaces::dac_table : CollectorPlaces::not_started;
+}
+
 }  // namespace
 
 Algorithms choose_algorithms(const Descriptor& d) {
   Algorithms a;
   a.nibble_map = nibble_map_of(d);
   a.jit_debug_info = debug_info_of(d);
+  a.collector = collector_of(d);
   if (d.format() >= Descriptor::kFormatOfLetters) {
     a.thread_links = ThreadLinks::thread_to_thread;
     a.thrown_object = ThrownObject::object;

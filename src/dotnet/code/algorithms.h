@@ -44,6 +44,14 @@ enum class WaitForm : std::uint8_t {
   managed,  ///< .NET 11: a sync block leads to a System.Threading.Lock, and handles are managed objects
 };
 
+/// How the garbage collector's variables are found.
+enum class CollectorPlaces : std::uint8_t {
+  dac_table,    ///< .NET 10: through the table that the runtime makes for its DAC
+  descriptor,   ///< .NET 11: by the collector's own descriptor
+  not_started,  ///< .NET 11: that is not there until the collector starts
+  not_known,    ///< by a version of its contract that is not known
+};
+
 struct Algorithms {
   NibbleMapForm nibble_map = NibbleMapForm::constant_time;
   ThreadLinks thread_links = ThreadLinks::link_to_link;
@@ -52,6 +60,7 @@ struct Algorithms {
   ArrayRank array_rank = ArrayRank::array_class;
   DebugInfoForm jit_debug_info = DebugInfoForm::bits;
   WaitForm waits = WaitForm::native;
+  CollectorPlaces collector = CollectorPlaces::dac_table;
 };
 
 /// Those that a runtime needs; of a descriptor of a version that is not known, those of the newest that is.

@@ -37,7 +37,8 @@ Diagnosis judge_one(const Descriptor& d, Contract c, const std::vector<NeededFie
   if (version->letter != letter)
     return refusal_of(ErrorCode::contract_unsupported, name + " " + version->text(), version->number);
   if (const auto [oldest, newest] = versions_of(c, d.format()); version->number < oldest || version->number > newest)
-    return refusal_of(ErrorCode::contract_unsupported, name, version->number);
+    return refusal_of(ErrorCode::contract_unsupported, letter == 0 ? name : name + " " + version->text(),
+                      version->number);
   for (const NeededField& n : needed)
     if (n.contract == c && !d.offset(n.type, n.field))
       return refusal_of(ErrorCode::field_unavailable, std::string(n.type) + "." + std::string(n.field),

@@ -77,6 +77,7 @@ Diagnosed<Descriptor> Descriptor::read(const MemoryReader& memory, Address addre
   for (std::size_t done = 0; done < pending.size() && done < kMaxSubDescriptors; done++) {
     // The table holds the address of a pointer that the sub-component (the GC) fills when it starts.
     auto where = memory.read_pointer(pending[done], main->pointer_size_);
+    if (!where || *where == 0) main->lacks_parts_ = true;
     if (!where || *where == 0 || !seen.insert(*where).second) continue;
     auto sub = read_one(memory, *where);
     if (!sub || sub->pointer_size_ != main->pointer_size_) continue;

@@ -75,6 +75,8 @@ class Descriptor {
   [[nodiscard]] const GlobalDescriptor* global(std::string_view name) const;
   [[nodiscard]] std::optional<std::uint64_t> global_number(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> global_text(std::string_view name) const;
+  /// It is of a program that was compiled ahead of time, which has another runtime (global RuntimeFlavor).
+  [[nodiscard]] bool is_native_aot() const { return global_text("RuntimeFlavor") == "NativeAot"; }
   /// Version of a contract; nothing when the runtime does not have it.
   [[nodiscard]] std::optional<ContractVersion> contract(std::string_view name) const;
 
@@ -84,6 +86,8 @@ class Descriptor {
   /// Indexes into the pointer table of sub-descriptors, as given by the main JSON.
   [[nodiscard]] const std::vector<Address>& sub_descriptors() const { return sub_descriptors_; }
   [[nodiscard]] const std::vector<std::string>& duplicates() const { return duplicates_; }
+  /// A sub-descriptor was not there yet: the component (the GC) had not started. Read later, there may be more.
+  [[nodiscard]] bool lacks_parts() const { return lacks_parts_; }
 
   /// Takes over every field, size, global and contract of `other` that this one lacks.
   void complete(const Descriptor& other);
@@ -97,6 +101,7 @@ class Descriptor {
   std::map<std::string, ContractVersion, std::less<>> contracts_;
   std::vector<Address> sub_descriptors_;  ///< addresses of pointers to descriptors
   std::vector<std::string> duplicates_;
+  bool lacks_parts_ = false;
   unsigned pointer_size_ = 8;
   std::uint32_t format_ = kFormatOfNumbers;
 };

@@ -83,6 +83,29 @@ TEST(Descriptor, ReadsTheOneOfAnArm64Runtime) {
   EXPECT_TRUE(Contracts::judge(*d, l).admits(Contract::execution_manager));
 }
 
+// What .NET 12 may be: nothing is guessed, and each refusal says what it is of.
+TEST(Descriptor, OfLaterVersionsIsRefusedByName) {
+  const auto format = parse(R"({"version":3,"baseline":"empty","contracts":{"Thread":"c1"}})");
+  EXPECT_EQ(format.error(), refusal_of(ErrorCode::unsupported, "descriptor format version", 3));
+  const auto later = parse(R"({"version":2,"baseline":"empty","contracts":{"Thread":"c9","Object":"n1","GC":"c2"}})");
+  ASSERT_TRUE(later) << later.error().subject;
+  const Layouts layouts = resolve_layouts(*later);
+  const Contracts contracts = Contracts::judge(*later, layouts);
+  EXPECT_EQ(contracts.refusal(Contract::thread), refusal_of(ErrorCode::contract_unsupported, "Thread c9", 9));
+  EXPECT_EQ(contracts.refusal(Contract::object), refusal_of(ErrorCode::contract_unsupported, "Object n1", 1));
+  EXPECT_EQ(layouts.algorithms.collector, CollectorPlaces::not_known);
+}
+
+TEST(Descriptor, KnowsThatAPartIsNotThereYet) {
+  memory::BufferMemory m;
+  put_descriptor(m, 0x10000, R"({"version":2,"baseline":"empty","subDescriptors":{"GC":[[0],"pointer"]}})", {0x5000});
+  m.add_value(0x5000, std::uint64_t{0});
+  const auto early = Descriptor::read(m, 0x10000);
+  ASSERT_TRUE(early) << early.error().subject;
+  EXPECT_TRUE(early->lacks_parts());
+  EXPECT_EQ(resolve_layouts(*early).algorithms.collector, CollectorPlaces::not_started);
+}
+
 TEST(Descriptor, MergesSubDescriptorsOnceAndStopsAtCycles) {
   memory::BufferMemory m;
   put_descriptor(m, 0x10000,
@@ -99,6 +122,7 @@ TEST(Descriptor, MergesSubDescriptorsOnceAndStopsAtCycles) {
   EXPECT_EQ(d->offset("A", "x"), 1u);
   EXPECT_EQ(d->offset("B", "y"), 3u);
   EXPECT_EQ(d->contract("GC"), (ContractVersion{'c', 1}));
+  EXPECT_FALSE(d->lacks_parts());
   EXPECT_EQ(d->duplicates(), std::vector<std::string>{"A"});
 }
 

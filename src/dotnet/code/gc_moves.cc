@@ -1,37 +1,14 @@
 #include "dotnet/code/gc_moves.h"
 
-#include "dotnet/code/gc_variables.h"
+#include "dotnet/code/collector.h"
 
 namespace mixstack::dotnet {
-namespace {
-
-constexpr std::uint32_t kMechanismWords = 6;  // global_concurrent to global_elevation
-// Offsets of a heap's fields: counts lie from interesting_data_per_heap on, up to internal_root_array.
-constexpr std::uint32_t kFirstCount = 4, kBehindCounts = 8;
-constexpr std::int32_t kMostBytes = 1024;
-
-/// The counts of a server's first heap.
-AddressRange counts_of_heap(const RuntimeMemory& memory, const GcVariables& variables) {
-  const Address array = variables.through(GcVariables::kHeaps);
-  const Address heap = array == 0 ? 0 : memory.pointer_at(array).value_or(0);
-  const Address fields = variables.variable(GcVariables::kHeapFields);
-  if (heap == 0 || fields == 0) return {};
-  const auto first = memory.reader().read<std::int32_t>(fields + 4 * kFirstCount);
-  const auto behind = memory.reader().read<std::int32_t>(fields + 4 * kBehindCounts);
-  if (!first || !behind || *first <= 0 || *behind <= *first || *behind - *first > kMostBytes) return {};
-  return {heap + static_cast<Address>(*first), heap + static_cast<Address>(*behind)};
-}
-
-}  // namespace
 
 std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_table) {
-  const auto variables = GcVariables::find(memory, dac_table);
-  if (!variables) return std::nullopt;
-  GcCounts found;
-  found.invalid = variables->variable(GcVariables::kStructuresInvalid);
-  const Address mechanisms = variables->variable(GcVariables::kMechanisms);
-  found.counts =
-      mechanisms != 0 ? AddressRange{mechanisms, mechanisms + 8 * kMechanismWords} : counts_of_heap(memory, *variables);
+  const auto collector = find_collector(memory, dac_table);
+  if (!collector) return std::nullopt;
+  const GcCounts found{collector->mechanisms.empty() ? collector->counts_of_heap : collector->mechanisms,
+                       collector->invalid};
   if (found.counts.empty() || found.invalid == 0) return std::nullopt;
   return found;
 }

@@ -17,9 +17,9 @@ struct GcCounts {
   Address invalid = 0;  ///< 32 bits: not zero while a collection works on the heap
 };
 
-/// No descriptor of .NET 10 tells them: they are among GcVariables; nothing where those are not found. Of a server's
-/// heaps the first counts for all: they are collected together. Source: dac_gcheap_fields.h, record_global_mechanisms
-/// and record_interesting_info_per_heap of gc.cpp, in src/coreclr/gc.
+/// By what the collector tells (Collector); nothing where it does not. Of a server's heaps in .NET 10 the first counts
+/// for all: they are collected together. Source: dac_gcheap_fields.h, record_global_mechanisms and
+/// record_interesting_info_per_heap of gc.cpp, in src/coreclr/gc.
 [[nodiscard]] std::optional<GcCounts> find_gc_counts(const RuntimeMemory& memory, Address dac_table);
 
 /// The counts as `memory` has them; nothing while a collection works, or where they cannot be read. They are counted up

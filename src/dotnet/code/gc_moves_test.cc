@@ -35,6 +35,7 @@ struct Process {
     table[15] = kGlobals;
     table[16] = kGlobals + 8;
     table[17] = kGlobals + 16;
+    table[18] = kGlobals + 48;
     table[19] = kGlobals + 32;
     table[20] = kGlobals + 24;
     table[42] = kGlobals + 40;
@@ -47,7 +48,7 @@ struct Process {
       m.add(at, bytes);
     };
     add(kTable, table);
-    add(kGlobals, {0x11, 0x22, suspends, 0x44, kVars});
+    add(kGlobals, {0x11, 0x22, suspends, 0x44, kVars, 0x55, is_server ? 2u : 1u});
     std::vector<std::uint64_t> vars(3 + 28);
     vars[0] = version | 4u << 8;
     vars[1] = 256;
@@ -92,6 +93,37 @@ TEST(GcMoves, AServersFirstHeapCounts) {
   for (const std::uint64_t wrong : {std::uint64_t{0}, std::uint64_t{0x150}, std::uint64_t{0xffffffff}}) {
     server.first_count = wrong;
     EXPECT_FALSE(server.find()) << wrong;
+  }
+}
+
+TEST(GcMoves, CountsAreFoundThroughTheCollectorsDescriptor) {
+  Process of_11;
+  auto& g = of_11.layouts.collector.globals;
+  const auto known = [](std::uint64_t value) { return Global{value, true}; };
+  of_11.layouts.algorithms.collector = CollectorPlaces::descriptor;
+  of_11.layouts.collector.generation = {256, {56}};
+  of_11.layouts.collector.segment = {{0}, {16}, {32}, {40}, {48}};
+  of_11.layouts.collector.finalize_queue = {{0}};
+  g.generation_count = known(5);
+  g.fill_pointers_length = known(7);
+  g.mechanisms_length = known(6);
+  g.lowest_address = g.highest_address = g.heap_count = g.heaps = known(kHeaps);
+  g.structure_invalid_count = known(kInvalid);
+  g.global_mechanisms = known(kCounts);
+  g.is_server = true;
+  const auto found = of_11.find();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->counts, (AddressRange{kCounts, kCounts + 48}));
+  EXPECT_EQ(found->invalid, kInvalid);
+  g.mechanisms_length = known(1u << 30);
+  EXPECT_FALSE(of_11.find());
+  g.mechanisms_length = known(6);
+  g.is_server = false;  // its own variables are not told
+  EXPECT_FALSE(of_11.find());
+  for (const auto places : {CollectorPlaces::not_started, CollectorPlaces::not_known}) {
+    g.is_server = true;
+    of_11.layouts.algorithms.collector = places;
+    EXPECT_FALSE(of_11.find());
   }
 }
 

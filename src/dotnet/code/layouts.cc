@@ -60,6 +60,12 @@ bool windows_of(const Descriptor& d) {
   return d.global_number("OperatingSystem") == 0u;
 }
 
+// "server, regions, background, dynamic_heap".
+bool is_server(const Descriptor& d) {
+  const auto text = d.global_text("GCIdentifiers");
+  return text && text->starts_with("server");
+}
+
 }  // namespace
 
 std::vector<NeededField> needed_fields() {
@@ -77,6 +83,7 @@ Layouts resolve_layouts(const Descriptor& d) {
   l.algorithms = choose_algorithms(d);
   Resolver resolver(d);
   l.describe(resolver);
+  l.collector.globals.is_server = is_server(d);
   update_thread_extent(l.thread);
   l.callee_saved_registers = register_block(d, l.arch, "CalleeSavedRegisters");
   l.argument_registers = register_block(d, l.arch, "ArgumentRegisters");

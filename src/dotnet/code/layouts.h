@@ -8,6 +8,7 @@
 
 #include "dotnet/code/algorithms.h"
 #include "dotnet/code/layout/code_ranges.h"
+#include "dotnet/code/layout/collector.h"
 #include "dotnet/code/layout/frame.h"
 #include "dotnet/code/layout/globals.h"
 #include "dotnet/code/layout/method_desc.h"
@@ -30,6 +31,9 @@ struct Layouts {
 
   ThreadLayout thread;
   ThreadLocalDataLayout thread_local_data;
+  RuntimeThreadLocalsLayout runtime_thread_locals;
+  EEAllocContextLayout ee_alloc_context;
+  GCAllocContextLayout gc_alloc_context;
   ThreadStoreLayout thread_store;
   ExceptionInfoLayout exception_info;
   ExceptionLayout exception;
@@ -95,6 +99,7 @@ struct Layouts {
   TailCallFrameLayout tail_call_frame;
   RegisterBlockLayout callee_saved_registers, argument_registers;
   HijackArgsLayout hijack_args;
+  CollectorLayout collector;
   GlobalValues globals;
   /// Identifier of each Frame type; 0 where the runtime has no such type.
   std::array<std::uint64_t, kFrameTypes> frame_identifiers{};
@@ -107,6 +112,9 @@ struct Layouts {
   void describe(Names& names) {
     thread.describe(names);
     thread_local_data.describe(names);
+    runtime_thread_locals.describe(names);
+    ee_alloc_context.describe(names);
+    gc_alloc_context.describe(names);
     thread_store.describe(names);
     exception_info.describe(names);
     exception.describe(names);
@@ -171,6 +179,7 @@ struct Layouts {
     hijack_frame.describe(names);
     tail_call_frame.describe(names);
     hijack_args.describe(names);
+    collector.describe(names);
     globals.describe(names);
   }
 };

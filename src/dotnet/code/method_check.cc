@@ -18,6 +18,8 @@ Address chunk_of(const RuntimeMemory& memory, Address method_desc, std::uint8_t 
   return method_desc - l.method_desc_chunk.size - index * alignment_of(l);
 }
 
+}  // namespace
+
 // Types of continuations are made at run time, one for each layout, and share one EEClass.
 bool is_continuation(const RuntimeMemory& memory, Address method_table, Address ee_class) {
   const auto& l = memory.layouts();
@@ -27,8 +29,6 @@ bool is_continuation(const RuntimeMemory& memory, Address method_table, Address 
   const auto parent = memory.pointer(method_table, l.method_table.parent);
   return parent && *parent == *base;
 }
-
-}  // namespace
 
 Result<Address> method_table_of(const RuntimeMemory& memory, Address method_desc) {
   const auto& l = memory.layouts();

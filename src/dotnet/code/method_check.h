@@ -13,6 +13,9 @@ enum class MethodClass : std::uint8_t { il, fcall, pinvoke, ee_impl, array, inst
 /// The EEClass of a MethodTable, through the canonical one where it is shared; `mismatch` unless that EEClass points
 /// back at the canonical MethodTable.
 [[nodiscard]] Result<Address> ee_class_of(const RuntimeMemory& memory, Address method_table);
+/// Whether a MethodTable, whose EEClass that is, was made at run time for a layout of continuations: it has no
+/// definition of its own, and derives from *ContinuationMethodTable (.NET 11).
+[[nodiscard]] bool is_continuation(const RuntimeMemory& memory, Address method_table, Address ee_class);
 /// Whether `address` is a MethodDesc: aligned, its chunk readable, its MethodTable and EEClass agreeing.
 [[nodiscard]] bool is_method_desc(const RuntimeMemory& memory, Address address);
 [[nodiscard]] Result<MethodClass> method_class(const RuntimeMemory& memory, Address method_desc);

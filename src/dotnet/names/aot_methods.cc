@@ -1,6 +1,7 @@
 #include "dotnet/names/aot_methods.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/byte_cursor.h"
 #include "dotnet/names/bounded_text.h"
@@ -10,7 +11,6 @@ namespace mixstack::dotnet::names {
 namespace {
 
 constexpr std::uint32_t kHeaderSignature = 0x00525452;  // "RTR\0"
-constexpr std::uint16_t kMajor = 16, kMinor = 0;        // NativeAOT of .NET 10
 constexpr std::uint32_t kMaxSections = 256;
 // ReflectionMapBlob above ReadonlyBlobRegionStart: EmbeddedMetadata, BlobIdStackTraceMethodRvaToTokenMapping.
 constexpr std::uint32_t kEmbeddedMetadata = 313, kMethodMap = 327;
@@ -23,10 +23,44 @@ struct Header {
   std::uint16_t sections;
   std::uint8_t entry_size, entry_type;
 };
-struct Row {
+/// A section, as NativeAOT of .NET 10 and of .NET 11 have it.
+struct RowOf10 {
   std::uint32_t id, flags;
   std::uint64_t start, end;
 };
+struct RowOf11 {
+  std::uint32_t id, size;
+  std::uint64_t start;
+};
+/// Versions of the header, and how large its rows are then.
+struct KnownHeader {
+  std::uint16_t major, minor;
+  std::uint8_t entry_size;
+};
+constexpr std::array kKnownHeaders{KnownHeader{16, 0, sizeof(RowOf10)}, KnownHeader{26, 1, sizeof(RowOf11)}};
+
+bool is_known(const Header& h) {
+  const auto is_it = [&](const KnownHeader& k) {
+    return h.major == k.major && h.minor == k.minor && h.entry_size == k.entry_size;
+  };
+  return h.signature == kHeaderSignature && std::any_of(kKnownHeaders.begin(), kKnownHeaders.end(), is_it);
+}
+
+struct AotSection {
+  std::uint32_t id = 0;
+  AddressRange range;
+};
+
+Result<AotSection> read_section(const MemoryReader& memory, Address at, std::uint8_t entry_size) {
+  if (entry_size == sizeof(RowOf10)) {
+    const auto row = memory.read<RowOf10>(at);
+    if (!row) return fail(row.error());
+    return AotSection{row->id, {row->start, row->end}};
+  }
+  const auto row = memory.read<RowOf11>(at);
+  if (!row) return fail(row.error());
+  return AotSection{row->id, {row->start, row->start + row->size}};
+}
 
 // StackTraceDataCommand.
 constexpr std::uint8_t kOwner = 1, kName = 2, kSignature = 4, kGenericSignature = 8, kHidden = 16;
@@ -95,16 +129,14 @@ std::string shown(std::string_view name) {
 
 std::optional<AotBlobs> find_aot_blobs(const MemoryReader& memory, Address at) {
   const auto header = memory.read<Header>(at);
-  if (!header || header->signature != kHeaderSignature || header->major != kMajor || header->minor != kMinor ||
-      header->entry_size != sizeof(Row) || header->sections > kMaxSections)
-    return std::nullopt;
+  if (!header || !is_known(*header) || header->sections > kMaxSections) return std::nullopt;
   AotBlobs blobs;
   for (std::uint32_t i = 0; i < header->sections; i++) {
-    const auto row = memory.read<Row>(at + sizeof(Header) + i * sizeof(Row));
-    if (!row) return std::nullopt;
-    const AddressRange range{row->start, row->end};
-    if (row->id == kEmbeddedMetadata) blobs.metadata = range;
-    if (row->id == kMethodMap) blobs.methods = range;
+    const auto section =
+        read_section(memory, at + sizeof(Header) + std::uint64_t{i} * header->entry_size, header->entry_size);
+    if (!section) return std::nullopt;
+    if (section->id == kEmbeddedMetadata) blobs.metadata = section->range;
+    if (section->id == kMethodMap) blobs.methods = section->range;
   }
   const auto is_good = [](const AddressRange& r) { return r.begin < r.end && r.size() <= AotMethods::kMaxBlob; };
   if (!is_good(blobs.metadata) || !is_good(blobs.methods)) return std::nullopt;

@@ -149,6 +149,33 @@ TEST(AotBlobs, AreFoundByTheHeaderOfNet10) {
   EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "another format";
 }
 
+TEST(AotBlobs, AreFoundByTheHeaderOfNet11) {
+  test::SparseMemory memory;
+  constexpr Address kHeader = 0x9000;
+  memory.map(kHeader, 4096);
+  memory.put_u32(kHeader, 0x00525452);
+  memory.put_u16(kHeader + 4, 26);
+  memory.put_u16(kHeader + 6, 1);
+  memory.put_u16(kHeader + 12, 2);
+  memory.put_u8(kHeader + 14, 16);
+  const auto row = [&](unsigned i, std::uint32_t id, Address start, std::uint32_t size) {
+    memory.put_u32(kHeader + 16 + 16 * i, id);
+    memory.put_u32(kHeader + 20 + 16 * i, size);
+    memory.put_u64(kHeader + 24 + 16 * i, start);
+  };
+  row(0, 327, 0x300, 0x80);
+  row(1, 313, 0x100, 0x100);
+  const auto blobs = find_aot_blobs(memory, kHeader);
+  ASSERT_TRUE(blobs);
+  EXPECT_EQ(blobs->metadata, (AddressRange{0x100, 0x200}));
+  EXPECT_EQ(blobs->methods, (AddressRange{0x300, 0x380}));
+  memory.put_u16(kHeader + 6, 0);
+  EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "another format";
+  memory.put_u16(kHeader + 6, 1);
+  memory.put_u8(kHeader + 14, 24);
+  EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "rows of another version";
+}
+
 TEST(AotNumber, HasOneToFiveBytes) {
   const auto value = [](std::initializer_list<unsigned> list) {
     std::vector<std::byte> bytes;

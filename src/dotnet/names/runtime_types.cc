@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/code/method_check.h"
 #include "dotnet/names/raw_format.h"
 
 namespace mixstack::dotnet::names {
@@ -35,7 +36,13 @@ Result<MethodTableFacts> RuntimeTypes::method_table(Address address) const {
   }
   const auto back = memory_.pointer(facts.ee_class, l.ee_class.method_table);
   if (!back) return fail(back.error());
-  if (*back != facts.canonical) return fail(ErrorCode::mismatch, address);
+  if (*back == facts.canonical) return facts;
+  if (!is_continuation(memory_, facts.canonical, facts.ee_class)) return fail(ErrorCode::mismatch, address);
+  // What it is called tells its layout alone ("Continuation_48_0_2"), and stands in no metadata: its base names it.
+  const auto base = memory_.through(l.globals.continuation_method_table);
+  const auto base_flags2 = base ? memory_.value<std::uint32_t>(*base, l.method_table.flags2) : fail(base.error());
+  if (!base_flags2) return fail(base_flags2.error());
+  facts.flags2 = *base_flags2;
   return facts;
 }
 

@@ -31,7 +31,9 @@ class RuntimeTypes {
 
   RuntimeTypes(RuntimeMemory memory, RuntimeModules& modules) : memory_(memory), modules_(modules) {}
 
-  /// Reads a MethodTable and checks that its EEClass points back at its canonical MethodTable (`mismatch` if not).
+  /// Reads a MethodTable and checks that its EEClass points back at its canonical MethodTable (`mismatch` if not). One
+  /// that was made for a layout of continuations has its base's definition,
+  /// System.Runtime.CompilerServices.Continuation.
   [[nodiscard]] Result<MethodTableFacts> method_table(Address address) const;
   /// The type behind a TypeHandle; an `unknown` node when it cannot be read.
   [[nodiscard]] TypeIndex handle(TypeTree& tree, Address type_handle) const;

@@ -5,106 +5,107 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
-using V = GcVariables;
+constexpr unsigned kCollections = 4;        // of gc_global_mechanisms
+constexpr std::uint32_t kNoBackground = 2;  // c_gc_state_free
 
-constexpr std::uint32_t kWorkstation = 1, kServer = 2;  // GC_HEAP_TYPE (src/coreclr/gc/gcinterface.h)
-constexpr unsigned kCollections = 4;                    // of gc_global_mechanisms
-constexpr std::uint32_t kNoBackground = 2;              // c_gc_state_free
-/// Of gc_heap_field_offsets and generation_field_offsets (src/coreclr/gc/dac_gcheap_fields.h, dac_generation_fields.h).
-constexpr unsigned kHeapAllocated = 0, kHeapSegment = 1, kHeapFinalizeQueue = 2, kHeapGenerations = 18;
-constexpr unsigned kStartSegment = 1;
-constexpr std::uint32_t kMostOffset = 1 << 16;
-
-// dac_heap_segment (src/coreclr/gc/gcinterface.dac.h).
-struct Segment {
-  std::uint64_t allocated, committed, reserved, used, mem, flags, next;
-};
+/// Flags of a segment (src/coreclr/gc/gcpriv.h).
 constexpr std::uint64_t kReadOnly = 1, kLarge = 8, kPinned = 0x200;
 constexpr std::uint64_t kMaxGeneration = 2;
 
 /// CFinalize's fill pointers (src/coreclr/gc/gcpriv.h): from the second of these to the last one lie ready objects.
 constexpr unsigned kFirstReady = 4, kLastReady = 6;
 
+tl::unexpected<Diagnosis> refuse_with(const char* text) {
+  return tl::unexpected<Diagnosis>({{ErrorCode::field_unavailable, 0, 0}, "GC", text});
+}
+
+/// What is read of a segment.
+struct Segment {
+  Address allocated = 0, reserved = 0, mem = 0, flags = 0, next = 0;
+};
+
+std::optional<Segment> read_segment(const RuntimeMemory& memory, const HeapSegmentLayout& at, Address segment) {
+  const auto allocated = memory.pointer(segment, at.allocated), reserved = memory.pointer(segment, at.reserved),
+             mem = memory.pointer(segment, at.mem), flags = memory.pointer(segment, at.flags),
+             next = memory.pointer(segment, at.next);
+  if (!allocated || !reserved || !mem || !flags || !next) return std::nullopt;
+  return Segment{*allocated, *reserved, *mem, *flags, *next};
+}
+
 }  // namespace
 
-std::optional<std::uint32_t> GcHeapReader::offset(V::Variable table, unsigned index) const {
-  const Address at = variables_->variable(table);
-  if (at == 0) return std::nullopt;
-  const auto value = memory_.reader().read<std::uint32_t>(at + 4u * index);
-  return value && *value < kMostOffset ? std::optional(*value) : std::nullopt;
+Diagnosed<void> GcHeapReader::find() {
+  if (collector_) return {};
+  auto found = find_collector(memory_, dac_table_);
+  if (!found) return tl::unexpected(found.error());
+  collector_ = std::move(*found);
+  return {};
 }
 
-bool GcHeapReader::find_variables() {
-  if (!variables_) variables_ = V::find(memory_, dac_table_);
-  return variables_.has_value();
-}
-
-std::vector<GcHeapReader::OneHeap> GcHeapReader::heaps(bool is_server) const {
-  if (!is_server)
-    return {{variables_->variable(V::kGenerationTable), variables_->through(V::kEphemeralSegment),
-             variables_->through(V::kAllocAllocated), variables_->through(V::kFinalizeQueue)}};
-  const auto count = memory_.reader().read<std::uint32_t>(variables_->variable(V::kHeapCount));
-  const Address table = variables_->through(V::kHeaps);
-  const auto generations = offset(V::kHeapFields, kHeapGenerations), allocated = offset(V::kHeapFields, kHeapAllocated),
-             segment = offset(V::kHeapFields, kHeapSegment), queue = offset(V::kHeapFields, kHeapFinalizeQueue);
-  if (!count || *count == 0 || *count > kMostHeaps || table == 0) return {};
-  if (!generations || !allocated || !segment || !queue) return {};
-  std::vector<OneHeap> all;
-  for (std::uint32_t i = 0; i < *count; i++) {
-    const Address heap = memory_.pointer_at(table + 8u * i).value_or(0);
-    if (heap == 0) return {};
-    all.push_back({heap + *generations, memory_.pointer_at(heap + *segment).value_or(0),
-                   memory_.pointer_at(heap + *allocated).value_or(0), memory_.pointer_at(heap + *queue).value_or(0)});
-  }
-  return all;
-}
-
-bool GcHeapReader::add_regions(const OneHeap& heap, GcHeap& out) const {
-  const auto start = offset(V::kGenerationFields, kStartSegment);
-  if (!start || *start + 8 > variables_->generation_size() || heap.generations == 0) return false;
-  for (std::uint64_t g = 0; g <= kMaxGeneration; g++) {
-    Address at = memory_.pointer_at(heap.generations + g * variables_->generation_size() + *start).value_or(0);
-    if (at == 0 && g == 0) return false;
-    for (std::size_t n = 0; at != 0; n++) {
-      const auto s = memory_.reader().read<Segment>(at);
-      if (!s || n == kMostRegions || out.regions.size() == kMostRegions) return false;
-      const bool is_left_out = (s->flags & (kReadOnly | kLarge | kPinned)) != 0;
-      const Address end = at == heap.current_region ? heap.allocated : s->allocated;
-      at = s->next;
-      if (is_left_out || end == s->mem) continue;
-      const bool is_sane =
-          s->mem % 8 == 0 && s->mem < end && end <= s->reserved && s->mem >= bounds_.begin && end <= bounds_.end;
-      if (!is_sane) return false;
-      out.regions.push_back({s->mem, end & ~Address{7}});
-    }
+bool GcHeapReader::add_regions_from(Address segment, const Heap& heap, GcHeap& out) const {
+  const Address newest = memory_.pointer_at(heap.newest_region).value_or(0);
+  const Address allocated = memory_.pointer_at(heap.allocated).value_or(0);
+  for (std::size_t n = 0; segment != 0; n++) {
+    const auto s = read_segment(memory_, collector_->segment, segment);
+    if (!s || n == kMostRegions || out.regions.size() == kMostRegions) return false;
+    const bool is_left_out = (s->flags & (kReadOnly | kLarge | kPinned)) != 0;
+    const Address end = segment == newest ? allocated : s->allocated;
+    segment = s->next;
+    if (is_left_out || end == s->mem) continue;
+    const bool is_sane =
+        s->mem % 8 == 0 && s->mem < end && end <= s->reserved && s->mem >= bounds_.begin && end <= bounds_.end;
+    if (!is_sane) return false;
+    out.regions.push_back({s->mem, end & ~Address{7}});
   }
   return true;
 }
 
-std::uint64_t GcHeapReader::finalizable(const OneHeap& heap) const {
-  const auto first = memory_.pointer_at(heap.finalize_queue + 8u * kFirstReady);
-  const auto last = memory_.pointer_at(heap.finalize_queue + 8u * kLastReady);
-  if (heap.finalize_queue == 0 || !first || !last || *last < *first) return 0;
+bool GcHeapReader::add_regions(const Heap& heap, GcHeap& out) const {
+  const auto& [size, start] = collector_->generation;
+  if (!start || start.offset + std::uint64_t{8} > size || heap.generation_table == 0) return false;
+  for (std::uint64_t g = 0; g <= kMaxGeneration; g++) {
+    const Address segment = memory_.pointer(heap.generation_table + g * size, start).value_or(0);
+    if (segment == 0 && g == 0) return false;
+    if (!add_regions_from(segment, heap, out)) return false;
+  }
+  return true;
+}
+
+std::uint64_t GcHeapReader::finalizable(const Heap& heap) const {
+  const Address queue = memory_.pointer_at(heap.finalize_queue).value_or(0);
+  if (queue == 0 || !collector_->fill_pointers) return 0;
+  const Address fill = queue + collector_->fill_pointers.offset;
+  const auto first = memory_.pointer_at(fill + 8u * kFirstReady);
+  const auto last = memory_.pointer_at(fill + 8u * kLastReady);
+  if (!first || !last || *last < *first) return 0;
   constexpr std::uint64_t kMostReady = 1 << 28;  // more is no number of objects
   const std::uint64_t ready = (*last - *first) / 8;
   return ready < kMostReady ? ready : 0;
 }
 
+bool GcHeapReader::is_invalid() const {
+  const auto invalid = memory_.reader().read<std::int32_t>(collector_->invalid);
+  return !invalid || *invalid != 0;
+}
+
+void GcHeapReader::read_state(GcState& state) const {
+  state.is_walkable = !is_invalid();
+  const auto background = memory_.reader().read<std::uint32_t>(collector_->background_state);
+  state.in_background = background && *background != kNoBackground;
+  const AddressRange& counts = collector_->mechanisms;
+  if (counts.size() <= 8u * kCollections) return;
+  if (const auto n = memory_.reader().read<std::uint64_t>(counts.begin + 8u * kCollections)) state.collections = *n;
+}
+
 Diagnosed<GcHeap> GcHeapReader::read() {
-  const auto refuse_with = [](std::string text) {
-    return tl::unexpected<Diagnosis>({{ErrorCode::field_unavailable, 0, 0}, "GcDacVars", std::move(text)});
-  };
-  if (!find_variables()) return refuse_with("the runtime's GC does not tell where its heap lies, or not as is known");
-  const auto type = memory_.reader().read<std::uint32_t>(variables_->entry(V::kHeapType));
-  if (!type || (*type != kWorkstation && *type != kServer)) return refuse_with("the kind of the heap is not known");
-  bounds_ = {memory_.pointer_at(variables_->entry(V::kLowestAddress)).value_or(0),
-             memory_.pointer_at(variables_->entry(V::kHighestAddress)).value_or(0)};
+  if (auto found = find(); !found) return tl::unexpected(found.error());
+  bounds_ = {memory_.pointer_at(collector_->lowest).value_or(0), memory_.pointer_at(collector_->highest).value_or(0)};
   GcHeap out;
-  out.state.is_server = *type == kServer;
-  const auto all = heaps(out.state.is_server);
+  out.state.is_server = collector_->is_server;
+  const auto all = heaps_of(memory_, *collector_);
   if (all.empty()) return refuse_with("its heaps cannot be found");
   out.state.heaps = static_cast<std::uint32_t>(all.size());
-  for (const OneHeap& heap : all) {
+  for (const Heap& heap : all) {
     if (!add_regions(heap, out)) return refuse_with("its regions are not as is known, or were changed meanwhile");
     out.state.finalizable += finalizable(heap);
   }
@@ -115,21 +116,14 @@ Diagnosed<GcHeap> GcHeapReader::read() {
     out.state.bytes += out.regions[i].size();
     if (out.state.bytes > kMostBytes) return refuse_with("its regions are larger than any heap");
   }
-  const auto invalid = memory_.reader().read<std::int32_t>(variables_->variable(V::kStructuresInvalid));
-  out.state.is_walkable = invalid && *invalid == 0;
-  const auto background = memory_.reader().read<std::uint32_t>(variables_->variable(V::kBackgroundState));
-  out.state.in_background = background && *background != kNoBackground;
-  if (const Address mechanisms = variables_->variable(V::kMechanisms); mechanisms != 0)
-    if (const auto n = memory_.reader().read<std::uint64_t>(mechanisms + 8u * kCollections)) out.state.collections = *n;
+  read_state(out.state);
   return out;
 }
 
 bool GcHeapReader::is_moving() {
   const auto by = memory_.through(memory_.layouts().globals.gc_thread);
-  if (!by || *by != 0) return true;
-  if (!find_variables()) return true;
-  const auto invalid = memory_.reader().read<std::int32_t>(variables_->variable(V::kStructuresInvalid));
-  return !invalid || *invalid != 0;
+  if (!by || *by != 0 || !find()) return true;
+  return is_invalid();
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -1,11 +1,11 @@
-// The garbage collector's regions and numbers, from outside: through its own variables for debuggers.
+// The garbage collector's regions and numbers, from outside.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "dotnet/code/collector.h"
 #include "dotnet/code/diagnosis.h"
-#include "dotnet/code/gc_variables.h"
 #include "dotnet/code/runtime_memory.h"
 #include "mixstack/gc_heap.h"
 
@@ -17,11 +17,10 @@ struct GcHeap {
   std::vector<AddressRange> regions;  ///< by address, none overlaps another
 };
 
-/// Reads what the GC keeps for debuggers (GcVariables). Everything is bounded and checked; of what does not agree
-/// nothing is told. A value type that borrows the memory.
+/// Reads what the GC keeps for debuggers (Collector). Everything is bounded and checked; of what does not agree nothing
+/// is told. A value type that borrows the memory.
 class GcHeapReader {
  public:
-  static constexpr std::uint32_t kMostHeaps = 1024;
   static constexpr std::size_t kMostRegions = 1 << 16;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
@@ -33,19 +32,17 @@ class GcHeapReader {
   [[nodiscard]] bool is_moving();
 
  private:
-  /// Tables of one heap: where its generations are, its current region, the end of what is allocated there.
-  struct OneHeap {
-    Address generations = 0, current_region = 0, allocated = 0, finalize_queue = 0;
-  };
-  [[nodiscard]] bool find_variables();
-  [[nodiscard]] std::optional<std::uint32_t> offset(GcVariables::Variable table, unsigned index) const;
-  [[nodiscard]] std::vector<OneHeap> heaps(bool is_server) const;
-  [[nodiscard]] bool add_regions(const OneHeap& heap, GcHeap& out) const;
-  [[nodiscard]] std::uint64_t finalizable(const OneHeap& heap) const;
+  using Heap = Collector::Heap;
+  [[nodiscard]] Diagnosed<void> find();
+  [[nodiscard]] bool add_regions(const Heap& heap, GcHeap& out) const;
+  [[nodiscard]] bool add_regions_from(Address segment, const Heap& heap, GcHeap& out) const;
+  [[nodiscard]] std::uint64_t finalizable(const Heap& heap) const;
+  [[nodiscard]] bool is_invalid() const;
+  void read_state(GcState& state) const;
 
   RuntimeMemory memory_;
   Address dac_table_;
-  std::optional<GcVariables> variables_;
+  std::optional<Collector> collector_;
   AddressRange bounds_;  ///< of all regions
 };
 

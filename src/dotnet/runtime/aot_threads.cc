@@ -1,5 +1,6 @@
 #include "dotnet/runtime/aot_threads.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
@@ -104,7 +105,12 @@ Result<Address> runtime_instance(const MemoryReader& memory, Address entries) {
   return fail(ErrorCode::field_unavailable);
 }
 
-void follow_list(const MemoryReader& memory, const Fields& fields, Address at, AotThreads& out) {
+/// Where a thread tells its id and the next one.
+struct PlacesInThread {
+  std::uint32_t os_id = 0, next = 0;
+};
+
+void follow_list(const MemoryReader& memory, const PlacesInThread& places, Address at, AotThreads& out) {
   std::unordered_set<Address> seen;
   std::unordered_set<std::uint32_t> ids;
   while (at != 0) {
@@ -112,8 +118,8 @@ void follow_list(const MemoryReader& memory, const Fields& fields, Address at, A
       out.error = {ErrorCode::limit_exceeded, 0, at};
       return;
     }
-    const auto id = memory.read<std::uint64_t>(at + *fields.os_id.offset);
-    const auto next = memory.read<std::uint64_t>(at + *fields.next.offset);
+    const auto id = memory.read<std::uint64_t>(at + places.os_id);
+    const auto next = memory.read<std::uint64_t>(at + places.next);
     if (!id || !next) {
       out.error = id ? next.error() : id.error();
       return;
@@ -141,13 +147,41 @@ Result<Address> first_thread(const MemoryReader& memory, Address header_address,
   return memory.read<std::uint64_t>(*store + *fields.list.offset);
 }
 
+/// The same by the descriptor's contract Thread.
+Result<Address> first_thread(const MemoryReader& memory, const Descriptor& descriptor, PlacesInThread& places) {
+  constexpr ContractVersion kKnown{'n', 1};
+  const auto version = descriptor.contract("Thread");
+  if (!version || descriptor.pointer_size() != 8) return fail(ErrorCode::field_unavailable);
+  if (*version != kKnown) return fail(ErrorCode::contract_unsupported, version->number);
+  const auto os_id = descriptor.offset("Thread", "OSId"), next = descriptor.offset("Thread", "LinkNext"),
+             list = descriptor.offset("ThreadStore", "FirstThreadLink");
+  const auto global = descriptor.global_number("ThreadStore");
+  if (!os_id || !next || !list || !global) return fail(ErrorCode::field_unavailable);
+  if (std::max({*os_id, *next, *list}) > kLargestType) return fail(ErrorCode::malformed);
+  places = {*os_id, *next};
+  const auto store = memory.read<std::uint64_t>(*global);
+  if (!store) return fail(store.error());
+  if (*store == 0) return fail(ErrorCode::field_unavailable);  // the runtime has not started yet
+  return memory.read<std::uint64_t>(*store + *list);
+}
+
 }  // namespace
 
 AotThreads read_aot_threads(const MemoryReader& memory, Address header) {
   AotThreads out;
   Fields fields;
   if (const auto first = first_thread(memory, header, fields); first)
-    follow_list(memory, fields, *first, out);
+    follow_list(memory, {*fields.os_id.offset, *fields.next.offset}, *first, out);
+  else
+    out.error = first.error();
+  return out;
+}
+
+AotThreads read_aot_threads(const MemoryReader& memory, const Descriptor& descriptor) {
+  AotThreads out;
+  PlacesInThread places;
+  if (const auto first = first_thread(memory, descriptor, places); first)
+    follow_list(memory, places, *first, out);
   else
     out.error = first.error();
   return out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dotnet/code/descriptor.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {
@@ -21,5 +22,7 @@ struct AotThreads {
 /// `header` is the address of DotNetRuntimeDebugHeader. The list may change under the reader: who knows which threads
 /// there are believes no other ids.
 [[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, Address header);
+/// The same of .NET 11, which has a descriptor in place of that header.
+[[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, const Descriptor& descriptor);
 
 }  // namespace mixstack::dotnet

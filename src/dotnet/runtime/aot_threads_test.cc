@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <string>
 
 #include "support/sparse_memory.h"
 
@@ -196,6 +198,46 @@ TEST_F(AotThreadsTest, TypesWithoutEnd) {
     for (const Address at : {kTypes + i * 24, kTypes + i * 24 + 8})
       if (at < kGlobals - 24) memory.put_u64(at, same);
   EXPECT_EQ(read().error.code, ErrorCode::field_unavailable);
+}
+
+/// .NET 11: a descriptor in place of the header.
+class AotThreadsOf11Test : public AotThreadsTest {
+ protected:
+  static constexpr Address kStorePointer = 0x30000;
+  AotThreadsOf11Test() {
+    memory.put_u64(kStorePointer, kStore);
+    memory.put_u64(kStore, thread_at(0));
+  }
+  [[nodiscard]] AotThreads read_by(const std::string& thread = R"({"OSId":184,"LinkNext":96})",
+                                   const std::string& version = "n1") const {
+    const std::string json = R"({"version":2,"types":{"Thread":)" + thread +
+                             R"(,"ThreadStore":{"FirstThreadLink":0}},"globals":{"ThreadStore":[[0],"pointer"],)" +
+                             R"("RuntimeFlavor":["NativeAot","string"]},"contracts":{"Thread":")" + version + "\"}}";
+    const auto descriptor =
+        Descriptor::parse(std::as_bytes(std::span(json)), std::array<std::uint64_t, 1>{kStorePointer});
+    if (!descriptor) return {{}, descriptor.error().error};
+    EXPECT_TRUE(descriptor->is_native_aot());
+    return read_aot_threads(memory, *descriptor);
+  }
+};
+
+TEST_F(AotThreadsOf11Test, AllInTheListsOrder) {
+  EXPECT_EQ(read_by().os_ids, (Ids{100, 101, 102}));
+  EXPECT_EQ(read_by().error.code, ErrorCode::none);
+}
+
+TEST_F(AotThreadsOf11Test, OnlyWhatIsKnownAndTold) {
+  EXPECT_EQ(read_by(R"({"OSId":184,"LinkNext":96})", "n9").error, (Error{ErrorCode::contract_unsupported, 0, 9}));
+  EXPECT_EQ(read_by(R"({"OSId":184,"LinkNext":96})", "c1").error.code, ErrorCode::contract_unsupported);
+  EXPECT_EQ(read_by(R"({"OSId":184})").error.code, ErrorCode::field_unavailable);
+  EXPECT_EQ(read_by(R"({"OSId":184,"LinkNext":99999999})").error.code, ErrorCode::malformed);
+}
+
+TEST_F(AotThreadsOf11Test, CyclesEndAndARuntimeMayNotHaveStarted) {
+  put_thread(2, 102, thread_at(1));
+  EXPECT_EQ(read_by().error, (Error{ErrorCode::limit_exceeded, 0, thread_at(1)}));
+  memory.put_u64(kStorePointer, 0);
+  EXPECT_EQ(read_by().error.code, ErrorCode::field_unavailable);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <future>
 #include <utility>
 
+#include "dotnet/code/allocated_bytes.h"
 #include "dotnet/code/suspension.h"
 #include "dotnet/objects/known_waits.h"
 #include "dotnet/runtime/crash_facts.h"
@@ -38,6 +39,12 @@ std::optional<mixstack::Diagnosis> unavailable(const SupplementEntry& entry) {
 bool is_damage(ErrorCode code) {
   return code == ErrorCode::malformed || code == ErrorCode::mismatch || code == ErrorCode::truncated ||
          code == ErrorCode::limit_exceeded;
+}
+
+bool is_of_unknown_version(const mixstack::Diagnosis& d) {
+  // Runtimes before .NET 9 have no descriptor at all.
+  const bool is_version = d.error.code == ErrorCode::unsupported || d.error.code == ErrorCode::contract_unsupported;
+  return is_version && d.subject != kDescriptorSymbol;
 }
 
 RuntimeByContracts::RuntimeByContracts(std::shared_ptr<const KnownRuntime> known, const Target& target,
@@ -151,6 +158,7 @@ ManagedThreadFacts RuntimeByContracts::facts(const ManagedThread& thread) {
   facts.state = thread.state;
   if (!roots_) return facts;
   const RuntimeMemory memory = captured_memory();
+  facts.allocated_bytes = allocated_bytes(memory, thread.address);
   if (names_to_come_.valid())
     unnamed_.push_back(static_cast<ThreadId>(thread.os_id));
   else
@@ -214,6 +222,12 @@ std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
   return name ? symbolize::printable(*name) : std::string();
 }
 
+std::string RuntimeByContracts::why_not_known() const {
+  const auto refusal = std::find_if(summary_.missing.begin(), summary_.missing.end(), is_of_unknown_version);
+  if (refusal == summary_.missing.end()) return {};
+  return "the runtime describes itself in a version that is not known (" + refusal->subject + ")";
+}
+
 /// What tells of objects, and so of waits.
 std::string RuntimeByContracts::why_no_objects() const {
   if (!runtime_) return "the runtime's description of itself is not one that is known";
@@ -225,6 +239,7 @@ std::string RuntimeByContracts::why_no_objects() const {
 }
 
 std::string RuntimeByContracts::why_no_waits() {
+  if (std::string why = why_not_known(); !why.empty() && thread_waits() == nullptr) return why;
   if (std::string why = why_no_objects(); !why.empty()) return why;
   const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
   if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)

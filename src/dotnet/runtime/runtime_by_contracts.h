@@ -85,6 +85,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] bool is_described() const { return runtime_ != nullptr; }
   /// Threads are told (contract Thread).
   [[nodiscard]] bool has_threads() const { return roots_ != nullptr; }
+  /// What of it is of a version that is not known, in words: of a later .NET. Empty: nothing.
+  [[nodiscard]] std::string why_not_known() const;
   /// Its descriptor is there, and holds what cannot be right.
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
 
@@ -149,5 +151,7 @@ class RuntimeByContracts final : public ManagedRuntime {
 
 /// Bytes that cannot be right, in contrast to versions that are not known and memory that cannot be read.
 [[nodiscard]] bool is_damage(ErrorCode code);
+/// A descriptor, or a contract in it, of a later version than those that are known.
+[[nodiscard]] bool is_of_unknown_version(const mixstack::Diagnosis& refusal);
 
 }  // namespace mixstack::dotnet

@@ -32,6 +32,10 @@ class RuntimeByDac final : public ManagedRuntime {
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override { return described_->facts(thread); }
   void begin_names(base::Beside& beside) override { described_->begin_names(beside); }
   void name_threads(std::span<ThreadDump> threads) override { described_->name_threads(threads); }
+  [[nodiscard]] std::string why_no_waits() override {
+    std::string why = described_->why_not_known();
+    return why.empty() ? ManagedRuntime::why_no_waits() : why;
+  }
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump&, const Capture&, const MemoryReader&) override {
     return {};

@@ -45,6 +45,41 @@ struct ThreadLocalDataLayout {
   }
 };
 
+/// What a thread keeps in its own memory, with the context it allocates objects from: one in another in another.
+struct RuntimeThreadLocalsLayout {
+  Field alloc_context;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("RuntimeThreadLocals");
+    names.field(alloc_context, "AllocContext");
+  }
+};
+
+struct EEAllocContextLayout {
+  Field gc_allocation_context;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("EEAllocContext");
+    names.field(gc_allocation_context, "GCAllocationContext");
+  }
+};
+
+struct GCAllocContextLayout {
+  Field pointer, limit;                ///< the part of it that is not used yet
+  Field alloc_bytes, alloc_bytes_loh;  ///< from .NET 11 on
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("GCAllocContext");
+    names.field(pointer, "Pointer");
+    names.field(limit, "Limit");
+    names.field(alloc_bytes, "AllocBytes");
+    names.field(alloc_bytes_loh, "AllocBytesLoh");
+  }
+};
+
 struct ThreadStoreLayout {
   Field first_thread_link, thread_count, unstarted_count, background_count, pending_count, dead_count;
 
