@@ -38,6 +38,12 @@ enum class ArrayRank : std::uint8_t {
   base_size,    ///< .NET 11: the bounds are a part of the object's base size
 };
 
+/// How the runtime keeps async methods that it suspends itself (runtime-async).
+enum class SuspendedMethods : std::uint8_t {
+  resume_stubs,  ///< .NET 10: a stub to go on through, which names its method
+  resume_info,   ///< .NET 11: an address in the method's code
+};
+
 struct Algorithms {
   NibbleMapForm nibble_map = NibbleMapForm::constant_time;
   ThreadLinks thread_links = ThreadLinks::link_to_link;
@@ -45,6 +51,7 @@ struct Algorithms {
   MethodSizes method_sizes = MethodSizes::table;
   ArrayRank array_rank = ArrayRank::array_class;
   DebugInfoForm jit_debug_info = DebugInfoForm::bits;
+  SuspendedMethods suspended_methods = SuspendedMethods::resume_stubs;
 };
 
 /// Those that a runtime needs; of a descriptor of a version that is not known, those of the newest that is.

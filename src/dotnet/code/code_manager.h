@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dotnet/code/address_cache.h"
+#include "dotnet/code/async_info.h"
 #include "dotnet/code/contracts.h"
 #include "dotnet/code/il_map.h"
 #include "dotnet/code/jit_code.h"
@@ -71,6 +72,9 @@ class CodeManager final : public unwind::RuleSource {
 
   /// Where its variables are kept. Errors as above.
   [[nodiscard]] Result<std::vector<VariableHome>> variables(const CodeInfo& info);
+
+  /// Where it can be suspended, and what it keeps then (.NET 11). Errors as above.
+  [[nodiscard]] Result<std::vector<SuspensionPoint>> suspension_points(const CodeInfo& info);
 
   /// Which methods the JIT put into it. `not_found`: it was not told to record that.
   [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);
