@@ -69,6 +69,14 @@ struct ManagedThreadFacts {
   }
 };
 
+/// An async method that goes on when what a thread runs, or the one before it, has ended.
+struct AsyncCaller {
+  Frame frame;               ///< `pc`: where it goes on; 0: not known (of methods with a state machine)
+  std::uint32_t symbol = 0;  ///< index into ProcessDump::symbols
+  Address box = 0;           ///< the object that holds its state: the task that its caller got
+  std::int32_t state = -1;   ///< as in AsyncStep
+};
+
 /// One thread: what the kernel says, what the runtime says, and the walked, named stack.
 struct ThreadDump {
   ThreadId tid = 0;
@@ -89,6 +97,8 @@ struct ThreadDump {
   std::optional<ThreadWait> wait;  ///< with `DumpOptions::waits`; none: nothing is known that it waits for
   Trace trace;
   std::vector<std::uint32_t> symbols;  ///< per frame of `trace`: index into ProcessDump::symbols
+  /// With `DumpOptions::waits`: who awaits what it runs, the innermost first. None: nobody, or it cannot be told.
+  std::vector<AsyncCaller> async_callers;
   /// With `DumpOptions::arguments`: of managed frames that have variables, ascending by frame.
   std::vector<FrameArguments> arguments;
 };

@@ -189,11 +189,30 @@ void write_repeat(Writer& out, const Repeat& repeat) {
   object.close();
 }
 
+void write_async_caller(Writer& out, const ProcessDump& dump, const AsyncCaller& caller) {
+  static const SymbolInfo unnamed;
+  const SymbolInfo& symbol = caller.symbol < dump.symbols.size() ? dump.symbols[caller.symbol] : unnamed;
+  JsonObject object(out);
+  object.text("name", symbol.name);
+  object.text("module", symbol.module);
+  object.text_or_null("file", symbol.file);
+  symbol.line == 0 ? object.null("line") : object.number("line", std::uint64_t{symbol.line});
+  object.hex_or_null("ip", caller.frame.pc.raw());
+  object.hex_or_null("method_desc", caller.frame.method);
+  object.hex("box", caller.box);
+  object.number("await", std::int64_t{caller.state});
+  object.close();
+}
+
 void write_thread(Writer& out, const ProcessDump& dump, const ThreadDump& thread, JsonFrames& frames, Folder& folder) {
   JsonObject object(out);
   write_thread_facts(object, out, dump, thread);
   object.key("frames");
   frames.write(out, thread);
+  if (!thread.async_callers.empty()) {
+    object.key("async_callers");
+    json_array(out, thread.async_callers, "", [&](const AsyncCaller& c) { write_async_caller(out, dump, c); });
+  }
   object.key("repeats");
   json_array(out, folder.repeats(thread), "", [&out](const Repeat& r) { write_repeat(out, r); });
   object.word("stop_reason", to_string(thread.captured ? thread.trace.stop : StopReason::not_captured));

@@ -39,6 +39,10 @@ std::string reading_of(const ProcessDump& dump, const ThreadDump& thread, const 
     for (const std::uint32_t s : inlined_of(dump, thread, i)) append_part(key, dump.symbols[s].name);
     append_call(key, frame);
   }
+  for (const AsyncCaller& caller : thread.async_callers) {
+    append_part(key, caller.symbol < dump.symbols.size() ? dump.symbols[caller.symbol].name : std::string());
+    append_call(key, caller.frame);
+  }
   return key;
 }
 

@@ -131,6 +131,7 @@ void write_stack(StackText& stack, Folder& folder) {
   if (rows.empty() && thread.captured)
     out.paint(Ink::faint, options.managed_only ? "no managed frame\n" : "no frame\n");
   if (is_cut(thread)) write_stop(stack);
+  write_async_callers(stack);
 }
 
 /// What all parts of a report need.

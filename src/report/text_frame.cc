@@ -91,7 +91,7 @@ void write_how_found(const StackText& stack, const Frame& frame) {
   stack.out.paint(Ink::faint, line + "\n");
 }
 
-void write_first_columns(const StackText& stack, std::string_view number, const Frame& frame) {
+void write_first_columns(const StackText& stack, std::string_view number, const Frame& frame, char letter) {
   Writer& out = stack.out.plain();
   out << fmt::format("{:<{}} ", number, stack.number_columns);
   if (frame.pc.raw() == 0) {
@@ -101,7 +101,7 @@ void write_first_columns(const StackText& stack, std::string_view number, const 
   } else {
     out << std::string_view("           ·");
   }
-  out << ' ' << mark(frame.kind) << ' ';
+  out << ' ' << letter << ' ';
 }
 
 void write_arguments(const StackText& stack, std::size_t index) {
@@ -134,7 +134,7 @@ void write_function(const StackText& stack, const Frame& frame, const SymbolInfo
 
 /// No frame of its own: a line without a number.
 void write_inlined(const StackText& stack, const Frame& frame, const SymbolInfo& symbol) {
-  write_first_columns(stack, {}, frame);
+  write_first_columns(stack, {}, frame, mark(frame.kind));
   write_function(stack, frame, symbol);
 }
 
@@ -179,7 +179,7 @@ void write_row(const StackText& stack, const Row& row) {
   if (row.kind != Row::Kind::nameless)
     for (const std::uint32_t s : inlined_of(stack.dump, stack.thread, index))
       write_inlined(stack, frame, stack.dump.symbols[s]);
-  write_first_columns(stack, row_number(row), frame);
+  write_first_columns(stack, row_number(row), frame, mark(frame.kind));
   const SymbolInfo& symbol = symbol_of(stack.dump, stack.thread, index);
   if (row.kind == Row::Kind::nameless) {
     const std::size_t width = stack.options.width, taken = first_columns(stack);
@@ -195,6 +195,15 @@ void write_row(const StackText& stack, const Row& row) {
   if (stack.options.explain) {
     write_how_found(stack, frame);
     write_evidence(stack, index);
+  }
+}
+
+void write_async_callers(const StackText& stack) {
+  static const SymbolInfo unnamed;
+  for (const AsyncCaller& caller : stack.thread.async_callers) {
+    write_first_columns(stack, {}, caller.frame, 'A');
+    write_function(stack, caller.frame,
+                   caller.symbol < stack.dump.symbols.size() ? stack.dump.symbols[caller.symbol] : unnamed);
   }
 }
 

@@ -28,6 +28,9 @@ struct StackText {
 /// "#3   7f12ab34cd56 M Namespace.Type.Method(Int32)  (module)" and the lines that belong to it.
 void write_row(const StackText& stack, const Row& row);
 
+/// The async methods that await what the thread runs, each a line without a number.
+void write_async_callers(const StackText& stack);
+
 /// What of it stands behind the mark: name, remarks, place. No line end.
 struct CalledText {
   bool raw_name = false;

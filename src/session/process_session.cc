@@ -11,6 +11,7 @@
 #include "dotnet/runtime/assembly_pdb.h"
 #include "object/file_bytes.h"
 #include "session/arguments.h"
+#include "session/async_callers.h"
 #include "session/capture_walk.h"
 #include "session/core_opening.h"
 #include "session/fair_budget.h"
@@ -232,6 +233,7 @@ struct ProcessSession::DumpInProgress {
   std::chrono::steady_clock::time_point captured_at;
   symbolize::ElfSymbols elf;
   ProcessDump dump;
+  ThreadAsyncCallers callers;
   std::optional<OtherEnds> ends;
   std::future<FactsByThread> facts;
   base::Beside beside;  ///< last: what it does refers to the others
@@ -441,6 +443,7 @@ void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInf
   if (at.options.waits && at.options.pending_work)
     read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap,
                reads_types_of_heaps_);
+  at.callers.find(at.dump, at.capture, runtimes, frames);
   if (at.options.arguments) read_arguments(at.dump, at.capture, runtimes, at.options.data);
 }
 
@@ -462,7 +465,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   worker->follow(facts_);
 
   DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_},
-                    {},      {},      {},       {}};
+                    {},      {},      {},       {},          {}};
   ProcessDump& dump = at.dump;
   dump.target = target_->info();
   dump.pause = capture->pause;
@@ -493,6 +496,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener(), at.beside);
   name_managed_code(dump, symbolizer);
   read_objects(at, symbolizer.symbols());
+  at.callers.name(symbolizer);
   take_facts(at, true);
   put_names(dump, worker->runtimes());
   InlinedFrames inlined;
@@ -506,6 +510,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   name_other_code(dump, symbolizer, worker->runtimes());
   if (options.waits) read_waits_outside(dump, *capture, target_->memory(), at.ends);
   inlined.apply(dump);
+  at.callers.apply(dump);
   dotnet::mark_freed_code(dump, freed);
   for (const auto& runtime : worker->runtimes())
     for (Diagnosis& d : runtime->take_diagnoses()) dump.diagnoses.push_back(std::move(d));

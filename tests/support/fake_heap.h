@@ -87,7 +87,8 @@ class FakeHeap : public DotnetMemory {
 
   // Of methods without a state machine (support/fake_runtime_async.h).
   Address delegate = 0, thunk_task = 0, continuation = 0, array = 0;
-  Address db = 0, helpers = 0;  ///< types whose methods they are
+  Address db = 0, helpers = 0;                                             ///< types whose methods they are
+  Address async_task = 0, task_head = 0, source_head = 0, dispatcher = 0;  ///< of .NET 11
   // Offsets in objects: of such a task, of a Continuation, of a delegate.
   static constexpr std::uint32_t kStateObject = 32, kThunkSize = 32;
   static constexpr std::uint32_t kNext = 8, kGcData = 16, kResume = 24, kNumber = 32, kTarget = 8;
@@ -178,15 +179,40 @@ class FakeHeap : public DotnetMemory {
     b.type_with_fields("System.Threading.Tasks", "TaskCompletionSource", 15, 2);
     b.type_with_fields("System.Threading.Tasks", "Parallel", 16, 2);
     b.type_with_fields("", "ForEachState", 16, 2);
-    for (const char* field : {"m_action", "m_continuationObject", "m_stateFlags", "m_taskScheduler", "StateMachine",
-                              "m_stateObject", "Next", "GCData", "Resume", "State", "_target", "_task",
-                              "_notifyWhenNoCallbacksRunning", "_callbacksRunning", "_task"})
+    b.type_with_fields("", "RuntimeAsyncTask`1", 16, 2);
+    b.type_with_fields("System.Runtime.CompilerServices", "RuntimeAsyncTaskContinuation", 16, 2);
+    b.type_with_fields("", "ValueTaskSourceContinuation", 18, 2);
+    b.type_with_fields("System.Runtime.CompilerServices", "AsyncDispatcherInfo", 19, 2);
+    for (const char* field : {"m_action",
+                              "m_continuationObject",
+                              "m_stateFlags",
+                              "m_taskScheduler",
+                              "StateMachine",
+                              "m_stateObject",
+                              "Next",
+                              "GCData",
+                              "Resume",
+                              "State",
+                              "_target",
+                              "_task",
+                              "_notifyWhenNoCallbacksRunning",
+                              "_callbacksRunning",
+                              "_task",
+                              "Task",
+                              "RuntimeAsyncTask",
+                              "Source",
+                              "Next",
+                              "NextContinuation",
+                              "CurrentTask",
+                              "t_current"})
       b.field(field, blob);
     b.method_def("Await", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
     b.nested(5, 4);
     b.nested(8, 7);
     b.nested(12, 3);
     b.nested(19, 18);
+    b.nested(20, 7);
+    b.nested(22, 7);
     core = module(b.build());
     object_type = type(core, 2, 0, 24, 0, 0, {});
     task = type(core, 3, object_type, 16 + 32, 0, 4, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}, {4, kScheduler - 8, 18}});
@@ -204,12 +230,19 @@ class FakeHeap : public DotnetMemory {
     timer = type(core, 16, object_type, 16 + 16, 0, 2, {{13, kNotified - 8, 18}, {14, kCallbacks - 8, 8}});
     const Address source = type(core, 17, object_type, 24, 0, 1, {{15, kSourceTask - 8, 18}});
     for_each = type(core, 19, source, 24, 0, 1, {});
+    async_task = type(core, 20, thunk_task, 16 + kThunkSize, 0, 5, {}, {object_type});
+    task_head = type(core, 21, continuation, 16 + 48, 0, 6, {{16, 32 - 8, 18}, {17, 40 - 8, 18}});
+    source_head = type(core, 22, continuation, 16 + 40, 0, 5, {{18, 32 - 8, 18}});
+    constexpr std::uint32_t kThreadStatic = 0x03000000, kValue = 0x40000;
+    dispatcher = type(core, 23, object_type, 16 + 24, kValue, 3,
+                      {{19, 0, 24}, {20, 8, 18}, {21, 16, 18}, {22 | kThreadStatic, 0, 24}});
     array = type(core, 2, object_type, 24, 0x80080008, 0, {});
     const Address map = core + layouts.module.type_def_to_method_table_map.offset, table = place(0x100);
-    memory.put_u32(map + layouts.module_lookup_map.count.offset, 16);
+    memory.put_u32(map + layouts.module_lookup_map.count.offset, 24);
     memory.put_u64(map + layouts.module_lookup_map.table_data.offset, table);
     memory.put_u64(table + 8 * 3, task);
     memory.put_u64(table + 8 * 8, thunk_task);
+    memory.put_u64(table + 8 * 23, dispatcher);
   }
 
   void make_program() {

@@ -114,6 +114,10 @@ class FakeRuntimeAsync : public FakeHeap {
   Address get_order_stub() { return kept(get_order_, "GetOrder", db, kGetOrderRow, true); }
   Address wrapped_stub() { return kept(wrapped_, "Wrapped", db, kWrappedRow, true); }
 
+ protected:
+  /// The MethodDesc that was made last.
+  [[nodiscard]] Address last_method_desc() const { return method_desc_; }
+
  private:
   Address kept(Address& stub_at, const std::string& name, Address of, std::uint32_t row, bool is_compiled) {
     if (stub_at == 0) stub_at = stub(name, method(of, row).slot, is_compiled).code;
@@ -121,6 +125,7 @@ class FakeRuntimeAsync : public FakeHeap {
   }
   Address method_desc(Address of, std::uint32_t row, unsigned kind) {
     const Address chunk = place(0x100), at = chunk + layouts.method_desc_chunk.size;
+    method_desc_ = at;
     memory.put_u64(chunk + layouts.method_desc_chunk.method_table.offset, of);
     memory.put_u16(chunk + layouts.method_desc_chunk.flags_and_token_range.offset, 0);
     memory.put_u16(at + layouts.method_desc.flags3_and_token_remainder.offset, static_cast<std::uint16_t>(row));
@@ -133,7 +138,7 @@ class FakeRuntimeAsync : public FakeHeap {
   }
 
   DotnetCode code_{*this};
-  Address next_code_ = kCode, near_ = 0;
+  Address next_code_ = kCode, near_ = 0, method_desc_ = 0;
   Address await_ = 0, read_row_ = 0, get_order_ = 0, wrapped_ = 0;
 };
 

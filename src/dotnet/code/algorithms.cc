@@ -36,6 +36,7 @@ Algorithms choose_algorithms(const Descriptor& d) {
     a.thrown_object = ThrownObject::object;
   }
   if (!d.global("MethodDescSizeTable") && d.size_of("AsyncMethodData")) a.method_sizes = MethodSizes::types;
+  if (d.type("ContinuationObject") && d.type("AsyncResumeInfo")) a.suspended_methods = SuspendedMethods::resume_info;
   if (!d.type("ArrayClass")) a.array_rank = ArrayRank::base_size;
   if (d.offset("SyncBlock", "Lock")) a.waits = WaitForm::managed;
   return a;

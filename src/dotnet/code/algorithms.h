@@ -52,6 +52,12 @@ enum class CollectorPlaces : std::uint8_t {
   not_known,    ///< by a version of its contract that is not known
 };
 
+/// How the runtime keeps async methods that it suspends itself (runtime-async).
+enum class SuspendedMethods : std::uint8_t {
+  resume_stubs,  ///< .NET 10: a stub to go on through, which names its method
+  resume_info,   ///< .NET 11: an address in the method's code
+};
+
 struct Algorithms {
   NibbleMapForm nibble_map = NibbleMapForm::constant_time;
   ThreadLinks thread_links = ThreadLinks::link_to_link;
@@ -61,6 +67,7 @@ struct Algorithms {
   DebugInfoForm jit_debug_info = DebugInfoForm::bits;
   WaitForm waits = WaitForm::native;
   CollectorPlaces collector = CollectorPlaces::dac_table;
+  SuspendedMethods suspended_methods = SuspendedMethods::resume_stubs;
 };
 
 /// Those that a runtime needs; of a descriptor of a version that is not known, those of the newest that is.

@@ -213,6 +213,12 @@ Result<GcInfoHeader> CodeManager::gc_info(const CodeInfo& info) {
   return decode_gc_info_header(std::span(bytes).first(*count), memory_.layouts().arch, at->version);
 }
 
+Result<std::vector<SuspensionPoint>> CodeManager::suspension_points(const CodeInfo& info) {
+  const auto at = debug_info(info);
+  if (!at) return fail(at.error());
+  return read_async_info(*at->memory, at->blob, at->writer, at->form);
+}
+
 Result<RichDebugInfo> CodeManager::rich_debug_info(const CodeInfo& info) {
   if (info.kind != CodeKind::jit) return fail(ErrorCode::not_found, info.method_start);
   const auto blob = memory_.pointer(info.code_header, memory_.layouts().real_code_header.debug_info);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dotnet/code/address_cache.h"
+#include "dotnet/code/async_info.h"
 #include "dotnet/code/contracts.h"
 #include "dotnet/code/gc_info_place.h"
 #include "dotnet/code/il_map.h"
@@ -76,6 +77,9 @@ class CodeManager final : public unwind::RuleSource {
 
   /// What the garbage collector is told of its frames. Errors of reading or decoding.
   [[nodiscard]] Result<GcInfoHeader> gc_info(const CodeInfo& info);
+
+  /// Where it can be suspended, and what it keeps then (.NET 11). Errors as above.
+  [[nodiscard]] Result<std::vector<SuspensionPoint>> suspension_points(const CodeInfo& info);
 
   /// Which methods the JIT put into it. `not_found`: it was not told to record that.
   [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);

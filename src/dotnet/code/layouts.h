@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dotnet/code/algorithms.h"
+#include "dotnet/code/layout/async.h"
 #include "dotnet/code/layout/code_ranges.h"
 #include "dotnet/code/layout/collector.h"
 #include "dotnet/code/layout/frame.h"
@@ -41,6 +42,9 @@ struct Layouts {
   StringLayout string;
   ArrayLayout array;
   SyncTableLayout sync_table;
+  ContinuationObjectLayout continuation_object;
+  AsyncResumeInfoLayout async_resume_info;
+  AsyncMethodDataLayout async_method_data;
   ModuleLayout module;
   ModuleLookupMapLayout module_lookup_map;
   EETypeHashTableLayout ee_type_hash_table;
@@ -122,6 +126,9 @@ struct Layouts {
     string.describe(names);
     array.describe(names);
     sync_table.describe(names);
+    continuation_object.describe(names);
+    async_resume_info.describe(names);
+    async_method_data.describe(names);
     module.describe(names);
     module_lookup_map.describe(names);
     ee_type_hash_table.describe(names);

@@ -20,9 +20,9 @@ Address chunk_of(const RuntimeMemory& memory, Address method_desc, std::uint8_t 
 
 }  // namespace
 
-// Types of continuations are made at run time, one for each layout, and share one EEClass.
-bool is_continuation(const RuntimeMemory& memory, Address method_table, Address ee_class) {
+bool is_continuation_type(const RuntimeMemory& memory, Address method_table, Address ee_class) {
   const auto& l = memory.layouts();
+  if (!l.globals.continuation_method_table) return false;
   const auto base = memory.through(l.globals.continuation_method_table);
   const auto shared = memory.through(l.globals.continuation_ee_class);
   if (!base || !shared || *base == 0 || *shared != ee_class) return false;
@@ -52,7 +52,8 @@ Result<Address> ee_class_of(const RuntimeMemory& memory, Address method_table) {
   }
   auto back = memory.pointer(*word, l.ee_class.method_table);
   if (!back) return back;
-  if (*back != canonical && !is_continuation(memory, canonical, *word)) return fail(ErrorCode::mismatch, method_table);
+  if (*back != canonical && !is_continuation_type(memory, canonical, *word))
+    return fail(ErrorCode::mismatch, method_table);
   return word;
 }
 
@@ -68,9 +69,11 @@ Result<MethodClass> method_class(const RuntimeMemory& memory, Address method_des
   return static_cast<MethodClass>(*flags & 7);
 }
 
+constexpr std::uint16_t kAsyncMethodData = 0x40;
+
 // That of the class, and of each optional slot that the flags tell of (mdf* in src/coreclr/vm/method.hpp).
 static std::uint32_t size_by_types(const Layouts& l, std::uint16_t flags) {
-  constexpr std::uint16_t kNonVtableSlot = 0x08, kMethodImpl = 0x10, kNativeCodeSlot = 0x20, kAsyncMethodData = 0x40;
+  constexpr std::uint16_t kNonVtableSlot = 0x08, kMethodImpl = 0x10, kNativeCodeSlot = 0x20;
   const MethodSizesLayout& sizes = l.method_sizes;
   const std::array by_class{l.method_desc.size, sizes.fcall,
                             sizes.pinvoke,      sizes.ee_impl,
@@ -83,6 +86,18 @@ static std::uint32_t size_by_types(const Layouts& l, std::uint16_t flags) {
   if ((flags & kNativeCodeSlot) != 0) size += sizes.native_code_slot;
   if ((flags & kAsyncMethodData) != 0) size += sizes.async_method_data;
   return size;
+}
+
+bool is_async_thunk(const RuntimeMemory& memory, Address method_desc) {
+  constexpr std::uint32_t kThunk = 0x10;
+  const auto& l = memory.layouts();
+  if (l.algorithms.method_sizes != MethodSizes::types || !l.async_method_data.flags) return false;
+  const auto flags = memory.value<std::uint16_t>(method_desc, l.method_desc.flags);
+  if (!flags || (*flags & kAsyncMethodData) == 0) return false;
+  const std::uint32_t before = size_by_types(l, *flags & static_cast<std::uint16_t>(~kAsyncMethodData));
+  if (before == 0) return false;
+  const auto data = memory.value<std::uint32_t>(method_desc + before, l.async_method_data.flags);
+  return data && (*data & kThunk) != 0;
 }
 
 // The size table is indexed by classification and the flags of optional slots (s_ClassificationSizeTable).

@@ -13,11 +13,14 @@ enum class MethodClass : std::uint8_t { il, fcall, pinvoke, ee_impl, array, inst
 /// The EEClass of a MethodTable, through the canonical one where it is shared; `mismatch` unless that EEClass points
 /// back at the canonical MethodTable.
 [[nodiscard]] Result<Address> ee_class_of(const RuntimeMemory& memory, Address method_table);
-/// Whether a MethodTable, whose EEClass that is, was made at run time for a layout of continuations: it has no
-/// definition of its own, and derives from *ContinuationMethodTable (.NET 11).
-[[nodiscard]] bool is_continuation(const RuntimeMemory& memory, Address method_table, Address ee_class);
 /// Whether `address` is a MethodDesc: aligned, its chunk readable, its MethodTable and EEClass agreeing.
 [[nodiscard]] bool is_method_desc(const RuntimeMemory& memory, Address address);
+/// Whether a type is one of those of continuations: made at run time, one for each layout, they share one EEClass,
+/// which points back at none of them.
+[[nodiscard]] bool is_continuation_type(const RuntimeMemory& memory, Address method_table, Address ee_class);
+/// Whether a method is code that the runtime made between a method that it suspends itself and one that returns a Task
+/// (.NET 11). It has the name and the token of the method that it stands for.
+[[nodiscard]] bool is_async_thunk(const RuntimeMemory& memory, Address method_desc);
 [[nodiscard]] Result<MethodClass> method_class(const RuntimeMemory& memory, Address method_desc);
 
 /// The MethodDesc in a slot of a type: a walk over the chunks of its class and its parents' (bounded). `not_found`

@@ -143,6 +143,8 @@ std::optional<SymbolInfo> InlinedMethods::symbol(Address method, std::optional<s
 
 std::vector<SymbolInfo> InlinedMethods::at(const Frame& frame, const Frame* callee) {
   if (++questions_ > kMaxQuestions) return {};
+  // It has the token of the method that it stands for, and none of its IL.
+  if (const auto name = names_.describe(frame.method); name && (*name)->is_async_thunk) return {};
   const CodeInfo info = code_.find(frame.pc);
   const Address pc = frame.pc.lookup();
   if (!info.is_managed() || pc < info.method_start) return {};

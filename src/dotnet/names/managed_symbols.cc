@@ -33,6 +33,12 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   if (!name) return info;
   info.module = (*name)->module;
   info.module_path = (*name)->module_path;
+  if ((*name)->is_async_thunk) {  // no code of the program's: it has no lines
+    info.name.insert(0, "[stub: async] -> ");
+    info.module.clear();
+    info.module_path.clear();
+    return info;
+  }
   if ((*name)->freed_while_named) info.note = "freed while named";
   if (lines_ != nullptr)
     if (auto line = lines_->at(frame, **name)) {

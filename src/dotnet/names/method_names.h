@@ -30,7 +30,10 @@ struct MethodName {
   Address module_address = 0;  ///< the Module that `token` is of; 0: none
   bool is_dynamic = false;     ///< lightweight (DynamicMethod), IL stub, or of an emitted assembly
   bool is_il_stub = false;
-  std::string stub_kind;           ///< of an IL stub: "P/Invoke", "unboxing"
+  std::string stub_kind;  ///< of an IL stub: "P/Invoke", "unboxing"
+  /// Code of the runtime's between a method that it suspends itself and one that returns a Task; the rest is what is
+  /// said of the method that it stands for.
+  bool is_async_thunk = false;
   bool is_collectible = false;     ///< its assembly can be unloaded
   bool freed_while_named = false;  ///< changed between first and last look: the name is of what was there before
 };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "dotnet/code/method_check.h"
 #include "dotnet/names/csharp_format.h"
 #include "dotnet/names/method_names.h"
 #include "dotnet/names/raw_format.h"
@@ -98,6 +99,7 @@ MethodName MethodText::by_token(MethodName name) {
 Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
                                         const ModuleFacts& module) {
   MethodName name = nameless(facts, module);
+  name.is_async_thunk = is_async_thunk(memory_, facts.address);
   if (module.metadata == nullptr) return by_token(std::move(name));
   const auto row = module.metadata->method_def(facts.rid);
   // Added by Edit and Continue, or emitted after the snapshot: the row is not there. One that is there must agree.

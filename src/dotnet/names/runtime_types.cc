@@ -37,7 +37,7 @@ Result<MethodTableFacts> RuntimeTypes::method_table(Address address) const {
   const auto back = memory_.pointer(facts.ee_class, l.ee_class.method_table);
   if (!back) return fail(back.error());
   if (*back == facts.canonical) return facts;
-  if (!is_continuation(memory_, facts.canonical, facts.ee_class)) return fail(ErrorCode::mismatch, address);
+  if (!is_continuation_type(memory_, facts.canonical, facts.ee_class)) return fail(ErrorCode::mismatch, address);
   // What it is called tells its layout alone ("Continuation_48_0_2"), and stands in no metadata: its base names it.
   const auto base = memory_.through(l.globals.continuation_method_table);
   const auto base_flags2 = base ? memory_.value<std::uint32_t>(*base, l.method_table.flags2) : fail(base.error());

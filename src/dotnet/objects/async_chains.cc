@@ -93,7 +93,8 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
 
 bool AsyncChains::may_run(const AsyncChain& chain) {
   if (chain.is_queued || (chain.end != AsyncEnd::yielded && chain.end != AsyncEnd::completed)) return false;
-  return !chain.steps.empty() && machines_.runtime_async().is_task(chain.steps.back().box);
+  RuntimeAsync& tasks = machines_.runtime_async();
+  return !tasks.tells_what_runs() && !chain.steps.empty() && tasks.is_task(chain.steps.back().box);
 }
 
 /// The methods behind a task of `runtime_async`; false: the chain ends with them.
@@ -103,8 +104,14 @@ bool AsyncChains::add_suspended(Address task, AsyncChain& chain) {
     return false;
   }
   if (machines_.runtime_async().innermost(task) == 0) {
-    chain.end = AsyncEnd::running;  // which of its methods, stacks alone tell
+    chain.end = AsyncEnd::running;
     chain.awaited = {task, objects_.type_name(task), {}};
+    // Which of its methods, stacks alone tell; who has called it is known of .NET 11.
+    const RunningTask* running = machines_.runtime_async().running(task);
+    if (running == nullptr) return false;
+    if (!machines_.add_steps(task, chain.steps)) chain.is_cut = true;
+    if (!running->method.empty()) chain.steps.push_back({running->method, task, kRunning});
+    chain.runner = static_cast<std::uint32_t>(running->thread);
     return false;
   }
   if (!machines_.add_steps(task, chain.steps)) chain.is_cut = true;

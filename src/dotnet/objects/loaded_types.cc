@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "dotnet/code/method_check.h"
 #include "dotnet/names/raw_format.h"
 
 namespace mixstack::dotnet::objects {
@@ -66,7 +67,7 @@ std::optional<TypeFacts> LoadedTypes::read(Address method_table) {
     t.ee_class = *real;
   }
   const auto back = memory_.pointer(t.ee_class, l.ee_class.method_table);
-  if (!back || *back != t.canonical) return std::nullopt;
+  if (!back || (*back != t.canonical && !is_continuation_type(memory_, t.canonical, t.ee_class))) return std::nullopt;
   t.parent = memory_.pointer(method_table, l.method_table.parent).value_or(0);
   t.module = memory_.pointer(method_table, l.method_table.module).value_or(0);
   t.auxiliary = memory_.pointer(method_table, l.method_table.auxiliary_data).value_or(0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dotnet/objects/async_dispatchers.h"
 #include "dotnet/objects/sockets.h"
 
 namespace mixstack::dotnet::objects {
@@ -45,6 +46,22 @@ bool has_frame_of_async(const WaitingThread& at) {
   return has_frame_of_dispatch(at) || std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
            return f.is_managed && (f.method.ends_with(" [async]") || is_of_box(f));
          });
+}
+
+/// The methods that the frames of `dispatches_continuations` have called, innermost first; empty: not known. Each is
+/// called by a stub.
+std::vector<std::string_view> dispatched_methods(const WaitingThread& at) {
+  constexpr std::string_view kStub = "[stub: AsyncResume]";
+  std::vector<std::string_view> methods;
+  std::string_view method;
+  bool is_stub = false;  // the frame further in
+  for (const WaitFrame& f : at.frames) {
+    if (!f.is_managed) continue;
+    if (dispatches_continuations(f.method)) methods.push_back(is_stub ? method : std::string_view());
+    is_stub = f.method.starts_with(kStub);
+    if (!is_stub) method = f.method;
+  }
+  return methods;
 }
 
 std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread& at) {
@@ -186,6 +203,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
   roots.insert(roots.end(), pool_.items().begin(), pool_.items().end());
   const auto sockets = read_socket_waits(objects_, delegates_, kMostSockets);
   roots.insert(roots.end(), sockets.begin(), sockets.end());
+  find_dispatched(threads, roots);
   for (const Address root : roots) {
     if (ways_.size() == kMostChains) {
       found_.has_more_chains = true;
@@ -222,6 +240,22 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
   return std::move(found_);
 }
 
+/// Tasks of methods without a state machine that threads run, as these say themselves.
+void PendingWorkReader::find_dispatched(std::span<const WaitingThread> threads, std::vector<Address>& roots) {
+  AsyncDispatchers dispatchers(objects_);
+  for (const WaitingThread& at : threads) {
+    if (at.thread == nullptr) continue;
+    const auto tasks = dispatchers.of(*at.thread);
+    if (tasks.empty()) continue;
+    const auto methods = dispatched_methods(at);
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+      const std::string_view method = methods.size() == tasks.size() ? methods[i] : std::string_view();
+      machines_.runtime_async().set_running(tasks[i].task, {at.thread->os_id, tasks[i].next, std::string(method)});
+      roots.push_back(tasks[i].task);
+    }
+  }
+}
+
 void PendingWorkReader::find_requests(std::span<const WaitingThread> threads) {
   for (const WaitingThread& thread : threads) requests_.look_at(thread);
   for (std::size_t i = 0; i < found_.chains.size(); i++)
@@ -235,9 +269,19 @@ void PendingWorkReader::read_values() {
   Values values(objects_, names_, {true, true});
   std::size_t left = kMostValues;
   for (AsyncChain& chain : found_.chains) {
-    for (AsyncStep& step : chain.steps) {
+    std::size_t nth = 0;  // of those of one task
+    for (std::size_t i = 0; i < chain.steps.size(); i++) {
+      AsyncStep& step = chain.steps[i];
+      nth = i > 0 && chain.steps[i - 1].box == step.box ? nth + 1 : 0;
       const auto machine = machines_.machine_of(step.box);
-      if (!machine) continue;
+      if (!machine) {
+        const auto of_task = machines_.runtime_async().methods_of(step.box);
+        if (nth >= of_task.methods.size() || of_task.methods[nth].state != step.state) continue;
+        step.values =
+            suspended_values(objects_, delegates_, values, of_task.methods[nth], std::min(left, kMostOfMethod));
+        left -= step.values.size();
+        continue;
+      }
       auto found = async_values(objects_, values, *machine, std::min(left, kMostOfMethod));
       if (machines_.state_of(*machine) != step.state) continue;
       left -= found.size();
@@ -355,6 +399,7 @@ void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& cha
   chain.proof = end.proof;
   chain.is_cut = end.is_cut;
   chain.gives_up = end.gives_up;
+  chain.runner = end.runner;
 }
 
 void PendingWorkReader::add_unwaited(const Way& way) {
@@ -467,6 +512,7 @@ bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, s
 void PendingWorkReader::find_runners(std::span<const WaitingThread> threads) {
   std::unordered_map<Address, std::vector<AsyncChain*>> wanted;
   for (AsyncChain& chain : found_.chains) {
+    if (machines_.runtime_async().running(chain.awaited.address) != nullptr) continue;  // known by the thread
     if (const Address task = task_that_may_run(chain); task != 0) {
       chain.proof = Proof::likely;
       wanted[task].push_back(&chain);

@@ -8,6 +8,7 @@
 #include "dotnet/objects/async_values.h"
 #include "dotnet/objects/ends_of_work.h"
 #include "dotnet/objects/requests.h"
+#include "dotnet/objects/suspended_values.h"
 #include "dotnet/objects/thread_pool.h"
 #include "dotnet/objects/thread_waits.h"
 #include "dotnet/objects/timers.h"
@@ -68,6 +69,7 @@ class PendingWorkReader {
   [[nodiscard]] Address task_that_may_run(const AsyncChain& chain);
   void add_outer_tasks(std::span<const WaitingThread> threads, std::unordered_map<Address, std::uint64_t>& running);
   void name_who_ends();
+  void find_dispatched(std::span<const WaitingThread> threads, std::vector<Address>& roots);
   void find_callbacks(std::span<const WaitingThread> threads);
   void follow_to_children(const std::unordered_map<Address, std::uint64_t>& running);
   [[nodiscard]] bool waits_for_end(std::uint64_t tid, const AsyncChain& chain) const;

@@ -16,7 +16,9 @@ constexpr std::int32_t kMostAwaits = 1 << 16;
 bool RuntimeAsync::is_type(Address type) {
   if (type == 0) return false;
   const auto [it, is_new] = types_.try_emplace(type);
-  if (is_new) it->second = objects_.types().is_core(type, kTask) || objects_.types().is_core(type, kTaskOfValue);
+  if (is_new)
+    it->second = by_info() ? continuations_.is_task_type(type)
+                           : objects_.types().is_core(type, kTask) || objects_.types().is_core(type, kTaskOfValue);
   return it->second;
 }
 
@@ -40,31 +42,82 @@ Address RuntimeAsync::resume_of(Address continuation) {
   return objects_.value<std::uint64_t>(continuation, "Resume").value_or(0);
 }
 
+std::optional<RuntimeAsync::Read> RuntimeAsync::read(Address continuation) {
+  if (by_info()) return read_by_info(continuation);
+  if (!is_continuation(continuation)) return std::nullopt;
+  Read found;
+  const Address resume = resume_of(continuation);
+  found.is_last = resume == 0;  // it only takes the result
+  if (found.is_last) return found;
+  const ResumedMethod& method = stubs_.method_at(resume);
+  const auto state = objects_.value<std::int32_t>(continuation, "State");
+  if (method.name.empty() || !state) return std::nullopt;
+  found.method = {resume, *state, continuation};
+  found.is_shown = !method.is_machinery;
+  found.next = objects_.reference(continuation, "Next").value_or(0);
+  return found;
+}
+
+/// The one that stands for what is awaited has no method.
+std::optional<RuntimeAsync::Read> RuntimeAsync::read_by_info(Address continuation) {
+  const auto c = continuations_.at(continuation);
+  if (!c) return std::nullopt;
+  Read found;
+  found.next = c->next;
+  if (c->ip == 0) return found;
+  const MethodOfCode& method = continuations_.method_at(c->ip);
+  if (method.name.empty()) return std::nullopt;
+  found.method = {c->ip, c->state, continuation};
+  found.is_shown = !method.is_machinery;
+  return found;
+}
+
 RuntimeAsync::Methods RuntimeAsync::methods_of(Address task) {
+  const Address begin = innermost(task);
+  if (begin != 0) return methods_from(begin);
+  const RunningTask* running = this->running(task);
+  return running == nullptr ? Methods{} : methods_from(running->next);
+}
+
+RuntimeAsync::Methods RuntimeAsync::methods_from(Address continuation) {
   Methods found;
   std::vector<Address> seen;
-  for (Address at = innermost(task); at != 0; at = objects_.reference(at, "Next").value_or(0)) {
-    const bool is_one = is_continuation(at) && std::find(seen.begin(), seen.end(), at) == seen.end();
-    if (!is_one || seen.size() == kMostMethods) {
+  for (Address at = continuation; at != 0;) {
+    const bool is_new = std::find(seen.begin(), seen.end(), at) == seen.end();
+    const auto one = is_new && seen.size() < kMostMethods ? read(at) : std::nullopt;
+    if (!one || (one->is_shown && (one->method.state < 0 || one->method.state > kMostAwaits))) {
       found.is_cut = true;
       break;
     }
+    if (one->is_last) break;
     seen.push_back(at);
-    const Address resume = resume_of(at);
-    if (resume == 0) break;  // the last one only takes the result
-    const ResumedMethod& method = stubs_.method_at(resume);
-    const auto state = objects_.value<std::int32_t>(at, "State");
-    if (method.name.empty() || !state || *state < 0 || *state > kMostAwaits) {
-      found.is_cut = true;
-      break;
-    }
-    if (!method.is_machinery) found.methods.push_back({resume, *state});
+    if (one->is_shown) found.methods.push_back(one->method);
+    at = one->next;
   }
   std::reverse(found.methods.begin(), found.methods.end());
   return found;
 }
 
+const std::string& RuntimeAsync::method_of(const SuspendedMethod& m) {
+  return by_info() ? continuations_.method_at(m.resume).name : stubs_.method_at(m.resume).name;
+}
+
+const RunningTask* RuntimeAsync::running(Address task) const {
+  const auto it = running_.find(task);
+  return it == running_.end() ? nullptr : &it->second;
+}
+
+Address RuntimeAsync::awaited_by(Address task) {
+  if (!by_info()) return 0;
+  const auto c = continuations_.at(innermost(task));
+  return c ? c->awaited : 0;
+}
+
 std::vector<Address> RuntimeAsync::held_by(Address task) {
+  if (by_info()) {
+    const auto c = continuations_.at(innermost(task));
+    return c ? continuations_.held_by(*c, kMostHeld) : std::vector<Address>{};
+  }
   std::vector<Address> held;
   const Address data = objects_.reference(innermost(task), "GCData").value_or(0);
   for (const Address object : objects_.references_in(data, kMostHeld)) {
@@ -75,6 +128,11 @@ std::vector<Address> RuntimeAsync::held_by(Address task) {
   return held;
 }
 
-bool RuntimeAsync::only_awaits(Address task) { return stubs_.method_at(resume_of(innermost(task))).is_machinery; }
+bool RuntimeAsync::only_awaits(Address task) {
+  const Address begin = innermost(task);
+  if (!by_info()) return stubs_.method_at(resume_of(begin)).is_machinery;
+  const auto c = continuations_.at(begin);
+  return c && (c->ip == 0 || continuations_.method_at(c->ip).is_machinery);
+}
 
 }  // namespace mixstack::dotnet::objects

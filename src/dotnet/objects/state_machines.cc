@@ -120,6 +120,7 @@ Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
 }
 
 Address StateMachines::awaited_by(Address runtime_async_task) {
+  if (const Address awaited = runtime_async_.awaited_by(runtime_async_task); awaited != 0) return awaited;
   Address only = 0;
   bool has_more = false;
   for (const Address object : runtime_async_.held_by(runtime_async_task)) {
@@ -155,6 +156,7 @@ Address StateMachines::resolve(Address continuation) {
     return is_async(target) ? target : 0;
   }
   if (is_task(continuation) || machine_of(continuation)) return continuation;
+  if (const Address task = runtime_async_.task_of(continuation); is_async(task)) return task;
   if (objects_.is_a(continuation, "System.Threading.Tasks.TaskContinuation")) {
     const Address task = objects_.reference(continuation, "m_task").value_or(0);
     if (is_task(task)) return task;

@@ -12,6 +12,7 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/objects/arguments.h"
+#include "dotnet/objects/async_callers.h"
 #include "dotnet/objects/ends_of_work.h"
 #include "dotnet/objects/heap_reader.h"
 #include "dotnet/objects/pending_work.h"
@@ -105,6 +106,11 @@ class ManagedRuntime {
                                                                 std::span<const objects::WaitingThread> /*threads*/,
                                                                 bool /*data*/) {
     return std::nullopt;
+  }
+
+  /// Async methods that await what a thread of this capture runs.
+  [[nodiscard]] virtual std::vector<objects::LogicalCaller> async_callers(const objects::WaitingThread& /*at*/) {
+    return {};
   }
 
   /// Who searches its heap for async methods, for this capture; null: nobody can.

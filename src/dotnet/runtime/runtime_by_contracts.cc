@@ -111,6 +111,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   heap_.reset();
+  callers_.reset();
   waits_.reset();
   objects_.reset();
   types_.reset();
@@ -273,6 +274,12 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
 objects::EndsOfWork RuntimeByContracts::ends_of_work(std::span<const objects::WaitingThread> threads) {
   if (thread_waits() == nullptr) return {};
   return objects::ends_of_work(*objects_, threads);
+}
+
+std::vector<objects::LogicalCaller> RuntimeByContracts::async_callers(const objects::WaitingThread& at) {
+  if (thread_waits() == nullptr || types_->modules().empty()) return {};
+  if (!callers_) callers_ = std::make_unique<objects::AsyncCallers>(*objects_, *code_, *names_);
+  return callers_->of(at);
 }
 
 std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const objects::WaitedTask> waits,

@@ -64,6 +64,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   [[nodiscard]] objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> threads) override;
+  [[nodiscard]] std::vector<objects::LogicalCaller> async_callers(const objects::WaitingThread& at) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
                                                         std::span<const objects::WaitingThread> threads,
                                                         bool data) override;
@@ -140,6 +141,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
+  std::unique_ptr<objects::AsyncCallers> callers_;
   std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
