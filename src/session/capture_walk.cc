@@ -249,8 +249,12 @@ Trace CaptureWalk::trace(const ThreadCapture& thread) {
 Trace CaptureWalk::trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                             walk::Advisor* advisor) {
   Trace trace = unconfirmed_trace_of(thread, most_frames, owner, advisor);
-  for (const auto& runtime : runtimes_) runtime->confirm_generic_contexts(trace, thread.taken_ns);
+  confirm(trace.frames, thread);
   return trace;
+}
+
+void CaptureWalk::confirm(std::span<Frame> frames, const ThreadCapture& thread) {
+  for (const auto& runtime : runtimes_) runtime->confirm_generic_contexts(frames, thread.taken_ns);
 }
 
 Trace CaptureWalk::unconfirmed_trace_of(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,

@@ -109,7 +109,11 @@ class FrameRange::Implementation {
         error_(whole.stop_error),
         whole_(std::move(whole)) {}
   Implementation(session::CaptureWalk& walk, const ThreadCapture& thread)
-      : walk_(walk), checkpoints_(walk.checkpoints_of(thread)), captured_(thread.captured), error_(thread.error) {
+      : walk_(walk),
+        thread_(&thread),
+        checkpoints_(walk.checkpoints_of(thread)),
+        captured_(thread.captured),
+        error_(thread.error) {
     if (!captured_) return;
     input_ = walk.input_for(thread);
     input_.checkpoints = checkpoints_.checkpoints;
@@ -120,7 +124,7 @@ class FrameRange::Implementation {
     if (whole_) return next_ >= whole_->frames.size();
     return !progress_ || next_ >= progress_->settled();
   }
-  [[nodiscard]] const Frame& current() const { return (whole_ ? *whole_ : progress_->trace()).frames[next_]; }
+  [[nodiscard]] const Frame& current() const { return whole_ ? whole_->frames[next_] : current_; }
   void advance() {
     next_++;
     if (!whole_) settle();
@@ -135,6 +139,9 @@ class FrameRange::Implementation {
   void settle() {
     while (next_ >= progress_->settled() && progress_->step()) {
     }
+    if (at_end()) return;
+    current_ = progress_->trace().frames[next_];
+    walk_.confirm(std::span(&current_, 1), *thread_);
   }
   [[nodiscard]] Trace judged() const {
     Trace end;
@@ -146,6 +153,8 @@ class FrameRange::Implementation {
   }
 
   session::CaptureWalk& walk_;
+  const ThreadCapture* thread_ = nullptr;  // of a walk in progress
+  Frame current_;                          // likewise
   dotnet::CheckpointList checkpoints_;
   bool captured_;
   Error error_;

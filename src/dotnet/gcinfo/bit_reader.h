@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace mixstack::dotnet {
@@ -14,15 +15,17 @@ class BitReader {
 
   /// At most 32 bits.
   [[nodiscard]] std::uint32_t bits(unsigned count) {
+    if (count == 0) return 0;
     if (count > 32 || position_ + count > bytes_.size() * 8) {
       is_ok_ = false;
       return 0;
     }
-    std::uint32_t value = 0;
-    for (unsigned i = 0; i < count; i++, position_++) {
-      const auto byte = std::to_integer<std::uint32_t>(bytes_[position_ / 8]);
-      value |= (byte >> position_ % 8 & 1) << i;
-    }
+    // They lie in five bytes at most.
+    const auto near = bytes_.subspan(position_ / 8);
+    std::uint64_t window = 0;
+    std::memcpy(&window, near.data(), near.size() < sizeof(window) ? near.size() : sizeof(window));
+    const auto value = static_cast<std::uint32_t>(window >> position_ % 8 & ((std::uint64_t{1} << count) - 1));
+    position_ += count;
     return value;
   }
   /// In groups of `base` bits, low ones first, each with a bit behind it that says whether another group follows.

@@ -95,6 +95,28 @@ class Bits {
   std::size_t at_ = 0;
 };
 
+TEST(GcInfo, MethodsOfArm64Images) {
+  struct Image {
+    std::string_view bytes;
+    std::uint32_t version, length, prologue;
+    std::int32_t slot;
+  };
+  // Of System.Collections.dll of 10.0.12 and of 11.0.0; the lengths are those of their unwind data.
+  constexpr Image kImages[] = {{"e168420800836372491160065000f7074800501044004000", 4, 308, 20, 16},
+                               {"e1d81aa0990094c8f0a1c40a18399a5439e3c64e1f428e2a", 4, 1388, 56, 152},
+                               {"e128420800836362491160065000f707420050103e004000", 5, 276, 20, 16},
+                               {"e1781aa0990094c0e061448a16369040098306ce1d3f881e", 5, 1340, 56, 152}};
+  for (const Image& image : kImages) {
+    const auto h = decode(image.bytes, image.version, Arch::aarch64);
+    ASSERT_TRUE(h) << image.bytes;
+    EXPECT_EQ(h->code_length, image.length);
+    EXPECT_EQ(h->prologue_size, image.prologue);
+    EXPECT_EQ(h->context, K::this_object);
+    EXPECT_EQ(h->context_slot, image.slot);
+    EXPECT_EQ(h->base_register, unsigned{aarch64_reg::fp});
+  }
+}
+
 TEST(GcInfo, OfArm64OffsetsCountInstructions) {
   Bits bits;
   bits.put(1, 1).put(0x30 | 0x40, 10).number(50, 8).number(4, 5).number(2, 6).number(0, 2).number(1, 3);

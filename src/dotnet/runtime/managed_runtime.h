@@ -75,9 +75,9 @@ class ManagedRuntime {
   /// Which return address of the thread a suspension replaced last, as the running target tells now, which may be of
   /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
-  /// Takes back the generic contexts of a walked stack that were told by objects, unless these have lain where they
+  /// Takes back the generic contexts of frames of a walk that were told by objects, unless these have lain where they
   /// lay since the stack was copied (of a sample at `taken_ns`).
-  virtual void confirm_generic_contexts(Trace& /*trace*/, std::uint64_t /*taken_ns*/) {}
+  virtual void confirm_generic_contexts(std::span<Frame> /*frames*/, std::uint64_t /*taken_ns*/) {}
   [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
   /// Where there are many, the names of the captured threads are read `beside`; `facts` leaves them out until
   /// `name_threads` has waited for them and put them.

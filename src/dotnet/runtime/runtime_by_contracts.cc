@@ -329,14 +329,14 @@ void RuntimeByContracts::note_gc_counts() {
   unmoved_since_ns_ = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
-void RuntimeByContracts::confirm_generic_contexts(Trace& trace, std::uint64_t taken_ns) {
+void RuntimeByContracts::confirm_generic_contexts(std::span<Frame> frames, std::uint64_t taken_ns) {
   const auto of_object = [](const Frame& frame) { return frame.generic_context.of_object; };
-  if (std::none_of(trace.frames.begin(), trace.frames.end(), of_object)) return;
+  if (std::none_of(frames.begin(), frames.end(), of_object)) return;
   if (is_sampled_) note_gc_counts();
   const bool stand =
       is_sampled_ ? last_gc_counts_ && taken_ns != 0 && taken_ns >= unmoved_since_ns_ : objects_stand_still();
   if (stand) return;
-  for (Frame& frame : trace.frames)
+  for (Frame& frame : frames)
     if (of_object(frame)) frame.generic_context.handle = 0;
 }
 

@@ -49,7 +49,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
                            std::vector<walk::Mark>& out) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
-  void confirm_generic_contexts(Trace& trace, std::uint64_t taken_ns) override;
+  void confirm_generic_contexts(std::span<Frame> frames, std::uint64_t taken_ns) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
   void begin_names(base::Beside& beside) override;
   void name_threads(std::span<ThreadDump> threads) override;
