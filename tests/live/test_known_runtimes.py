@@ -75,6 +75,9 @@ class KnownRuntimes(LiveCase):
     def test_small_cores_of_10(self):
         self.small_cores(10)
 
+    def test_small_cores_of_11(self):
+        self.small_cores(11)
+
     def test_the_kernels_filter(self):
         """Its default: private memory, and the first page of each image. Frames that are left are right, and named where
         their methods were jitted from assemblies whose metadata is in memory."""

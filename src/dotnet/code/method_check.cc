@@ -164,7 +164,9 @@ bool has_method_context_argument(const RuntimeMemory& memory, Address method_des
   if (!flags || (*flags & kIlStub) == 0) return false;
   const auto has = [&](std::uint32_t f) { return (*flags & f) != 0; };
   const std::uint32_t type = *flags & kTypeMask;
-  if (!has(kStatic) && type == kClrToCom) return true;
+  // Without COM the number is another kind's: since .NET 11 that of the P/Invokes of delegates.
+  const Global& com = memory.layouts().globals.feature_com_interop;
+  if (!has(kStatic) && type == kClrToCom) return com && com.value != 0;
   return has(kStatic) && !has(kCalli) && type == kClrToNative && !has(kDelegate);
 }
 

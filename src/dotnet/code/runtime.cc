@@ -92,10 +92,11 @@ std::string RuntimeImage::version_for_people() const {
   const auto second = version.find('.', version.find('.') + 1);
   if (second == std::string::npos) return version;
   const auto third = version.find('.', second + 1);
+  if (third == std::string::npos) return version;
   const std::string build = version.substr(second + 1, third - second - 1);
   const bool is_number =
       !build.empty() && build.size() < 9 && build.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number || std::stoul(build) < 100) return version;
+  if (!is_number) return version;
   return version.substr(0, second + 1) + std::to_string(std::stoul(build) / 100);
 }
 

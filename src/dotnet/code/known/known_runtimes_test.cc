@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dotnet/code/contracts.h"
+#include "dotnet/code/runtime.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -64,6 +65,17 @@ TEST(KnownRuntimes, TheListHoldsReleases) {
   EXPECT_EQ(nine->version, "9.0.18");
   EXPECT_NE(nine->dac_table, 0u);
   EXPECT_TRUE(nine->descriptor(0));
+}
+
+TEST(KnownRuntimes, VersionsOfFilesAreToldAsReleases) {
+  const auto told = [](const char* version) {
+    RuntimeImage image;
+    image.version = version;
+    return image.version_for_people();
+  };
+  EXPECT_EQ(told("10.0.1226.42308"), "10.0.12");
+  EXPECT_EQ(told("11.0.26.53018"), "11.0.0") << "the first of a major version";
+  for (const char* other : {"10.0.12", "12.0.0-preview.1.27101.5", "10.0", ""}) EXPECT_EQ(told(other), other);
 }
 
 TEST(KnownRuntimes, Of11AreReadByTheirOwnVersionOfTheDescriptor) {
