@@ -132,6 +132,10 @@ TEST(Why, ARuntimeThatDoesNotTellIsNoHealthyOne) {
   dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0}, std::string(kWaitsSubject), "no heap"});
   EXPECT_TRUE(text().starts_with("Nothing can be told")) << text();
   EXPECT_NE(text().find("Not known: no heap"), std::string::npos);
+  const Busyness busy;
+  const WhyExtras extras{.busy = &busy, .unmoved = nullptr};
+  const std::string with_busy = collect([&](Writer& out) { write_why_text(out, dump, {}, {}, extras); });
+  EXPECT_TRUE(with_busy.starts_with("Nothing can be told")) << "what runs comes after it: " << with_busy;
   EXPECT_FALSE(knows_waits(dump));
 }
 

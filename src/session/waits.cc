@@ -85,12 +85,14 @@ WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& sy
 void read_waits(ProcessDump& dump, const Capture& capture,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames) {
   if (capture.consistency == Consistency::not_stopped) return;  // records are of another time than stacks
-  for (const auto& runtime : runtimes)
-    if (const std::string why = runtime->why_no_waits(); !why.empty())
-      dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0},
-                                std::string(kWaitsSubject),
-                                "what threads of " + runtime->summary().kind + " " + runtime->summary().version +
-                                    " wait for is not known: " + why});
+  for (const auto& runtime : runtimes) {
+    const std::string why = runtime->why_no_waits();
+    if (why.empty()) continue;
+    std::string text = "what threads of " + runtime->summary().kind;
+    if (const std::string& version = runtime->summary().version; !version.empty()) text += " " + version;
+    dump.diagnoses.push_back(
+        {{ErrorCode::field_unavailable, 0, 0}, std::string(kWaitsSubject), text + " wait for is not known: " + why});
+  }
   Ids ours;
   for (const ThreadDump& t : dump.threads) ours.emplace(t.ns_tid, t.tid);
   std::unordered_set<ThreadId> captured;

@@ -116,7 +116,8 @@ ThreadWait ThreadWaits::waitables(const WaitingThread& at, const ManagedWait& re
 }
 
 /// The thread waits for what is signalled when the other one ends.
-ThreadWait ThreadWaits::recorded_join(const ManagedThread& self, const Candidates& found) {
+ThreadWait ThreadWaits::recorded_join(const WaitingThread& at, const Candidates& found) {
+  const ManagedThread& self = *at.thread;
   ThreadWait wait;
   const auto recorded = records_.has_locks() ? subsystem_.of(self) : std::nullopt;
   if (!recorded || recorded->waitables.size() != 1) return wait;
@@ -130,6 +131,7 @@ ThreadWait ThreadWaits::recorded_join(const ManagedThread& self, const Candidate
   const Address joined = subsystem_.thread_object(*other->second);
   const auto is_it = [&](const Candidate& c) { return c.address == joined || recorded->is_for(c.address); };
   wait.kind = WaitKind::thread_join;
+  wait.gives_up = may_give_up(at);
   wait.proof = std::any_of(found.begin(), found.end(), is_it) ? Proof::recorded : Proof::likely;
   wait.object = object(joined);
   if (other->second->os_id != 0 && !other->second->is_dead())

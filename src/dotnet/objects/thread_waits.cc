@@ -83,7 +83,7 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   if (records_.has_locks() && (is_inside(at, "System.Threading.Lock.") || is_inside(at, "System.Threading.Condition.")))
     return {};
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
-  if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
+  if (is_inside(at, "System.Threading.Thread.Join")) return join(at, candidates(at));
   if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
   if (is_inside(at, "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete"))
     wait = callback(at);
@@ -409,7 +409,10 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
     wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
 }
 
-/// Who holds it, where that can be told. The futex call's fourth argument, a time-out, is there for WaitOne with one.
+/// The futex call's fourth argument is a time-out. Of a call that is not known it may be there.
+bool ThreadWaits::may_give_up(const WaitingThread& at) { return at.call[0] == 0 || at.call[3] != 0; }
+
+/// Who holds it, where that can be told.
 void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
   const Address mutex = wait.object.address;
   const std::uint64_t owner = !records_.has_locks()
@@ -419,7 +422,7 @@ void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
   const auto is_it = [owner](const ManagedThread& t) { return t.os_id == owner && !t.is_dead(); };
   if (owner == 0 || std::none_of(threads_.begin(), threads_.end(), is_it)) return;
   wait.owners = {static_cast<std::uint32_t>(owner)};
-  wait.gives_up = at.call[0] == 0 || at.call[3] != 0;
+  wait.gives_up = may_give_up(at);
 }
 
 /// WaitAll or WaitAny of one handle is a wait for that one.
@@ -494,15 +497,15 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
   return handles.recorded ? waitables(at, *handles.recorded, found) : wait;
 }
 
-ThreadWait ThreadWaits::join(const ManagedThread& self, const Candidates& found) {
-  ThreadWait wait = recorded_join(self, found);
+ThreadWait ThreadWaits::join(const WaitingThread& at, const Candidates& found) {
+  ThreadWait wait = recorded_join(at, found);
   if (wait.kind != WaitKind::none) return wait;
   for (const Candidate& c : found) {
     if (!objects_.types().is_a(c.type, "System.Threading.Thread")) continue;
     const Address native = objects_.value<std::uint64_t>(c.address, "_DONT_USE_InternalThread").value_or(0);
     const auto is_it = [native](const ManagedThread& t) { return t.address == native; };
     const auto other = std::find_if(threads_.begin(), threads_.end(), is_it);
-    if (other == threads_.end() || other->address == self.address) continue;
+    if (other == threads_.end() || other->address == at.thread->address) continue;
     wait.kind = WaitKind::thread_join;
     wait.proof = Proof::likely;
     wait.object = object(c.address);

@@ -93,6 +93,7 @@ class ThreadWaits {
   [[nodiscard]] bool by_process(const Handles& handles, const Candidates& found, ThreadWait& wait);
   void describe_owner(const LockState& lock, ThreadWait& wait);
   void describe_managed_owner(const LockState& lock, ThreadWait& wait);
+  [[nodiscard]] static bool may_give_up(const WaitingThread& at);
   void describe_mutex(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] Handles handles_of(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] bool is_waited(const Handles& handles, Address handle);
@@ -100,12 +101,12 @@ class ThreadWaits {
                                      ThreadWait& wait);
   [[nodiscard]] bool are_members(const std::vector<WaitedObject>& members, const ManagedWait& recorded);
   [[nodiscard]] ThreadWait waitables(const WaitingThread& at, const ManagedWait& recorded, const Candidates& found);
-  [[nodiscard]] ThreadWait recorded_join(const ManagedThread& self, const Candidates& found);
+  [[nodiscard]] ThreadWait recorded_join(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] std::uint64_t os_id_of_object(Address thread_object);
   [[nodiscard]] ThreadWait one_of_two_handles(const WaitingThread& at, const Candidates& found);
   void describe_only_handle(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
-  [[nodiscard]] ThreadWait join(const ManagedThread& self, const Candidates& found);
+  [[nodiscard]] ThreadWait join(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] ThreadWait finalizers() const;
   [[nodiscard]] ThreadWait callback(const WaitingThread& at);
