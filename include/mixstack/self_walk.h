@@ -35,7 +35,7 @@ struct SelfTrace {
 /// A handler may leave the stack it was called on for another one before it calls `walk`: what counts is where its
 /// context lies.
 ///
-/// Signal-safe are `walk`, `is_on_own_stack`, `walk_here` and `walk_registers`: they take no lock, allocate nothing, call nothing of libc
+/// Signal-safe are `walk`, `walk_here` and `walk_registers`: they take no lock, allocate nothing, call nothing of libc
 /// but memcpy and its like and `_dl_find_object`, and leave errno alone. Any number of threads and nested signals may
 /// be in them at once, also while other threads load and unload libraries, allocate or throw. They need about 4 KiB of
 /// stack (10 KiB where a rule is unusual: the frame of a signal handler, DWARF expressions).
@@ -77,9 +77,6 @@ class SelfWalker {
   /// nobody's, ~0: not known without asking.
   [[nodiscard]] SelfTrace walk(const void* context, std::span<Address> out,
                                std::span<std::uint32_t> owners) const noexcept;
-  /// Whether a signal interrupted its thread on the thread's own stack, as far as that can be told without asking
-  /// anybody. With `Options::learns_stacks`; for handlers, as `walk`.
-  [[nodiscard]] bool is_on_own_stack(const void* context) const noexcept;
   /// From the caller of this function.
   [[nodiscard]] SelfTrace walk_here(std::span<Address> out) const noexcept;
   /// From given registers of a thread that does not run meanwhile (or the calling one). The pc is exact.

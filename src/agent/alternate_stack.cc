@@ -22,12 +22,19 @@ constexpr std::size_t kPage = 4096;
 
 AlternateStacks::AlternateStacks() {
   stack_t own{};
-  if (::sigaltstack(nullptr, &own) == 0 && (own.ss_flags & SS_DISABLE) == 0) runtimes_size_ = own.ss_size;
+  if (::sigaltstack(nullptr, &own) == 0 && (own.ss_flags & SS_DISABLE) == 0) learn(own);
+}
+
+void AlternateStacks::learn(const stack_t& stack) noexcept {
+  std::size_t none = 0;
+  if ((stack.ss_flags & SS_DISABLE) == 0 && stack.ss_size < kSize)
+    (void)runtimes_size_.compare_exchange_strong(none, stack.ss_size);
 }
 
 bool AlternateStacks::is_of_runtime(const stack_t& stack) const noexcept {
-  return runtimes_size_ != 0 && runtimes_size_ < kSize && stack.ss_size == runtimes_size_ &&
-         (stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) == 0 && word(stack.ss_sp) % kPage == 0;
+  const std::size_t size = runtimes_size_.load(std::memory_order_relaxed);
+  return size != 0 && stack.ss_size == size && (stack.ss_flags & (SS_DISABLE | SS_ONSTACK)) == 0 &&
+         word(stack.ss_sp) % kPage == 0;
 }
 
 bool AlternateStacks::map(stack_t& out) noexcept {
@@ -42,20 +49,29 @@ bool AlternateStacks::map(stack_t& out) noexcept {
   return true;
 }
 
-void AlternateStacks::enlarge_own() const {
+void AlternateStacks::enlarge_own() {
   stack_t own{}, larger{};
-  if (::sigaltstack(nullptr, &own) != 0 || !is_of_runtime(own) || !map(larger)) return;
+  if (::sigaltstack(nullptr, &own) != 0) return;
+  learn(own);
+  if (!is_of_runtime(own) || !map(larger)) return;
   const stack_t& unused = ::sigaltstack(&larger, nullptr) == 0 ? own : larger;
   (void)::munmap(unused.ss_sp, unused.ss_size);
 }
 
-void AlternateStacks::enlarge_interrupted(ucontext_t& context) noexcept {
+void AlternateStacks::enlarge_interrupted(ucontext_t& context, bool is_runtimes) noexcept {
   const stack_t& now = context.uc_stack;
   // Whether the interrupted code is on it; ours may be. (The kernel does not say here whether it is in use.)
   const bool is_on_it = self_walk::host::light_frame(&context).sp - word(now.ss_sp) < now.ss_size;
+  if (is_runtimes) learn(now);
   if (is_on_it || !is_of_runtime(now)) return;
   if (replaced_.fetch_add(1, std::memory_order_relaxed) >= kMostReplaced) return;
-  (void)map(context.uc_stack);
+  stack_t larger = now;
+  if (!map(larger)) return;
+  // At once, for the kernel refuses it at the handler's end where that runs on the alternate stack; and for that end.
+  if (memory::system_call(SYS_sigaltstack, word(&larger), 0) == 0)
+    context.uc_stack = larger;
+  else
+    (void)memory::system_call(SYS_munmap, word(larger.ss_sp), kSize);
 }
 
 }  // namespace mixstack::agent

@@ -17,21 +17,24 @@ class AlternateStacks {
   static constexpr std::size_t kSize = 64 << 10;  ///< one page of it a guard, as the runtime's have
   static constexpr std::size_t kMostReplaced = 4096;
 
-  /// Made on a thread of the runtime: stacks of the size of that thread's are the runtime's.
+  /// Stacks of the size of the calling thread's, if it has one, are the runtime's. Else the first thread of the runtime
+  /// tells.
   AlternateStacks();
 
-  /// The calling thread's, outside of signal handlers.
-  void enlarge_own() const;
-  /// The thread's that was interrupted: it has the larger one when the handler has returned. The former stays mapped,
-  /// since a handler that was on it may still need what is there. Signal-safe: mmap, mprotect, for `kMostReplaced`
-  /// threads at most.
-  void enlarge_interrupted(ucontext_t& context) noexcept;
+  /// The calling thread's, one of the runtime, outside of signal handlers.
+  void enlarge_own();
+  /// The thread's that was interrupted, in a handler that has left the alternate stack: it has the larger one at once.
+  /// The former stays mapped, since a handler that was on it may still need what is there. Signal-safe: mmap, mprotect,
+  /// for `kMostReplaced` threads at most. `is_runtimes`: a thread that the runtime has named.
+  void enlarge_interrupted(ucontext_t& context, bool is_runtimes = false) noexcept;
 
  private:
   [[nodiscard]] bool is_of_runtime(const stack_t& stack) const noexcept;
   [[nodiscard]] static bool map(stack_t& out) noexcept;
 
-  std::size_t runtimes_size_ = 0;  ///< 0: not known, and nothing is replaced
+  void learn(const stack_t& stack) noexcept;
+
+  std::atomic<std::size_t> runtimes_size_{0};  ///< 0: not known, and nothing is replaced
   std::atomic<std::size_t> replaced_{0};
 };
 

@@ -52,17 +52,6 @@ void raise_one(int flags) {
   ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
-/// From a handler that runs on the alternate stack.
-void raise_inside_another() {
-  struct sigaction action {
-  }, before{};
-  action.sa_handler = [](int) { raise_one(SA_ONSTACK); };
-  action.sa_flags = SA_ONSTACK;
-  ASSERT_EQ(::sigaction(SIGUSR2, &action, &before), 0);
-  ASSERT_EQ(::raise(SIGUSR2), 0);
-  ASSERT_EQ(::sigaction(SIGUSR2, &before, nullptr), 0);
-}
-
 TEST(AlternateStacks, OnesOwnIsExchangedForALargerOne) {
   std::thread([] {
     ASSERT_TRUE(make_small(kRuntimes));
@@ -112,10 +101,6 @@ TEST(AlternateStacks, OneThatIsInUseStays) {
     AlternateStacks stacks;
     g_stacks = &stacks;
     raise_one(SA_ONSTACK);
-    EXPECT_EQ(stack_now().ss_size, AlternateStacks::kSize) << "the handler alone was on it";
-    unmap();
-    ASSERT_TRUE(make_small(kRuntimes));
-    raise_inside_another();
     EXPECT_EQ(stack_now().ss_size, kRuntimes);
     unmap();
   }).join();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "agent/alternate_stack.h"
 #include "memory/system_call.h"
 #include "self_walk/host.h"
 
@@ -15,14 +16,11 @@ namespace {
 using Handler = void(int, siginfo_t*, void*);
 namespace host = self_walk::host;
 
-constexpr Address kRoom = 8 << 10;               // below the frame: the handler and what it calls
-constexpr Address kOverflow = 64 << 10;          // a fault so near to sp may be of a stack that is used up
-constexpr std::uint64_t kMostFrame = 128 << 10;  // with the matrices of AMX or SME
+constexpr Address kRoom = 12 << 10;  // below the frame: the handler, until it goes on elsewhere
 
 /// For handlers, which get no argument of ours.
 struct Told {
   std::atomic<Handler*> next{nullptr};
-  std::atomic<FaultRelay::HasRoom*> has_room{nullptr};
   std::atomic<int> held_up{0};
   std::atomic<bool> adds_to_mask{false};
   std::atomic<bool> is_behind{false};  ///< somebody put a handler before ours
@@ -33,17 +31,14 @@ constinit Told told;
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
 }
 
-/// Where the frame is to go on the stack that was interrupted, or 0: it stays.
-[[nodiscard]] Address new_place(const siginfo_t& info, const ucontext_t& context, AddressRange frame) noexcept {
-  const auto has_room = told.has_room.load();
-  const Address stack = reinterpret_cast<std::uintptr_t>(context.uc_stack.ss_sp);
-  const auto is_on_it = [&](Address address) { return address - stack < context.uc_stack.ss_size; };
-  const Address sp = host::light_frame(&context).sp;
-  const Address fault = reinterpret_cast<std::uintptr_t>(info.si_addr);
-  if (has_room == nullptr || !is_on_it(frame.begin) || is_on_it(sp)) return 0;
-  if (fault - (sp - kOverflow) < 2 * kOverflow || frame.end <= frame.begin || frame.size() > kMostFrame) return 0;
-  const Address place = host::place_below(sp, frame);
-  return has_room(&context, place - kRoom) ? place : 0;
+/// Where the frame is to go in the lower half of its stack, or 0: it stays.
+[[nodiscard]] Address new_place(const ucontext_t& context, AddressRange frame) noexcept {
+  const stack_t& stack = context.uc_stack;
+  const Address begin = reinterpret_cast<std::uintptr_t>(stack.ss_sp), middle = begin + stack.ss_size / 2;
+  if ((stack.ss_flags & SS_DISABLE) != 0 || stack.ss_size != AlternateStacks::kSize) return 0;
+  const bool is_above = frame.begin >= middle && frame.begin < frame.end && frame.end <= begin + stack.ss_size;
+  if (!is_above || frame.size() + 2 * kRoom > stack.ss_size / 2) return 0;
+  return host::place_below(middle, frame);
 }
 
 /// Unless the thread held it up before the fault.
@@ -58,8 +53,7 @@ void let_in(int signal, const ucontext_t& context) noexcept {
 void FaultRelay::on_fault(int signal, siginfo_t* info, void* context) noexcept {
   const auto next = told.next.load();
   const AddressRange frame = host::signal_frame(info, context);
-  const Address place = new_place(*info, *static_cast<const ucontext_t*>(context), frame);
-  if (told.has_room.load() == nullptr) let_in(told.held_up.load(), *static_cast<const ucontext_t*>(context));
+  const Address place = new_place(*static_cast<const ucontext_t*>(context), frame);
   if (place == 0) return next(signal, info, context);
   const auto moved = [&](const void* part) {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(part) + (place - frame.begin));
@@ -72,11 +66,10 @@ void FaultRelay::on_fault(int signal, siginfo_t* info, void* context) noexcept {
                                     reinterpret_cast<void*>(place + frame.size() - host::kFrameRecord));
 }
 
-void FaultRelay::begin(int held_up, HasRoom* has_room) {
+void FaultRelay::begin(int held_up) {
   struct sigaction now {};
   if (::sigaction(SIGSEGV, nullptr, &now) != 0) return;
   told.held_up.store(held_up);
-  told.has_room.store(has_room);
   constexpr int kNeeded = SA_SIGINFO | SA_ONSTACK;
   // Who came before us calls us, if he calls anybody: put before him again, faults would go round in a circle.
   if (told.is_behind.load() || is_of(now, on_fault) || (now.sa_flags & kNeeded) != kNeeded) return;
@@ -89,7 +82,6 @@ void FaultRelay::begin(int held_up, HasRoom* has_room) {
 }
 
 void FaultRelay::end() {
-  told.has_room.store(nullptr);
   struct sigaction now {};
   if (told.next.load() == nullptr || ::sigaction(SIGSEGV, nullptr, &now) != 0) return;
   if (!is_of(now, on_fault)) return told.is_behind.store(true);

@@ -90,10 +90,8 @@ Result<void> Sampler::take_signal() {
   (void)::sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
   in_use_.store(this);
-  FaultRelay::begin(kSignal, may_take_fault);
   if (::sigaction(kSignal, &action, &before_) != 0) {
     in_use_.store(nullptr);
-    FaultRelay::end();
     return fail(ErrorCode::io_error, 0, errno);
   }
   return {};
@@ -105,10 +103,13 @@ std::size_t Sampler::make_room(std::span<const std::uint32_t> tids) {
     if (!own_.has(tid) && send(tid, kRoom)) sent++;
   for (const auto deadline = Clock::now() + kRoomTime; with_room_.load() < sent && Clock::now() < deadline;)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+  // Before, a fault on a small stack would have held our signal up for good.
+  FaultRelay::begin(kSignal);
   return sent - std::min(sent, with_room_.load());
 }
 
 Result<void> Sampler::begin() {
+  FaultRelay::begin(kSignal);
   has_begun_ = true;
   thread_ = std::make_unique<AgentThread>("mixstack-sample", own_, [this] { run(); });
   if (thread_->is_running()) return {};
@@ -203,22 +204,6 @@ void Sampler::take_apart(void* signal) noexcept {
   s.sampler.take(s);
 }
 
-/// In a handler of SIGSEGV, for FaultRelay.
-bool Sampler::may_take_fault(const void* context, Address lowest) noexcept {
-  constexpr Address kPage = 4096;
-  inside_.fetch_add(1, std::memory_order_seq_cst);
-  bool may = false;
-  if (const Sampler* s = in_use_.load(std::memory_order_seq_cst)) {
-    const unwind::LightFrame frame = self_walk::host::light_frame(context);
-    JitCode code;
-    may = s->walker_->is_on_own_stack(context) || s->code_.jitted().find(frame.pc.raw(), code);
-    for (Address page = frame.sp & ~(kPage - 1); may && page + kPage > lowest; page -= kPage)
-      may = s->probe_.is_readable(page);
-  }
-  inside_.fetch_sub(1, std::memory_order_release);
-  return may;
-}
-
 /// In a signal handler.
 void Sampler::take(const Signal& signal) noexcept {
   const siginfo_t& info = signal.info;
@@ -228,7 +213,7 @@ void Sampler::take(const Signal& signal) noexcept {
   const bool is_timer = info.si_code == SI_TIMER && state == 0;
   const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
   if (info.si_code == SI_QUEUE && state == kRoom) {
-    alternate_stacks_.enlarge_interrupted(*context);
+    alternate_stacks_.enlarge_interrupted(*context, true);
     with_room_.fetch_add(1);
     return;
   }

@@ -23,7 +23,6 @@
 #include "agent/standing_threads.h"
 #include "agent/thread_timers.h"
 #include "agent/wall_rounds.h"
-#include "memory/page_probe.h"
 #include "mixstack/self_walk.h"
 
 namespace mixstack::agent {
@@ -80,7 +79,6 @@ class Sampler {
 
   Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
   static void on_signal(int, siginfo_t* info, void* context) noexcept;
-  [[nodiscard]] static bool may_take_fault(const void* context, Address lowest) noexcept;
   struct Signal;
   static void take_apart(void* signal) noexcept;
   void take(const Signal& signal) noexcept;
@@ -105,7 +103,6 @@ class Sampler {
   SampleRing ring_;
   AlternateStacks alternate_stacks_;
   HandlerStacks stacks_;
-  memory::PageProbe probe_ = memory::PageProbe::find_way();
   Progress progress_;
   std::optional<ThreadTimers> timers_;
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler

@@ -83,6 +83,9 @@ std::string error_words(const Error& error) {
   const Entry* e = entry(error.code);
   if (error.code == ErrorCode::thread_not_stopped && error.value == kWasRunning)
     return "it was running: without a stop only threads that wait can be looked at";
+  if (is_kernel_task(error))
+    return error.value == kIoWorker ? "worker of io_uring: a task of the kernel, which has no code of the program"
+                                    : "a task of the kernel, which has no code of the program";
   if (e == nullptr) return fmt::format("error {}", static_cast<unsigned>(error.code));
   if (error == base::other_pid_namespace_error())
     return "/proc belongs to another pid namespace: its numbers mean other processes (mount one of this namespace)";

@@ -13,6 +13,13 @@ namespace mixstack::model {
 /// `value` of `thread_not_stopped`: nothing was to be stopped, and the thread ran.
 inline constexpr std::uint64_t kWasRunning = ~std::uint64_t{0};
 
+/// `value` of `unsupported`, of a thread: a task that the kernel made in the process for work of its own. It has no
+/// code and no stack of the program, and is not to be stopped.
+inline constexpr std::uint64_t kIoWorker = ~std::uint64_t{0} - 1, kKernelTask = kIoWorker - 1;
+[[nodiscard]] constexpr bool is_kernel_task(const Error& error) {
+  return error.code == ErrorCode::unsupported && (error.value == kIoWorker || error.value == kKernelTask);
+}
+
 [[nodiscard]] std::string_view error_name(ErrorCode);
 /// "memory that cannot be read (0x7f00)", with the values that the code documents and the system's own words.
 [[nodiscard]] std::string error_words(const Error&);

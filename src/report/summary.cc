@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/words.h"
+
 namespace mixstack::report {
 
 Summary summarize(const ProcessDump& dump) {
@@ -9,6 +11,7 @@ Summary summarize(const ProcessDump& dump) {
   summary.threads = dump.threads.size();
   for (const ThreadDump& thread : dump.threads) {
     if (!thread.captured) {
+      if (model::is_kernel_task(thread.capture_error)) continue;
       (thread.capture_error.code == ErrorCode::no_such_thread ? summary.gone : summary.not_captured)++;
       const bool is_slow = thread.capture_error.code == ErrorCode::thread_not_stopped;
       if (is_slow) (dump.consistency == Consistency::not_stopped ? summary.ran : summary.too_slow)++;

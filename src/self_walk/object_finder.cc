@@ -10,6 +10,8 @@
 
 // Looked up weakly: older glibcs and other libcs do not have it. Named apart, so that <dlfcn.h> may declare its own.
 extern "C" [[gnu::weak]] int mixstack_find_object(void*, void*) asm("_dl_find_object");
+// The same, of a library that looked it up by itself, or null: it must not ask for a glibc that has it (agent).
+extern "C" [[gnu::weak]] int (*mixstack_linkers_find_object)(void*, void*);
 
 namespace mixstack::self_walk {
 namespace {
@@ -126,7 +128,9 @@ class ObjectFinder::List {
   std::uint64_t changes_ = 0;  // the updater's
 };
 
-ObjectFinder::ObjectFinder(Way way) : find_object_(way == Way::linker ? mixstack_find_object : nullptr) {
+ObjectFinder::ObjectFinder(Way way) {
+  if (way == Way::linker)
+    find_object_ = &mixstack_linkers_find_object != nullptr ? mixstack_linkers_find_object : mixstack_find_object;
   if (find_object_ != nullptr) return;
   list_ = std::make_shared<List>();
   list_->update();

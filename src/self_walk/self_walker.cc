@@ -207,11 +207,6 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
   return walk.finish();
 }
 
-bool SelfWalker::is_on_own_stack(const void* context) const noexcept {
-  const Address sp = self_walk::host::light_frame(context).sp;
-  return shared_->stack_at(sp, context).contains(sp);
-}
-
 SelfTrace SelfWalker::walk_registers(const Registers& registers, std::span<Address> out) const noexcept {
   if (registers.arch() != self_walk::host::arch()) return {0, StopReason::register_unknown, 0, 0, 0, 0};
   Walk walk = shared_->begin_walk(out, false);

@@ -168,7 +168,7 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   // What was proved holds for the stack it was proved for.
   const Address sp = known_sp(registers);
   if (sp - low_ >= size_ || pc.is_exact()) use_known_stack(sp);
-  left_own_ = sources_.only_own && pc.is_exact() && !sources_.stack.contains(sp);
+  left_own_ = sources_.only_own && pc.is_exact() && !sources_.stack.empty() && !sources_.stack.contains(sp);
   return true;
 }
 

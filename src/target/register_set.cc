@@ -3,6 +3,7 @@
 #include <array>
 
 #include "arch/per_cpu.h"
+#include "arch/restarted_call.h"
 #include "arch/system_call_site.h"
 
 namespace mixstack::target {
@@ -32,13 +33,26 @@ std::vector<std::byte> encode_register_set(const RegisterSet& set) {
   return encode != nullptr ? encode(set) : std::vector<std::byte>{};
 }
 
-std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code) {
+namespace {
+
+[[nodiscard]] std::int64_t told_number(const RegisterSet& set, const MemoryReader& code) {
   const Address pc = set.registers.pc();
   const bool is_told = arch::cpu(set.registers.arch()).system_call.instruction.empty();
   if (set.syscall >= 0 || is_told || pc < arch::kSystemCallCode) return set.syscall;
   std::array<std::byte, 2 * arch::kSystemCallCode> around;
   if (!code.read_exact(pc - arch::kSystemCallCode, around)) return -1;
   return arch::system_call_at(set.registers, around);
+}
+
+}  // namespace
+
+std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code) {
+  const std::int64_t number = told_number(set, code);
+  const Address pc = set.registers.pc();
+  if (!arch::is_restart(set.registers.arch(), number) || pc < arch::kRestartedCode) return number;
+  std::array<std::byte, arch::kRestartedCode> before;
+  if (!code.read_exact(pc - before.size(), before)) return number;
+  return arch::restarted_call(set.registers.arch(), number, before);
 }
 
 char state_at_stop(const RegisterSet& set, std::int64_t call, char before) {

@@ -44,8 +44,8 @@ inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 /// a CPU nobody looked at.
 [[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
 
-/// The system call that a thread stands in, from its code where the set does not tell. Where code is not to be had it
-/// is -1.
+/// The system call that a thread stands in, from its code where the set does not tell; one that the kernel restarted is
+/// what it was, where its code tells. Where code is not to be had it is -1.
 [[nodiscard]] std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code);
 
 /// What a thread did at the instant of its registers. `before`: the letter of /proc/PID/task/TID/stat from a moment

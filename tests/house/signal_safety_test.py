@@ -14,6 +14,8 @@ import sys
 
 HANDLER = r"mixstack::agent::Sampler::on_signal\("  # of the agent's library: everything it does is in it
 ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
+         # What the handler calls on a stack of ours.
+         r"mixstack::agent::Sampler::take_apart\(", r"mixstack::agent::FaultRelay::on_fault\(",
          # What the indirect calls below reach.
          r"mixstack::self_walk::ProbedMemory::read_some\(",
          r"mixstack::self_walk::SectionExpressions::expression\(",
@@ -28,6 +30,8 @@ ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
 ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
 # Function -> why an indirect call in it is known to end up in ROOTS or ALLOWED.
 INDIRECT = {
+    r"mixstack_call_on_stack$": "Sampler::take_apart",
+    r"mixstack_begin_handler$|mixstack::agent::FaultRelay::on_fault\(": "the handler of faults that was there before",
     r"mixstack::self_walk::ObjectFinder::find\(": "_dl_find_object",
     r"mixstack::StackView::(slow_word|bytes)\(": "ProbedMemory::read_some",
     r"mixstack::MemoryReader::read_exact\(": "ProbedMemory::read_some",

@@ -114,8 +114,8 @@ class Ends(Sampled):
 class SystemCalls(Sampled):
     RATES = {"MIXSTACK_AGENT_HZ": "200", "MIXSTACK_AGENT_WALL": "50"}
     # What docs/agent.md says a handler asks the kernel.
-    LISTED = {"gettid", "rt_sigprocmask", "process_vm_readv", "getpid", "mmap", "mprotect"}
-    ONCE = {"mmap", "mprotect"}  # a larger alternate stack, once for a thread
+    LISTED = {"gettid", "rt_sigprocmask", "process_vm_readv", "getpid", "mmap", "mprotect", "sigaltstack"}
+    ONCE = {"mmap", "mprotect", "sigaltstack"}  # a larger alternate stack, once for a thread
 
     def test_of_a_handler_are_the_listed_ones(self):
         """strace sees each signal delivered, and what the thread asks for until it returns from the handler."""

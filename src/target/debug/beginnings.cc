@@ -83,6 +83,9 @@ Result<void> Beginnings::seize_all(TracedProcess& process) {
     if (!tids) return fail(tids.error());
     for (const ThreadId tid : *tids) {
       if (process.threads.contains(tid)) continue;
+      // Stopped, a worker of io_uring would end what it does for the program with an error.
+      const auto stat = process.program->proc.thread_stat(tid);
+      if (stat && process.program->proc.kernel_task(tid, *stat) != 0) continue;
       auto seized = seize(process, tid);
       if (!seized) return fail(seized.error());
       found_new = found_new || *seized;

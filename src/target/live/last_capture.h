@@ -18,6 +18,7 @@ struct LastCapture {
 
   ThreadStats stats;
   UsageMeter use;                     ///< since the last capture, or since the process was opened
+  std::vector<ThreadId> programs;     ///< threads that are no tasks of the kernel, sorted
   std::vector<ThreadId> all_threads;  ///< when they were last listed
   /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
   std::shared_ptr<const std::vector<Region>> regions;

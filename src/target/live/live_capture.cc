@@ -9,6 +9,8 @@
 #include <future>
 
 #include "base/beside.h"
+#include "base/shared_work.h"
+#include "model/words.h"
 
 namespace mixstack::target {
 namespace {
@@ -103,6 +105,28 @@ Result<void> LiveCapture::list_threads() {
   last_.stats.suppose_waiting(is_idle_);
   add_slots(tids, last_.stats.read(tids));
   return {};
+}
+
+/// A stop would end what a worker of io_uring does for the program, with an error that no program expects. Asked once
+/// of each thread.
+void LiveCapture::find_kernel_tasks() {
+  const auto look = [this](std::size_t i) {
+    Slot& slot = slots_[i];
+    if (std::binary_search(last_.programs.begin(), last_.programs.end(), slot.tid)) return;
+    if (slot.stat.state == '?') {
+      auto stat = proc_.thread_stat(slot.tid);
+      if (!stat) return;
+      slot.kernel_task = proc_.kernel_task(slot.tid, *stat);
+      if (slot.kernel_task != 0) slot.stat = std::move(*stat);
+    } else {
+      slot.kernel_task = proc_.kernel_task(slot.tid, slot.stat);
+    }
+  };
+  base::for_each_of_many(slots_.size(), look);
+  last_.programs.clear();
+  for (const Slot& slot : slots_)
+    if (slot.kernel_task == 0) last_.programs.push_back(slot.tid);
+  std::sort(last_.programs.begin(), last_.programs.end());
 }
 
 /// What the stacks of waiting threads take, on average: how much of the buffer is worth touching beforehand.
@@ -212,6 +236,7 @@ Result<void> LiveCapture::prepare() {
     first_roots = beside.run([this] { roots_.rehearse(*request_.roots); });
   }
   if (auto listed = list_threads(); !listed) return fail(listed.error());
+  find_kernel_tasks();
   if (auto found = find_mappings(); !found) return fail(found.error());
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
   // The kernel makes room meanwhile.
@@ -245,8 +270,13 @@ void LiveCapture::read_names(std::size_t begin) {
 }
 
 void LiveCapture::seize(std::size_t begin, std::size_t end) {
-  for (std::size_t i = begin; i < std::min(end, slots_.size()); i++)
-    stopper_->seize(slots_[i].tid, slots_[i].stat.state == 'R', slots_[i].name_file >= 0);
+  for (std::size_t i = begin; i < std::min(end, slots_.size()); i++) {
+    const Slot& slot = slots_[i];
+    if (slot.kernel_task != 0)
+      stopper_->pass_over(slot.tid, slot.kernel_task);
+    else
+      stopper_->seize(slot.tid, slot.stat.state == 'R', slot.name_file >= 0);
+  }
   read_names(begin);
 }
 
@@ -258,7 +288,7 @@ Result<void> LiveCapture::seize_all() {
   };
   if (!std::all_of(threads.begin(), threads.end(), is_refused)) return {};
   for (const auto& t : threads)
-    if (t.error.code != ErrorCode::no_such_thread) return fail(t.error);
+    if (t.error.code != ErrorCode::no_such_thread && !model::is_kernel_task(t.error)) return fail(t.error);
   if (request_.threads.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
   return {};
 }

@@ -61,7 +61,8 @@ class LiveCapture {
     Result<RegisterSet> registers = fail(ErrorCode::no_such_thread);
     const Instant* instant = nullptr;
     std::size_t copy = 0;
-    std::int64_t syscall = -1;  ///< of a thread that did not stop
+    std::int64_t syscall = -1;      ///< of a thread that did not stop
+    std::uint64_t kernel_task = 0;  ///< it is one, and not to be stopped
   };
 
   // before the stop
@@ -69,6 +70,7 @@ class LiveCapture {
   [[nodiscard]] Result<void> list_threads();
   [[nodiscard]] bool list_as_before();
   void add_slots(const std::vector<ThreadId>& tids, std::vector<std::optional<ThreadStat>> stats);
+  void find_kernel_tasks();
   void look_at_stacks() const;
   void leave_their_cpus() const;
   void bring_back_stacks() const;

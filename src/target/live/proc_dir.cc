@@ -12,6 +12,7 @@
 
 #include "base/byte_cursor.h"
 #include "base/proc_mount.h"
+#include "model/words.h"
 
 namespace mixstack::target {
 namespace {
@@ -54,7 +55,8 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view line) {
   if (close + 2 >= line.size()) return std::nullopt;
   ThreadStat stat{std::string(line.substr(open + 1, close - open - 1)), line[close + 2]};
   // The state is the third field, the flags are the ninth, the processor is the 39th (proc(5)).
-  constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
+  constexpr std::uint64_t kKernelThread = 0x00200000;                  // PF_KTHREAD, include/linux/sched.h
+  constexpr std::uint64_t kIoWorkerFlag = 0x10, kUserWorker = 0x4000;  // PF_IO_WORKER, PF_USER_WORKER
   std::uint64_t flags = 0;
   std::size_t at = close + 2;
   for (int field = 4; field <= 39; field++) {
@@ -64,7 +66,16 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view line) {
     if (field == 39) (void)std::from_chars(line.data() + at + 1, line.data() + line.size(), stat.cpu);
   }
   stat.is_kernel_thread = (flags & kKernelThread) != 0;
+  stat.is_io_worker = (flags & kIoWorkerFlag) != 0;
+  stat.is_user_worker = (flags & kUserWorker) != 0;
   return stat;
+}
+
+std::uint64_t ProcDir::kernel_task(ThreadId tid, const ThreadStat& stat) const {
+  if (stat.is_io_worker) return model::kIoWorker;
+  // A program's thread has a stack, which is told where it waits.
+  const bool is_worker = stat.is_user_worker && thread_stack_pointer(tid) == 0;
+  return stat.is_kernel_thread || is_worker ? model::kKernelTask : 0;
 }
 
 std::optional<std::string_view> status_field(std::string_view status, std::string_view key) {

@@ -19,6 +19,8 @@ struct ThreadStat {
   char state = '?';
   int cpu = -1;  ///< where it ran last
   bool is_kernel_thread = false;
+  bool is_io_worker = false;    ///< of io_uring: a task of the kernel in a process
+  bool is_user_worker = false;  ///< as above, of whatever makes such, since Linux 6.4; before, this bit meant else
 };
 /// Pages that a process has mapped, in all and privately writable (the first and the sixth number of /proc/PID/statm):
 /// mapping, unmapping and most changes of a mapping's rights change them.
@@ -68,6 +70,9 @@ class ProcDir {
   [[nodiscard]] MappedSizes mapped_sizes() const;
   [[nodiscard]] bool has_task(ThreadId tid) const;
   [[nodiscard]] std::optional<ThreadStat> thread_stat(ThreadId tid) const;
+  /// model::kIoWorker or kKernelTask: a task that the kernel made in the process for itself, without user mode. 0:
+  /// none.
+  [[nodiscard]] std::uint64_t kernel_task(ThreadId tid, const ThreadStat& stat) const;
   /// The file that tells it, and the one that tells the name alone; none when the thread has gone.
   [[nodiscard]] base::ScopedFd open_thread_stat(ThreadId tid) const;
   [[nodiscard]] base::ScopedFd open_thread_name(ThreadId tid) const;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "model/words.h"
 #include "target/live/ptrace_refusal.h"
 
 namespace mixstack::target {
@@ -60,6 +61,13 @@ void ThreadStopper::seize(ThreadId tid, bool is_running, bool caller_looks) {
   threads_.push_back(t);
   pending_++;
   if (interrupting_) ptrace_interrupt(tid);
+}
+
+void ThreadStopper::pass_over(ThreadId tid, std::uint64_t kernel_task) {
+  StoppedThread& t = threads_.emplace_back();
+  t.tid = tid;
+  t.phase = StopPhase::refused;
+  t.error = {ErrorCode::unsupported, 0, kernel_task};
 }
 
 void ThreadStopper::interrupt_all() {
@@ -196,7 +204,9 @@ void ThreadStopper::recheck_stopped() {
 /// stop settles it: as many as we hold. Otherwise the list is read, and again, until it has no new id and as many
 /// entries as the kernel counts.
 bool ThreadStopper::is_complete() {
-  const auto alive = [](const StoppedThread& t) { return t.phase == StopPhase::stopped && !t.is_foreign; };
+  const auto alive = [](const StoppedThread& t) {
+    return (t.phase == StopPhase::stopped && !t.is_foreign) || model::is_kernel_task(t.error);
+  };
   const auto held = static_cast<std::size_t>(std::count_if(threads_.begin(), threads_.end(), alive));
   if (proc_.task_count() == held) return true;
   recheck_stopped();
@@ -207,8 +217,12 @@ bool ThreadStopper::is_complete() {
   for (const auto& t : threads_) known.push_back(t.tid);
   std::sort(known.begin(), known.end());
   const std::size_t before = pending_;
-  for (const ThreadId tid : *listed)
-    if (!std::binary_search(known.begin(), known.end(), tid)) seize(tid, false);
+  for (const ThreadId tid : *listed) {
+    if (std::binary_search(known.begin(), known.end(), tid)) continue;
+    const auto stat = proc_.thread_stat(tid);
+    const std::uint64_t kernel_task = stat ? proc_.kernel_task(tid, *stat) : 0;
+    kernel_task != 0 ? pass_over(tid, kernel_task) : seize(tid, false);
+  }
   return pending_ == before && listed->size() == proc_.task_count();
 }
 

@@ -52,6 +52,8 @@ class ThreadStopper {
   /// Begins to trace a thread without disturbing it. The id could have been given to another process since it was
   /// listed: that is looked at, unless the caller does, who calls `check_owner` where it cannot tell.
   void seize(ThreadId tid, bool is_running, bool caller_looks = false);
+  /// One that is not to be touched (model::kernel_task); counts as refused.
+  void pass_over(ThreadId tid, std::uint64_t kernel_task);
   void check_owner(StoppedThread& t) const { t.is_foreign = !proc_.has_task(t.tid); }
   /// Asks every seized thread to stop.
   void interrupt_all();
