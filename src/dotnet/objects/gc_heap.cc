@@ -1,6 +1,7 @@
 #include "dotnet/objects/gc_heap.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -62,12 +63,19 @@ std::vector<GcHeapReader::OneHeap> GcHeapReader::heaps(bool is_server) const {
 bool GcHeapReader::add_regions(const OneHeap& heap, GcHeap& out) const {
   const auto start = offset(V::kGenerationFields, kStartSegment);
   if (!start || *start + 8 > variables_->generation_size() || heap.generations == 0) return false;
+  // A collector with segments has the youngest generations in one segment, which ends the list of the oldest: each is
+  // met once for every generation.
+  std::unordered_set<Address> seen;
   for (std::uint64_t g = 0; g <= kMaxGeneration; g++) {
     Address at = memory_.pointer_at(heap.generations + g * variables_->generation_size() + *start).value_or(0);
     if (at == 0 && g == 0) return false;
     for (std::size_t n = 0; at != 0; n++) {
       const auto s = memory_.reader().read<Segment>(at);
       if (!s || n == kMostRegions || out.regions.size() == kMostRegions) return false;
+      if (!seen.insert(at).second) {
+        at = s->next;
+        continue;
+      }
       const bool is_left_out = (s->flags & (kReadOnly | kLarge | kPinned)) != 0;
       const Address end = at == heap.current_region ? heap.allocated : s->allocated;
       at = s->next;

@@ -8,6 +8,7 @@ namespace mixstack::dotnet::objects {
 namespace {
 
 constexpr std::string_view kCoreLib = "System.Private.CoreLib";
+constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -79,6 +80,7 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   ThreadWait wait = recorded_wait(at, records);
   if (wait.kind != WaitKind::none && !is_still(at, records.front())) wait.proof = Proof::likely;
   if (wait.kind != WaitKind::none) return wait;
+  if (is_inside(at, kSpinLock)) return spin_lock(at);
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(*at.thread, candidates(at));
   if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
@@ -246,6 +248,7 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
       wait.kind = WaitKind::task;
       if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
       describe_task(c.address, wait);
+      if (has(wait.object.type, "SemaphoreSlim.TaskNode")) wait = semaphore_of_node(wait, found);
       return true;
     }
     if (types.is_a(c.type, "System.Threading.CountdownEvent") && objects_.reference(c.address, "_event") == event) {
