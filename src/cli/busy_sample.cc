@@ -9,6 +9,7 @@
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
 #include "profile/suspension_watch.h"
+#include "target/live/cpu_quota.h"
 #include "target/live/process_usage.h"
 #include "why/busyness.h"
 
@@ -96,6 +97,7 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   profile::ProcessRecorder& recorder = *(*taking)->opened.recorder;
   recorder.warm_up();
   const auto cpu_before = target::cpu_of_process(pid);
+  const auto quotas_before = target::cpu_quotas(pid);
   const std::uint64_t start = profile::monotonic_ns();
   const std::uint64_t end = start + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
   recorder.start(start, end);
@@ -121,6 +123,8 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
     busy.cpu_ns = busy.samples *
                   ((*taking)->shared.recording.period_ns(facts.cpu_hertz != 0 ? SampleClock::cpu : SampleClock::wall));
   busy.notes = (*taking)->opened.notes;
+  if (const auto use = target::quota_use(quotas_before, target::cpu_quotas(pid)); use && use->is_felt())
+    busy.notes.insert(busy.notes.begin(), target::quota_words(*use));
   add_losses(**taking, busy);
   return busy;
 }

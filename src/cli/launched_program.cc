@@ -28,9 +28,10 @@ bool is_one_of_ours(std::uint32_t pid) {
 
 }  // namespace
 
-Result<LaunchedProgram> LaunchedProgram::start(const std::vector<std::string>& command, bool adopts) {
+Result<LaunchedProgram> LaunchedProgram::start(const std::vector<std::string>& command, bool adopts,
+                                               const std::optional<session::LaunchUser>& user) {
   if (adopts) (void)::prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
-  const auto pid = session::launch({command, {}});
+  const auto pid = session::launch({command, {}}, user);
   if (!pid) return fail(pid.error());
   return LaunchedProgram(*pid, report::escape_for_terminal(fs::path(command.front()).filename().string()));
 }

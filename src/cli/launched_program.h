@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "mixstack/result.h"
+#include "session/launch.h"
 
 namespace mixstack::cli {
 
 class LaunchedProgram {
  public:
   /// Errors: as `session::launch`. `adopts`: processes that it leaves behind become children of ours when their parents
-  /// end, instead of the system's, so that they can be found (`adopted`).
-  [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts);
+  /// end, instead of the system's, so that they can be found (`adopted`). `user`: whose it is to be, else ours.
+  [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts,
+                                                     const std::optional<session::LaunchUser>& user = std::nullopt);
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
   /// Whether it has ended; waits for that so long.

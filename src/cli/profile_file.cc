@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/asking_user.h"
 #include "cli/fd_output.h"
 #include "cli/output_place.h"
 #include "pack/output_file.h"
@@ -69,6 +70,7 @@ tl::expected<std::string, ExitCode> write_file(const Environment& environment, c
   FdOutput out(file->fd());
   write_all(out, write);
   if (out.error() != 0) return tl::unexpected(cannot_write(environment, path, out.error()));
+  give_to_asking_user(file->fd(), path);
   auto published = file->publish();
   if (!published) return tl::unexpected(cannot_write(environment, path, published.error().os_error));
   return std::move(*published);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file_limit.h"
+#include "cli/asking_user.h"
 #include "cli/end_signals.h"
 #include "cli/fd_output.h"
 #include "cli/launched_program.h"
@@ -41,7 +42,12 @@ tl::expected<void, profile::NotOpened> begin(Recordings& recordings, Result<std:
 
 ExitCode open_program(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                       std::optional<LaunchedProgram>& program) {
-  auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses);
+  const auto user = asking_user();
+  if (user && !arguments.quiet)
+    FdOutput(environment.err)
+        .write(fmt::format("mixstack: sudo: the program runs as {}, who asked; as root: sudo env -u SUDO_UID ...\n",
+                           user_words(*user)));
+  auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses, user);
   if (!started) {
     FdOutput(environment.err)
         .write(fmt::format("mixstack: cannot start {}: {}\n", report::escape_for_terminal(arguments.command.front()),
@@ -219,13 +225,15 @@ tl::expected<std::optional<RecordOutput>, OutputFault> output_for(const RecordAr
   return std::move(*output);
 }
 
-ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordOutput>& output,
-                   const Recording& recording, unsigned part, const Environment& environment) {
+ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordOutput>& output, Recordings& recordings,
+                   unsigned part, const Environment& environment) {
+  const Recording& recording = recordings.shared().recording;
   ExitCode written = ExitCode::ok;
   if (output)
     written = arguments.rotate.count() == 0 ? output->write(recording, environment)
                                             : output->write_part(recording, part, environment);
-  if (!arguments.quiet) FdOutput(environment.err).write(summary_text(recording, arguments.stats));
+  if (!arguments.quiet)
+    FdOutput(environment.err).write(summary_text(recording, arguments.stats, recordings.is_throttled()));
   return written;
 }
 
@@ -299,7 +307,7 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
       return static_cast<int>(complain_of_nothing(*program, environment));
     if (!program) note_ends(*recordings, end == End::process, told);
     if (onlookers.push) onlookers.push->send(recordings->take_piece());
-    const ExitCode written = write_one(arguments, output, recordings->shared().recording, part, environment);
+    const ExitCode written = write_one(arguments, output, *recordings, part, environment);
     if (onlookers.page) onlookers.page->keep(*recordings, signals, environment, end == End::signal);
     if (written != ExitCode::ok) return static_cast<int>(written);
     if (const auto [failure, failed_pid] = recordings->failure(); failure.code != ErrorCode::none)

@@ -65,7 +65,7 @@ std::string losses(const RecordingAccount& account) {
 }
 
 /// What threads did, in shares of all samples; of processor time it is known. Empty: of no sample.
-std::string activities(const Recording& recording) {
+std::string activities(const Recording& recording, bool is_throttled) {
   std::array<std::uint64_t, 1 + static_cast<std::size_t>(kLastActivity)> counts{};
   std::uint64_t all = 0;
   for (const Sample& sample : recording.samples()) {
@@ -93,7 +93,8 @@ std::string activities(const Recording& recording) {
   // as running, because it never lives long, is not ready either.
   constexpr std::uint64_t kFew = 50, kSecond = 1'000'000'000;
   const std::uint64_t rounds = recording.facts.duration_ns / kSecond * recording.facts.wall_hertz;
-  if (count_of(Activity::runnable) > std::max({count_of(Activity::running), kFew, rounds / 10}))
+  // Who has used his cgroup's quota up is ready, too, and no processor would help him: a note says it.
+  if (!is_throttled && count_of(Activity::runnable) > std::max({count_of(Activity::running), kFew, rounds / 10}))
     text +=
         "  the machine is busy: threads waited longer for a processor than they ran; '--mode cpu' shows where they use "
         "one\n";
@@ -142,12 +143,12 @@ void Progress::end() {
   is_there_ = false;
 }
 
-std::string summary_text(const Recording& recording, bool stats) {
+std::string summary_text(const Recording& recording, bool stats, bool is_throttled) {
   const RecordingFacts& facts = recording.facts;
   const double seconds = static_cast<double>(facts.duration_ns) / 1e9;
   std::string text = fmt::format("mixstack: {} of {} in {:.1f} s by {}\n", counted(facts.account.samples, "sample"),
                                  counted(recording.threads().size(), "thread"), seconds, facts.source);
-  text += activities(recording);
+  text += activities(recording, is_throttled);
   if (const std::string lost = losses(facts.account); !lost.empty()) text += "  not taken: " + lost + "\n";
   if (const std::string cut = cut_reasons(recording); !cut.empty())
     text += fmt::format("  stacks whose end was not reached: {}\n", cut);

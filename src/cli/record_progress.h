@@ -23,7 +23,8 @@ class Progress {
   bool is_there_ = false;
 };
 
-/// What was taken and what was not: some lines. With `stats` how long threads were held.
-[[nodiscard]] std::string summary_text(const Recording& recording, bool stats);
+/// What was taken and what was not: some lines. With `stats` how long threads were held. `is_throttled`: a CPU quota
+/// stopped them, so that who was ready to run says nothing of the machine.
+[[nodiscard]] std::string summary_text(const Recording& recording, bool stats, bool is_throttled = false);
 
 }  // namespace mixstack::cli

@@ -65,7 +65,7 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
   auto& notes = shared_.recording.facts.notes;
   for (const std::string& note : opened->notes)
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-  all_.push_back({pid, std::move(*opened), false, user_cpu_ns(pid)});
+  all_.push_back({pid, std::move(*opened), false, user_cpu_ns(pid), target::cpu_quotas(pid)});
   return {};
 }
 
@@ -81,6 +81,7 @@ void Recordings::start_all(std::chrono::milliseconds duration) {
   is_started_ = true;
   for (Recorded& one : all_) {
     one.cpu_ns = user_cpu_ns(one.pid);
+    one.quotas = target::cpu_quotas(one.pid);
     one.opened.recorder->start(start_ns_, end_ns_);
   }
 }
@@ -165,6 +166,7 @@ void Recordings::finish() {
     const bool is_told = now && one.cpu_ns && *now >= *one.cpu_ns && !one.opened.recorder->has_ended();
     one.cpu_ns = is_told ? std::optional(*now - *one.cpu_ns) : std::nullopt;
   }
+  note_quotas();
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
@@ -197,6 +199,20 @@ void Recordings::finish() {
   describe(facts);
   facts.own_cpu_ns = own_cpu();
   shared_.recording.sort_samples();
+}
+
+/// Threads that a quota stops are ready to run, as those are that find no processor.
+void Recordings::note_quotas() {
+  const std::lock_guard lock(shared_.mutex);
+  RecordingFacts& facts = shared_.recording.facts;
+  for (const Recorded& one : all_) {
+    const auto use = target::quota_use(one.quotas, target::cpu_quotas(one.pid));
+    if (!use || !use->is_felt()) continue;
+    is_throttled_ = true;
+    std::string note = target::quota_words(*use);
+    if (std::find(facts.notes.begin(), facts.notes.end(), note) == facts.notes.end())
+      facts.notes.push_back(std::move(note));
+  }
 }
 
 /// What was sampled and what the kernel counted must be about the same. Threads that live for some milliseconds are

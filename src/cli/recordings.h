@@ -16,6 +16,7 @@
 #include "cli/recorded_process.h"
 #include "profile/kernel_symbols.h"
 #include "profile/open_recorder.h"
+#include "target/live/cpu_quota.h"
 
 namespace mixstack::cli {
 
@@ -61,6 +62,8 @@ class Recordings {
   [[nodiscard]] Recording take_piece();
   /// Those that were asked for and have ended for good: name and pid as words, by pid. After `finish`.
   [[nodiscard]] std::map<std::uint32_t, std::string> gone() const;
+  /// A CPU quota kept threads from running, as a note says. After `finish`.
+  [[nodiscard]] bool is_throttled() const { return is_throttled_; }
   /// Ends all of them and puts their accounts together. Answers the errors they ended with.
   void finish();
   /// Why samples could not be taken any more, of the first process that is there still; code none: nothing is wrong.
@@ -71,12 +74,14 @@ class Recordings {
   struct Recorded {
     std::uint32_t pid = 0;
     profile::OpenedRecorder opened;
-    bool is_followed = false;             ///< it became another program, which is recorded as another one of these
-    std::optional<std::uint64_t> cpu_ns;  ///< `user_cpu_ns` when it began, in `finish` what it used since
+    bool is_followed = false;                ///< it became another program, which is recorded as another one of these
+    std::optional<std::uint64_t> cpu_ns;     ///< `user_cpu_ns` when it began, in `finish` what it used since
+    std::vector<target::CpuQuota> quotas{};  ///< when it began
   };
 
   void describe(RecordingFacts& facts) const;
   void note_unseen_time();
+  void note_quotas();
   void set_start(std::uint64_t start_ns);
   void start_all(std::chrono::milliseconds duration);
 
@@ -86,6 +91,7 @@ class Recordings {
   std::uint64_t ended_ns_ = 0;       ///< 0: not yet
   std::uint64_t cpu_before_ns_ = 0;  ///< of ours, when it began
   bool is_started_ = false;
+  bool is_throttled_ = false;
   std::uint64_t piece_began_ns_ = 0;  ///< of the day
   profile::SharedRecording shared_;
   profile::KernelSymbols kernel_;

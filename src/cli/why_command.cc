@@ -303,7 +303,8 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, s
     before->dumped.session.reset();
   if (!before->verdicts.empty()) return ExitCode::stuck;
   const bool is_whole = arguments.pid == 0 || report::threads_apart(before->dumped.dump) == 0;
-  return is_whole && report::knows_waits(before->dumped.dump) ? ExitCode::ok : ExitCode::partial;
+  const bool is_understood = report::waits_not_known(before->dumped.dump) == 0;
+  return is_whole && is_understood && report::knows_waits(before->dumped.dump) ? ExitCode::ok : ExitCode::partial;
 }
 
 }  // namespace

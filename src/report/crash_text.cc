@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "mixstack/subjects.h"
+#include "report/escape.h"
 #include "report/signal_words.h"
 #include "report/words.h"
 
@@ -19,6 +23,28 @@ void write_crash(Painter& out, const ProcessDump& dump) {
   const std::string_view cause = origin_unknown ? "" : signal_code_words(crash.signal, crash.code);
   if (!cause.empty()) line += fmt::format(": {}", cause);
   out.paint(Ink::warning, line + "\n");
+}
+
+void write_last_words(Painter& out, const ProcessDump& dump) {
+  for (const Diagnosis& d : dump.diagnoses)
+    if (d.subject == kLastWordsSubject) out.paint(Ink::warning, "  " + escape_for_terminal(d.text) + "\n");
+}
+
+void write_cut(Painter& out, const ProcessDump& dump) {
+  for (const Diagnosis& d : dump.diagnoses)
+    if (d.error.code == ErrorCode::truncated && d.subject != kRuntimeSubject && is_told_in_head(dump, d))
+      out.paint(Ink::warning, "  " + escape_for_terminal(d.text) + "\n");
+}
+
+std::string text_about(const ProcessDump& dump, std::string_view subject) {
+  const auto is_it = [subject](const Diagnosis& d) { return d.subject == subject; };
+  const auto at = std::find_if(dump.diagnoses.begin(), dump.diagnoses.end(), is_it);
+  return at == dump.diagnoses.end() ? std::string() : escape_for_terminal(at->text);
+}
+
+bool is_told_in_head(const ProcessDump& dump, const Diagnosis& d) {
+  return d.subject == kRuntimeSubject || d.subject == kStageSubject || d.subject == kLastWordsSubject ||
+         (d.error.code == ErrorCode::truncated && !dump.target.core_path.empty() && !d.text.empty());
 }
 
 void write_crash_registers(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {

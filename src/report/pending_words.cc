@@ -47,6 +47,8 @@ std::string source_words(const std::string& type) {
     for (const Known& known : kChannels)
       if (std::string_view(type).substr(kNamespace.size()).starts_with(known.begin)) return std::string(known.words);
   if (type == "System.Threading.CancellationTokenSource") return "the end of a callback of a CancellationTokenSource";
+  if (type == "System.Net.Http.HttpConnectionPool") return "a connection of the pool";
+  if (type == "pipe") return "a pipe";
   return escape_for_terminal(type);
 }
 
@@ -153,7 +155,7 @@ std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
 }
 
 std::string due_words(const AsyncChain& chain) {
-  if (chain.end == AsyncEnd::socket && !chain.awaited.detail.empty())
+  if ((chain.end == AsyncEnd::socket || chain.end == AsyncEnd::source) && !chain.awaited.detail.empty())
     return " (" + escape_for_terminal(chain.awaited.detail) + ")";
   if (chain.end != AsyncEnd::delay || !chain.due) return {};
   if (chain.due->count() >= 0) return fmt::format(" (due in {})", coarse_duration_words(*chain.due));
@@ -193,7 +195,7 @@ std::string timer_words(const Timers& timers) {
 
 std::string gc_words(const ProcessDump& dump, const RuntimeSummary& runtime) {
   const GcState& gc = *runtime.pending->gc;
-  std::string text = gc.is_server ? fmt::format("server, {} heaps", gc.heaps) : "workstation";
+  std::string text = gc.is_server ? "server, " + counted(gc.heaps, "heap") : "workstation";
   text += fmt::format(", {} of small objects", size_words(gc.bytes));
   if (gc.collections) text += fmt::format(", {} collection{}", *gc.collections, *gc.collections == 1 ? "" : "s");
   if (gc.in_background) text += ", one in the background now";
@@ -224,6 +226,16 @@ const AsyncChain* chain_of(const ProcessDump& dump, ThreadId tid) {
       if (chain.waiter == tid && !chain_words(dump, chain).empty()) return &chain;
   }
   return nullptr;
+}
+
+std::vector<const AsyncChain*> chains_of(const ProcessDump& dump, ThreadId tid) {
+  std::vector<const AsyncChain*> all;
+  for (const RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    for (const AsyncChain& chain : runtime.pending->chains)
+      if (chain.waiter == tid && !chain_words(dump, chain).empty()) all.push_back(&chain);
+  }
+  return all;
 }
 
 }  // namespace mixstack::report

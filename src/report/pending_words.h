@@ -29,5 +29,7 @@ namespace mixstack::report {
 [[nodiscard]] std::string heap_words(const HeapScan& scan);
 /// The chain that a thread waits for, with something to say; null: none.
 [[nodiscard]] const AsyncChain* chain_of(const ProcessDump& dump, ThreadId tid);
+/// All of them: of a thread that waits for several tasks.
+[[nodiscard]] std::vector<const AsyncChain*> chains_of(const ProcessDump& dump, ThreadId tid);
 
 }  // namespace mixstack::report

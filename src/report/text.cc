@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mixstack/subjects.h"
 #include "report/crash_text.h"
 #include "report/escape.h"
 #include "report/fit.h"
@@ -26,6 +27,8 @@ namespace mixstack::report {
 namespace {
 
 std::string runtimes_text(const ProcessDump& dump) {
+  if (dump.runtimes.empty())
+    if (std::string unread = text_about(dump, kRuntimeSubject); !unread.empty()) return unread;
   if (dump.runtimes.empty()) return "no .NET runtime";
   std::string text;
   for (const RuntimeSummary& runtime : dump.runtimes) {
@@ -93,6 +96,7 @@ void write_process(Painter& out, const ProcessDump& dump, const ReportOptions& o
   const bool is_core = !target.core_path.empty();
   out.paint(Ink::header, fmt::format("{} {}: {}\n", is_core ? "Core of process" : "Process", target.pid,
                                      escape_for_terminal(target.executable.empty() ? target.comm : target.executable)));
+  write_cut(out, dump);
   if (target.command_line.size() > 1) {
     std::string line = " ";
     for (const std::string& argument : target.command_line) line += ' ' + escape_for_terminal(argument);
@@ -101,8 +105,11 @@ void write_process(Painter& out, const ProcessDump& dump, const ReportOptions& o
   out.plain() << fmt::format("  {}, {}, {} thread{}{}\n", runtimes_text(dump), arch_name(target.arch), count,
                              count == 1 ? "" : "s", is_core ? "" : ", " + pause_text(dump));
   if (const std::string usage = usage_words(dump); !usage.empty()) out.plain() << "  " << usage << '\n';
+  if (const std::string stage = text_about(dump, kStageSubject); !stage.empty())
+    out.paint(Ink::warning, "  " + stage + "\n");
   write_suspensions(out, dump, options);
   write_crash(out, dump);
+  write_last_words(out, dump);
 }
 
 void write_stop(const StackText& stack) {
@@ -177,16 +184,19 @@ bool shows_missing(const RuntimeSummary& runtime, const ReportOptions& options) 
 
 void write_what_failed(Painter& out, const ProcessDump& dump, const std::string& hint, const ReportOptions& options) {
   const std::string words = summary_words(summarize(dump));
-  const bool missing =
-      !dump.diagnoses.empty() || std::any_of(dump.runtimes.begin(), dump.runtimes.end(),
-                                             [&](const RuntimeSummary& r) { return shows_missing(r, options); });
+  const bool missing = std::any_of(dump.diagnoses.begin(), dump.diagnoses.end(),
+                                   [&](const Diagnosis& d) { return !is_told_in_head(dump, d); }) ||
+                       std::any_of(dump.runtimes.begin(), dump.runtimes.end(),
+                                   [&](const RuntimeSummary& r) { return shows_missing(r, options); });
   if (words.empty() && !missing && hint.empty()) return;
   out.plain() << '\n';
   if (!words.empty()) out.paint(Ink::warning, words + "\n");
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (shows_missing(runtime, options))
       for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
-  for (const Diagnosis& diagnosis : dump.diagnoses) write_diagnosis(out, diagnosis);
+  // What is said in the head is said once.
+  for (const Diagnosis& diagnosis : dump.diagnoses)
+    if (!is_told_in_head(dump, diagnosis)) write_diagnosis(out, diagnosis);
   if (!hint.empty()) out.paint(Ink::faint, wrapped(hint, options.width, "  ") + "\n");
 }
 

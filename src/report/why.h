@@ -35,6 +35,8 @@ void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict
 /// Threads that did not stop with the others, as happens on a busy machine: of those nobody knows what they wait for.
 /// (Those that wait in the kernel for a device no look stops.)
 [[nodiscard]] std::size_t threads_apart(const ProcessDump& dump);
+/// Threads that stand still in native code of the program's below managed code, in something that is not known.
+[[nodiscard]] std::size_t waits_not_known(const ProcessDump& dump);
 /// "DEADLOCK: 2 threads wait for each other in a circle".
 [[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);
 /// "deadlock": stable, for programs.

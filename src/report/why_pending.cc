@@ -31,7 +31,7 @@ void write_chains(Painter& out, const ProcessDump& dump, const PendingWork& pend
     all += chain.count;
     Group& g = groups[chain_words(dump, chain)];
     g.count += chain.count;
-    if (chain.end == AsyncEnd::socket) g.peers.insert(chain.awaited.detail);
+    if (!due_words(chain).empty() && chain.end != AsyncEnd::delay) g.peers.insert(chain.awaited.detail);
     if (g.first == nullptr || (chain.due && g.first->due && *chain.due < *g.first->due)) g.first = &chain;
   }
   if (groups.empty()) return;

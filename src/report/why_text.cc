@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "mixstack/subjects.h"
+#include "report/crash_text.h"
 #include "report/escape.h"
 #include "report/pending_words.h"
 #include "report/style.h"
@@ -99,16 +101,46 @@ std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
                                      : "waits in the kernel: " + escape_for_terminal(thread.facts.object);
 }
 
+/// Equal ones of a thread that waits for several tasks are told once, with their number.
+void write_chains(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
+  struct Group {
+    std::size_t count = 0;
+    const AsyncChain* first = nullptr;
+  };
+  std::map<std::string, Group> groups;
+  const auto chains = chains_of(dump, thread.tid);
+  for (const AsyncChain* chain : chains) {
+    const bool is_elsewhere = chain->end != AsyncEnd::delay;  // the other end, which tells them apart
+    Group& g = groups[chain_words(dump, *chain) + (is_elsewhere ? due_words(*chain) : std::string())];
+    g.count += chain->count;
+    if (g.first == nullptr || (chain->due && g.first->due && *chain->due < *g.first->due)) g.first = chain;
+  }
+  if (chains.size() == 1) {
+    out.plain() << "      awaits: " << chain_words(dump, *chains[0]) << due_words(*chains[0]) << '\n';
+    write_values(out, *chains[0], false);
+    return;
+  }
+  std::vector<const Group*> sorted;
+  sorted.reserve(groups.size());
+  for (const auto& [key, group] : groups) sorted.push_back(&group);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
+  if (!sorted.empty()) out.plain() << "      awaits:\n";
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostSteps); i++) {
+    const Group& g = *sorted[i];
+    out.plain() << fmt::format("        {} x {}{}\n", g.count, chain_words(dump, *g.first), due_words(*g.first));
+    write_values(out, *g.first, g.count > 1);
+  }
+  if (sorted.size() > kMostSteps)
+    out.plain() << fmt::format("        ... and {} more kinds (--json has all)\n", sorted.size() - kMostSteps);
+}
+
 void write_place(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
   if (const std::string place = place_words(dump, thread); !place.empty()) {
     out.plain() << "      at ";
     out.paint(Ink::user, place);
     out.plain() << '\n';
   }
-  const AsyncChain* chain = chain_of(dump, thread.tid);
-  if (chain == nullptr) return;
-  out.plain() << "      awaits: " << chain_words(dump, *chain) << due_words(*chain) << '\n';
-  write_values(out, *chain, false);
+  write_chains(out, dump, thread);
 }
 
 void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
@@ -145,9 +177,10 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
 /// What threads that do the same wait for: equal of those that do so each at an object of its own.
 std::string likeness(const ProcessDump& dump, const ThreadDump& t) {
   // Threads that wait for equal chains of async methods wait for tasks of their own.
-  const AsyncChain* chain = chain_of(dump, t.tid);
-  const std::string what =
-      chain != nullptr ? chain_words(dump, *chain) : fmt::format("{} {}", to_string(t.wait->kind), t.wait->is_reading);
+  std::set<std::string> chains;
+  for (const AsyncChain* chain : chains_of(dump, t.tid)) chains.insert(chain_words(dump, *chain));
+  const std::string what = !chains.empty() ? fmt::format("{}", fmt::join(chains, "\n"))
+                                           : fmt::format("{} {}", to_string(t.wait->kind), t.wait->is_reading);
   return fmt::format("{}\n{}\n{}", t.wait->object.type, what, place_words(dump, t));
 }
 
@@ -227,10 +260,55 @@ void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Ve
   }
 }
 
+/// The function of a library of the program's own, called by managed code, in which a thread stands still that is not
+/// known to wait for anything; empty: it is none such. Waits inside the runtime and libc pass, mostly.
+std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t) {
+  if (!t.captured || t.wait || (t.kernel_state != 'S' && t.kernel_state != 'D')) return {};
+  constexpr std::string_view kPassing[] = {
+      "libcoreclr.so", "libclrjit.so",        "libclrgc", "libc.so", "libc-", "ld-", "ld.so",
+      "libpthread",    "libSystem.Native.so", "[vdso]"};
+  std::string words;
+  const std::size_t frames = std::min(t.trace.frames.size(), t.symbols.size());
+  for (std::size_t i = 0; i < frames; i++) {
+    if (t.trace.frames[i].kind == FrameKind::managed) return words;
+    if (t.trace.frames[i].kind != FrameKind::native || t.symbols[i] >= dump.symbols.size()) continue;
+    const SymbolInfo& symbol = dump.symbols[t.symbols[i]];
+    const bool passes =
+        symbol.module.empty() || std::any_of(std::begin(kPassing), std::end(kPassing),
+                                             [&](std::string_view name) { return symbol.module.starts_with(name); });
+    if (!passes) words = escape_for_terminal(symbol.name.empty() ? symbol.module : symbol.name + ", " + symbol.module);
+  }
+  return {};
+}
+
+/// How many of these stand in which function.
+std::map<std::string, std::vector<ThreadId>> unknown_waits(const ProcessDump& dump) {
+  std::map<std::string, std::vector<ThreadId>> found;
+  for (const ThreadDump& t : dump.threads)
+    if (const std::string words = unknown_wait(dump, t); !words.empty()) found[words].push_back(t.tid);
+  return found;
+}
+
+void write_unknown_waits(Painter& out, const ProcessDump& dump) {
+  for (const auto& [words, threads] : unknown_waits(dump))
+    out.plain() << fmt::format("Not known: what {} for in {}, called by managed code: {}{}\n",
+                               counted(threads.size(), "thread waits", "threads wait"), words,
+                               thread_words(dump, threads.front()), threads.size() > 1 ? ", ..." : "");
+}
+
 }  // namespace
+
+std::size_t waits_not_known(const ProcessDump& dump) {
+  std::size_t count = 0;
+  for (const auto& [words, threads] : unknown_waits(dump)) count += threads.size();
+  return count;
+}
 
 bool knows_waits(const ProcessDump& dump) {
   const auto refuses = [](const Diagnosis& d) { return d.subject == kWaitsSubject; };
+  const auto is_aot = [](const RuntimeSummary& r) { return r.kind == "NativeAOT"; };
+  // Of a program compiled ahead of time no object is read.
+  if (!dump.runtimes.empty() && std::all_of(dump.runtimes.begin(), dump.runtimes.end(), is_aot)) return false;
   return !dump.runtimes.empty() && std::none_of(dump.diagnoses.begin(), dump.diagnoses.end(), refuses);
 }
 
@@ -266,6 +344,8 @@ std::string verdict_words(const ProcessDump& dump, const Verdict& verdict) { ret
 void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Verdict> verdicts,
                     const ReportOptions& options, const WhyExtras& extras) {
   Painter out(writer, options.color);
+  write_cut(out, dump);
+  write_last_words(out, dump);
   // What runs is no answer where nobody knows what is stuck.
   const bool begins_with_busy = extras.busy != nullptr && (!verdicts.empty() || knows_waits(dump));
   if (begins_with_busy) write_busy_text(out, *extras.busy);
@@ -280,6 +360,7 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
     out.plain() << "\n\n";
   }
   if (extras.busy != nullptr && !begins_with_busy) write_busy_text(out, *extras.busy);
+  if (const std::string stage = text_about(dump, kStageSubject); !stage.empty()) out.plain() << stage << ".\n\n";
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
   if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
   write_suspensions(out, dump, verdicts);
@@ -290,12 +371,19 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   };
   if (verdicts.empty() && std::any_of(dump.runtimes.begin(), dump.runtimes.end(), knows_no_heap))
     out.plain() << "Async methods that no thread, timer, queue or socket leads to are found with --heap.\n";
-  if (dump.runtimes.empty())
+  const std::string unread = text_about(dump, kRuntimeSubject);
+  if (dump.runtimes.empty() && !unread.empty())
+    out.plain() << "Not known: " << unread << ".\n";
+  else if (dump.runtimes.empty())
     out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes, read-write locks and joins "
                    "are read.\n";
+  if (std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [](const auto& r) { return r.kind == "NativeAOT"; }))
+    out.plain() << "Not known: what managed code of NativeAOT waits for: its objects are not read. Of native locks, "
+                   "pthread mutexes, read-write locks and joins are read.\n";
   if (const std::size_t apart = threads_apart(dump); apart != 0)
     out.plain() << fmt::format("Not known: what {} for, which did not stop with the others.\n",
                                counted(apart, "thread waits", "threads wait"));
+  write_unknown_waits(out, dump);
   for (const Diagnosis& d : dump.diagnoses)
     if (d.subject == kWaitsSubject) out.plain() << "Not known: " << escape_for_terminal(d.text) << '\n';
 }

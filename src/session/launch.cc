@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <thread>
 
 #include "base/scoped_fd.h"
 
@@ -54,16 +58,53 @@ class SpawnAttributes {
   bool is_made_ = false;
 };
 
+/// Rights of this thread alone: the system calls themselves, where libc's functions change those of all threads. A
+/// child inherits those of the thread that starts it.
+int become(const LaunchUser& user) {
+  const std::vector<gid_t> groups(user.groups.begin(), user.groups.end());
+  if (::syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return errno;
+  if (::syscall(SYS_setresgid, user.gid, user.gid, user.gid) != 0) return errno;
+  return ::syscall(SYS_setresuid, user.uid, user.uid, user.uid) != 0 ? errno : 0;
+}
+
+std::vector<std::string> environment_of(const LaunchUser& user, const LaunchOptions& options) {
+  std::vector<std::string> variables = options.environment;
+  if (variables.empty())
+    for (char** v = environ; v != nullptr && *v != nullptr; v++) variables.emplace_back(*v);
+  const auto set = [&variables](const std::string& name, const std::string& value) {
+    if (value.empty()) return;
+    std::erase_if(variables, [&name](const std::string& v) { return v.starts_with(name); });
+    variables.push_back(name + value);
+  };
+  set("HOME=", user.home);
+  set("USER=", user.name);
+  set("LOGNAME=", user.name);
+  return variables;
+}
+
+int spawn(pid_t& pid, const LaunchOptions& options, const std::vector<std::string>& variables) {
+  const auto arguments = pointers(options.arguments);
+  const auto environment = pointers(variables);
+  const SpawnAttributes attributes;
+  return ::posix_spawnp(&pid, arguments.front(), nullptr, attributes.get(), arguments.data(),
+                        variables.empty() ? environ : environment.data());
+}
+
 }  // namespace
 
-Result<std::uint32_t> launch(const LaunchOptions& options) {
+Result<std::uint32_t> launch(const LaunchOptions& options, const std::optional<LaunchUser>& user) {
   if (options.arguments.empty()) return fail(ErrorCode::invalid_argument);
-  const auto arguments = pointers(options.arguments);
-  const auto environment = pointers(options.environment);
   pid_t pid = -1;
-  const SpawnAttributes attributes;
-  const int error = ::posix_spawnp(&pid, arguments.front(), nullptr, attributes.get(), arguments.data(),
-                                   options.environment.empty() ? environ : environment.data());
+  int error = 0;
+  if (user) {
+    std::thread starter([&] {
+      error = become(*user);
+      if (error == 0) error = spawn(pid, options, environment_of(*user, options));
+    });
+    starter.join();
+  } else {
+    error = spawn(pid, options, options.environment);
+  }
   if (error != 0) return fail(ErrorCode::io_error, 0, error);
   wait_for_program(pid);
   return static_cast<std::uint32_t>(pid);

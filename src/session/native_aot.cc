@@ -1,6 +1,7 @@
 #include "session/native_aot.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dotnet/runtime/aot_threads.h"
 #include "memory/cached_memory.h"
@@ -46,6 +47,30 @@ std::string version_of(const dotnet::Descriptor& descriptor) {
   return std::string(descriptor.global_text("RuntimeProductVersionString").value_or("").substr(0, kLongest));
 }
 
+class LinesOfAot final : public NameProvider {
+ public:
+  LinesOfAot(std::shared_ptr<NameProvider> names, symbolize::DwarfSymbols& lines)
+      : names_(std::move(names)), lines_(lines) {}
+  [[nodiscard]] std::string_view provider_name() const override { return names_->provider_name(); }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override {
+    inlined_.clear();
+    auto info = names_->describe(frame);
+    if (!info) return info;
+    if (const auto native = lines_.describe(frame)) {
+      info->file = native->file;
+      info->line = native->line;
+      inlined_ = lines_.describe_inlined(frame);
+    }
+    return info;
+  }
+  [[nodiscard]] std::vector<SymbolInfo> describe_inlined(const Frame&) override { return std::move(inlined_); }
+
+ private:
+  std::shared_ptr<NameProvider> names_;
+  symbolize::DwarfSymbols& lines_;
+  std::vector<SymbolInfo> inlined_;
+};
+
 }  // namespace
 
 std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable,
@@ -82,6 +107,10 @@ void mark_aot_threads(const NativeAot& aot, const MemoryReader& captured, const 
   }
   if (found.error.code != ErrorCode::none)
     dump.diagnoses.push_back({found.error, "threads of NativeAOT", std::string(why_incomplete(found.error))});
+}
+
+std::shared_ptr<NameProvider> with_lines(std::shared_ptr<NameProvider> names, symbolize::DwarfSymbols& lines) {
+  return std::make_shared<LinesOfAot>(std::move(names), lines);
 }
 
 }  // namespace mixstack::session

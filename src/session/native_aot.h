@@ -1,13 +1,16 @@
 // Programs that .NET compiled ahead of time: they have a runtime, and no code that a JIT made.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "dotnet/code/descriptor.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
+#include "mixstack/symbolizer.h"
 #include "object/module_map.h"
+#include "symbolize/dwarf/dwarf_symbols.h"
 
 namespace mixstack::session {
 
@@ -28,5 +31,9 @@ struct NativeAot {
 /// there what the runtime says of them, so that it is as old as the capture. The list itself may change meanwhile;
 /// where it cannot be followed to its end, it is read again, as it is `now` (null: it does not change).
 void mark_aot_threads(const NativeAot& aot, const MemoryReader& captured, const MemoryReader* now, ProcessDump& dump);
+
+/// Names by `names`, the metadata of the program, with lines and inlined functions by debug information.
+[[nodiscard]] std::shared_ptr<NameProvider> with_lines(std::shared_ptr<NameProvider> names,
+                                                       symbolize::DwarfSymbols& lines);
 
 }  // namespace mixstack::session

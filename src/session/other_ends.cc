@@ -295,9 +295,30 @@ void name_waited_objects(ProcessDump& dump) {
     t.wait->object.type = object;
     ends.emplace_back(&*t.wait, search->want(t.wait->descriptor, object));
   }
+  std::vector<std::pair<AsyncChain*, std::string>> awaited;
+  for (RuntimeSummary& runtime : dump.runtimes) {
+    if (!runtime.pending) continue;
+    for (AsyncChain& chain : runtime.pending->chains) {
+      // Of .NET's sockets some are pipes: what the file is, the kernel tells.
+      if (chain.end != AsyncEnd::socket || chain.descriptor < 0 || !chain.awaited.detail.empty()) continue;
+      if (!search) search.emplace(dump);
+      const std::string object = search->name_of(std::to_string(chain.descriptor));
+      if (object == "pipe") {
+        chain.end = AsyncEnd::source;
+        chain.awaited.type = object;
+      } else {
+        chain.awaited.detail = object;
+      }
+      if (std::string end = search->want(chain.descriptor, object); !end.empty())
+        awaited.emplace_back(&chain, std::move(end));
+    }
+  }
   if (search) search->run();
   for (auto& [wait, end] : ends)
     if (!end.empty()) wait->object.detail = search->words(end, dump.target.pid);
+  for (auto& [chain, end] : awaited)
+    if (const std::string words = search->words(end, dump.target.pid); !words.empty())
+      chain->awaited.detail += (chain->awaited.detail.empty() ? "" : ", ") + words;
 }
 
 }  // namespace mixstack::session

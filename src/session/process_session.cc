@@ -18,16 +18,17 @@
 #include "session/fault_registers.h"
 #include "session/heap_search.h"
 #include "session/inlined_frames.h"
+#include "session/last_words.h"
 #include "session/launch.h"
 #include "session/missing_files.h"
 #include "session/native_aot.h"
-#include "session/native_waits.h"
 #include "session/other_ends.h"
 #include "session/pending_work.h"
 #include "session/symbol_origin.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
 #include "session/waits.h"
+#include "session/waits_outside.h"
 #include "session/walker_implementation.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symbolizer.h"
@@ -110,6 +111,11 @@ void number_suspensions(ProcessDump& dump) {
     ours(runtime.suspension->by);
     std::for_each(runtime.suspension->waits_for.begin(), runtime.suspension->waits_for.end(), ours);
   }
+}
+
+void put_summaries(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
+  for (const auto& runtime : runtimes) dump.runtimes.push_back(runtime->summary());
+  number_suspensions(dump);
 }
 
 /// Of the capture's own threads, then of those that were late.
@@ -207,14 +213,6 @@ void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
   dump.symbols = symbolizer.take_symbols();
   for (ThreadDump& t : dump.threads)
     for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
-}
-
-/// What threads wait for that no runtime knows of.
-void read_waits_outside(ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
-                        std::optional<OtherEnds>& ends) {
-  read_native_waits(dump, capture.frozen != nullptr ? *capture.frozen : memory);
-  if (ends) ends->tell(dump);
-  if (capture.frozen == nullptr) name_waited_objects(dump);
 }
 
 std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
@@ -482,11 +480,11 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   if (capture->frozen != nullptr) take_facts(at, true);
   if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
-  for (const auto& runtime : worker->runtimes()) dump.runtimes.push_back(runtime->summary());
-  number_suspensions(dump);
+  put_summaries(dump, worker->runtimes());
   auto named_by = providers_;
-  if (auto aot_names = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(std::move(aot_names));
+  tell_of_end(worker->modules(), walk.memory(), regions, target_->diagnoses(), dump);
   symbolize::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
+  if (auto aot = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(with_lines(std::move(aot), native));
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait: another
@@ -508,7 +506,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   }
   if (symbols.valid()) symbols.get();
   name_other_code(dump, symbolizer, worker->runtimes());
-  if (options.waits) read_waits_outside(dump, *capture, target_->memory(), at.ends);
+  read_waits_outside(options.waits, dump, *capture, target_->memory(), regions, at.ends);
   inlined.apply(dump);
   at.callers.apply(dump);
   dotnet::mark_freed_code(dump, freed);
@@ -528,6 +526,7 @@ std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& 
   auto aot = find_native_aot(worker.modules(), dump.target.executable, target_->loaded_memory());
   if (!aot) return nullptr;
   mark_aot_threads(*aot, walk.memory(), capture.frozen == nullptr ? &target_->memory() : nullptr, dump);
+  read_aot_crash(walk.memory(), aot->debug_header, dump);
   dump.runtimes.push_back(std::move(aot->summary));
   const auto image = worker.modules().image(aot->module);
   if (!image) return nullptr;

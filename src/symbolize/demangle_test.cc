@@ -76,7 +76,9 @@ TEST(Demangle, RustV0NamesHaveNoHashes) {
   EXPECT_EQ(demangle("_RINvNtC3std3mem8align_ofjE"), "std::mem::align_of::<usize>");
   EXPECT_EQ(demangle("_RNvC6_123foo3bar"), "123foo::bar");
   EXPECT_EQ(demangle("_RNvC6_123foo3bar.llvm.A5310EB9"), "123foo::bar");
-  EXPECT_EQ(demangle("_RNvCu8gdel_5qa3foo"), "g\xc3\xb6" "del::foo");
+  EXPECT_EQ(demangle("_RNvCu8gdel_5qa3foo"),
+            "g\xc3\xb6"
+            "del::foo");
   EXPECT_EQ(demangle("_Rnonsense"), "_Rnonsense");
   EXPECT_EQ(demangle("_R"), "_R");
 }

@@ -14,8 +14,8 @@
 #include <cstdio>
 
 // Debian's archive was compiled for glibc with _FORTIFY_SOURCE; musl has no such function.
-extern "C" __attribute__((weak, visibility("hidden"))) int __snprintf_chk(char* text, std::size_t size, int, std::size_t,
-                                                                          const char* format, ...) {
+extern "C" __attribute__((weak, visibility("hidden"))) int __snprintf_chk(char* text, std::size_t size, int,
+                                                                          std::size_t, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const int length = std::vsnprintf(text, size, format, arguments);

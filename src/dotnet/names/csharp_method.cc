@@ -61,7 +61,13 @@ MethodContext outer_context(const MethodContext& context, std::uint32_t containe
 void Writer::method(const MethodContext& context, unsigned depth) {
   const std::string_view type = context.metadata->string_cell(TableId::type_def, context.type, 1);
   const std::string_view name = context.metadata->string_cell(TableId::method_def, context.method, 3);
-  const GeneratedName made_type = parse_generated(type), made = parse_generated(name);
+  GeneratedName made_type = parse_generated(type);
+  const GeneratedName made = parse_generated(name);
+  // F# calls all that it makes up of a method METHOD@LINE: closures, and the state machines of its tasks.
+  if (const auto at = type.find('@'); at != 0 && at != std::string_view::npos &&
+                                      made_type.kind == GeneratedKind::none &&
+                                      state_machine_kind(*context.metadata, context.type) == StateMachineKind::async)
+    made_type = {GeneratedKind::state_machine, type.substr(0, at), {}, 0};
   if (depth >= kMaxOrigins) {
     plain(context);
   } else if (made_type.kind == GeneratedKind::state_machine && context.metadata->enclosing_type(context.type) != 0) {

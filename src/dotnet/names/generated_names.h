@@ -1,4 +1,4 @@
-// Names that C# compilers make up for what has none in the source.
+// Names that compilers of C# and Visual Basic make up for what has none in the source.
 #pragma once
 
 #include <cstdint>

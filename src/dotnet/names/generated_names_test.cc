@@ -10,6 +10,12 @@ namespace mixstack::dotnet::names {
 namespace {
 
 TEST(GeneratedNames, Lambdas) {
+  const GeneratedName vb = parse_generated("VB$StateMachine_3_Load");
+  EXPECT_EQ(vb.kind, GeneratedKind::state_machine);
+  EXPECT_EQ(vb.source, "Load");
+  EXPECT_EQ(parse_generated("VB$StateMachine_3_Load`1").source, "Load");
+  EXPECT_EQ(parse_generated("VB$StateMachine_").kind, GeneratedKind::none);
+  EXPECT_EQ(parse_generated("Value").kind, GeneratedKind::none);
   const GeneratedName g = parse_generated("<Main>b__0_12");
   EXPECT_EQ(g.kind, GeneratedKind::lambda);
   EXPECT_EQ(g.source, "Main");

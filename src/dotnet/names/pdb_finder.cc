@@ -69,14 +69,17 @@ Result<std::shared_ptr<const PortablePdb>> open_file(const std::string& path, co
 
 /// Beside the assembly, under the name that the compiler gave it or under the assembly's own.
 std::vector<std::string> places_beside(const std::string& path, const std::string& name) {
+  // Of a path without a folder the opener may know one.
   const auto slash = path.find_last_of('/');
-  if (slash == std::string::npos) return {};
-  const std::string folder = path.substr(0, slash + 1);
+  const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
   std::vector<std::string> places;
+  if (path.empty() && name.empty()) return places;
   if (!name.empty()) places.push_back(folder + name);
   std::string own = path;
-  if (const auto dot = path.find_last_of('.'); dot != std::string::npos && dot > slash) own.resize(dot);
+  if (const auto dot = path.find_last_of('.'); dot != std::string::npos && (slash == std::string::npos || dot > slash))
+    own.resize(dot);
   own += ".pdb";
+  if (path.empty()) return places;
   if (places.empty() || places.front() != own) places.push_back(own);
   return places;
 }

@@ -1,6 +1,7 @@
 #include "dotnet/objects/async_chains.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "dotnet/objects/sockets.h"
 
@@ -89,6 +90,44 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   const Address action = objects_.reference(object, "m_action").value_or(0);
   chain.end = action == 0 ? AsyncEnd::promise : AsyncEnd::work;
   if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
+  if (chain.end == AsyncEnd::promise) find_place(chain);
+}
+
+/// A request of HttpClient that waits for a connection has the waiter, whose task it awaits, and the pool of that host
+/// in its innermost methods (HttpConnectionPool.Http1.cs).
+void AsyncChains::find_place(AsyncChain& chain) {
+  constexpr std::string_view kWaiter = "System.Net.Http.HttpConnectionWaiter`1",
+                             kPool = "System.Net.Http.HttpConnectionPool";
+  constexpr std::size_t kMostMethods = 4, kMostWords = 64, kMostHost = 80;
+  Address pool = 0;
+  bool is_waiter = false;
+  for (std::size_t i = 0; i < std::min(chain.steps.size(), kMostMethods); i++) {
+    const auto machine = machines_.machine_of(chain.steps[chain.steps.size() - 1 - i].box);
+    if (!machine) continue;
+    const std::uint32_t size = machines_.machine_layout(machine->method_table).size;
+    for (std::uint32_t at = 0; at + 8 <= size && at / 8 < kMostWords; at += 8) {
+      const Address word = objects_.read<Address>(machine->address + at).value_or(0);
+      if (word == 0 || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
+      if (objects_.is_a(word, kPool)) pool = word;
+      is_waiter |= objects_.is_a(word, kWaiter) && objects_.reference(word, "_task") == chain.awaited.address;
+    }
+  }
+  if (!is_waiter || pool == 0) return;
+  chain.end = AsyncEnd::source;
+  chain.awaited.type = "System.Net.Http.HttpConnectionPool";
+  const Address authority = objects_.reference(pool, "_originAuthority").value_or(0);
+  std::string host = objects_.text(objects_.reference(authority, "HostValue").value_or(0), kMostHost);
+  if (host.empty())
+    host = objects_.text(objects_.reference(authority, "<HostValue>k__BackingField").value_or(0), kMostHost);
+  auto port = objects_.value<std::int32_t>(authority, "<Port>k__BackingField");
+  if (!port) port = objects_.value<std::int32_t>(authority, "Port");
+  if (!host.empty() && port) host += ":" + std::to_string(*port);
+  const auto limit = objects_.value<std::int32_t>(pool, "_maxHttp11Connections");
+  const auto used = objects_.value<std::int32_t>(pool, "_associatedHttp11ConnectionCount");
+  chain.awaited.detail = host;
+  if (limit && used && *limit > 0 && *limit != INT32_MAX)
+    chain.awaited.detail += (host.empty() ? "" : ", ") + std::string("limit ") + std::to_string(*limit) + ", " +
+                            std::to_string(*used) + " in use";
 }
 
 bool AsyncChains::may_run(const AsyncChain& chain) {

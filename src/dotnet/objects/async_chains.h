@@ -45,6 +45,7 @@ class AsyncChains {
   void close(std::size_t step, AsyncChain& chain);
   bool add_suspended(Address task, AsyncChain& chain);
   void end_at(Address object, AsyncChain& chain);
+  void find_place(AsyncChain& chain);
 
   ManagedObjects& objects_;
   Delegates& delegates_;

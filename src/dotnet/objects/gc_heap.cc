@@ -1,6 +1,7 @@
 #include "dotnet/objects/gc_heap.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -42,12 +43,17 @@ Diagnosed<void> GcHeapReader::find() {
   return {};
 }
 
-bool GcHeapReader::add_regions_from(Address segment, const Heap& heap, GcHeap& out) const {
+bool GcHeapReader::add_regions_from(Address segment, const Heap& heap, std::unordered_set<Address>& seen,
+                                    GcHeap& out) const {
   const Address newest = memory_.pointer_at(heap.newest_region).value_or(0);
   const Address allocated = memory_.pointer_at(heap.allocated).value_or(0);
   for (std::size_t n = 0; segment != 0; n++) {
     const auto s = read_segment(memory_, collector_->segment, segment);
     if (!s || n == kMostRegions || out.regions.size() == kMostRegions) return false;
+    if (!seen.insert(segment).second) {
+      segment = s->next;
+      continue;
+    }
     const bool is_left_out = (s->flags & (kReadOnly | kLarge | kPinned)) != 0;
     const Address end = segment == newest ? allocated : s->allocated;
     segment = s->next;
@@ -63,10 +69,13 @@ bool GcHeapReader::add_regions_from(Address segment, const Heap& heap, GcHeap& o
 bool GcHeapReader::add_regions(const Heap& heap, GcHeap& out) const {
   const auto& [size, start] = collector_->generation;
   if (!start || start.offset + std::uint64_t{8} > size || heap.generation_table == 0) return false;
+  // A collector with segments has the youngest generations in one segment, which ends the list of the oldest: each is
+  // met once for every generation.
+  std::unordered_set<Address> seen;
   for (std::uint64_t g = 0; g <= kMaxGeneration; g++) {
     const Address segment = memory_.pointer(heap.generation_table + g * size, start).value_or(0);
     if (segment == 0 && g == 0) return false;
-    if (!add_regions_from(segment, heap, out)) return false;
+    if (!add_regions_from(segment, heap, seen, out)) return false;
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "dotnet/code/collector.h"
@@ -35,7 +36,8 @@ class GcHeapReader {
   using Heap = Collector::Heap;
   [[nodiscard]] Diagnosed<void> find();
   [[nodiscard]] bool add_regions(const Heap& heap, GcHeap& out) const;
-  [[nodiscard]] bool add_regions_from(Address segment, const Heap& heap, GcHeap& out) const;
+  [[nodiscard]] bool add_regions_from(Address segment, const Heap& heap, std::unordered_set<Address>& seen,
+                                      GcHeap& out) const;
   [[nodiscard]] std::uint64_t finalizable(const Heap& heap) const;
   [[nodiscard]] bool is_invalid() const;
   void read_state(GcState& state) const;

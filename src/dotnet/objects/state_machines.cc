@@ -13,6 +13,21 @@ constexpr std::string_view kPooledBox =
 // Names that C# compilers give (Roslyn's GeneratedNames: StateMachineStateField, AsyncBuilderField, AwaiterFields).
 constexpr std::string_view kState = "<>1__state", kBuilder = "<>t__builder", kAwaiters = "<>u__";
 
+/// The same of Visual Basic's (Roslyn's GeneratedNameConstants), and the state of F#'s resumable code (FSharp.Core).
+constexpr std::string_view kStateOfVb = "$State", kBuilderOfVb = "$Builder", kAwaitersOfVb = "$A";
+constexpr std::string_view kStateOfFSharp = "ResumptionPoint";
+
+bool is_awaiter(std::string_view field) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return field.starts_with(kAwaiters) ||
+         (field.size() > kAwaitersOfVb.size() && field.starts_with(kAwaitersOfVb) && is_digit(field[2]));
+}
+
+/// A wrapper of a continuation is a small object: the method of a closure, of an awaiter, with what it was given.
+constexpr std::size_t kMostWrapperWords = 16;
+constexpr unsigned kMostWrappers = 4;  // around each other
+constexpr std::size_t kMany = 64;      // continuations that are no longer looked through one by one
+
 /// A worker of Parallel.ForEachAsync is an async lambda of it, called with an object (Parallel.ForEachAsync.cs).
 constexpr std::string_view kParallelLambda = "System.Threading.Tasks.Parallel+<>c", kWorkerArgument = "o";
 
@@ -70,21 +85,39 @@ const StateMachines::MachineLayout& StateMachines::machine_layout(Address of) {
   const TypeFacts* type = types.at(of);
   if (type == nullptr || type->base_size < kObjectOverhead) return layout;
   layout.size = type->base_size - kObjectOverhead;
-  if (const auto state = types.field(of, kState); state && !state->is_static) layout.state = state->offset;
+  for (const std::string_view name : {kState, kStateOfVb})
+    if (const auto state = types.field(of, name); state && !state->is_static) layout.state = state->offset;
   if (type->name.starts_with(kParallelLambda))
     if (const auto shared = types.field(of, kWorkerArgument); shared && !shared->is_static)
       layout.shared_by_workers = shared->offset;
   const auto& fields = types.own_fields(of);
   for (const auto& f : fields) {
-    const bool is_builder = f.name == kBuilder;
-    if (f.place.is_static || f.place.offset >= layout.size || (!is_builder && !f.name.starts_with(kAwaiters))) continue;
+    const bool is_builder = f.name == kBuilder || f.name == kBuilderOfVb;
+    if (f.place.is_static || f.place.offset >= layout.size || (!is_builder && !is_awaiter(f.name))) continue;
     std::uint32_t end = std::min(layout.size, f.place.offset + kMostAwaiterBytes);
     for (const auto& other : fields)
       if (!other.place.is_static && other.place.offset > f.place.offset) end = std::min(end, other.place.offset);
     auto& words = is_builder ? layout.builder_words : layout.awaiter_words;
     for (std::uint32_t at = f.place.offset; at + 8 <= end; at += 8) words.push_back(at);
   }
+  if (!layout.state || layout.builder_words.empty()) find_without_names(of, layout);
   return layout;
+}
+
+/// Compilers declare the state first, and a number it is in all of them.
+void StateMachines::find_without_names(Address of, MachineLayout& layout) {
+  layout.is_by_proof = true;
+  layout.awaiter_words.clear();
+  layout.builder_words.clear();
+  layout.state.reset();
+  for (const auto& f : objects_.types().own_fields(of)) {
+    if (f.place.is_static || f.place.element != names::ElementType::i4 || f.place.offset + 4 > layout.size) continue;
+    if (!layout.state || f.name == kStateOfFSharp) layout.state = f.place.offset;
+  }
+  for (std::uint32_t at = 0; at + 8 <= layout.size && at / 8 < kMostWords; at += 8) {
+    layout.awaiter_words.push_back(at);
+    layout.builder_words.push_back(at);
+  }
 }
 
 std::optional<StructPlace> StateMachines::machine_of(Address box) {
@@ -111,12 +144,55 @@ const std::string& StateMachines::method_of(const StructPlace& machine) {
 }
 
 Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
+  if (machine_layout(machine.method_table).is_by_proof) return only_proved(machine, box);
   for (const std::uint32_t at : machine_layout(machine.method_table).awaiter_words) {
     const Address word = objects_.read<std::uint64_t>(machine.address + at).value_or(0);
     if (word == 0 || word == box || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
-    if (objects_.type_of(word) != 0) return word;
+    if (objects_.type_of(word) == 0) continue;
+    const Address behind = behind_awaiter(word, box);
+    return behind != 0 ? behind : word;
   }
   return 0;
+}
+
+/// Of an awaiter that is an object: the task inside it that goes on with the box; 0: it is none, or has none.
+Address StateMachines::behind_awaiter(Address awaiter, Address box) {
+  if (is_async(awaiter) || is_task(awaiter)) return 0;
+  const auto words = objects_.words_in(awaiter, kMostWrapperWords);
+  const auto is_it = [&](Address word) {
+    return word != 0 && word != box && word % 8 == 0 && objects_.header_is_clear(word) && is_task(word) &&
+           is_awaited_by(word, box);
+  };
+  const auto at = std::find_if(words.begin(), words.end(), is_it);
+  return at == words.end() ? 0 : *at;
+}
+
+/// The object of a machine's fields that goes on with the box. Where none does (its continuation is not known), the
+/// only task that has not ended.
+Address StateMachines::only_proved(const StructPlace& machine, Address box) {
+  Address only = 0;
+  bool has_more = false;
+  const std::vector<std::uint32_t> places = machine_layout(machine.method_table).awaiter_words;
+  for (const std::uint32_t at : places) {
+    const Address word = objects_.read<std::uint64_t>(machine.address + at).value_or(0);
+    if (word == 0 || word == box || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
+    const Address type = objects_.type_of(word);
+    if (type == 0 || delegates_.is_delegate(word)) continue;
+    if (is_awaited_by(word, box)) return word;
+    if (const Address behind = behind_awaiter(word, box); behind != 0) return behind;
+    if (!is_task(word) || is_completed(word)) continue;
+    has_more = only != 0 && only != word;
+    only = word;
+  }
+  return has_more ? 0 : only;
+}
+
+/// Whether a method that is suspended refers to an object that it may await.
+bool StateMachines::holds(const StructPlace& machine, Address box, Address object) {
+  if (!machine_layout(machine.method_table).is_by_proof) return awaited_by(machine, box) == object;
+  const std::vector<std::uint32_t> places = machine_layout(machine.method_table).awaiter_words;
+  return std::any_of(places.begin(), places.end(),
+                     [&](std::uint32_t at) { return objects_.read<std::uint64_t>(machine.address + at) == object; });
 }
 
 Address StateMachines::awaited_by(Address runtime_async_task) {
@@ -149,21 +225,39 @@ bool StateMachines::is_completed(Address task) {
   return flags && (*flags & kEndedBits) != 0;
 }
 
+/// The box that a delegate leads to: it is its target, or the only one that other delegates lead to which the target
+/// keeps (awaiters and tools put their own method around a continuation). 0: none, or several.
+Address StateMachines::behind_delegate(Address delegate, unsigned depth) {
+  const Address target = delegates_.target(delegate);
+  if (is_async(target)) return target;
+  if (depth == 0 || target == 0) return 0;
+  Address only = 0;
+  for (const Address word : objects_.words_in(target, kMostWrapperWords)) {
+    if (word == 0 || word % 8 != 0 || word == delegate || !objects_.header_is_clear(word)) continue;
+    const Address type = objects_.type_of(word);
+    if (type == 0) continue;
+    Address found = 0;
+    if (delegates_.is_delegate(word))
+      found = behind_delegate(word, depth - 1);
+    else if (!is_task(word) && box_layout(type) && machine_of(word))
+      found = word;
+    if (found == 0 || found == only) continue;
+    if (only != 0) return 0;
+    only = found;
+  }
+  return only;
+}
+
 /// What a continuation leads to: a box, a task, an event that a thread waits for. 0: nothing that is known.
 Address StateMachines::resolve(Address continuation) {
-  if (delegates_.is_delegate(continuation)) {
-    const Address target = delegates_.target(continuation);
-    return is_async(target) ? target : 0;
-  }
+  if (delegates_.is_delegate(continuation)) return behind_delegate(continuation, kMostWrappers);
   if (is_task(continuation) || machine_of(continuation)) return continuation;
   if (const Address task = runtime_async_.task_of(continuation); is_async(task)) return task;
   if (objects_.is_a(continuation, "System.Threading.Tasks.TaskContinuation")) {
     const Address task = objects_.reference(continuation, "m_task").value_or(0);
     if (is_task(task)) return task;
     const Address action = objects_.reference(continuation, "m_action").value_or(0);
-    if (!delegates_.is_delegate(action)) return 0;
-    const Address target = delegates_.target(action);
-    return is_async(target) ? target : 0;
+    return delegates_.is_delegate(action) ? behind_delegate(action, kMostWrappers) : 0;
   }
   return objects_.is_a(continuation, "System.Threading.ManualResetEventSlim") ? continuation : 0;
 }
@@ -185,9 +279,10 @@ const std::vector<Address>& StateMachines::continuations(Address object) {
 
 std::vector<Address> StateMachines::read_continuations(Address object) {
   std::vector<Address> found;
+  std::unordered_set<Address> seen;
   const auto add = [&](Address a) {
     const Address to = a == 0 ? 0 : resolve(a);
-    if (to != 0 && std::find(found.begin(), found.end(), to) == found.end()) found.push_back(to);
+    if (to != 0 && seen.insert(to).second) found.push_back(to);
   };
   if (is_task(object)) {
     const Address next = objects_.reference(object, "m_continuationObject").value_or(0);
@@ -205,7 +300,7 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     const Address box = delegates_.is_delegate(word) ? delegates_.target(word) : word;
     if (box == object) continue;
     if (const auto machine = machine_of(box)) {
-      if (awaited_by(*machine, box) == object) add(box);
+      if (holds(*machine, box, object)) add(box);
     } else if (runtime_async_.is_task(box)) {
       const auto held = runtime_async_.held_by(box);
       if (std::find(held.begin(), held.end(), object) != held.end()) add(box);
@@ -228,6 +323,11 @@ Address StateMachines::task_of_workers(Address box) {
 
 bool StateMachines::is_awaited_by(Address object, Address box) {
   const auto& all = continuations(object);
+  if (all.size() > kMany) {
+    const auto [set, is_new] = many_.try_emplace(object);
+    if (is_new) set->second.insert(all.begin(), all.end());
+    return set->second.contains(box);
+  }
   return std::find(all.begin(), all.end(), box) != all.end();
 }
 

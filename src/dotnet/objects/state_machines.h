@@ -18,8 +18,8 @@ namespace mixstack::dotnet::objects {
 /// named by it (`is_awaited_by`). For one reading of a process. Borrows everything; not thread-safe.
 class StateMachines {
  public:
-  static constexpr std::size_t kMostContinuations = 512;  ///< of one task
-  static constexpr std::size_t kMostWords = 128;          ///< of one object, where no field's name is known
+  static constexpr std::size_t kMostContinuations = 1 << 16;  ///< of one task
+  static constexpr std::size_t kMostWords = 128;              ///< of one object, where no field's name is known
 
   StateMachines(ManagedObjects& objects, Delegates& delegates)
       : objects_(objects), delegates_(delegates), runtime_async_(objects, delegates) {}
@@ -42,6 +42,9 @@ class StateMachines {
     /// Of a worker of Parallel.ForEachAsync: what the workers of one call have in common.
     std::optional<std::uint32_t> shared_by_workers;
     std::uint32_t size = 0;
+    /// No compiler that we know named its fields: what it awaits is then what goes on with its box. All of its words
+    /// may refer to that, and one of them to the box.
+    bool is_by_proof = false;
   };
   [[nodiscard]] const MachineLayout& machine_layout(Address type);
 
@@ -78,6 +81,11 @@ class StateMachines {
   [[nodiscard]] bool is_iterator(Address type);
   [[nodiscard]] std::optional<BoxLayout> read_box_layout(Address type);
   [[nodiscard]] std::vector<Address> read_continuations(Address object);
+  void find_without_names(Address of, MachineLayout& layout);
+  [[nodiscard]] bool holds(const StructPlace& machine, Address box, Address object);
+  [[nodiscard]] Address only_proved(const StructPlace& machine, Address box);
+  [[nodiscard]] Address behind_awaiter(Address awaiter, Address box);
+  [[nodiscard]] Address behind_delegate(Address delegate, unsigned depth);
   [[nodiscard]] Address resolve(Address continuation);
   [[nodiscard]] std::vector<Address> words_in(Address object);
   [[nodiscard]] Address task_of_workers(Address box);
@@ -86,7 +94,8 @@ class StateMachines {
   Delegates& delegates_;
   RuntimeAsync runtime_async_;
   std::unordered_map<Address, std::vector<Address>> continuations_;
-  std::unordered_map<Address, std::string> names_;  ///< by MethodTable of the state machine
+  std::unordered_map<Address, std::unordered_set<Address>> many_;  ///< the same, of those with very many
+  std::unordered_map<Address, std::string> names_;                 ///< by MethodTable of the state machine
   std::unordered_map<Address, std::optional<BoxLayout>> boxes_;
   std::unordered_map<Address, MachineLayout> machines_;
   std::unordered_set<Address> tasks_of_workers_;

@@ -8,6 +8,7 @@ namespace mixstack::dotnet::objects {
 namespace {
 
 constexpr std::string_view kCoreLib = "System.Private.CoreLib";
+constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -82,6 +83,7 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   // Locks and conditions of .NET 11 wait with events of their own, which the program knows nothing of.
   if (records_.has_locks() && (is_inside(at, "System.Threading.Lock.") || is_inside(at, "System.Threading.Condition.")))
     return {};
+  if (is_inside(at, kSpinLock)) return spin_lock(at);
   if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
   if (is_inside(at, "System.Threading.Thread.Join")) return join(at, candidates(at));
   if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
@@ -252,6 +254,7 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
       wait.kind = WaitKind::task;
       if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
       describe_task(c.address, wait);
+      if (has(wait.object.type, "SemaphoreSlim.TaskNode")) wait = semaphore_of_node(wait, found);
       return true;
     }
     if (types.is_a(c.type, "System.Threading.CountdownEvent") && objects_.reference(c.address, "_event") == event) {

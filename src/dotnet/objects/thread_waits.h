@@ -110,6 +110,8 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] ThreadWait finalizers() const;
   [[nodiscard]] ThreadWait callback(const WaitingThread& at);
+  [[nodiscard]] ThreadWait spin_lock(const WaitingThread& at);
+  [[nodiscard]] ThreadWait semaphore_of_node(const ThreadWait& wait, const Candidates& found);
   [[nodiscard]] bool continues_with(Address task, Address object);
   void describe_task(Address task, ThreadWait& wait);
   void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);

@@ -93,14 +93,13 @@ Result<DebugHeader> read_header(const MemoryReader& memory, Address at) {
   return header;
 }
 
-Result<Address> runtime_instance(const MemoryReader& memory, Address entries) {
+Result<Address> global(const MemoryReader& memory, Address entries, std::string_view wanted) {
   for (std::size_t i = 0; i < kMostGlobals; i++) {
     const auto entry = memory.read<GlobalEntry>(entries + i * sizeof(GlobalEntry));
     if (!entry) return fail(entry.error());
     if (entry->name == 0) break;
     const auto name = memory.read_cstring(entry->name, kLongestName);
-    // Of this one the value is the object itself.
-    if (name && *name == "g_pTheRuntimeInstance" && entry->value != 0) return entry->value;
+    if (name && *name == wanted && entry->value != 0) return entry->value;
   }
   return fail(ErrorCode::field_unavailable);
 }
@@ -139,7 +138,7 @@ Result<Address> first_thread(const MemoryReader& memory, Address header_address,
   const auto header = read_header(memory, header_address);
   if (!header) return fail(header.error());
   if (auto r = fields.read(memory, header->types); !r) return fail(r.error());
-  const auto runtime = runtime_instance(memory, header->globals);
+  const auto runtime = global(memory, header->globals, "g_pTheRuntimeInstance");  // the object itself
   if (!runtime) return runtime;
   const auto store = memory.read<std::uint64_t>(*runtime + *fields.store.offset);
   if (!store) return fail(store.error());
@@ -166,6 +165,15 @@ Result<Address> first_thread(const MemoryReader& memory, const Descriptor& descr
 }
 
 }  // namespace
+
+Result<std::string> read_aot_crash_record(const MemoryReader& memory, Address header_address) {
+  constexpr std::size_t kMost = 8 << 10;  // MAX_CRASHINFOBUFFER_SIZE
+  const auto header = read_header(memory, header_address);
+  if (!header) return fail(header.error());
+  const auto buffer = global(memory, header->globals, "g_CrashInfoBuffer");
+  if (!buffer) return fail(buffer.error());
+  return memory.read_cstring(*buffer, kMost);
+}
 
 AotThreads read_aot_threads(const MemoryReader& memory, Address header) {
   AotThreads out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dotnet/code/descriptor.h"
@@ -21,6 +22,8 @@ struct AotThreads {
 
 /// `header` is the address of DotNetRuntimeDebugHeader. The list may change under the reader: who knows which threads
 /// there are believes no other ids.
+/// The crash record that the runtime left before it ended the process; empty: none so far. Errors as of `AotThreads`.
+[[nodiscard]] Result<std::string> read_aot_crash_record(const MemoryReader& memory, Address header);
 [[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, Address header);
 /// The same of .NET 11, which has a descriptor in place of that header.
 [[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, const Descriptor& descriptor);

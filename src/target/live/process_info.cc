@@ -19,6 +19,29 @@ namespace {
   return arch_of_elf_header(std::span(header).first(static_cast<std::size_t>(n)));
 }
 
+/// The value of an entry of the auxiliary vector, of 64 bits as all that we know.
+[[nodiscard]] Address auxiliary(std::string_view auxv, std::uint64_t wanted) {
+  std::array<std::uint64_t, 2> entry{};
+  for (; auxv.size() >= sizeof entry; auxv.remove_prefix(sizeof entry)) {
+    std::memcpy(entry.data(), auxv.data(), sizeof entry);
+    if (entry[0] == wanted) return entry[1];
+  }
+  return 0;
+}
+
+/// By the header that is mapped, which lies ahead of the program headers. For programs that their own users alone may
+/// open: on FUSE, and on NFS with root_squash, root may not.
+[[nodiscard]] Result<Arch> read_arch_in_memory(const ProcDir& proc, std::string_view auxv, const Error& otherwise) {
+  std::array<std::byte, 64> header{};
+  const Address headers = auxiliary(auxv, AT_PHDR);
+  const auto memory = proc.open_memory_file("mem", O_RDONLY);
+  if (headers < header.size() || !memory) return fail(otherwise);
+  const auto at = static_cast<off_t>(headers - header.size());
+  if (::pread(memory->get(), header.data(), header.size(), at) != static_cast<ssize_t>(header.size()))
+    return fail(otherwise);
+  return arch_of_elf_header(header);
+}
+
 [[nodiscard]] std::vector<std::string> split_at_nul(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -51,12 +74,14 @@ Result<TargetInfo> read_process_info(const ProcDir& proc) {
   info.executable = std::move(*exe);
   remove_deleted_mark(info.executable);
   auto arch = read_arch(proc);
-  if (!arch) return fail(arch.error());
-  info.arch = *arch;
+  if (!arch && arch.error().code != ErrorCode::permission_denied) return fail(arch.error());
   auto command_line = proc.read_memory_file("cmdline", 4 << 20);
   if (command_line) info.command_line = split_at_nul(*command_line);
   auto auxv = proc.read_memory_file("auxv");
   if (!auxv) return fail(auxv.error());
+  if (!arch) arch = read_arch_in_memory(proc, *auxv, arch.error());
+  if (!arch) return fail(arch.error());
+  info.arch = *arch;
   parse_auxv(std::as_bytes(std::span(*auxv)), info);
   return info;
 }

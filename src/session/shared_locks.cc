@@ -1,0 +1,151 @@
+#include "session/shared_locks.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "session/call_arguments.h"
+
+namespace mixstack::session {
+namespace {
+
+// pthread_mutex_t, as in native_waits.cc.
+constexpr std::uint64_t kOwner = 8, kKind = 16;
+constexpr std::uint32_t kIdBits = 0x3fffffff, kIdInLock = 0x30, kKindBits = 0xff, kOwnerDied = 0x40000000;
+constexpr std::chrono::milliseconds kMostTime{100};
+constexpr std::size_t kMostProcesses = 1 << 16, kMostTasks = 1 << 12, kMostText = 16 << 20;
+
+std::optional<std::uint32_t> number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string line_of(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return line.substr(key.size());
+  return {};
+}
+
+std::string comm_of(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+/// A process with the file mapped has its device and inode in a line of its list.
+bool maps_file(std::uint32_t pid, const Region& region) {
+  const std::string wanted = fmt::format(" {:02x}:{:02x} {} ", region.device_major, region.device_minor, region.inode);
+  std::ifstream file(fmt::format("/proc/{}/maps", pid));
+  std::size_t size = 0;
+  for (std::string line; std::getline(file, line) && size < kMostText; size += line.size())
+    if (line.find(wanted) != std::string::npos) return true;
+  return false;
+}
+
+/// Calls `use(number)` for each entry of a folder of /proc that is a number, until it answers true.
+template <class Use>
+void each_number(const std::string& folder, std::size_t most, Use use) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(folder.c_str()), ::closedir);
+  for (std::size_t seen = 0; all && seen < most;) {
+    const dirent* entry = ::readdir(all.get());
+    if (entry == nullptr) return;
+    const auto id = number(entry->d_name);
+    if (!id) continue;
+    seen++;
+    if (use(*id)) return;
+  }
+}
+
+struct Holder {
+  std::uint32_t pid = 0, tid = 0;  ///< of our pid namespace
+};
+
+/// Whose thread has this id in the innermost namespace it is in, of those that have the file mapped.
+std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
+  const auto group = number([&] {
+    std::string text = line_of(fmt::format("/proc/{}/status", id), "Tgid:");
+    text.erase(0, text.find_first_not_of(" \t"));
+    return text;
+  }());
+  if (group && maps_file(*group, region)) return Holder{*group, id};
+  std::optional<Holder> found;
+  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  each_number("/proc", kMostProcesses, [&](std::uint32_t pid) {
+    if (std::chrono::steady_clock::now() > deadline) return true;
+    if (!maps_file(pid, region)) return false;
+    each_number(fmt::format("/proc/{}/task", pid), kMostTasks, [&](std::uint32_t tid) {
+      const std::string ids = line_of(fmt::format("/proc/{}/task/{}/status", pid, tid), "NSpid:");
+      const std::size_t last = ids.find_last_of(" \t");
+      if (last == std::string::npos || number(std::string_view(ids).substr(last + 1)) != id) return false;
+      found = Holder{pid, tid};
+      return true;
+    });
+    return found.has_value();
+  });
+  return found;
+}
+
+struct SharedMutex {
+  std::uint32_t owner = 0;
+  bool owner_died = false;
+};
+
+std::optional<SharedMutex> mutex_at(const MemoryReader& memory, Address at) {
+  const auto lock = memory.read<std::uint32_t>(at), owner = memory.read<std::uint32_t>(at + kOwner),
+             kind = memory.read<std::uint32_t>(at + kKind);
+  if (!lock || !owner || !kind) return std::nullopt;
+  if ((*kind & kKindBits & kIdInLock) != 0) {  // robust, or one that passes on priorities: the kernel's word
+    if ((*lock & kIdBits) == 0) return std::nullopt;
+    return SharedMutex{*lock & kIdBits, (*lock & kOwnerDied) != 0};
+  }
+  constexpr std::uint32_t kLocked = 1, kWaitedFor = 2;
+  if ((*lock != kLocked && *lock != kWaitedFor) || *owner == 0) return std::nullopt;
+  return SharedMutex{*owner, false};
+}
+
+std::string words_of(const SharedMutex& mutex, const Region& region, std::uint32_t own, ThreadWait& wait) {
+  std::string words = "in shared memory, " + region.path;
+  const auto holder = holder_of(mutex.owner, region);
+  if (!holder)
+    return words + fmt::format("; held by thread {} of a process that is not to be seen from here", mutex.owner);
+  if (holder->pid == own) {
+    wait.owners = {holder->tid};
+    return words;
+  }
+  return words + fmt::format("; held by process {} \"{}\", thread {}", holder->pid, comm_of(holder->pid), holder->tid);
+}
+
+}  // namespace
+
+void name_shared_locks(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory) {
+  for (ThreadDump& t : dump.threads) {
+    if (!t.captured || t.syscall < 0 || (t.wait && !t.wait->owners.empty())) continue;
+    if (t.wait && t.wait->kind != WaitKind::wait_handle && t.wait->kind != WaitKind::native_mutex) continue;
+    const auto call = t.facts.arguments ? t.facts.arguments : arguments_in(t.registers);
+    if (!call || !t.facts.object.starts_with("futex")) continue;
+    const Address word = (*call)[0];
+    const auto is_it = [word](const Region& r) { return r.range.contains(word); };
+    const auto region = std::find_if(regions.begin(), regions.end(), is_it);
+    if (region == regions.end() || region->inode == 0 || !region->shared) continue;
+    const auto mutex = mutex_at(memory, word);
+    if (!mutex || mutex->owner == t.ns_tid) continue;
+    ThreadWait wait = t.wait.value_or(ThreadWait{});
+    if (wait.kind == WaitKind::none) wait.kind = WaitKind::native_mutex;
+    wait.proof = Proof::proved;
+    if (wait.object.address == 0) wait.object.address = word;
+    wait.object.detail = words_of(*mutex, *region, dump.target.pid, wait);
+    t.wait = std::move(wait);
+  }
+}
+
+}  // namespace mixstack::session

@@ -1,0 +1,18 @@
+// What threads wait for that no runtime knows of, and where the whole process stands.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mixstack/dump.h"
+#include "mixstack/memory_reader.h"
+#include "mixstack/target.h"
+#include "session/other_ends.h"
+
+namespace mixstack::session {
+
+/// With the names of all frames. `wanted`: waits are told at all.
+void read_waits_outside(bool wanted, ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
+                        const std::vector<Region>& regions, std::optional<OtherEnds>& ends);
+
+}  // namespace mixstack::session
