@@ -47,6 +47,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
   [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
                            std::vector<walk::Mark>& out) override;
+  [[nodiscard]] CheckpointList sampled_checkpoints(const ManagedThread& thread, const MemorySlice& stack, Address sp,
+                                                   bool methods) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
   void begin_names(base::Beside& beside) override;
