@@ -99,6 +99,11 @@ class Walker {
   /// `generation` is the same: code of images, and what a runtime never frees. False: it may be freed, and other code
   /// be put in its place, or nobody can tell.
   [[nodiscard]] bool keeps_name(const Frame& frame);
+  /// The managed frame that a frame of a trace has called; null where it has called something else, or nothing.
+  [[nodiscard]] static const Frame* callee_of(std::span<const Frame> frames, std::size_t caller);
+  /// Methods that the JIT inlined at a managed frame that has called `callee` (null: nothing), innermost first, as a
+  /// dump concludes them.
+  [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee);
   /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
   [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.

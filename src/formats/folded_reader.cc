@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "model/stack_depth.h"
 #include "report/escape.h"
 #include "report/words.h"
 
@@ -95,9 +96,11 @@ class Reader {
 
  private:
   std::optional<std::uint32_t> frame_of(std::string_view text);
+  std::optional<std::uint32_t> left_out_of(std::size_t frames);
 
   Recording recording_;
   std::uint32_t context_ = 0;
+  std::uint64_t too_deep_ = 0;   ///< lines
   std::uint64_t too_small_ = 0;  ///< lines of which nothing is left when they are divided
 };
 
@@ -108,15 +111,29 @@ std::optional<std::uint32_t> Reader::frame_of(std::string_view text) {
   return recording_.frame({.function = *function, .inlining = name.inlining});
 }
 
+std::optional<std::uint32_t> Reader::left_out_of(std::size_t frames) {
+  const auto function = recording_.function({.name = left_out_name(frames), .kind = CodeKind::unknown});
+  return function ? recording_.frame({.function = *function}) : std::nullopt;
+}
+
 bool Reader::add(const Line& line, std::uint64_t divisor) {
   if (line.count / divisor == 0) {
     too_small_ += line.count == 0 ? 0 : 1;
     return true;
   }
+  const std::size_t ends = static_cast<std::size_t>(std::count(line.stack.begin(), line.stack.end(), ';'));
+  const std::size_t left_out = frames_left_out(ends + (line.stack.ends_with(';') ? 0 : 1));
+  too_deep_ += left_out == 0 ? 0 : 1;
   std::uint32_t node = 0;
-  for (std::string_view rest = line.stack; !rest.empty();) {
+  std::size_t at = 0;
+  for (std::string_view rest = line.stack; !rest.empty(); at++) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
-    const auto frame = frame_of(rest.substr(0, end));
+    const bool is_in_gap = at >= kOuterShown && at < kOuterShown + left_out;
+    if (is_in_gap && at != kOuterShown) {
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      continue;
+    }
+    const auto frame = is_in_gap ? left_out_of(left_out) : frame_of(rest.substr(0, end));
     const auto next = frame ? recording_.node({node, *frame}) : std::nullopt;
     if (!next) return false;
     node = *next;
@@ -132,6 +149,9 @@ Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
   notes.emplace_back("read from folded stacks: nothing is known of times, threads and rates");
   if (others != 0)
     notes.push_back(others == 1 ? "1 line was no stack" : fmt::format("{} lines were no stacks", others));
+  if (too_deep_ != 0)
+    notes.push_back(fmt::format("{} of more than {} frames: a part of the middle is left out",
+                                report::counted(too_deep_, "stack"), kMostShown));
   if (divisor != 1) {
     std::string note = fmt::format("{} by {}: together they are more than 32 bits hold", kCountsDivided, divisor);
     if (too_small_ != 0) note += fmt::format("; left out as less than that: {}", report::counted(too_small_, "line"));

@@ -72,6 +72,13 @@ std::string value_words(Value kind, std::uint64_t value) {
   return {};
 }
 
+/// Return addresses are replaced by that of the page "[uprobes]", which lies at the end of the address space
+/// (xol_add_vma in kernel/events/uprobes.c): x86-64, and ARM64 with 48 bits.
+bool is_return_probe(std::uint64_t address) {
+  constexpr std::uint64_t kPage = 4096;
+  return address == 0x7ffffffff000 - kPage || address == 0x1000000000000 - kPage;
+}
+
 }  // namespace
 
 std::string_view error_name(ErrorCode code) {
@@ -86,6 +93,10 @@ std::string error_words(const Error& error) {
   if (is_kernel_task(error))
     return error.value == kIoWorker ? "worker of io_uring: a task of the kernel, which has no code of the program"
                                     : "a task of the kernel, which has no code of the program";
+  if (error.code == ErrorCode::bad_return_address && is_return_probe(error.value))
+    return fmt::format(
+        "a return probe of the kernel (uretprobe) stands there, who called is in the kernel alone (0x{:x})",
+        error.value);
   if (e == nullptr) return fmt::format("error {}", static_cast<unsigned>(error.code));
   if (error == base::other_pid_namespace_error())
     return "/proc belongs to another pid namespace: its numbers mean other processes (mount one of this namespace)";

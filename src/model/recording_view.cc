@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "model/stack_judge.h"
+#include "model/words.h"
 
 namespace mixstack {
 namespace {
@@ -122,7 +123,7 @@ std::uint32_t ViewMaker::root_of(const SampleContext& context) {
   std::uint32_t root = 0;
   if (with_processes_) root = child(root, made_up(shown_process(recording_, process)));
   if (options_.by_thread) root = child(root, made_up(shown_thread(recording_, context.thread)));
-  if (stop != StopReason::end_of_stack) root = child(root, made_up("[cut: " + std::string(to_string(stop)) + "]"));
+  if (stop != StopReason::end_of_stack) root = child(root, made_up(model::cut_name(stop)));
   roots_.emplace(std::tuple(whose, stop), root);
   return root;
 }
@@ -176,7 +177,7 @@ std::uint32_t ViewMaker::innermost_first(std::uint32_t root, std::uint32_t stack
       was_doubtful = doubtful;
     }
   }
-  if (stop != StopReason::end_of_stack) node = child(node, made_up("[cut: " + std::string(to_string(stop)) + "]"));
+  if (stop != StopReason::end_of_stack) node = child(node, made_up(model::cut_name(stop)));
   return node;
 }
 

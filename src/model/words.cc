@@ -32,6 +32,11 @@ std::string_view stop_words(StopReason reason) {
   return "unknown reason";
 }
 
+std::string cut_name(StopReason reason) {
+  if (reason == StopReason::stack_truncated) return "[stack deeper than its copy]";
+  return "[cut: " + std::string(to_string(reason)) + "]";
+}
+
 std::string_view trust_words(Trust trust) {
   switch (trust) {
     case Trust::certain:

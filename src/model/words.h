@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kIoWorker = ~std::uint64_t{0} - 1, kKernelTask = 
 [[nodiscard]] std::string error_words(const Error&);
 /// "nothing describes how to continue from here".
 [[nodiscard]] std::string_view stop_words(StopReason);
+/// The box that stands where the callers are not known: "[cut: no_unwind_info]".
+[[nodiscard]] std::string cut_name(StopReason);
 /// "resumed at a runtime Frame"; empty for `certain`.
 [[nodiscard]] std::string_view trust_words(Trust);
 /// "unwind information (.eh_frame)".

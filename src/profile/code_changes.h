@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "mixstack/address.h"
@@ -60,20 +62,20 @@ class KnownCode {
   std::map<Address, Piece> pieces_;
 };
 
-/// What was mapped in the last second. Bounded: of what did not fit, all memory counts as mapped anew then.
+/// What was mapped in the last second or two. Bounded: of what did not fit, all memory counts as mapped anew then.
 class CodeChanges {
  public:
   static constexpr std::uint64_t kKept = 1'000'000'000;  ///< ns; samples are walked long before that
 
   void add(const MappedCode& change) {
-    forget(change.time_ns);
+    begin_turn(change.time_ns);
     const Address first = change.range.begin >> kShift, last = (change.range.end - 1) >> kShift;
     if (change.range.end <= change.range.begin) return;
     if (last - first >= kMostOfOne || entries_ + (last - first) >= kMostEntries) {
       anywhere_ns_ = change.time_ns;
       return;
     }
-    for (Address part = first; part <= last; part++) parts_[part].push_back(change);
+    for (Address part = first; part <= last; part++) turns_[0][part].push_back(change);
     entries_ += last - first + 1;
     latest_ns_ = change.time_ns;
   }
@@ -81,11 +83,13 @@ class CodeChanges {
   [[nodiscard]] bool touch(Address place, std::uint64_t after_ns, std::uint64_t until_ns) const {
     if (anywhere_ns_ > after_ns && anywhere_ns_ <= until_ns) return true;
     if (latest_ns_ <= after_ns) return false;
-    const auto part = parts_.find(place >> kShift);
-    if (part == parts_.end()) return false;
-    for (const MappedCode& change : part->second)
-      if (change.time_ns > after_ns && change.time_ns <= until_ns && change.range.contains(place)) return true;
-    return false;
+    return std::any_of(turns_.begin(), turns_.end(), [&](const Parts& parts) {
+      const auto part = parts.find(place >> kShift);
+      return part != parts.end() &&
+             std::any_of(part->second.begin(), part->second.end(), [&](const MappedCode& change) {
+               return change.time_ns > after_ns && change.time_ns <= until_ns && change.range.contains(place);
+             });
+    });
   }
   [[nodiscard]] bool empty() const { return latest_ns_ == 0 && anywhere_ns_ == 0; }
 
@@ -93,15 +97,21 @@ class CodeChanges {
   static constexpr unsigned kShift = 21;  // parts of 2 MiB
   static constexpr std::size_t kMostOfOne = 1024, kMostEntries = 1u << 16;
 
-  /// All at once, and seldom.
-  void forget(std::uint64_t now_ns) {
-    if (latest_ns_ == 0 || now_ns < latest_ns_ + kKept) return;
-    parts_.clear();
+  using Parts = std::unordered_map<Address, std::vector<MappedCode>>;
+
+  /// What is older than the last turn is forgotten: a program may map code all the time.
+  void begin_turn(std::uint64_t now_ns) {
+    if (now_ns < turn_ns_ + kKept) return;
+    turns_[1].clear();
+    if (now_ns < turn_ns_ + 2 * kKept) std::swap(turns_[0], turns_[1]);
+    turns_[0].clear();
+    turn_ns_ = now_ns;
     entries_ = 0;
   }
 
-  std::unordered_map<Address, std::vector<MappedCode>> parts_;
-  std::size_t entries_ = 0;
+  std::array<Parts, 2> turns_;     ///< the present one, and the one before
+  std::uint64_t turn_ns_ = 0;      ///< when the present one began
+  std::size_t entries_ = 0;        ///< of the present one
   std::uint64_t latest_ns_ = 0;    ///< change
   std::uint64_t anywhere_ns_ = 0;  ///< of the last one that had no room
 };

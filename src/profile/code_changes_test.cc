@@ -34,9 +34,17 @@ TEST(CodeChanges, ReachOverParts) {
 TEST(CodeChanges, AreForgottenWhenTheyAreOld) {
   CodeChanges changes;
   changes.add({kMs, {0x400000, 0x402000}});
-  changes.add({kMs + CodeChanges::kKept, {0x900000, 0x902000}});
+  changes.add({kMs + 2 * CodeChanges::kKept, {0x900000, 0x902000}});
   EXPECT_FALSE(changes.touch(0x401000, 0, UINT64_MAX));
   EXPECT_TRUE(changes.touch(0x901000, 0, UINT64_MAX));
+}
+
+TEST(CodeChanges, AreForgottenWhereCodeIsMappedAllTheTime) {
+  CodeChanges changes;
+  for (std::uint64_t i = 0; i < 200'000; i++) changes.add({kMs * (i / 10), {0x900000, 0x902000}});
+  EXPECT_FALSE(changes.touch(0x401000, 0, UINT64_MAX));
+  EXPECT_FALSE(changes.touch(0x901000, 0, 17'000 * kMs));
+  EXPECT_TRUE(changes.touch(0x901000, 19'000 * kMs, UINT64_MAX));
 }
 
 using Parts = std::vector<AddressRange>;

@@ -56,22 +56,29 @@ bool FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
   return false;
 }
 
-FrameNames::Named FrameNames::name(const Frame& frame) {
+FrameNames::Named FrameNames::name(const Frame& frame, const Frame* callee) {
+  if (frame.kind != FrameKind::managed) callee = nullptr;
   const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_context.handle;
-  const Key key{frame.pc.lookup(), frame.method, made_for,
+  const Key key{frame.pc.lookup(), frame.method, made_for, callee == nullptr ? 0 : callee->method,
                 static_cast<std::uint32_t>(frame.kind) << 8 | static_cast<std::uint32_t>(frame.trust)};
   if (const auto known = lasting_.find(key); known != lasting_.end()) return {known->second, true};
   if (const auto known = of_capture_.find(key); known != of_capture_.end()) return {known->second, false};
   bool lasts = false;
-  std::vector<std::uint32_t> numbers = ask(frame, lasts);
+  std::vector<std::uint32_t> numbers = ask(frame, callee, lasts);
   return {(lasts ? lasting_ : of_capture_).emplace(key, std::move(numbers)).first->second, lasts};
 }
 
-std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, bool& lasts) {
+std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, const Frame* callee, bool& lasts) {
   const std::uint32_t innermost = walker_->symbolizer().name(frame);
   const auto& symbols = walker_->symbolizer().symbols();
   std::vector<std::uint32_t> numbers;
   lasts = walker_->keeps_name(frame);
+  for (const SymbolInfo& symbol : walker_->inlined_at(frame, callee)) {
+    const auto number = numbers.size() < kMostLogicalFrames ? record(frame, symbol) : std::nullopt;
+    if (!number) break;
+    numbers.push_back(*number);
+    lasts = lasts && may_last(frame, symbol);
+  }
   for (std::uint32_t at = innermost; numbers.size() < kMostLogicalFrames; at = symbols[at].inlined_into) {
     const auto number = record(frame, symbols[at]);
     if (!number) return {};

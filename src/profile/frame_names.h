@@ -29,7 +29,8 @@ class FrameNames {
   /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock). Answers whether names
   /// that last are the same ones still.
   bool begin(Walker& walker, std::chrono::nanoseconds instant);
-  [[nodiscard]] Named name(const Frame& frame);
+  /// `callee`: the managed frame that it has called (`Walker::callee_of`), by which inlined methods are known.
+  [[nodiscard]] Named name(const Frame& frame, const Frame* callee);
   /// A method of which this walker does not find the name: it may be older than the method, which is freed at any time.
   [[nodiscard]] bool lacks_name(const Frame& frame) const;
 
@@ -38,18 +39,20 @@ class FrameNames {
     Address address;
     Address method;
     Address stub_target;
+    Address callee;
     std::uint32_t kind_and_trust;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return std::hash<Address>{}(key.address ^ key.method << 20 ^ key.stub_target << 40) ^ key.kind_and_trust;
+      return std::hash<Address>{}(key.address ^ key.method << 20 ^ key.stub_target << 40 ^ key.callee << 8) ^
+             key.kind_and_trust;
     }
   };
   using Known = std::unordered_map<Key, std::vector<std::uint32_t>, Hash>;
   static constexpr std::size_t kMostKnown = 1u << 20;
 
-  [[nodiscard]] std::vector<std::uint32_t> ask(const Frame& frame, bool& lasts);
+  [[nodiscard]] std::vector<std::uint32_t> ask(const Frame& frame, const Frame* callee, bool& lasts);
   [[nodiscard]] bool is_freed_method(const Frame& frame, const SymbolInfo& symbol) const;
   [[nodiscard]] std::optional<std::uint32_t> record(const Frame& frame, const SymbolInfo& symbol);
 

@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "model/stack_depth.h"
+
 namespace mixstack::profile {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 std::optional<Address> unknown_place(const Trace& trace) {
   for (const Frame& frame : trace.frames)
     if (frame.kind == FrameKind::undescribed || frame.trust > Trust::checkpoint) return frame.pc.raw();
-  if (trace.stop == StopReason::end_of_stack) return std::nullopt;
+  if (trace.stop == StopReason::end_of_stack || trace.stop == StopReason::stack_truncated) return std::nullopt;
   return trace.frames.empty() ? 0 : trace.frames.back().pc.raw();
 }
 
@@ -97,9 +99,10 @@ void StackRecorder::note_mapped(SampleBatch& batch) {
   mapped_until_ns_ = std::max(mapped_until_ns_, batch.mapped_until_ns);
 }
 
-/// What is there before anything is told of it.
+/// What is there before anything is told of it: else the first word of a mapping that grows would be one of new code.
 void StackRecorder::learn_code() {
-  if (!known_code_.empty() || mappings_ == nullptr) return;
+  if (has_learned_code_ || mappings_ == nullptr) return;
+  has_learned_code_ = true;
   for (const Region& region : *mappings_)
     if (region.executable) (void)known_code_.learn({0, region.range, region.inode, region.file_offset});
 }
@@ -343,11 +346,20 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
     const KnownStack* known = known_stacks_.find(key);
     if (known != nullptr && !known->varies) return Walked{*known, StopReason::end_of_stack};
   }
-  const auto walked = walk(capture, taken);
+  auto walked = walk(capture, taken);
   if (!walked) return std::nullopt;
-  const Trace& trace = *walked;
+  Trace& trace = *walked;
   const auto other =
       std::find_if(trace.frames.begin(), trace.frames.end(), [&](const Frame& frame) { return is_other(frame.pc); });
+  const auto frames = static_cast<std::size_t>(other - trace.frames.begin());
+  if (frames != trace.frames.size() && trace.stop == StopReason::end_of_stack) {
+    std::vector<bool> others;
+    for (const Frame& frame : trace.frames) others.push_back(is_other(frame.pc));
+    const auto stack = replaced_stack(trace, others, kernel);
+    return stack ? std::optional(Walked{{*stack, false}, trace.stop}) : std::nullopt;
+  }
+  const bool is_cut = trace.stop == StopReason::stack_truncated && walker_is_shared_ && frames == trace.frames.size();
+  const auto outer = is_cut ? outer_of(capture, trace, taken) : std::nullopt;
   bool lasts = true;
   const bool is_plain =
       plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain && other == trace.frames.end();
@@ -357,38 +369,80 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
     key = known_stacks_.key(places(), joined(kernel, contexts));
     if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
   }
-  const auto stack = stack_of(trace, static_cast<std::size_t>(other - trace.frames.begin()), kernel, lasts);
+  const auto stack = outer ? stack_of(trace, *outer, kernel, lasts) : stack_of(trace, frames, kernel, lasts);
   if (!stack) return std::nullopt;
   const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
   if (other != trace.frames.end()) return Walked{{*stack, false}, StopReason::no_unwind_info};
-  const Walked made{{*stack, is_managed}, trace.stop};
+  const Walked made{{*stack, is_managed}, outer ? outer->stop : trace.stop};
   if (is_plain) known_stacks_.remember(key, made.known, lasts);
   return made;
 }
 
-/// Where there was other code when the sample was taken: whose, and who called it, nobody knows any more.
-std::optional<std::uint32_t> StackRecorder::other_code_node() {
-  Recording& recording = shared_.recording;
-  const auto function = recording.function({.name = "[code that was replaced]", .kind = CodeKind::unknown});
-  const auto frame = function ? recording.frame({.function = *function}) : std::nullopt;
-  return frame ? recording.node({0, *frame}) : std::nullopt;
+/// Whose code it was nobody knows any more. Who called it was found by what is there now, mostly the same way: by the
+/// frame pointer. That the walk came to the thread's start says that it went on from a frame of the stack; whether it
+/// is the nearest one is inferred.
+std::optional<std::uint32_t> StackRecorder::replaced_stack(Trace& trace, const std::vector<bool>& is_other,
+                                                           std::span<const Address> kernel) {
+  std::optional<std::uint32_t> node = 0;
+  bool lasts = true;
+  for (std::size_t i = trace.frames.size(); node && i-- > 0;) {
+    const bool follows = i > 0 && is_other[i - 1];
+    if (follows && !is_other[i]) trace.frames[i].trust = std::max(trace.frames[i].trust, Trust::inferred);
+    const bool repeats = is_other[i] && i + 1 < trace.frames.size() && is_other[i + 1];
+    if (repeats) continue;
+    node = is_other[i] ? box_node(*node, "[code that was replaced]") : frame_node(*node, trace.frames, i, lasts);
+  }
+  return node ? stack_of(trace, Outer{*node, 0}, kernel, lasts) : std::nullopt;
 }
 
-/// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code.
+std::optional<std::uint32_t> StackRecorder::box_node(std::uint32_t outer, std::string_view name) {
+  Recording& recording = shared_.recording;
+  const auto function = recording.function({.name = std::string(name), .kind = CodeKind::unknown});
+  const auto frame = function ? recording.frame({.function = *function}) : std::nullopt;
+  return frame ? recording.node({outer, *frame}) : std::nullopt;
+}
+
+std::optional<std::uint32_t> StackRecorder::frame_node(std::uint32_t outer, std::span<const Frame> frames,
+                                                       std::size_t index, bool& lasts) {
+  const auto [numbers, is_lasting] = names_.name(frames[index], Walker::callee_of(frames, index));
+  lasts = lasts && is_lasting;
+  if (numbers.empty()) return std::nullopt;
+  std::uint32_t node = outer;
+  for (std::size_t n = numbers.size(); n-- > 0;) {
+    const auto next = shared_.recording.node({node, numbers[n]});
+    if (!next) return std::nullopt;
+    node = *next;
+  }
+  return node;
+}
+
+std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, std::uint32_t outer) {
+  return box_node(outer, left_out_name(left_out));
+}
+
+/// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code. Whose it
+/// is, and who called it, nobody knows any more.
 std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::size_t frames,
                                                      std::span<const Address> kernel, bool& lasts) {
-  const auto begin = frames == trace.frames.size() ? std::optional<std::uint32_t>(0) : other_code_node();
+  const auto begin =
+      frames == trace.frames.size() ? std::optional<std::uint32_t>(0) : box_node(0, "[code that was replaced]");
   if (!begin) return std::nullopt;
-  std::uint32_t node = *begin;
-  for (std::size_t i = frames; i-- > 0;) {
-    const auto [numbers, is_lasting] = names_.name(trace.frames[i]);
-    lasts = lasts && is_lasting;
-    if (numbers.empty()) return std::nullopt;
-    for (std::size_t n = numbers.size(); n-- > 0;) {
-      const auto next = shared_.recording.node({node, numbers[n]});
-      if (!next) return std::nullopt;
-      node = *next;
-    }
+  const std::size_t left_out = frames_left_out(frames);
+  if (left_out == 0) return stack_of(trace, Outer{*begin, frames}, kernel, lasts);
+  std::optional<std::uint32_t> node = begin;
+  for (std::size_t rank = 0; node && rank < kOuterShown; rank++)
+    node = frame_node(*node, trace.frames, frames - 1 - rank, lasts);
+  if (node) node = folded_node(left_out, *node);
+  return node ? stack_of(trace, Outer{*node, frames - kOuterShown - left_out}, kernel, lasts) : std::nullopt;
+}
+
+std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, const Outer& outer,
+                                                     std::span<const Address> kernel, bool& lasts) {
+  std::uint32_t node = outer.node;
+  for (std::size_t i = outer.inner; i-- > 0;) {
+    const auto next = frame_node(node, trace.frames, i, lasts);
+    if (!next) return std::nullopt;
+    node = *next;
   }
   for (std::size_t i = kernel.size(); options_.kernel != nullptr && i-- > 0;) {
     const auto frame = kernel_frame(kernel[i]);
@@ -511,6 +565,7 @@ void StackRecorder::end(ThreadId tid) {
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
   settle(known->second);
+  deep_stacks_.forget(tid);
   for (Run& run : known->second.runs) write(run);
   threads_.erase(known);
 }

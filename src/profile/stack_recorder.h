@@ -11,6 +11,7 @@
 #include "mixstack/session.h"
 #include "model/recording.h"
 #include "profile/code_changes.h"
+#include "profile/deep_stacks.h"
 #include "profile/frame_names.h"
 #include "profile/known_stacks.h"
 #include "profile/sample_source.h"
@@ -41,11 +42,11 @@ class KernelNames {
 class StackRecorder {
  public:
   struct Options {
-    std::uint32_t process = 0;          ///< index in the recording
-    std::uint64_t start_ns = 0;         ///< CLOCK_MONOTONIC at which the recording began
-    std::uint64_t end_ns = UINT64_MAX;  ///< and ends: what is sampled later is not of it
-    std::uint32_t max_frames = 4096;
-    KernelNames* kernel = nullptr;  ///< borrowed; null: frames of the kernel are left out
+    std::uint32_t process = 0;            ///< index in the recording
+    std::uint64_t start_ns = 0;           ///< CLOCK_MONOTONIC at which the recording began
+    std::uint64_t end_ns = UINT64_MAX;    ///< and ends: what is sampled later is not of it
+    std::uint32_t max_frames = 1u << 16;  ///< of a walk; of deep stacks not all frames are shown (`kMostShown`)
+    KernelNames* kernel = nullptr;        ///< borrowed; null: frames of the kernel are left out
     /// A source tells when code is mapped (`SampleBatch::mapped`): mappings need not be read for each walker.
     bool mappings_are_told = false;
     /// Samples of wall time of threads that run come from another source than the rounds: how long a thread ran is how
@@ -96,7 +97,7 @@ class StackRecorder {
     KnownStack known;
     StopReason stop = StopReason::end_of_stack;
   };
-  static constexpr std::size_t kMostPlain = 512;                ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostPlain = 1u << 15;           ///< addresses; longer stacks are walked each time
   static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
   static constexpr std::uint64_t kWalkerLife = 100'000'000;     ///< ns: code may come and go meanwhile
   static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: whatever maps code all the time
@@ -117,6 +118,8 @@ class StackRecorder {
   [[nodiscard]] Result<void> take_now(SampleBatch batch);
   void note_mapped(SampleBatch& batch);
   void learn_code();
+  [[nodiscard]] std::optional<std::uint32_t> replaced_stack(Trace& trace, const std::vector<bool>& is_other,
+                                                            std::span<const Address> kernel);
   [[nodiscard]] bool is_older(std::span<const CodeAddress> places, Taken taken) const;
   [[nodiscard]] bool is_other_code(CodeAddress place, Taken taken) const;
   [[nodiscard]] bool renew_walker();
@@ -129,9 +132,26 @@ class StackRecorder {
   void record(const ThreadCapture& capture, const SampledThread& sample);
   [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel,
                                              Taken taken);
+  /// What lies outside of the frames of a trace.
+  struct Outer {
+    std::uint32_t node = 0;  ///< of the recording's tree
+    std::size_t inner = 0;   ///< frames of the trace that are called by it
+    StopReason stop = StopReason::end_of_stack;
+  };
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
                                                       std::span<const Address> kernel, bool& lasts);
-  [[nodiscard]] std::optional<std::uint32_t> other_code_node();
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, const Outer& outer,
+                                                      std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> frame_node(std::uint32_t outer, std::span<const Frame> frames,
+                                                        std::size_t index, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> box_node(std::uint32_t outer, std::string_view name);
+  [[nodiscard]] std::optional<std::uint32_t> folded_node(std::size_t left_out, std::uint32_t outer);
+  [[nodiscard]] std::optional<Outer> outer_of(const ThreadCapture& capture, const Trace& trace, Taken taken);
+  [[nodiscard]] bool read_deep(DeepStack& deep, const ThreadCapture& capture, Address from, Taken taken);
+  [[nodiscard]] Address stack_end(Address sp);
+  void learn_root(DeepStack& deep, const ThreadCapture& capture);
+  [[nodiscard]] std::optional<std::size_t> walk_deep(DeepStack& deep, const ThreadCapture& capture, const Frame& last);
+  [[nodiscard]] std::optional<std::uint32_t> deep_node(DeepStack& deep, std::size_t index, std::size_t inner);
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
   void repeat(const Repeat& repeat);
   void repeat_others(std::uint64_t time_ns);
@@ -151,6 +171,9 @@ class StackRecorder {
   TargetInfo target_;
   FrameNames names_;
   KnownStacks known_stacks_;
+  DeepStacks deep_stacks_;
+  std::vector<Region> regions_;  ///< read where those of the walker do not know a stack
+  std::uint64_t regions_ns_ = 0;
   std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
   std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
   std::unordered_map<ThreadId, Thread> threads_;
@@ -166,6 +189,7 @@ class StackRecorder {
   bool are_lent_ = false;                                ///< the walker's are of an older one
   bool mappings_were_given_ = false;                     ///< with the capture
   KnownCode known_code_;
+  bool has_learned_code_ = false;  ///< what was there at the begin
   CodeChanges changes_;
   std::deque<SampleBatch> waiting_;    ///< until it is known what was mapped before them
   std::uint64_t mapped_until_ns_ = 0;  ///< what was mapped until then is known

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "model/words.h"
 #include "report/escape.h"
 #include "report/json_fields.h"
 
@@ -58,7 +59,7 @@ void write_collapsed(Writer& out, const Profile& profile) {
     std::string line;
     const auto add = [&line](const std::string& frame) { line += line.empty() ? frame : ";" + frame; };
     if (profile.wall_hertz != 0) add("[" + std::string(word_of(stack.state)) + "]");
-    if (stack.stop != StopReason::end_of_stack) add("[cut: " + std::string(to_string(stack.stop)) + "]");
+    if (stack.stop != StopReason::end_of_stack) add(model::cut_name(stack.stop));
     const std::size_t sure = stack.frames.size() - std::min<std::size_t>(stack.doubtful, stack.frames.size());
     for (std::size_t i = stack.frames.size(); i-- > 0;) {
       add(names[stack.frames[i]]);

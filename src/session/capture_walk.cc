@@ -51,6 +51,13 @@ AddressRange readable_run(std::span<const Region> regions, Address address) {
   return run;
 }
 
+/// A stack that is longer than its copy is not: it is as sure as it is long.
+bool is_in_doubt(const Trace& trace) {
+  if (trace.stop != StopReason::end_of_stack && trace.stop != StopReason::stack_truncated) return true;
+  return std::any_of(trace.frames.begin(), trace.frames.end(),
+                     [](const Frame& frame) { return frame.trust >= Trust::frame_pointer; });
+}
+
 }  // namespace
 
 CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
@@ -272,12 +279,29 @@ Trace CaptureWalk::unconfirmed_trace_of(const ThreadCapture& thread, std::uint32
   return trace;
 }
 
-/// The stack is older than anything that the runtime tells of its thread: explicit Frames are not asked for. Where a
-/// suspension has replaced a return address, the runtime may still know which it was.
+/// The stack is older than anything that the runtime tells of its thread now. Its explicit Frames are asked for where a
+/// walk without them is stuck or in doubt, and those count that the copied bytes prove.
 Trace CaptureWalk::walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                 walk::Advisor* advisor) {
   walk::ThreadInput input = input_for(thread);
   input.max_frames = most_frames;
+  Trace trace = walk_copied(thread, input, owner, advisor);
+  if (owner.thread == nullptr || !is_in_doubt(trace)) return trace;
+  const Address sp = thread.registers.sp();
+  const dotnet::ManagedThread managed = with_checked_stack(*owner.thread, sp);
+  dotnet::CheckpointList list = owner.runtime->sampled_checkpoints(managed, thread.stack, sp, options_.explicit_frames);
+  dotnet::forget_dead_places(list, managed, sp);
+  if (list.checkpoints.empty()) return trace;
+  input = input_for(thread);
+  input.max_frames = most_frames;
+  input.checkpoints = list.checkpoints;
+  Trace again = walk_copied(thread, input, owner, advisor);
+  return is_in_doubt(again) && again.frames.size() < trace.frames.size() ? trace : again;
+}
+
+/// Where a suspension has replaced a return address, the runtime may still know which it was.
+Trace CaptureWalk::walk_copied(const ThreadCapture& thread, walk::ThreadInput& input, const Owner& owner,
+                               walk::Advisor* advisor) {
   Trace trace = walker_->walk(input, advisor);
   judge_stop(trace);
   const std::size_t at = replaced_returns_.find(trace);

@@ -92,6 +92,8 @@ class CaptureWalk {
                                    walk::Advisor* advisor);
   [[nodiscard]] Trace walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                    walk::Advisor* advisor);
+  [[nodiscard]] Trace walk_copied(const ThreadCapture& thread, walk::ThreadInput& input, const Owner& owner,
+                                  walk::Advisor* advisor);
   [[nodiscard]] bool is_entry_code(const Frame& frame) const;
   [[nodiscard]] bool ends_task(const Frame& frame) const;
   [[nodiscard]] std::optional<Address> start_in_code(const Frame& frame) const;

@@ -1,10 +1,8 @@
 #include "session/inlined_frames.h"
 
 namespace mixstack::session {
-namespace {
 
-/// The managed frame that a frame has called; null where it has called something else, or nothing.
-const Frame* callee_of(const std::vector<Frame>& frames, std::size_t caller) {
+const Frame* callee_of(std::span<const Frame> frames, std::size_t caller) {
   if (frames[caller].pc.is_exact()) return nullptr;
   for (std::size_t i = caller; i-- > 0;) {
     const Frame& frame = frames[i];
@@ -14,8 +12,6 @@ const Frame* callee_of(const std::vector<Frame>& frames, std::size_t caller) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 void InlinedFrames::find(const ProcessDump& dump, std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   for (std::size_t t = 0; t < dump.threads.size(); t++) {

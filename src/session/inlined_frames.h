@@ -11,6 +11,9 @@
 
 namespace mixstack::session {
 
+/// The managed frame that a frame has called; null where it has called something else, or nothing.
+[[nodiscard]] const Frame* callee_of(std::span<const Frame> frames, std::size_t caller);
+
 /// The same call is concluded once, on however many stacks it is.
 class InlinedFrames {
  public:

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "session/dotnet_view.h"
+#include "session/inlined_frames.h"
 #include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
 
@@ -233,6 +234,19 @@ bool Walker::keeps_name(const Frame& frame) {
   if (frame.kind == FrameKind::native) return frame.module != kNoModule;
   const auto runtimes = implementation_->parts.worker->runtimes();
   return std::any_of(runtimes.begin(), runtimes.end(), [&](const auto& runtime) { return runtime->keeps_code(frame); });
+}
+
+const Frame* Walker::callee_of(std::span<const Frame> frames, std::size_t caller) {
+  return session::callee_of(frames, caller);
+}
+
+std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* callee) {
+  std::vector<SymbolInfo> chain;
+  if (frame.kind != FrameKind::managed || frame.method == 0 || (callee == nullptr && !frame.pc.is_exact()))
+    return chain;
+  for (const auto& runtime : implementation_->parts.worker->runtimes())
+    if (chain.empty()) chain = runtime->inlined_at(frame, callee);
+  return chain;
 }
 
 std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }

@@ -27,9 +27,8 @@ bool can_resume_at(Address sp, const FrameRecord& record, bool is_whole_context,
   return sp >= lowest && sp <= stack.end;
 }
 
-walk::Checkpoint checkpoint_of(CodeManager& code, const FrameRecord& record, Address newer, const AddressRange& stack,
-                               bool methods) {
-  const RuntimeMemory& memory = code.memory();
+walk::Checkpoint checkpoint_of(CodeManager& code, const RuntimeMemory& memory, const FrameRecord& record, Address newer,
+                               const AddressRange& stack, bool methods) {
   walk::Checkpoint c;
   c.address = record.address;
   c.identifier = static_cast<std::uint32_t>(record.identifier);
@@ -67,19 +66,43 @@ std::optional<walk::Mark> mark_of_call(CodeManager& code, const StackView& stack
   return walk::Mark{record.address, *sp, resumes};
 }
 
-}  // namespace
-
-CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods, std::size_t most) {
+CheckpointList read_from(CodeManager& code, const RuntimeMemory& memory, const ManagedThread& thread, bool methods,
+                         std::size_t most) {
   CheckpointList list;
-  const FrameChain chain = read_frame_chain(code.memory(), thread.frame, thread.stack, most);
+  const FrameChain chain = read_frame_chain(memory, thread.frame, thread.stack, most);
   list.error = chain.error;
   list.checkpoints.reserve(chain.frames.size());
   Address newer = 0;
   for (const FrameRecord& record : chain.frames) {
-    list.checkpoints.push_back(checkpoint_of(code, record, newer, thread.stack, methods));
+    list.checkpoints.push_back(checkpoint_of(code, memory, record, newer, thread.stack, methods));
     // The first may lie on a stack of its own (see read_frame_chain).
     if (thread.stack.empty() || thread.stack.contains(record.address)) newer = record.address;
   }
+  return list;
+}
+
+}  // namespace
+
+CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods, std::size_t most) {
+  return read_from(code, code.memory(), thread, methods, most);
+}
+
+CheckpointList read_sampled_checkpoints(CodeManager& code, const RuntimeMemory& sample, const ManagedThread& thread,
+                                        Address sp, bool methods) {
+  ManagedThread then = thread;
+  for (std::size_t since = 0; then.frame < sp; since++) {
+    const auto next = sample.pointer(then.frame, sample.layouts().frame.next);
+    const bool is_sound = thread.stack.contains(then.frame) && next && *next > then.frame;
+    if (!is_sound || since >= kMostMarks) return {};
+    then.frame = *next;
+  }
+  if (!thread.stack.contains(then.frame)) return {};
+  CheckpointList list = read_from(code, sample, then, methods, kMostMarks);
+  const auto none = std::find_if(list.checkpoints.begin(), list.checkpoints.end(), [&](const walk::Checkpoint& c) {
+    return frame_type_of(sample.layouts(), c.identifier) == FrameType::unknown;
+  });
+  list.checkpoints.erase(none, list.checkpoints.end());
+  list.error = {};
   return list;
 }
 

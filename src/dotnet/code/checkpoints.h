@@ -21,6 +21,12 @@ struct CheckpointList {
 [[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods,
                                               std::size_t most = kMaxFrames);
 
+/// The Frames that a sample's stack has at `sp` and above: `sample` reads its copied bytes, and elsewhere the memory of
+/// the thread as it is now. `thread` is read anew: its newest Frame may have been made since; what leads from it to the
+/// sample's stack is followed. What is no Frame in the copied bytes was none then, and ends the list.
+[[nodiscard]] CheckpointList read_sampled_checkpoints(CodeManager& code, const RuntimeMemory& sample,
+                                                      const ManagedThread& thread, Address sp, bool methods);
+
 /// No place to resume lies below the sp at which the thread stands: that part of its stack is dead.
 void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp);
 

@@ -72,6 +72,12 @@ class ManagedRuntime {
                                    std::vector<walk::Mark>& /*out*/) {
     return false;
   }
+  /// The explicit Frames that lie on a sampled stack, as far as its copied bytes prove them. Empty: none, or not told.
+  [[nodiscard]] virtual CheckpointList sampled_checkpoints(const ManagedThread& /*thread*/,
+                                                           const MemorySlice& /*stack*/, Address /*sp*/,
+                                                           bool /*methods*/) {
+    return {};
+  }
   /// Which return address of the thread a suspension replaced last, as the running target tells now, which may be of
   /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }

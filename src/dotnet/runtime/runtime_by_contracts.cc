@@ -9,6 +9,7 @@
 #include "dotnet/code/suspension.h"
 #include "dotnet/objects/known_waits.h"
 #include "dotnet/runtime/crash_facts.h"
+#include "memory/overlay_memory.h"
 #include "memory/witnessed_memory.h"
 #include "symbolize/demangle.h"
 
@@ -152,6 +153,16 @@ CheckpointList RuntimeByContracts::checkpoints(const ManagedThread& thread, bool
 bool RuntimeByContracts::marks(const ManagedThread& thread, const StackView& stack, Address sp,
                                std::vector<walk::Mark>& out) {
   return code_ && read_marks(*code_, thread, stack, sp, out);
+}
+
+CheckpointList RuntimeByContracts::sampled_checkpoints(const ManagedThread& thread, const MemorySlice& stack,
+                                                       Address sp, bool methods) {
+  if (!code_) return {};
+  const memory::OverlayMemory sample(std::span(&stack, 1), &target_.memory());
+  auto now = read_thread(runtime_->memory(target_.memory()), thread.address);
+  if (!now || now->os_id != thread.os_id) return {};
+  now->stack = thread.stack;
+  return read_sampled_checkpoints(*code_, runtime_->memory(sample), *now, sp, methods);
 }
 
 std::optional<LastHijack> RuntimeByContracts::last_hijack(const ManagedThread& thread) {

@@ -48,6 +48,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] CheckpointList checkpoints(const ManagedThread& thread, bool methods, std::size_t most) override;
   [[nodiscard]] bool marks(const ManagedThread& thread, const StackView& stack, Address sp,
                            std::vector<walk::Mark>& out) override;
+  [[nodiscard]] CheckpointList sampled_checkpoints(const ManagedThread& thread, const MemorySlice& stack, Address sp,
+                                                   bool methods) override;
   [[nodiscard]] std::optional<LastHijack> last_hijack(const ManagedThread& thread) override;
   void confirm_generic_contexts(std::span<Frame> frames, std::uint64_t taken_ns) override;
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override;
