@@ -207,7 +207,7 @@ TEST(MethodCheck, KnowsStubsWithAHiddenMethod) {
     EXPECT_FALSE(flags(0x29001));  // of a calli
     EXPECT_FALSE(flags(0x9003));   // native to CLR
     EXPECT_EQ(flags(0x8002), json == with_com) << "CLR to COM";
-    EXPECT_FALSE(flags(0x4000));   // a DynamicMethod
+    EXPECT_FALSE(flags(0x4000));  // a DynamicMethod
     EXPECT_FALSE(has_method_context_argument(t.runtime(), types.first));
   }
 }
