@@ -174,8 +174,8 @@ void scen_spin_confined(int strictly) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   };
-  for (const int number :
-       {SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_process_vm_readv, SYS_getpid, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_sigaltstack})
+  for (const int number : {SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_process_vm_readv, SYS_getpid, SYS_mmap,
+                           SYS_mprotect, SYS_munmap, SYS_sigaltstack})
     allow(static_cast<unsigned>(number));
   if (strictly == 0) allow(SYS_gettid);
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
