@@ -50,17 +50,17 @@ struct RuntimeAbort {
 
 /// What the runtime's own Thread object says of a thread.
 struct ManagedThreadFacts {
-  std::uint32_t managed_id = 0;  ///< 0: not assigned, or not known
-  std::string name;              ///< Thread.Name, control characters escaped; empty when unset
-  bool cooperative = false;      ///< GC mode: cooperative or preemptive
-  std::uint32_t state = 0;       ///< Thread::ThreadState bits
-  /// Bytes of objects that the thread has made since it began, read soon after the capture; from .NET 11 on.
-  std::optional<std::uint64_t> allocated_bytes;
+  std::uint32_t managed_id = 0;               ///< 0: not assigned, or not known
+  std::string name;                           ///< Thread.Name, control characters escaped; empty when unset
+  bool cooperative = false;                   ///< GC mode: cooperative or preemptive
+  std::uint32_t state = 0;                    ///< Thread::ThreadState bits
   std::vector<ExceptionInFlight> exceptions;  ///< newest first; each was thrown while the next one was handled
   bool exceptions_are_cut = false;            ///< more than are kept
   std::optional<RuntimeAbort> abort;
   /// The runtime lists the thread, and that is all that is known (NativeAOT): of the other fields none says anything.
   bool is_only_listed = false;
+  /// Bytes of objects that the thread has made since it began, read soon after the capture; from .NET 11 on.
+  std::optional<std::uint64_t> allocated_bytes{};
 
   /// Type of the newest exception in flight, empty when there is none.
   [[nodiscard]] std::string_view exception_type() const {

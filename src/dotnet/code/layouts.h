@@ -172,6 +172,14 @@ struct Layouts {
     stub_precode_data.describe(names);
     fixup_precode_data.describe(names);
     this_ptr_ret_buf_precode_data.describe(names);
+    describe_frames(names);
+    collector.describe(names);
+    globals.describe(names);
+  }
+
+ private:
+  template <class Names>
+  void describe_frames(Names& names) {
     frame.describe(names);
     inlined_call_frame.describe(names);
     software_exception_frame.describe(names);
@@ -186,8 +194,6 @@ struct Layouts {
     hijack_frame.describe(names);
     tail_call_frame.describe(names);
     hijack_args.describe(names);
-    collector.describe(names);
-    globals.describe(names);
   }
 };
 

@@ -242,6 +242,30 @@ TEST_F(MethodNamesTest, TypesOfObjects) {
   EXPECT_FALSE(n.type_name(0x123));
 }
 
+// Made at run time, one for each layout: no definition of its own, an EEClass that points at another of them.
+TEST_F(MethodNamesTest, TypesOfContinuationsHaveTheNameOfTheirBase) {
+  const Address ee_class = runtime_.place(), own = runtime_.place(), other = runtime_.place();
+  const Address pointers = runtime_.place();
+  const auto write = [&](Address at, Address parent) {
+    ByteWriter t;
+    t.u32(0x1000000).u32(48).u32(0).u16(4).u16(0).u64(parent).u64(module_).u64(0).u64(ee_class).u64(0).u64(0);
+    runtime_.memory.add(at, t.bytes);
+  };
+  write(own, plain_);
+  write(other, own);
+  ByteWriter c;
+  c.u64(0).u64(0).u64(other).u64(0);
+  runtime_.memory.add(ee_class, c.bytes);
+  runtime_.memory.add_value(pointers, std::array<std::uint64_t, 2>{plain_, ee_class});
+  runtime_.layouts.method_table.parent.offset = 16;
+  EXPECT_FALSE(names().type_name(own));  // which type is their base is not told
+  runtime_.layouts.globals.continuation_method_table = {pointers, true};
+  runtime_.layouts.globals.continuation_ee_class = {pointers + 8, true};
+  EXPECT_EQ(names().type_name(own).value_or("none"), "Ns.Plain");
+  write(own, own);
+  EXPECT_FALSE(names().type_name(own));  // derives from another
+}
+
 TEST_F(MethodNamesTest, LongNamesAreCutWithAMark) {
   NameOptions options;
   options.max_name = 8;
