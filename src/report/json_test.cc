@@ -36,6 +36,19 @@ TEST(Json, EverythingOn) {
   expect_golden("report/everything.json", json_of(dump, options));
 }
 
+TEST(Json, AsyncCallers) {
+  ProcessDump dump = sample_dump();
+  dump.threads[0].async_callers = {{{}, 3, 0x1000, 2}, {{}, 1000, 0x2000, -1}};
+  const json thread = json::parse(json_of(dump))["threads"][0];
+  ASSERT_EQ(thread["async_callers"].size(), 2u);
+  EXPECT_EQ(thread["async_callers"][0]["name"], "Shop.Cart.Add(Int32)");
+  EXPECT_EQ(thread["async_callers"][0]["line"], 42);
+  EXPECT_EQ(thread["async_callers"][0]["ip"], nullptr);
+  EXPECT_EQ(thread["async_callers"][0]["await"], 2);
+  EXPECT_EQ(thread["async_callers"][1]["box"], "0x2000");
+  EXPECT_FALSE(json::parse(json_of(sample_dump()))["threads"][0].contains("async_callers"));
+}
+
 TEST(Json, ArgumentsOfFrames) {
   ProcessDump dump = sample_dump();
   ProgramValue count{"count", "int", ValueState::told, "3", 0, {}, {}};

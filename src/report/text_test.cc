@@ -46,6 +46,17 @@ TEST(Text, ArgumentsStandBelowTheirFrame) {
   EXPECT_EQ(text_of(dump).find("count: int"), std::string::npos);
 }
 
+TEST(Text, AsyncCallersStandBelowTheStack) {
+  ProcessDump dump = sample_dump();
+  AsyncCaller caller;
+  caller.frame.kind = FrameKind::managed;
+  caller.frame.pc = CodeAddress::exact(0x7f0000001234);
+  caller.symbol = 3;
+  dump.threads[0].async_callers = {caller, {{}, 1000, 0x1000, 0}};
+  EXPECT_NE(text_of(dump).find("      7f0000001234 A Shop.Cart.Add(Int32)"), std::string::npos) << text_of(dump);
+  EXPECT_EQ(text_of(sample_dump()).find(" A "), std::string::npos);
+}
+
 TEST(Text, ExplainedWithRegisters) {
   ProcessDump dump = sample_dump();
   dump.threads.resize(1);

@@ -8,7 +8,7 @@ namespace mixstack::session {
 
 void ThreadAsyncCallers::find(const ProcessDump& dump, const Capture& capture,
                               std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                              const WaitFrames& frames) {
+                              const WaitFrames& frames, Symbolizer& symbolizer) {
   if (capture.consistency == Consistency::not_stopped) return;  // objects are of another time than stacks
   std::unordered_set<ThreadId> captured;
   for (const ThreadCapture& t : capture.threads)
@@ -23,15 +23,11 @@ void ThreadAsyncCallers::find(const ProcessDump& dump, const Capture& capture,
         Frame frame{.pc = CodeAddress::exact(caller.ip), .kind = FrameKind::managed};
         frame.method = caller.method_desc;
         frame.method_start = caller.method_start;
-        found_.push_back({i, std::move(caller), frame, 0});
+        const std::uint32_t symbol = caller.ip == 0 ? 0 : symbolizer.name(frame);
+        found_.push_back({i, std::move(caller), frame, symbol});
       }
     }
   }
-}
-
-void ThreadAsyncCallers::name(Symbolizer& symbolizer) {
-  for (Found& f : found_)
-    if (f.caller.ip != 0) f.symbol = symbolizer.name(f.frame);
 }
 
 /// A method with a state machine has a name, but no address that it goes on at.

@@ -15,10 +15,10 @@ namespace mixstack::session {
 /// The logical callers of the threads that stopped at the common instant.
 class ThreadAsyncCallers {
  public:
+  /// Their code is named at once, as long as it is what the capture found there.
   void find(const ProcessDump& dump, const Capture& capture,
-            std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames);
-  /// Names their code: before what is freed while the target runs may be others'.
-  void name(Symbolizer& symbolizer);
+            std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames,
+            Symbolizer& symbolizer);
   /// Fills in `ThreadDump::async_callers`, when the dump has its symbols.
   void apply(ProcessDump& dump);
 

@@ -230,11 +230,11 @@ struct ProcessSession::DumpInProgress {
   Capture& capture;
   std::chrono::steady_clock::time_point captured_at;
   symbolize::ElfSymbols elf;
-  ProcessDump dump;
-  ThreadAsyncCallers callers;
-  std::optional<OtherEnds> ends;
-  std::future<FactsByThread> facts;
-  base::Beside beside;  ///< last: what it does refers to the others
+  ProcessDump dump{};
+  ThreadAsyncCallers callers{};
+  std::optional<OtherEnds> ends{};
+  std::future<FactsByThread> facts{};
+  base::Beside beside{};  ///< last: what it does refers to the others
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -426,12 +426,12 @@ void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
 }
 
 /// What threads wait for, and what else the runtimes' objects tell, as long as they are as the capture found them.
-void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols) {
+void ProcessSession::read_objects(DumpInProgress& at, Symbolizer& symbolizer) {
   const auto runtimes = at.worker.runtimes();
   take_facts(at, false);
   if (at.options.waits && at.capture.frozen == nullptr)
     for (const auto& runtime : runtimes) at.worker.fetch(runtime->places_of_waits());
-  const WaitFrames frames = at.options.waits ? wait_frames(at.dump, symbols) : WaitFrames();
+  const WaitFrames frames = at.options.waits ? wait_frames(at.dump, symbolizer.symbols()) : WaitFrames();
   take_facts(at, false);
   if (at.options.waits) read_waits(at.dump, at.capture, runtimes, frames);
   take_facts(at, false);
@@ -441,7 +441,7 @@ void ProcessSession::read_objects(DumpInProgress& at, const std::deque<SymbolInf
   if (at.options.waits && at.options.pending_work)
     read_heaps(at.dump, is_frozen ? *at.capture.frozen : target_->memory(), is_frozen, runtimes, at.options.heap,
                reads_types_of_heaps_);
-  at.callers.find(at.dump, at.capture, runtimes, frames);
+  at.callers.find(at.dump, at.capture, runtimes, frames, symbolizer);
   if (at.options.arguments) read_arguments(at.dump, at.capture, runtimes, at.options.data);
 }
 
@@ -462,8 +462,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   follow_mappings(capture->regions);
   worker->follow(facts_);
 
-  DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_},
-                    {},      {},      {},       {},          {}};
+  DumpInProgress at{options, *worker, *capture, captured_at, {worker->modules(), path_opener(), symbol_tables_}};
   ProcessDump& dump = at.dump;
   dump.target = target_->info();
   dump.pause = capture->pause;
@@ -493,8 +492,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   if (!worker->runtimes().empty())
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener(), at.beside);
   name_managed_code(dump, symbolizer);
-  read_objects(at, symbolizer.symbols());
-  at.callers.name(symbolizer);
+  read_objects(at, symbolizer);
   take_facts(at, true);
   put_names(dump, worker->runtimes());
   InlinedFrames inlined;

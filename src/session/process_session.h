@@ -1,13 +1,13 @@
 // A session over any Target: modules, runtimes, capture, walk, names.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "mixstack/session.h"
+#include "mixstack/symbolizer.h"
 #include "object/file_budget.h"
 #include "session/process_facts.h"
 #include "session/symbol_sources.h"
@@ -53,7 +53,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options, bool names);
   struct DumpInProgress;
   void take_facts(DumpInProgress& at, bool waits);
-  void read_objects(DumpInProgress& at, const std::deque<SymbolInfo>& symbols);
+  void read_objects(DumpInProgress& at, Symbolizer& symbolizer);
   void walk_late(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);

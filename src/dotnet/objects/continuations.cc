@@ -33,9 +33,13 @@ std::optional<Continuation> Continuations::at(Address object) {
   const auto info = memory.pointer(object, l.continuation_object.resume_info);
   const auto state = memory.value<std::int32_t>(object, l.continuation_object.state);
   if (!next || !info || !state) return std::nullopt;
-  Continuation c{object, *next, 0, *state, 0};
+  Continuation c{object, *next, 0, *state, false, 0};
+  // A core may lack it where the code is precompiled.
   if (*info != 0) c.ip = memory.pointer(*info, l.async_resume_info.diagnostic_ip).value_or(0);
-  if (c.ip != 0) return c;
+  // Types that are made at run time are no rows of the metadata.
+  const TypeFacts* type = objects_.types().at(objects_.type_of(object));
+  c.has_method = c.ip != 0 || (type != nullptr && type->type_def == 0);
+  if (c.has_method) return c;
   if (is_head(object, kAwaitsTask)) c.awaited = objects_.reference(object, "Task").value_or(0);
   if (is_head(object, kAwaitsSource)) c.awaited = objects_.reference(object, "Source").value_or(0);
   return c;
@@ -50,7 +54,7 @@ Address Continuations::task_of_head(Address head) {
 }
 
 std::vector<Address> Continuations::held_by(const Continuation& continuation, std::size_t most) {
-  if (continuation.ip == 0)
+  if (!continuation.has_method)
     return continuation.awaited == 0 ? std::vector<Address>{} : std::vector<Address>{continuation.awaited};
   std::vector<Address> held;
   const std::uint32_t begin = objects_.memory().layouts().continuation_object.size;

@@ -14,8 +14,9 @@ namespace mixstack::dotnet::objects {
 struct Continuation {
   Address address = 0;
   Address next = 0;  ///< whose method called this one, and goes on with its result; 0: the outermost
-  Address ip = 0;    ///< where the method goes on, in its own code; 0: it stands for no method
+  Address ip = 0;    ///< where the method goes on, in its own code; 0: not known, or there is none
   std::int32_t state = -1;
+  bool has_method = false;  ///< false: it stands for what is awaited
   Address awaited = 0;  ///< of one without a method: the task, or source of a value; 0: of one with a method, or unused
 };
 

@@ -87,7 +87,7 @@ TEST_F(ContinuationsTest, UnusedOnesCirclesAndForgeries) {
   heap_.memory.put_u64(circle + FakeRuntimeAsync11::kNext11, circle);
   EXPECT_EQ(words(below(heap_.task_of(circle))), "ReadRow 0 yielded cut");
   const Address nowhere = heap_.suspended_at(0x1230, heap_.suspended_at(heap_.get_order(), 0));
-  EXPECT_EQ(words(below(heap_.task_of(nowhere))), "yielded cut");
+  EXPECT_EQ(words(below(heap_.task_of(nowhere))), "GetOrder 0 yielded cut");
   // The task goes on by another object than the one that names it.
   const Address promise = heap_.promise(), task = heap_.chain_of_11(promise);
   heap_.memory.put_u64(task + FakeRuntimeAsync11::kStateObject, circle);

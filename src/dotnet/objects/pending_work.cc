@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dotnet/objects/async_callers.h"
 #include "dotnet/objects/async_dispatchers.h"
 #include "dotnet/objects/sockets.h"
 
@@ -12,24 +13,20 @@ namespace {
 constexpr Address kLowestObject = 1 << 16;
 constexpr std::uint32_t kInvoked = 0x20000;  // TASK_STATE_DELEGATE_INVOKED, Task.cs
 
-/// A method's name without its arguments and parameters, which frames of shared code have otherwise.
-std::string_view bare(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
-
 /// The outermost frame of a method; the number of frames: there is none.
 std::size_t outermost_frame_of(const WaitingThread& at, std::string_view method) {
   for (std::size_t i = at.frames.size(); i-- > 0;)
-    if (at.frames[i].is_managed && !at.frames[i].method.empty() && bare(at.frames[i].method) == bare(method)) return i;
+    if (at.frames[i].is_managed && !at.frames[i].method.empty() &&
+        bare_method(at.frames[i].method) == bare_method(method))
+      return i;
   return at.frames.size();
 }
 
 bool has_frame_of(const WaitingThread& at, std::string_view method) {
   return std::any_of(at.frames.begin(), at.frames.end(), [method](const WaitFrame& f) {
-    return f.is_managed && !f.method.empty() && bare(f.method) == bare(method);
+    return f.is_managed && !f.method.empty() && bare_method(f.method) == bare_method(method);
   });
 }
-
-/// A method of the box of an async method, which calls the method's code.
-bool is_of_box(const WaitFrame& frame) { return frame.method.find("StateMachineBox<") != std::string_view::npos; }
 
 /// Boxes call their methods in the execution context of who awaited.
 bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with("System.Threading.ExecutionContext."); }
@@ -37,14 +34,15 @@ bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with("Sy
 /// Who lets methods that the runtime has suspended go on.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
-    return f.is_managed && bare(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
+    return f.is_managed &&
+           bare_method(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
   });
 }
 
 /// Async methods that go on are called by their boxes.
 bool has_frame_of_async(const WaitingThread& at) {
   return has_frame_of_dispatch(at) || std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
-           return f.is_managed && (f.method.ends_with(" [async]") || is_of_box(f));
+           return f.is_managed && (f.method.ends_with(" [async]") || is_frame_of_box(f));
          });
 }
 
@@ -88,7 +86,7 @@ void PendingWorkReader::add_outer_tasks(std::span<const WaitingThread> threads,
   std::unordered_map<Address, std::unordered_set<std::uint64_t>> found;
   for (const WaitingThread& at : threads) {
     if (at.thread == nullptr) continue;
-    const auto runs = [&](const WaitFrame& f) { return f.is_managed && bare(f.method) == kRuns; };
+    const auto runs = [&](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == kRuns; };
     if (std::count_if(at.frames.begin(), at.frames.end(), runs) < 2) continue;
     for (std::size_t i = 2; i < at.frames.size(); i++) {
       if (!runs(at.frames[i])) continue;
@@ -163,7 +161,7 @@ void PendingWorkReader::find_callbacks(std::span<const WaitingThread> threads) {
   constexpr std::string_view kWaits =
       "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToCompleteAsync";
   for (AsyncChain& chain : found_.chains) {
-    if (chain.steps.empty() || bare(chain.steps.back().method) != kWaits) continue;
+    if (chain.steps.empty() || bare_method(chain.steps.back().method) != kWaits) continue;
     const auto machine = machines_.machine_of(chain.steps.back().box);
     const Address all = machine ? objects_.reference(*machine, "<>4__this").value_or(0) : 0;
     const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
@@ -386,9 +384,8 @@ void PendingWorkReader::extend() {
 
 /// The methods of a way from one of its places down to its beginning, and what that is.
 void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& chain) {
-  for (std::size_t i = from + 1; i-- > 1;) {
-    (void)machines_.add_steps(way[i], chain.steps);
-  }
+  bool is_cut = false;
+  for (std::size_t i = from + 1; i-- > 1;) is_cut |= !machines_.add_steps(way[i], chain.steps);
   const AsyncChain end = chains_.below(way.front());
   chain.steps.insert(chain.steps.end(), end.steps.begin(), end.steps.end());
   chain.end = end.end;
@@ -397,7 +394,7 @@ void PendingWorkReader::append(const Way& way, std::size_t from, AsyncChain& cha
   chain.due = end.due;
   chain.descriptor = end.descriptor;
   chain.proof = end.proof;
-  chain.is_cut = end.is_cut;
+  chain.is_cut = end.is_cut || is_cut;
   chain.gives_up = end.gives_up;
   chain.runner = end.runner;
 }
@@ -500,8 +497,8 @@ bool PendingWorkReader::goes_on_inside(std::span<const WaitingThread> threads, s
   if (at == threads.end()) return false;
   const std::size_t callee = outermost_frame_of(*at, chain.steps.back().method);
   std::size_t end = callee + 1;
-  if (end >= at->frames.size() || !is_of_box(at->frames[end])) return false;
-  while (end < at->frames.size() && (is_of_box(at->frames[end]) || is_of_context(at->frames[end]))) end++;
+  if (end >= at->frames.size() || !is_frame_of_box(at->frames[end])) return false;
+  while (end < at->frames.size() && (is_frame_of_box(at->frames[end]) || is_of_context(at->frames[end]))) end++;
   for (Address slot = at->frames[callee].cfa; slot + 8 <= at->frames[end - 1].cfa; slot += 8)
     if (objects_.read<Address>(slot) == chain.steps.back().box) return true;
   return false;

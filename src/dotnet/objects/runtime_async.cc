@@ -51,7 +51,7 @@ std::optional<RuntimeAsync::Read> RuntimeAsync::read(Address continuation) {
   if (found.is_last) return found;
   const ResumedMethod& method = stubs_.method_at(resume);
   const auto state = objects_.value<std::int32_t>(continuation, "State");
-  if (method.name.empty() || !state) return std::nullopt;
+  if (method.name.empty() || !state || *state < 0 || *state > kMostAwaits) return std::nullopt;
   found.method = {resume, *state, continuation};
   found.is_shown = !method.is_machinery;
   found.next = objects_.reference(continuation, "Next").value_or(0);
@@ -64,11 +64,11 @@ std::optional<RuntimeAsync::Read> RuntimeAsync::read_by_info(Address continuatio
   if (!c) return std::nullopt;
   Read found;
   found.next = c->next;
-  if (c->ip == 0) return found;
+  if (!c->has_method) return found;
   const MethodOfCode& method = continuations_.method_at(c->ip);
-  if (method.name.empty()) return std::nullopt;
   found.method = {c->ip, c->state, continuation};
-  found.is_shown = !method.is_machinery;
+  found.is_unknown = method.name.empty() || c->state < 0 || c->state > kMostAwaits;
+  found.is_shown = !found.is_unknown && !method.is_machinery;
   return found;
 }
 
@@ -85,11 +85,8 @@ RuntimeAsync::Methods RuntimeAsync::methods_from(Address continuation) {
   for (Address at = continuation; at != 0;) {
     const bool is_new = std::find(seen.begin(), seen.end(), at) == seen.end();
     const auto one = is_new && seen.size() < kMostMethods ? read(at) : std::nullopt;
-    if (!one || (one->is_shown && (one->method.state < 0 || one->method.state > kMostAwaits))) {
-      found.is_cut = true;
-      break;
-    }
-    if (one->is_last) break;
+    found.is_cut |= !one || one->is_unknown;
+    if (!one || one->is_last) break;
     seen.push_back(at);
     if (one->is_shown) found.methods.push_back(one->method);
     at = one->next;
@@ -132,7 +129,7 @@ bool RuntimeAsync::only_awaits(Address task) {
   const Address begin = innermost(task);
   if (!by_info()) return stubs_.method_at(resume_of(begin)).is_machinery;
   const auto c = continuations_.at(begin);
-  return c && (c->ip == 0 || continuations_.method_at(c->ip).is_machinery);
+  return c && (!c->has_method || continuations_.method_at(c->ip).is_machinery);
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -82,7 +82,9 @@ class RuntimeAsync {
   struct Read {
     SuspendedMethod method;
     Address next = 0;
-    bool is_last = false, is_shown = false;  ///< nothing stands behind it; it is of the source
+    bool is_last = false;     ///< nothing stands behind it
+    bool is_shown = false;    ///< it is of the source
+    bool is_unknown = false;  ///< which method it is cannot be told
   };
   [[nodiscard]] std::optional<Read> read(Address continuation);
   [[nodiscard]] std::optional<Read> read_by_info(Address continuation);
