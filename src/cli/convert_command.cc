@@ -37,17 +37,17 @@ bool say_what_is_missing(const Recording& recording, const std::string& path, co
   return is_cut;
 }
 
-/// Of folded stacks whose counts are not those of the file.
-std::string divided_words(const Recording& recording, const std::string& path) {
+/// Of folded stacks whose counts are not those of the file, or their frames not all of them.
+std::string changed_words(const Recording& recording, const std::string& path) {
   std::string text;
   for (const std::string& note : recording.facts.notes)
-    if (note.starts_with(formats::kCountsDivided))
+    if (note.starts_with(formats::kCountsDivided) || note.starts_with(formats::kCutInTheMiddle))
       text += fmt::format("mixstack: {}: {}\n", shown_path(path), report::escape_for_terminal(note));
   return text;
 }
 
 std::string remarks(const Recording& recording, const std::string& path, bool said_nameless) {
-  std::string text = divided_words(recording, path);
+  std::string text = changed_words(recording, path);
   if (said_nameless) return text;
   const std::string file = path == "-" ? "FILE.mxr" : report::escape_for_terminal(path);
   if (const std::string words = nameless_words(recording, file); !words.empty()) text += "mixstack: " + words + "\n";
@@ -84,7 +84,7 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
   is_cut = say_what_is_missing(*after, arguments.after, environment) || is_cut;
   std::string text;
   for (const auto& [recording, path] : {std::pair(&*before, &arguments.before), std::pair(&*after, &arguments.after)})
-    text += divided_words(*recording, *path);
+    text += changed_words(*recording, *path);
   // A text says it itself.
   if (const std::string words = formats::different_modes(*before, *after);
       !words.empty() && arguments.format != Format::text)

@@ -150,8 +150,8 @@ Recording Reader::take(std::uint64_t others, std::uint64_t divisor) {
   if (others != 0)
     notes.push_back(others == 1 ? "1 line was no stack" : fmt::format("{} lines were no stacks", others));
   if (too_deep_ != 0)
-    notes.push_back(fmt::format("{} of more than {} frames: a part of the middle is left out",
-                                report::counted(too_deep_, "stack"), kMostShown));
+    notes.push_back(
+        fmt::format("{} of more than {} frames: {}", kCutInTheMiddle, kMostShown, report::counted(too_deep_, "line")));
   if (divisor != 1) {
     std::string note = fmt::format("{} by {}: together they are more than 32 bits hold", kCountsDivided, divisor);
     if (too_small_ != 0) note += fmt::format("; left out as less than that: {}", report::counted(too_small_, "line"));

@@ -10,6 +10,8 @@ namespace mixstack::formats {
 
 /// How the note begins that says it.
 inline constexpr std::string_view kCountsDivided = "counts were divided";
+/// And of stacks that are too deep for viewers.
+inline constexpr std::string_view kCutInTheMiddle = "a part of the middle is left out of stacks";
 
 /// Lines "outermost;...;innermost count". Suffixes that tell kinds (`_[k]` kernel, `_[j]` jitted, `_[i]` inlined) are
 /// understood and taken off; of other frames the kind is not known. There is no time in it and no rate: one thread, all

@@ -65,6 +65,11 @@ void DeepStack::learn(std::vector<Frame> frames, StopReason stop) {
   const auto last_step_down = std::adjacent_find(
       frames.rbegin(), frames.rend(), [](const Frame& outer, const Frame& inner) { return inner.sp > outer.sp; });
   if (last_step_down != frames.rend()) frames.erase(frames.begin(), last_step_down.base() - 1);
+  const auto same = std::mismatch(frames.rbegin(), frames.rend(), frames_.rbegin(), frames_.rend(),
+                                  [](const Frame& a, const Frame& b) { return a.sp == b.sp && a.pc == b.pc; });
+  const auto matched = static_cast<std::size_t>(same.first - frames.rbegin());
+  older_ = learned_ns_ == read_ns_ ? std::min(older_, matched) : matched;
+  if (learned_ns_ != read_ns_) older_ns_ = learned_ns_;
   frames_ = std::move(frames);
   stop_ = stop;
   learned_ns_ = read_ns_;
@@ -80,8 +85,11 @@ std::optional<std::size_t> DeepStack::find(const Frame& frame) const {
   return std::nullopt;
 }
 
-std::optional<std::size_t> DeepStack::first_above(Address above) const {
-  const auto at = std::partition_point(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.sp < above; });
+std::optional<std::size_t> DeepStack::first_above(Address above, std::uint64_t before_ns) const {
+  std::size_t known = older_ns_ < before_ns ? std::min(older_, frames_.size()) : 0;
+  if (learned_ns_ < before_ns) known = frames_.size();
+  const auto at = std::partition_point(frames_.end() - static_cast<std::ptrdiff_t>(known), frames_.end(),
+                                       [&](const Frame& f) { return f.sp < above; });
   if (at == frames_.end()) return std::nullopt;
   return static_cast<std::size_t>(at - frames_.begin());
 }

@@ -42,11 +42,10 @@ class DeepStack {
   void forget();
   /// Index of the frame that a walk of a copy ended with. Nothing: it is not among them.
   [[nodiscard]] std::optional<std::size_t> find(const Frame& frame) const;
-  /// Index of the innermost one beyond `above`: memory as far as it was the same before the sample and after it.
-  [[nodiscard]] std::optional<std::size_t> first_above(Address above) const;
+  /// Index of the innermost one beyond `above` that was found in memory that was read before that time (ns), and that
+  /// is there still.
+  [[nodiscard]] std::optional<std::size_t> first_above(Address above, std::uint64_t before_ns) const;
 
-  /// Whether its frames were found in memory that was read before that time (ns).
-  [[nodiscard]] bool is_known_before(std::uint64_t time_ns) const { return learned_ns_ < time_ns; }
   [[nodiscard]] const std::vector<Frame>& frames() const { return frames_; }
   [[nodiscard]] StopReason stop() const { return stop_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size() + frames_.capacity() * sizeof(Frame); }
@@ -61,6 +60,8 @@ class DeepStack {
   std::vector<std::byte> bytes_;
   std::uint64_t read_ns_ = 0;
   std::uint64_t learned_ns_ = 0;  ///< when the memory was read that the frames were found in
+  std::size_t older_ = 0;         ///< of these, so many outermost ones were found before,
+  std::uint64_t older_ns_ = 0;    ///< at that time
   std::vector<Frame> frames_;     ///< by ascending sp
   StopReason stop_ = StopReason::end_of_stack;
   std::map<std::size_t, std::vector<std::uint32_t>> nodes_;

@@ -41,8 +41,9 @@ TEST_F(Deep, FindsTheFrameThatACopyEndsWith) {
   EXPECT_EQ(stack.find(frame_at(0x18000, 3)), 2u);
   EXPECT_EQ(stack.find(frame_at(0x18000, 5)), std::nullopt) << "called from elsewhere";
   EXPECT_EQ(stack.find(frame_at(0x18008, 3)), std::nullopt);
-  EXPECT_EQ(stack.first_above(0x15000), 2u);
-  EXPECT_EQ(stack.first_above(0x1f001), std::nullopt);
+  EXPECT_EQ(stack.first_above(0x15000, 101), 2u);
+  EXPECT_EQ(stack.first_above(0x15000, 100), std::nullopt) << "it was read later";
+  EXPECT_EQ(stack.first_above(0x1f001, 101), std::nullopt);
 }
 
 TEST_F(Deep, ForgetsFramesWhoseMemoryHasChanged) {
@@ -52,8 +53,9 @@ TEST_F(Deep, ForgetsFramesWhoseMemoryHasChanged) {
   EXPECT_EQ(stack.frames().size(), 2u);
   EXPECT_EQ(stack.find(frame_at(0x18000, 3)), 0u);
   EXPECT_EQ(stack.nodes(0), (std::vector<std::uint32_t>{0, 17}));
-  EXPECT_TRUE(stack.is_known_before(101));
-  EXPECT_FALSE(stack.is_known_before(100));
+  stack.learn({frame_at(0x13000, 2), frame_at(0x18000, 5), frame_at(0x1f000, 4)}, StopReason::end_of_stack);
+  EXPECT_EQ(stack.first_above(0x15000, 201), 1u);
+  EXPECT_EQ(stack.first_above(0x15000, 150), 2u) << "the outermost alone was known then";
   EXPECT_TRUE(stack.is_of(200, kBegin));
   EXPECT_FALSE(stack.is_of(201, kBegin));
 }

@@ -96,11 +96,9 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
   }
   // It has moved. What is the same far above was there all the time; where nothing is known yet it is from now on.
   if (deep.frames().empty()) learn_root(deep, capture);
-  const auto above = deep.first_above(capture.stack.range().end);
-  const bool is_since = deep.is_known_before(taken.from_ns);
-  const auto root = above && is_since && deep.stop() == StopReason::end_of_stack
-                        ? deep_node(deep, *above, trace.frames.size())
-                        : std::nullopt;
+  const auto above = deep.first_above(capture.stack.range().end, taken.from_ns);
+  const auto root =
+      above && deep.stop() == StopReason::end_of_stack ? deep_node(deep, *above, trace.frames.size()) : std::nullopt;
   const auto node = root ? box_node(*root, "[stack deeper than its copy]") : std::nullopt;
   return node ? std::optional(Outer{*node, trace.frames.size()}) : std::nullopt;
 }

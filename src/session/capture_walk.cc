@@ -51,6 +51,22 @@ AddressRange readable_run(std::span<const Region> regions, Address address) {
   return run;
 }
 
+/// Code of a fiber or coroutine runs on a stack that the runtime knows nothing of, and makes its Frames there: those
+/// count for this stack (`around` its sp), up to where the list goes on to the thread's own.
+void read_on_other_stack(dotnet::CheckpointList& list, const dotnet::ManagedThread& managed,
+                         dotnet::ManagedRuntime& runtime, const AddressRange& around, bool methods) {
+  const bool is_elsewhere = !managed.stack.empty() && !managed.stack.contains(around.begin) &&
+                            !around.contains(managed.stack.begin) && around.contains(managed.frame);
+  if (!is_elsewhere) return;
+  dotnet::ManagedThread there = managed;
+  there.stack = around;
+  dotnet::CheckpointList other = runtime.checkpoints(there, methods, kUsualExplicitFrames);
+  const bool goes_on = other.error.code == ErrorCode::malformed && managed.stack.contains(other.error.value);
+  if (!goes_on && other.error.code != ErrorCode::none) return;
+  list = std::move(other);
+  list.error = {};
+}
+
 /// A stack that is longer than its copy is not: it is as sure as it is long.
 bool is_in_doubt(const Trace& trace) {
   if (trace.stop != StopReason::end_of_stack && trace.stop != StopReason::stack_truncated) return true;
@@ -395,6 +411,9 @@ Trace CaptureWalk::walk_managed(const ThreadCapture& thread, std::uint32_t most_
   const std::size_t most = explicit_left_ ? kUsualExplicitFrames + *explicit_left_ : dotnet::kMaxFrames;
   dotnet::CheckpointList list =
       owner.runtime->checkpoints(managed, options_.explicit_frames, std::min(most, dotnet::kMaxFrames));
+  if (list.error.code == ErrorCode::malformed)
+    read_on_other_stack(list, managed, *owner.runtime, readable_run(regions_, thread.registers.sp()),
+                        options_.explicit_frames);
   if (explicit_left_ && list.checkpoints.size() > kUsualExplicitFrames)
     *explicit_left_ -= std::min(*explicit_left_, list.checkpoints.size() - kUsualExplicitFrames);
   dotnet::forget_dead_places(list, managed, thread.registers.sp());
