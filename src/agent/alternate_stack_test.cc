@@ -55,7 +55,7 @@ void raise_one(int flags) {
 TEST(AlternateStacks, OnesOwnIsExchangedForALargerOne) {
   std::thread([] {
     ASSERT_TRUE(make_small(kRuntimes));
-    const AlternateStacks stacks;
+    AlternateStacks stacks;
     stacks.enlarge_own();
     EXPECT_EQ(stack_now().ss_size, AlternateStacks::kSize);
     const void* larger = stack_now().ss_sp;
@@ -68,7 +68,7 @@ TEST(AlternateStacks, OnesOwnIsExchangedForALargerOne) {
 TEST(AlternateStacks, OfAnotherSizeItIsNotTheRuntimes) {
   std::thread([] {
     ASSERT_TRUE(make_small(kRuntimes));
-    const AlternateStacks stacks;
+    AlternateStacks stacks;
     unmap();
     stacks.enlarge_own();
     EXPECT_NE(stack_now().ss_flags & SS_DISABLE, 0);

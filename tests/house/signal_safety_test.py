@@ -27,7 +27,8 @@ ROOTS = (r"mixstack::SelfWalker::walk(_here|_registers)?\(", HANDLER,
          r"mixstack::arch::(x86_64|aarch64)::(call_before|ends_task)\(",
          r"mixstack::unwind::windows::UnwindDataSource::function_at\(")
 # Async-signal-safe (POSIX.1-2024, signal-safety(7)), or documented so (_dl_find_object: glibc manual, AS-Safe).
-ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail"}
+ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "_dl_find_object", "__stack_chk_fail",
+           "sigismember"}
 # Function -> why an indirect call in it is known to end up in ROOTS or ALLOWED.
 INDIRECT = {
     r"mixstack_call_on_stack$": "Sampler::take_apart",
