@@ -1,5 +1,6 @@
 # Demanglers of other languages than C++ (Rust's v0 names, D) of libiberty.a, as single members: none of the rest of that
-# archive is wanted (its own malloc, getopt, ...). Sets MIXSTACK_DEMANGLERS to all members, C++'s among them.
+# archive is wanted (its own malloc, getopt, ...). Sets MIXSTACK_DEMANGLERS to all members, C++'s among them, and
+# MIXSTACK_DEMANGLER_LIBRARIES to what programs link: only what is called, for it calls back (other_manglings.cc).
 include(${CMAKE_CURRENT_LIST_DIR}/cxx_demangler.cmake)
 if(MIXSTACK_MUSL)
   set(libiberty ${MIXSTACK_MUSL}/lib/libiberty.a)
@@ -19,3 +20,9 @@ foreach(member rust-demangle d-demangle safe-ctype)
   endif()
   list(APPEND MIXSTACK_DEMANGLERS ${object})
 endforeach()
+set(archive ${PROJECT_BINARY_DIR}/cxx_demangler/libdemanglers.a)
+if(NOT EXISTS ${archive})
+  execute_process(COMMAND ${CMAKE_AR} rcsD ${archive} rust-demangle.o d-demangle.o safe-ctype.o
+                  WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/cxx_demangler COMMAND_ERROR_IS_FATAL ANY)
+endif()
+set(MIXSTACK_DEMANGLER_LIBRARIES ${MIXSTACK_CXX_DEMANGLER} ${archive})

@@ -8,7 +8,6 @@
 
 #include "base/beside.h"
 #include "dotnet/runtime/aot_symbols.h"
-#include "dotnet/runtime/assembly_pdb.h"
 #include "object/file_bytes.h"
 #include "session/arguments.h"
 #include "session/async_callers.h"
@@ -24,7 +23,6 @@
 #include "session/native_aot.h"
 #include "session/other_ends.h"
 #include "session/pending_work.h"
-#include "session/symbol_origin.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
 #include "session/waits.h"
@@ -529,37 +527,6 @@ std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& 
   const auto image = worker.modules().image(aot->module);
   if (!image) return nullptr;
   return dotnet::AotSymbols::open(worker.modules(), aot->module, target_->loaded_memory(), unwind_tables_->of(*image));
-}
-
-std::vector<ModuleSymbols> ProcessSession::symbol_files(const ProcessDump& dump, bool all) {
-  const WorkerPool::Lease worker = this->worker();
-  const object::ModuleMap& modules = worker->modules();
-  const FrameCounts counts(dump);
-  std::vector<ModuleSymbols> list;
-  for (std::size_t i = 0; i < modules.modules().size(); i++) {
-    const auto index = static_cast<ModuleIndex>(i);
-    const object::Module& module = modules.modules()[i];
-    if (module.kind != object::ModuleKind::elf || (!all && counts.native(index) == 0)) continue;
-    const auto image = modules.image(index);
-    const auto table = image ? symbol_tables_->get(*image, module.path, path_opener()) : nullptr;
-    list.push_back(native_symbols(module, modules.build_id(index), table.get()));
-    counts.count_into(list.back(), index);
-  }
-  std::set<std::string> known;
-  const auto add = [&](const dotnet::names::PdbLookup& lookup) {
-    if (!known.insert(lookup.assembly_path.empty() ? lookup.assembly : lookup.assembly_path).second) return;
-    list.push_back(managed_symbols(lookup));
-    counts.count_into(list.back(), kNoModule);
-  };
-  for (const auto& runtime : worker->runtimes())
-    for (const dotnet::names::PdbLookup& lookup : runtime->pdbs()) add(lookup);
-  const auto regions = all ? target_->regions() : Result<std::vector<Region>>();
-  for (const Region& region : regions ? *regions : std::vector<Region>())
-    if (region.path.ends_with(".dll") && !known.contains(region.path))
-      if (auto lookup = dotnet::look_for_pdb(region.path, path_opener(), finder_ ? pdb_fetcher(finder_) : nullptr))
-        add(*lookup);
-  find_origins(list, dump, path_opener());
-  return list;
 }
 
 /// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted

@@ -158,7 +158,7 @@ class FakeHeap : public DotnetMemory {
   }
   static std::vector<std::byte> object_field() { return bytes_of({0x06, 0x1c}); }
 
-  void make_core_library() {
+  static std::vector<std::byte> core_library() {
     MetadataBuilder b = library("System.Private.CoreLib.dll", "System.Private.CoreLib");
     const auto blob = object_field();
     b.type_with_fields("System", "Object", 1, 1);
@@ -213,7 +213,11 @@ class FakeHeap : public DotnetMemory {
     b.nested(19, 18);
     b.nested(20, 7);
     b.nested(22, 7);
-    core = module(b.build());
+    return b.build();
+  }
+
+  void make_core_library() {
+    core = module(core_library());
     object_type = type(core, 2, 0, 24, 0, 0, {});
     task = type(core, 3, object_type, 16 + 32, 0, 4, {{1, 0, 18}, {2, 8, 18}, {3, 16, 8}, {4, kScheduler - 8, 18}});
     event = type(core, 6, object_type, 24, 0, 0, {});
