@@ -146,16 +146,16 @@ TEST_F(FrameNamed, AnAddressThatIsUsedAgainNeverHasTheOldName) {
   names->names[kCode + 8] = "App.Before()";
   Walker first = walker();
   frames.begin(first, std::chrono::nanoseconds(1));
-  ASSERT_EQ(frames.name(frame).numbers.size(), 1u);
-  const std::uint32_t before = frames.name(frame).numbers[0];
+  ASSERT_EQ(frames.name(frame, nullptr).numbers.size(), 1u);
+  const std::uint32_t before = frames.name(frame, nullptr).numbers[0];
   const std::size_t asked = names->asked;
-  EXPECT_EQ(frames.name(frame).numbers[0], before);
+  EXPECT_EQ(frames.name(frame, nullptr).numbers[0], before);
   EXPECT_EQ(names->asked, asked) << "within a capture each place is asked once";
   names->names[kCode + 8] = "App.After()";
   Walker second = walker();
   frames.begin(second, std::chrono::nanoseconds(2));
-  ASSERT_EQ(frames.name(frame).numbers.size(), 1u);
-  EXPECT_EQ(name_of(frames.name(frame).numbers[0]), "App.After()");
+  ASSERT_EQ(frames.name(frame, nullptr).numbers.size(), 1u);
+  EXPECT_EQ(name_of(frames.name(frame, nullptr).numbers[0]), "App.After()");
   EXPECT_EQ(name_of(before), "App.Before()");
   EXPECT_EQ(shared.recording.frames()[before].address, kCode + 8);
 }
@@ -169,12 +169,12 @@ TEST_F(FrameNamed, CodeInImagesIsAskedOnce) {
   names->names[kCode + 8] = "f";
   Walker first = walker();
   frames.begin(first, std::chrono::nanoseconds(1));
-  const std::uint32_t number = frames.name(frame).numbers[0];
+  const std::uint32_t number = frames.name(frame, nullptr).numbers[0];
   EXPECT_EQ(shared.recording.frames()[number].address, 0x123u);
   const std::size_t asked = names->asked;
   Walker second = walker();
   frames.begin(second, std::chrono::nanoseconds(2));
-  EXPECT_EQ(frames.name(frame).numbers[0], number);
+  EXPECT_EQ(frames.name(frame, nullptr).numbers[0], number);
   EXPECT_EQ(names->asked, asked);
 }
 
@@ -185,11 +185,11 @@ TEST_F(FrameNamed, KindsAndTrustOfOneAddressAreDifferentFrames) {
   Frame frame;
   frame.kind = FrameKind::managed;
   frame.pc = CodeAddress::exact(kCode + 8);
-  const std::uint32_t managed = frames.name(frame).numbers[0];
+  const std::uint32_t managed = frames.name(frame, nullptr).numbers[0];
   frame.kind = FrameKind::runtime_stub;
-  const std::uint32_t stub = frames.name(frame).numbers[0];
+  const std::uint32_t stub = frames.name(frame, nullptr).numbers[0];
   frame.trust = Trust::inferred;
-  const std::uint32_t inferred = frames.name(frame).numbers[0];
+  const std::uint32_t inferred = frames.name(frame, nullptr).numbers[0];
   const auto kind = [&](std::uint32_t number) {
     return shared.recording.functions()[shared.recording.frames()[number].function].kind;
   };
@@ -207,7 +207,7 @@ TEST_F(FrameNamed, AMethodThatWasFreedBeforeItWasNamedIsSaidToBe) {
     Frame frame;
     frame.kind = kind;
     frame.pc = pc;
-    return name_of(frames.name(frame).numbers[0]);
+    return name_of(frames.name(frame, nullptr).numbers[0]);
   };
   EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::after_call(kMadeCode + 8)), "[freed method]");
   EXPECT_EQ(name(FrameKind::undescribed, CodeAddress::exact(kMadeCode + 8)), "[unknown]") << "a stub may be there";
