@@ -81,7 +81,7 @@ TEST(FoldedReader, WhatIsNoneIsRefused) {
   EXPECT_EQ(read_folded("<html>\n<script>\n// number + 1\n</script>\n").error().code, ErrorCode::malformed);
   std::string deep;
   for (std::size_t i = 0; i <= Recording::kMostBelow + 1; i++) deep += "f;";
-  EXPECT_EQ(read_folded(deep + " 1\n").error().code, ErrorCode::limit_exceeded);
+  EXPECT_TRUE(read_folded(deep + " 1\n")) << "cut in the middle, with a note";
 }
 
 TEST(CallTreeText, AccountFunctionsAndTree) {

@@ -21,7 +21,7 @@ std::int64_t restarted_call(std::span<const std::byte> code) {
   for (std::size_t at = code.size() - 2 * kSize;; at -= kSize) {
     const std::uint32_t number = (word(at) & ~kMovzMask) >> 5;
     const bool is_one = std::find(std::begin(kCalls), std::end(kCalls), number) != std::end(kCalls);
-    if ((word(at) & kMovzMask) == kMovz) return is_one ? number : -1;
+    if ((word(at) & kMovzMask) == kMovz) return is_one ? std::int64_t{number} : -1;
     if (at == 0) return -1;
   }
 }

@@ -66,7 +66,7 @@ TEST(Contracts, HaveTheLetterOfCoreClr) {
   };
   EXPECT_EQ(refused("n1"), refusal_of(ErrorCode::contract_unsupported, "Thread n1", 1)) << "NativeAOT's";
   EXPECT_EQ(refused("1"), refusal_of(ErrorCode::contract_unsupported, "Thread 1", 1)) << "of an older descriptor";
-  EXPECT_EQ(refused("c2"), refusal_of(ErrorCode::contract_unsupported, "Thread", 2));
+  EXPECT_EQ(refused("c2"), refusal_of(ErrorCode::contract_unsupported, "Thread c2", 2));
   auto ten = test::x64_descriptor();
   ten["contracts"]["Thread"] = "c1";
   EXPECT_FALSE(test::DotnetMemory(ten).contracts.admits(Contract::thread)) << "no letters before version 2";
