@@ -105,18 +105,29 @@ struct Frame {
   FuncletKind funclet = FuncletKind::none;
   bool is_interrupted = false;     ///< pc was interrupted (innermost, or below a signal or fault), not calling
   bool witness_disagrees = false;  ///< CFI and the explicit Frame named different transitions
+  // Of the generic context, beside `generic_handle`: a dump may have millions of frames.
+  bool generic_is_method : 1 = false, generic_of_object : 1 = false, generic_is_kept : 1 = false;
   ModuleIndex module = kNoModule;
-  std::uint64_t module_offset = 0;   ///< lookup address minus the image's load bias (its link-time address)
-  Address method = 0;                ///< MethodDesc of a managed frame or of a Frame that has one
-  Address stub_target = 0;           ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
-  GenericContext generic_context{};  ///< of a managed frame
-  Address method_start = 0;          ///< start of the method's native code
-  Address explicit_frame = 0;        ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
   std::uint32_t frame_identifier = 0;
-  std::uint32_t evidence = 0;   ///< index into Trace::evidence (1-based), 0: none recorded
-  std::uint32_t registers = 0;  ///< index into Trace::registers (1-based), 0: not kept
+  std::uint32_t evidence = 0;       ///< index into Trace::evidence (1-based), 0: none recorded
+  std::uint32_t registers = 0;      ///< index into Trace::registers (1-based), 0: not kept
+  std::uint64_t module_offset = 0;  ///< lookup address minus the image's load bias (its link-time address)
+  Address method = 0;               ///< MethodDesc of a managed frame or of a Frame that has one
+  Address stub_target = 0;          ///< MethodDesc that an interop stub (`method`) was called for; 0: not proved
+  Address generic_handle = 0;       ///< of a managed frame: GenericContext::handle
+  Address method_start = 0;         ///< start of the method's native code
+  Address explicit_frame = 0;       ///< address of the runtime's Frame (kind runtime_frame, or the checkpoint used)
 
   [[nodiscard]] bool is_funclet() const { return funclet != FuncletKind::none; }
+  [[nodiscard]] GenericContext generic_context() const {
+    return {generic_handle, generic_is_method, generic_of_object, generic_is_kept};
+  }
+  void set_generic_context(const GenericContext& context) {
+    generic_handle = context.handle;
+    generic_is_method = context.is_method;
+    generic_of_object = context.of_object;
+    generic_is_kept = context.is_kept;
+  }
 };
 
 /// Why a frame was found as it was: recorded only when WalkOptions::explain is set.

@@ -58,7 +58,7 @@ bool FrameNames::begin(Walker& walker, std::chrono::nanoseconds instant) {
 
 FrameNames::Named FrameNames::name(const Frame& frame, const Frame* callee) {
   if (frame.kind != FrameKind::managed) callee = nullptr;
-  const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_context.handle;
+  const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_handle;
   const Key key{frame.pc.lookup(), frame.method, made_for, callee == nullptr ? 0 : callee->method,
                 static_cast<std::uint32_t>(frame.kind) << 8 | static_cast<std::uint32_t>(frame.trust)};
   if (const auto known = lasting_.find(key); known != lasting_.end()) return {known->second, true};

@@ -21,7 +21,7 @@ std::optional<Address> unknown_place(const Trace& trace) {
 std::vector<Address> generic_contexts(const Trace& trace) {
   std::vector<Address> all;
   for (std::size_t i = 0; i < trace.frames.size(); i++) {
-    const GenericContext& context = trace.frames[i].generic_context;
+    const GenericContext context = trace.frames[i].generic_context();
     // An object whose type was not believed may tell it the next time.
     if (context.handle == 0 && !context.of_object) continue;
     all.push_back(i);

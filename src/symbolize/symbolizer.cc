@@ -40,7 +40,7 @@ std::size_t Symbolizer::hash_of(const Key& k) {
 Symbolizer::Key Symbolizer::key_of(const Frame& frame) {
   const bool is_record = frame.kind == FrameKind::runtime_frame;
   // A stub that was called for a method is not shared generic code.
-  const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_context.handle;
+  const Address made_for = frame.stub_target != 0 ? frame.stub_target : frame.generic_handle;
   return {is_record ? 0 : frame.pc.lookup(), frame.method, made_for,
           static_cast<std::uint32_t>(frame.kind) | (frame.is_funclet() ? 0x80u : 0u) | frame.frame_identifier << 8};
 }

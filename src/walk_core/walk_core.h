@@ -228,7 +228,7 @@ class WalkCore {
     if (here.frame.kind == FrameKind::managed && !outcome.caller_interrupted) witness_.leave(next.frame.sp);
     last.cfa = next.frame.sp;
     last.stub_target = outcome.stub_target;
-    last.generic_context = outcome.generic_context;
+    last.set_generic_context(outcome.generic_context);
     step_trust_ = outcome.trust;
     trust_ = std::max(trust_, outcome.trust);
     next.frame.trust = trust_;

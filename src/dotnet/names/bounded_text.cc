@@ -39,6 +39,9 @@ bool is_harmful(std::uint32_t c) {
          c == 0x061c || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+/// What has no meaning of its own is in no name that a compiler wrote.
+bool is_private_use(std::uint32_t c) { return (c >= 0xe000 && c < 0xf900) || c >= 0xf0000; }
+
 void append_hex(std::string& out, std::uint32_t value, unsigned digits) {
   constexpr std::string_view hex = "0123456789abcdef";
   for (unsigned i = digits; i-- > 0;) out += hex[value >> (4 * i) & 0xf];
@@ -74,7 +77,7 @@ bool is_plain_text(std::string_view text) {
   if (text.empty()) return false;
   while (!text.empty()) {
     const Decoded d = decode(text);
-    if (d.size == 0 || is_harmful(d.code)) return false;
+    if (d.size == 0 || is_harmful(d.code) || is_private_use(d.code)) return false;
     text.remove_prefix(d.size);
   }
   return true;

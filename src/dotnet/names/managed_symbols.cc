@@ -29,7 +29,7 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   }
   info.name = (*name)->name;
   info.raw_name = (*name)->raw_name;
-  if (frame.generic_context.handle != 0) use_exact_name(frame, info, name);
+  if (frame.generic_handle != 0) use_exact_name(frame, info, name);
   if (!name) return info;
   info.module = (*name)->module;
   info.module_path = (*name)->module_path;
@@ -53,7 +53,7 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
 
 /// For people the types that the frame runs for; `raw_name` stays what the code is called, as the DAC has it.
 void ManagedSymbols::use_exact_name(const Frame& frame, SymbolInfo& info, Result<const MethodName*>& name) {
-  const auto exact = names_.describe(frame.method, frame.generic_context);
+  const auto exact = names_.describe(frame.method, frame.generic_context());
   if (exact && !(*exact)->freed_while_named) info.name = (*exact)->name;
   name = names_.describe(frame.method);  // the cache may have begun anew
 }

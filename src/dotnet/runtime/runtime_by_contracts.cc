@@ -350,14 +350,14 @@ void RuntimeByContracts::note_gc_counts() {
 }
 
 void RuntimeByContracts::confirm_generic_contexts(std::span<Frame> frames, std::uint64_t taken_ns) {
-  const auto of_object = [](const Frame& frame) { return frame.generic_context.of_object; };
+  const auto of_object = [](const Frame& frame) { return frame.generic_of_object; };
   if (std::none_of(frames.begin(), frames.end(), of_object)) return;
   if (is_sampled_) note_gc_counts();
   const bool stand =
       is_sampled_ ? last_gc_counts_ && taken_ns != 0 && taken_ns >= unmoved_since_ns_ : objects_stand_still();
   if (stand) return;
   for (Frame& frame : frames)
-    if (of_object(frame)) frame.generic_context.handle = 0;
+    if (of_object(frame)) frame.generic_handle = 0;
 }
 
 std::vector<std::optional<std::vector<ProgramValue>>> RuntimeByContracts::arguments(

@@ -56,7 +56,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   void begin_names(base::Beside& beside) override;
   void name_threads(std::span<ThreadDump> threads) override;
   [[nodiscard]] bool keeps_code(const Frame& frame) override {
-    const bool is_exact_kept = frame.generic_context.handle == 0 || frame.generic_context.is_kept;
+    const bool is_exact_kept = frame.generic_handle == 0 || frame.generic_is_kept;
     return frame.kind == FrameKind::managed && is_exact_kept && code_ && CodeManager::is_kept(code_->find(frame.pc));
   }
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
