@@ -90,8 +90,8 @@ struct ThreadDump {
   ThreadFacts facts;    ///< read after the capture, while the target ran again
   Registers registers;  ///< as captured: of the innermost frame
   /// Of the thread that crashed, when its registers are those of the handler it waits in: at the fault, from the
-  /// signal frame.
-  std::optional<Registers> fault_registers;
+  /// signal frame; null: it is no such thread.
+  std::shared_ptr<const Registers> fault_registers;
   std::shared_ptr<const VectorRegisters> vectors;  ///< the same; null where the source does not have them
   std::optional<ManagedThreadFacts> managed;
   std::optional<ThreadWait> wait;  ///< with `DumpOptions::waits`; none: nothing is known that it waits for

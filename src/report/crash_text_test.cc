@@ -1,6 +1,7 @@
 #include "report/crash_text.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 
 namespace mixstack::report {
 namespace {
@@ -57,8 +58,9 @@ TEST(CrashText, RegistersOfTheFaultAreThoseOfItsSignalFrame) {
   thread.captured = true;
   thread.registers = Registers(Arch::x86_64);
   thread.registers.set_pc(0x401000);  // the handler's
-  thread.fault_registers = Registers(Arch::x86_64);
-  thread.fault_registers->set_pc(0x402000);
+  Registers at_fault(Arch::x86_64);
+  at_fault.set_pc(0x402000);
+  thread.fault_registers = std::make_shared<const Registers>(at_fault);
   EXPECT_EQ(written([&](Painter& out) { write_crash_registers(out, dump, thread); }),
             "  at the fault, by its signal frame (the thread itself waits in the handler):\n  rip 0000000000402000\n");
 }

@@ -1,6 +1,7 @@
 #include "session/fault_registers.h"
 
 #include <array>
+#include <memory>
 
 #include "base/byte_cursor.h"
 #include "unwind/signal_trampoline.h"
@@ -36,7 +37,7 @@ void find_fault_registers(const TargetInfo& target, ThreadDump& thread, const wa
     cursor.registers.set_sp(frame.sp);
     const auto outcome = walker.step(cursor, stack);
     if (outcome.status == walk::StepStatus::caller && outcome.caller_interrupted)
-      thread.fault_registers = cursor.registers;
+      thread.fault_registers = std::make_shared<const Registers>(cursor.registers);
     return;
   }
 }
