@@ -347,7 +347,8 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   write_cut(out, dump);
   write_last_words(out, dump);
   // What runs is no answer where nobody knows what is stuck.
-  const bool begins_with_busy = extras.busy != nullptr && (!verdicts.empty() || dump.runtimes.empty() || knows_waits(dump));
+  const bool begins_with_busy =
+      extras.busy != nullptr && (!verdicts.empty() || dump.runtimes.empty() || knows_waits(dump));
   if (begins_with_busy) write_busy_text(out, *extras.busy);
   if (verdicts.empty()) {
     const bool knows_some =
