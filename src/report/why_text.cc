@@ -264,6 +264,8 @@ void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Ve
 /// known to wait for anything; empty: it is none such. Waits inside the runtime and libc pass, mostly.
 std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t) {
   if (!t.captured || t.wait || (t.kernel_state != 'S' && t.kernel_state != 'D')) return {};
+  // Other calls say themselves what they wait for: a file, a signal, a time.
+  if (!t.facts.object.starts_with("futex")) return {};
   constexpr std::string_view kPassing[] = {
       "libcoreclr.so", "libclrjit.so",        "libclrgc", "libc.so", "libc-", "ld-", "ld.so",
       "libpthread",    "libSystem.Native.so", "[vdso]"};

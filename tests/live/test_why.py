@@ -557,8 +557,7 @@ class Why(LiveCase):
         for scenario in ("sleep", "pool", "pool_busy", "split", "traffic", "gc_storm"):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:
                 status, answer = self.why(debuggee.pid)
-                # One thread of `sleep` stands in a library of the program's own: what it waits for nobody knows.
-                self.assertEqual((status, answer["verdicts"]), (NOT_KNOWN if scenario == "sleep" else FINE, []))
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
     def test_packs_tell_of_a_deadlock(self):
         with processes.scenario("deadlock") as debuggee, tempfile.TemporaryDirectory() as folder:
