@@ -5,8 +5,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/cxx_demangler.cmake)
 if(MIXSTACK_MUSL)
   set(libiberty ${MIXSTACK_MUSL}/lib/libiberty.a)
 else()
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libiberty.a
-                  OUTPUT_VARIABLE libiberty OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_library(MIXSTACK_LIBIBERTY libiberty.a REQUIRED) # of another CPU: in its sysroot
+  set(libiberty ${MIXSTACK_LIBIBERTY})
 endif()
 set(MIXSTACK_DEMANGLERS ${MIXSTACK_CXX_DEMANGLER})
 foreach(member rust-demangle d-demangle safe-ctype)
