@@ -105,7 +105,7 @@ struct Frame {
   FuncletKind funclet = FuncletKind::none;
   bool is_interrupted = false;     ///< pc was interrupted (innermost, or below a signal or fault), not calling
   bool witness_disagrees = false;  ///< CFI and the explicit Frame named different transitions
-  // Of the generic context, beside `generic_handle`: a dump may have millions of frames.
+  // The rest of the generic context, packed: a dump may have millions of frames.
   bool generic_is_method : 1 = false, generic_of_object : 1 = false, generic_is_kept : 1 = false;
   ModuleIndex module = kNoModule;
   std::uint32_t frame_identifier = 0;

@@ -71,7 +71,7 @@ void FaultRelay::begin(int held_up) {
   if (::sigaction(SIGSEGV, nullptr, &now) != 0) return;
   told.held_up.store(held_up);
   constexpr int kNeeded = SA_SIGINFO | SA_ONSTACK;
-  // Who came before us calls us, if he calls anybody: put before him again, faults would go round in a circle.
+  // A handler that was put before ours calls ours, if it calls any: put before it again, faults would never end.
   if (told.is_behind.load() || is_of(now, on_fault) || (now.sa_flags & kNeeded) != kNeeded) return;
   told.next.store(now.sa_sigaction);
   const bool holds_up = ::sigismember(&now.sa_mask, held_up) != 0;

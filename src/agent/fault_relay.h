@@ -15,8 +15,8 @@ namespace mixstack::agent {
 /// One at a time in a process. Whoever put a handler before ours meanwhile keeps it, and ours stays behind it.
 class FaultRelay {
  public:
-  /// Of `held_up`, whose handler must not run while a fault is in the upper half. Nothing is done where faults are not
-  /// handled on alternate stacks.
+  /// `held_up`: the signal whose handler must not run while a fault is in the upper half. Nothing is done where faults
+  /// are not handled on alternate stacks.
   static void begin(int held_up);
   /// The handler that was there before gets faults without us.
   static void end();

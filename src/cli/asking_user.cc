@@ -37,7 +37,7 @@ std::vector<std::string> fields_of(const std::string& line, char separator) {
   return fields;
 }
 
-/// Of /etc/group: libc's own way to ask loads libraries, which a program that is linked statically cannot.
+/// Reads /etc/group itself: libc's own way to ask loads libraries, which a program that is linked statically cannot.
 void add_groups(session::LaunchUser& user) {
   std::ifstream file("/etc/group");
   for (std::string line; std::getline(file, line) && user.groups.size() < kMostGroups;) {

@@ -1,4 +1,4 @@
-// Who asked for it, where we run as root by sudo.
+// The user who ran sudo, where we run as root by it.
 #pragma once
 
 #include <optional>

@@ -37,7 +37,7 @@ bool say_what_is_missing(const Recording& recording, const std::string& path, co
   return is_cut;
 }
 
-/// Of folded stacks whose counts are not those of the file, or their frames not all of them.
+/// The note of folded stacks whose counts are not those of the file, or whose frames are not all of them.
 std::string changed_words(const Recording& recording, const std::string& path) {
   std::string text;
   for (const std::string& note : recording.facts.notes)

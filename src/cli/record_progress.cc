@@ -93,7 +93,7 @@ std::string activities(const Recording& recording, bool is_throttled) {
   // as running, because it never lives long, is not ready either.
   constexpr std::uint64_t kFew = 50, kSecond = 1'000'000'000;
   const std::uint64_t rounds = recording.facts.duration_ns / kSecond * recording.facts.wall_hertz;
-  // Who has used his cgroup's quota up is ready, too, and no processor would help him: a note says it.
+  // A thread whose cgroup has used up its quota is ready, too, and no processor would help it: a note says it.
   if (!is_throttled && count_of(Activity::runnable) > std::max({count_of(Activity::running), kFew, rounds / 10}))
     text +=
         "  the machine is busy: threads waited longer for a processor than they ran; '--mode cpu' shows where they use "

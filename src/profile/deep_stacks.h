@@ -21,8 +21,8 @@ namespace mixstack::profile {
 ///
 /// A sample's frames beyond its copy are those of the memory now if nothing moved in between. What proves that: the
 /// last bytes of the copy are what is there now, and the outer part is the same as when it was read before the sample.
-/// Who returned from a frame and came back in between has left other bytes: arguments, saved registers, return
-/// addresses.
+/// A thread that returned from a frame and came back in between has left other bytes: arguments, saved registers,
+/// return addresses.
 class DeepStack {
  public:
   static constexpr std::size_t kMostBytes = 16u << 20;
@@ -67,7 +67,7 @@ class DeepStack {
   std::map<std::size_t, std::vector<std::uint32_t>> nodes_;
 };
 
-/// Of the threads of a process. Bounded. One thread at a time.
+/// The deep stacks of the threads of a process. Bounded. One thread at a time.
 class DeepStacks {
  public:
   [[nodiscard]] DeepStack& of(ThreadId tid);

@@ -378,7 +378,7 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   return made;
 }
 
-/// Whose code it was nobody knows any more. Who called it was found by what is there now, mostly the same way: by the
+/// Nobody knows any more whose code it was. Its caller was found by what is there now, mostly the same way: by the
 /// frame pointer. That the walk came to the thread's start says that it went on from a frame of the stack; whether it
 /// is the nearest one is inferred.
 std::optional<std::uint32_t> StackRecorder::replaced_stack(Trace& trace, const std::vector<bool>& is_other,

@@ -77,7 +77,7 @@ void StackRecorder::learn_root(DeepStack& deep, const ThreadCapture& capture) {
   deep_stacks_.spent(monotonic_ns() - begin);
 }
 
-/// Of a walk that came to the end of the copy. Nothing: nobody knows what lies beyond.
+/// Goes on with a walk that came to the end of the copy. Nothing: nobody knows what lies beyond.
 std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture& capture, const Trace& trace,
                                                             Taken taken) {
   if (trace.frames.empty() || !capture.stack.range().contains(trace.frames.back().sp)) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
   return node ? std::optional(Outer{*node, trace.frames.size()}) : std::nullopt;
 }
 
-/// Of a frame of the whole stack and all those outside of it, that has called `inner` ones; 0: of the root.
+/// The node of a frame of the whole stack and all those outside of it, that has called `inner` ones; 0: of the root.
 std::optional<std::uint32_t> StackRecorder::deep_node(DeepStack& deep, std::size_t index, std::size_t inner) {
   const std::vector<Frame>& frames = deep.frames();
   const std::size_t left_out = frames_left_out(frames.size() - index + inner);

@@ -309,7 +309,7 @@ std::size_t waits_not_known(const ProcessDump& dump) {
 bool knows_waits(const ProcessDump& dump) {
   const auto refuses = [](const Diagnosis& d) { return d.subject == kWaitsSubject; };
   const auto is_aot = [](const RuntimeSummary& r) { return r.kind == "NativeAOT"; };
-  // Of a program compiled ahead of time no object is read.
+  // No object of a program compiled ahead of time is read.
   if (!dump.runtimes.empty() && std::all_of(dump.runtimes.begin(), dump.runtimes.end(), is_aot)) return false;
   return !dump.runtimes.empty() && std::none_of(dump.diagnoses.begin(), dump.diagnoses.end(), refuses);
 }

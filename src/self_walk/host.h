@@ -43,7 +43,7 @@ inline constexpr Address kFrameRecord = 16;  ///< bytes of one, on CPUs that hav
 /// Where a copy of such a frame may begin, all of it below `sp` and below what code keeps there. It is as well aligned
 /// as the frame is.
 [[nodiscard]] Address place_below(Address sp, AddressRange frame);
-/// Of a copy that lies `distance` bytes above what it was made of: what points into the frame points into the copy.
+/// Mends a copy that lies `distance` bytes above what it was made of: what points into the frame points into the copy.
 void relocate_frame(void* context, std::uint64_t distance);
 /// From a `ucontext_t`.
 [[nodiscard]] unwind::LightFrame light_frame(const void* context);

@@ -1,4 +1,5 @@
-// Who awaits what a thread runs, asked of the runtimes while their objects are as the capture found them.
+// The async methods that await what a thread runs, asked of the runtimes while their objects are as the capture found
+// them.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 
 namespace mixstack::session {
 
-/// Whose program it is to be, where we are root.
+/// The user whose program it is to be, where we are root.
 struct LaunchUser {
   std::uint32_t uid = 0, gid = 0;
   std::vector<std::uint32_t> groups{};

@@ -70,7 +70,7 @@ struct Holder {
   std::uint32_t pid = 0, tid = 0;  ///< of our pid namespace
 };
 
-/// Whose thread has this id in the innermost namespace it is in, of those that have the file mapped.
+/// The process whose thread has this id in the innermost namespace it is in, of those that have the file mapped.
 std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
   const auto group = number([&] {
     std::string text = line_of(fmt::format("/proc/{}/status", id), "Tgid:");

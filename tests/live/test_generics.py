@@ -66,6 +66,9 @@ class Generics(LiveCase):
     def test_optimised_code(self):
         self.check("release", 28, OPTIMISED)
 
+    def test_on_dotnet_11(self):
+        self.check("11", 30)
+
     def test_precompiled_code(self):
         self.check("ready-to-run", 24)
 

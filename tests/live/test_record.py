@@ -225,14 +225,13 @@ class Record(LiveCase):
         self.assertEqual(status, 0, said)
         self.assert_split(stacks, 150)
         self.assert_whole(stacks, 0.99)
-        # What such a method calls is what it was made to call: an old name would stand over something else. Or it is said that
-        # the callers are in doubt.
+        # What such a method calls is what it was made to call: an old name would stand over something else.
         above = collections.Counter()
         for names, count in stacks:
             moving = [i for i, name in enumerate(names) if name.startswith("moving")]
             for i in moving:
                 following = names[i + 1] if i + 1 < len(names) else "Scenarios.Split.Moment()"
-                self.assertTrue(following.startswith(("Scenarios.Split.Moment()", "[libcoreclr.so]", "[callers in doubt]")), names)
+                self.assertTrue(following.startswith(("Scenarios.Split.Moment()", "[libcoreclr.so]")), names)
             if "Scenarios.Split.Moment()" in names:
                 above[names[names.index("Scenarios.Split.Moment()") - 1]] += count
         # They live for a tenth of a second and more, and code of others is where theirs was.

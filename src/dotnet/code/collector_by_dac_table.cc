@@ -8,8 +8,8 @@ namespace {
 using V = GcVariables;
 
 constexpr std::uint32_t kWorkstation = 1, kServer = 2;  // GC_HEAP_TYPE (src/coreclr/gc/gcinterface.h)
-/// Of gc_heap_field_offsets and generation_field_offsets (src/coreclr/gc/dac_gcheap_fields.h, dac_generation_fields.h).
-/// Counts of a heap lie from interesting_data_per_heap on, up to internal_root_array.
+/// Places in gc_heap_field_offsets and generation_field_offsets (src/coreclr/gc/dac_gcheap_fields.h,
+/// dac_generation_fields.h). Counts of a heap lie from interesting_data_per_heap on, up to internal_root_array.
 constexpr unsigned kHeapAllocated = 0, kHeapSegment = 1, kHeapFinalizeQueue = 2, kHeapFirstCount = 4,
                    kHeapBehindCounts = 8, kHeapGenerations = 18;
 constexpr unsigned kStartSegment = 1;

@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet {
 
-/// Who wrote the bytes: before .NET 11 only the JIT's begin with flags (patch points of OSR, inlined methods).
+/// The writer of the bytes: before .NET 11 only the JIT's begin with flags (patch points of OSR, inlined methods).
 enum class DebugInfoWriter : std::uint8_t { jit, ready_to_run };
 
 /// A part of the information; `bytes` 0: it is not there.

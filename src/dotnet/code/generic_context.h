@@ -31,7 +31,7 @@ class GenericContexts {
   /// Images have come or gone.
   void forget_images() { kept_.places.clear(); }
 
-  /// Of a frame that stands at `frame` with these registers, which are its own. Handle 0: not known.
+  /// The context of a frame that stands at `frame` with these registers, which are its own. Handle 0: not known.
   [[nodiscard]] GenericContext of(const Frame& frame, const Registers& registers, const StackView& stack);
 
   static constexpr std::size_t kMostKnown = 1 << 16;

@@ -107,7 +107,7 @@ bool is_body(std::span<const IlMapRow> map, std::uint32_t native) {
   auto row = std::upper_bound(map.begin(), map.end(), native,
                               [](std::uint32_t offset, const IlMapRow& r) { return offset < r.native; });
   if (row == map.begin()) return false;
-  // Of several rows at one place each says what the code is.
+  // Where several rows are at one place, each says what the code is.
   const std::uint32_t begin = (row - 1)->native;
   for (; row != map.begin() && (row - 1)->native == begin; --row)
     if ((row - 1)->il == IlMapRow::kProlog || (row - 1)->il == IlMapRow::kEpilog) return false;

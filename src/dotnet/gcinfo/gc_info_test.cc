@@ -101,7 +101,7 @@ TEST(GcInfo, MethodsOfArm64Images) {
     std::uint32_t version, length, prologue;
     std::int32_t slot;
   };
-  // Of System.Collections.dll of 10.0.12 and of 11.0.0; the lengths are those of their unwind data.
+  // Methods of System.Collections.dll of 10.0.12 and of 11.0.0; the lengths are those of their unwind data.
   constexpr Image kImages[] = {{"e168420800836372491160065000f7074800501044004000", 4, 308, 20, 16},
                                {"e1d81aa0990094c8f0a1c40a18399a5439e3c64e1f428e2a", 4, 1388, 56, 152},
                                {"e128420800836362491160065000f707420050103e004000", 5, 276, 20, 16},

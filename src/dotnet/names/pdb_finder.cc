@@ -69,7 +69,7 @@ Result<std::shared_ptr<const PortablePdb>> open_file(const std::string& path, co
 
 /// Beside the assembly, under the name that the compiler gave it or under the assembly's own.
 std::vector<std::string> places_beside(const std::string& path, const std::string& name) {
-  // Of a path without a folder the opener may know one.
+  // The opener may know a folder for a path that has none.
   const auto slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
   std::vector<std::string> places;

@@ -99,7 +99,7 @@ std::uint32_t RuntimeTypes::rank(const MethodTableFacts& facts) const {
   const Layouts& l = memory_.layouts();
   if (l.algorithms.array_rank == ArrayRank::array_class)
     return memory_.value<std::uint8_t>(facts.ee_class, l.array_class.rank).value_or(1);
-  // Of each dimension a length and a lower bound lie behind what every array has.
+  // A length and a lower bound of each dimension lie behind what every array has.
   constexpr std::uint32_t kBytesOfDimension = 8, kMostDimensions = 32;
   const auto of_vectors = static_cast<std::uint32_t>(l.globals.array_base_size.value);
   const auto size = memory_.value<std::uint32_t>(facts.address, l.method_table.base_size);

@@ -1,4 +1,4 @@
-// Who goes on when what a thread runs has ended: its logical callers, which are not on its stack.
+// The logical callers of a thread: async methods that go on when what it runs has ended, and are not on its stack.
 #pragma once
 
 #include <string>

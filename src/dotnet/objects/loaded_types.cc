@@ -231,7 +231,7 @@ void LoadedTypes::read_modules() {
     const Address start = block + l.array_list_block.array_start.offset;
     if (!memory_.reader().read_exact(start, std::as_writable_bytes(std::span(items)))) return;
     for (const Address item : items) {
-      // Of a DomainAssembly (src/coreclr/vm/domainassembly.h) the first word is its Assembly.
+      // The first word of a DomainAssembly (src/coreclr/vm/domainassembly.h) is its Assembly.
       const Address module = module_of(holds_assemblies ? item : memory_.pointer_at(item).value_or(0));
       if (module != 0) modules_.push_back(module);
     }

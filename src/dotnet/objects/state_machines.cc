@@ -155,7 +155,7 @@ Address StateMachines::awaited_by(const StructPlace& machine, Address box) {
   return 0;
 }
 
-/// Of an awaiter that is an object: the task inside it that goes on with the box; 0: it is none, or has none.
+/// The task inside an awaiter that is an object: it goes on with the box; 0: it is none, or has none.
 Address StateMachines::behind_awaiter(Address awaiter, Address box) {
   if (is_async(awaiter) || is_task(awaiter)) return 0;
   const auto words = objects_.words_in(awaiter, kMostWrapperWords);

@@ -415,7 +415,7 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
 /// The futex call's fourth argument is a time-out. Of a call that is not known it may be there.
 bool ThreadWaits::may_give_up(const WaitingThread& at) { return at.call[0] == 0 || at.call[3] != 0; }
 
-/// Who holds it, where that can be told.
+/// The holder, where it can be told.
 void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
   const Address mutex = wait.object.address;
   const std::uint64_t owner = !records_.has_locks()

@@ -10,7 +10,7 @@
 
 namespace mixstack::target {
 
-/// Of one cgroup that has a quota, as cpu.max and cpu.stat tell (version 2), or cpu.cfs_quota_us and its kin (1).
+/// The quota of one cgroup, as cpu.max and cpu.stat tell (version 2), or cpu.cfs_quota_us and its kin (1).
 struct CpuQuota {
   std::string cgroup;  ///< as /proc/PID/cgroup has it
   std::uint64_t quota_us = 0, period_us = 0;

@@ -155,7 +155,7 @@ TEST(Supplement, Of11OnlyTheHijackedReturnAddressIsLeft) {
   }
 }
 
-// Of each class, and with each optional slot (mdf* in src/coreclr/vm/method.hpp): a chunk of two methods, the second
+// Each class, and each optional slot (mdf* in src/coreclr/vm/method.hpp): a chunk of two methods, the second
 // right behind the first, is found by its slot when the size of the first is right.
 TEST(MethodSizes, AreThoseOfTheTypesSince11) {
   for (const char* name : {"descriptor-linux-x64-11.0.0.json", "descriptor-linux-arm64-11.0.0.json"}) {
