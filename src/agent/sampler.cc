@@ -100,7 +100,7 @@ Result<void> Sampler::take_signal() {
 std::size_t Sampler::make_room(std::span<const std::uint32_t> tids) {
   std::size_t sent = 0;
   for (const std::uint32_t tid : tids)
-    if (!own_.has(tid) && send(tid, kRoom)) sent++;
+    if (!own_.has(tid) && send(tid, kRoom, true)) sent++;
   for (const auto deadline = Clock::now() + kRoomTime; with_room_.load() < sent && Clock::now() < deadline;)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   // Before, a fault on a small stack would have held our signal up for good.
@@ -212,6 +212,8 @@ void Sampler::take(const Signal& signal) noexcept {
       reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) ^ reinterpret_cast<std::uintptr_t>(mark);
   const bool is_timer = info.si_code == SI_TIMER && state == 0;
   const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
+  // Before the walk: the first frame is at the call, as of calls that the kernel restarts.
+  if (info.si_code == SI_QUEUE && (is_tick || state == kRoom)) (void)calls_.repeat(context, info.si_errno);
   if (info.si_code == SI_QUEUE && state == kRoom) {
     alternate_stacks_.enlarge_interrupted(*context, true);
     with_room_.fetch_add(1);
@@ -229,9 +231,8 @@ void Sampler::take(const Signal& signal) noexcept {
     weight = progress_.periods(tid, self_walk::host::light_frame(context).pc.raw(), ended);
     if (weight == 0) return;
   }
-  alternate_stacks_.enlarge_interrupted(*context);
   Sample* sample = ring_.reserve();
-  if (sample == nullptr) return;
+  if (sample == nullptr) return alternate_stacks_.enlarge_interrupted(*context);
   SelfTrace trace;
   if (signal.has_room) {
     trace = walker_->walk(context, sample->addresses, sample->methods);
@@ -257,6 +258,8 @@ void Sampler::take(const Signal& signal) noexcept {
   sample->doubtful = static_cast<std::uint16_t>(trace.count - trace.sure);
   sample->stop = trace.stop;
   ring_.commit(sample);
+  // Last: the walk goes by the alternate stack that the context names, and this handler may have begun on.
+  alternate_stacks_.enlarge_interrupted(*context);
 }
 
 void Sampler::look_at_threads() {
@@ -303,12 +306,15 @@ void Sampler::tick(Clock::time_point now) {
     } else {
       standing_.forget(tid);
     }
-    (void)send(tid, waits ? kWaiting : kRunning);
+    // Where the kernel does not count, the thread gets a signal each tick, and what is made again would never time out.
+    (void)send(tid, waits ? kWaiting : kRunning, waits && runs != 0);
   }
 }
 
-bool Sampler::send(std::uint32_t tid, std::uintptr_t what) const {
+bool Sampler::send(std::uint32_t tid, std::uintptr_t what, bool repeats) {
   siginfo_t info{};
+  if (repeats)
+    if (const auto place = task_wait(tid)) info.si_errno = calls_.plan(*place);
   info.si_signo = kSignal;
   info.si_code = SI_QUEUE;
   info.si_pid = static_cast<pid_t>(pid_);

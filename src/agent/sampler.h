@@ -19,6 +19,7 @@
 #include "agent/known_code.h"
 #include "agent/options.h"
 #include "agent/progress.h"
+#include "agent/repeated_calls.h"
 #include "agent/sample_ring.h"
 #include "agent/standing_threads.h"
 #include "agent/thread_timers.h"
@@ -87,7 +88,8 @@ class Sampler {
   void look_at_threads();
   void tick(Clock::time_point now);
   [[nodiscard]] bool begins_to_stand(std::uint32_t tid, std::uint64_t runs);
-  [[nodiscard]] bool send(std::uint32_t tid, std::uintptr_t what) const;
+  /// `repeats`: a wait that the signal cuts short is made again.
+  [[nodiscard]] bool send(std::uint32_t tid, std::uintptr_t what, bool repeats);
   void drain();
 
   // For handlers, which get no argument of ours.
@@ -104,6 +106,7 @@ class Sampler {
   AlternateStacks alternate_stacks_;
   HandlerStacks stacks_;
   Progress progress_;
+  RepeatedCalls calls_;
   std::optional<ThreadTimers> timers_;
   std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler
   struct sigaction before_ {};          ///< whose SIGPROF was

@@ -13,6 +13,7 @@ namespace mixstack::agent {
 /// Where a thread waits: what the kernel shows of one that is off the processor and in a system call.
 struct WaitPlace {
   Address pc = 0, sp = 0;
+  std::int64_t number = -1;  ///< of the system call
 };
 
 /// What a sample of wall time saw of a thread that was interrupted while it waited.

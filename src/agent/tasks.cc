@@ -68,6 +68,7 @@ std::optional<WaitPlace> task_wait(std::uint32_t tid) {
   const std::size_t pc = text.rfind(" 0x"), sp = pc == text.npos || pc == 0 ? text.npos : text.rfind(" 0x", pc - 1);
   if (sp == text.npos) return std::nullopt;
   WaitPlace place;
+  (void)std::from_chars(text.data(), text.data() + text.size(), place.number);
   (void)std::from_chars(text.data() + sp + 3, text.data() + pc, place.sp, 16);
   (void)std::from_chars(text.data() + pc + 3, text.data() + text.size(), place.pc, 16);
   return place;

@@ -53,23 +53,46 @@ class Fact {
   void add(std::string value, ThreadId tid) { by_value_[std::move(value)].push_back(tid); }
   [[nodiscard]] bool is_same() const { return by_value_.size() <= 1; }
   [[nodiscard]] const std::string& value() const { return by_value_.begin()->first; }
-  /// "preemptive 55, cooperative 1 (4711)": the most frequent first, at most six.
+  /// "preemptive 55, cooperative 1 (4711)": the most frequent first, at most six. Values that only an address tells
+  /// apart are one: "waits for the task T (39 of them) 39".
   [[nodiscard]] std::string words() const {
-    std::vector<std::pair<std::size_t, const std::string*>> order;
-    for (const auto& [text, tids] : by_value_) order.emplace_back(tids.size(), &text);
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::map<std::string, Alike> alike;
+    for (const auto& [text, tids] : by_value_) {
+      Alike& of = alike[without_address(text)];
+      of.values++;
+      of.text = &text;
+      of.tids.insert(of.tids.end(), tids.begin(), tids.end());
+    }
+    std::vector<std::pair<std::string, const Alike*>> order;
+    for (const auto& [shape, of] : alike)
+      order.emplace_back(of.values == 1 ? *of.text : fmt::format("{} ({} of them)", shape, of.values), &of);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second->tids.size() > b.second->tids.size(); });
     constexpr std::size_t kMost = 6, kFew = 3;
     std::string out;
     for (std::size_t i = 0; i < order.size() && i < kMost; i++) {
-      const auto& [count, text] = order[i];
-      out += fmt::format("{}{} {}", i == 0 ? "" : ", ", text->empty() ? "unknown" : *text, count);
-      if (count <= kFew) out += fmt::format(" ({})", number_ranges(by_value_.at(*text)));
+      const auto& [text, of] = order[i];
+      out += fmt::format("{}{} {}", i == 0 ? "" : ", ", text.empty() ? "unknown" : text, of->tids.size());
+      if (of->tids.size() <= kFew) out += fmt::format(" ({})", number_ranges(of->tids));
     }
     if (order.size() > kMost) out += fmt::format(", {} others", order.size() - kMost);
     return out;
   }
 
  private:
+  struct Alike {
+    std::size_t values = 0;
+    const std::string* text = nullptr;
+    std::vector<ThreadId> tids;
+  };
+  /// An object's address at the end of a word or of all.
+  [[nodiscard]] static std::string without_address(std::string text) {
+    const std::size_t at = text.find(" 0x");
+    if (at == text.npos) return text;
+    const std::size_t end = text.find_first_not_of("0123456789abcdef", at + 3);
+    return text.erase(at, end == text.npos ? text.npos : end - at);
+  }
+
   std::map<std::string, std::vector<ThreadId>> by_value_;
 };
 

@@ -37,6 +37,13 @@ namespace host {
 [[nodiscard]] unsigned call_size();
 /// What a system call answered, if a `ucontext_t` is of just behind one.
 [[nodiscard]] std::int64_t call_result(const void* context);
+/// Whether its arguments are all in the registers still. On ARM64 the first is where the answer is.
+[[nodiscard]] bool keeps_arguments();
+/// An argument of that call, the first to the fourth; where they are kept.
+[[nodiscard]] std::uint64_t call_argument(const void* context, unsigned index);
+void set_call_argument(void* context, unsigned index, std::uint64_t value);
+/// The call of this number is made again when the context is returned to.
+void repeat_call(void* context, std::int64_t number);
 inline constexpr Address kFrameRecord = 16;  ///< bytes of one, on CPUs that have such
 /// What the kernel put onto a stack for a handler: its `siginfo_t`, `ucontext_t` and all other registers.
 [[nodiscard]] AddressRange signal_frame(const siginfo_t* info, const void* context);

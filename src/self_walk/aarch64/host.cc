@@ -142,6 +142,11 @@ std::int64_t call_result(const void* context) {
   return static_cast<std::int64_t>(context_word(context, aarch64_reg::x0));
 }
 
+bool keeps_arguments() { return false; }
+std::uint64_t call_argument(const void*, unsigned) { return 0; }
+void set_call_argument(void*, unsigned, std::uint64_t) {}
+void repeat_call(void*, std::int64_t) {}
+
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
   frame.fp = context_word(context, aarch64_reg::fp);

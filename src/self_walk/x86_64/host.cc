@@ -70,12 +70,20 @@ constexpr std::size_t kOthers = 23;  ///< the word of a sigcontext that points t
 constexpr std::uint64_t kSizeOfOthers = 464, kLeastOthers = 512;
 constexpr std::uint32_t kIsExtended = 0x46505853;  // FP_XSTATE_MAGIC1
 constexpr Address kRedZone = 128, kAlignment = 64;
+/// Words of a sigcontext: rax, where a call's number is and its answer, and rip.
+constexpr std::size_t kAnswer = 13, kNext = 16;
+/// Those of the first four arguments of a system call: rdi, rsi, rdx, r10.
+constexpr std::array<std::size_t, 4> kArguments{8, 9, 12, 2};
 constexpr std::array<unsigned, 8> kHereOrder{rip, rsp, rbp, rbx, r12, r13, r14, r15};
 
 [[nodiscard]] std::uint64_t context_word(const void* context, std::size_t index) {
   std::uint64_t value;
   std::memcpy(&value, static_cast<const std::byte*>(context) + kContextRegisters + 8 * index, sizeof(value));
   return value;
+}
+
+void set_context_word(void* context, std::size_t index, std::uint64_t value) {
+  std::memcpy(static_cast<std::byte*>(context) + kContextRegisters + 8 * index, &value, sizeof(value));
 }
 
 }  // namespace
@@ -101,8 +109,7 @@ Address place_below(Address sp, AddressRange frame) {
 void relocate_frame(void* context, std::uint64_t distance) {
   const std::uint64_t others = context_word(context, kOthers);
   if (others == 0) return;
-  const std::uint64_t moved = others + distance;
-  std::memcpy(static_cast<std::byte*>(context) + kContextRegisters + 8 * kOthers, &moved, sizeof(moved));
+  set_context_word(context, kOthers, others + distance);
 }
 
 Arch arch() { return Arch::x86_64; }
@@ -121,7 +128,16 @@ Address stack_pointer() {
 }
 
 unsigned call_size() { return 2; }
-std::int64_t call_result(const void* context) { return static_cast<std::int64_t>(context_word(context, 13)); }
+std::int64_t call_result(const void* context) { return static_cast<std::int64_t>(context_word(context, kAnswer)); }
+bool keeps_arguments() { return true; }
+std::uint64_t call_argument(const void* context, unsigned index) { return context_word(context, kArguments[index]); }
+void set_call_argument(void* context, unsigned index, std::uint64_t value) {
+  set_context_word(context, kArguments[index], value);
+}
+void repeat_call(void* context, std::int64_t number) {
+  set_context_word(context, kAnswer, static_cast<std::uint64_t>(number));
+  set_context_word(context, kNext, context_word(context, kNext) - call_size());
+}
 
 unwind::LightFrame light_frame(const void* context) {
   unwind::LightFrame frame;
