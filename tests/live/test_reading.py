@@ -107,7 +107,8 @@ class StarvedService(LiveCase):
     def test_merged_it_is_short_and_hides_nothing_in_silence(self):
         self.settled()
         merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
-        self.assertLess(len(merged.splitlines()), 140, merged)
+        # Four lines of each stack are its async callers.
+        self.assertLess(len([line for line in merged.splitlines() if " - A " not in line]), 140, merged)
         threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
         self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})
         # Every thread is told in one way: by its stack, in a group, or among those that wait.
@@ -143,6 +144,7 @@ class StarvedService(LiveCase):
     def test_a_pager_shows_the_beginning_and_ends_when_told(self):
         if not os.path.exists("/usr/bin/less"):
             self.skipTest("no less here")
+        self.settled()
         said, status = on_a_terminal(80, self.pid, keys=b"q")
         self.assertEqual(status, 0, said)
         lines = [line for line in plain(said).split("\n") if line.strip()]

@@ -26,22 +26,30 @@ bool is_frame_of_box(const WaitFrame& frame) {
 
 std::string_view bare_method(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
 
-/// The box that a frame of one runs: on the stack from there inwards, with the method that the frame has called, and
-/// running. Of several that may be it, none is.
+/// The box that a frame of one runs, with the method that the frame has called, and running: in this frame or that of
+/// the method (which saves the register that holds it), else on the stack from there inwards, where a former call may
+/// have left others. If several may be it, none is.
 Address AsyncCallers::box_at(const WaitingThread& at, std::size_t frame) {
   std::size_t callee = frame;
   while (callee > 0 && (callee == frame || !at.frames[callee].is_managed)) callee--;
   if (callee == frame || !at.frames[callee].is_managed || at.frames[frame].cfa == 0) return 0;
   const std::string_view method = bare_method(at.frames[callee].method);
-  Address found = 0;
-  for (const Address word : words_below(objects_, at.frames.front().sp, at.frames[frame].cfa)) {
+  const Address inner = at.frames.front().sp, own = std::max(at.frames[callee].sp, inner), end = at.frames[frame].cfa;
+  if (const auto found = box_among(at, words_below(objects_, own, end), method)) return *found;
+  return box_among(at, words_below(objects_, inner, own), method).value_or(0);
+}
+
+std::optional<Address> AsyncCallers::box_among(const WaitingThread& at, std::span<const Address> words,
+                                               std::string_view method) {
+  std::optional<Address> found;
+  for (const Address word : words) {
     if (word < kLowestObject || word % 8 != 0 || word == found || at.thread->stack.contains(word)) continue;
     const Address type = objects_.header_is_clear(word) ? objects_.type_of(word) : 0;
     if (type == 0 || !machines_.box_layout(type)) continue;
     const auto machine = machines_.machine_of(word);
     if (!machine || machines_.state_of(*machine) != kRunning) continue;
     if (bare_method(machines_.method_of(*machine)) != method) continue;
-    if (found != 0) return 0;
+    if (found) return 0;
     found = word;
   }
   return found;

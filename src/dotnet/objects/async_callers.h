@@ -1,7 +1,10 @@
 // The logical callers of a thread: async methods that go on when what it runs has ended, and are not on its stack.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dotnet/objects/async_chains.h"
@@ -40,6 +43,9 @@ class AsyncCallers {
 
  private:
   [[nodiscard]] Address box_at(const WaitingThread& at, std::size_t frame);
+  /// The one box among words that runs the method; 0: there are several.
+  [[nodiscard]] std::optional<Address> box_among(const WaitingThread& at, std::span<const Address> words,
+                                                 std::string_view method);
   void add_methods(const RuntimeAsync::Methods& found, Address task, std::vector<LogicalCaller>& out);
   void add_above(Address object, std::vector<LogicalCaller>& out);
 
