@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "base/file_limit.h"
 #include "cli/asking_user.h"
@@ -25,6 +26,8 @@
 namespace mixstack::cli {
 namespace {
 
+constexpr int kTriesToFollow = 10;
+constexpr std::chrono::milliseconds kBetweenTries{20};
 constexpr std::chrono::milliseconds kUntilReaped{
     1000};  // a process is gone for us a little before it can be waited for
 
@@ -59,8 +62,12 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
   auto session = environment.open_process(program->pid());
   const auto begun = begin(recordings, session);
   if (begun) return ExitCode::ok;
-  if (arguments.subprocesses) recordings.follow();  // it may have left others behind
-  if (!recordings.living().empty()) return ExitCode::ok;
+  // It may have left others behind; one of these that just becomes another program cannot be opened at that moment.
+  for (int tries = arguments.subprocesses ? kTriesToFollow : 0; tries > 0; tries--) {
+    recordings.follow();
+    if (!recordings.living().empty()) return ExitCode::ok;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
   // Whatever else is said of it then: it is on its way out, or has gone.
   if (program->has_ended(kUntilReaped)) return complain_of_nothing(*program, environment);
   const ExitCode code = complain_of(environment, begun.error(), program->pid());
