@@ -64,6 +64,10 @@ ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup) {
   out.found = symbolize::printable(lookup.found);
   const bool is_found = lookup.error.code == ErrorCode::none;
   out.source = !is_found ? Source::nothing : lookup.found.empty() ? Source::image : Source::file;
+  if (lookup.is_edited) {
+    out.remark = "changed while it ran (Hot Reload): the lines of its PDB are those of an older source";
+    return out;
+  }
   if (!lookup.wanted.has_id) {
     out.remark = "the compiler made no PDB of it";
     return out;
@@ -108,6 +112,13 @@ void FrameCounts::count_into(ModuleSymbols& symbols, ModuleIndex native_module) 
 void tell_of_refused_pdbs(std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, ProcessDump& dump) {
   for (const auto& runtime : runtimes) {
     for (const dotnet::names::PdbLookup& lookup : runtime->pdbs()) {
+      if (lookup.is_edited) {
+        dump.diagnoses.push_back({{},
+                                  symbolize::printable(lookup.assembly),
+                                  "was changed while it ran (Hot Reload): its frames have no source lines, since those "
+                                  "of the build may be wrong, and methods that were added have no names"});
+        continue;
+      }
       if (lookup.refused.empty() || lookup.error.code == ErrorCode::none) continue;
       // A remark, no failure: what was asked for, stacks and names, is there.
       dump.diagnoses.push_back({{},

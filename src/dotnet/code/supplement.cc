@@ -31,6 +31,7 @@ constexpr std::string_view kExternal = "ExternalMethodFrame.Indirection";
 constexpr std::string_view kDebugInfo = "RealCodeHeader.DebugInfo";
 constexpr std::string_view kRangeListType = "CodeRangeMapRangeList.RangeListType";
 constexpr std::string_view kStackBounds = "Thread.CachedStackBase";
+constexpr std::string_view kDynamicIl = "Module.DynamicILBlobTable";
 constexpr std::string_view kHijack = "Thread.HijackedReturnAddress";
 
 bool is_unix_64(const Layouts& l) { return l.pointer_size == 8 && !l.is_windows && arch::cpu(l.arch).is_walked; }
@@ -51,6 +52,10 @@ bool range_section_of_10(const Layouts& l) {
   return is_unix_64(l) &&
          looks_like(
              {{l.range_section.jit_manager, 24}, {l.range_section.r2r_module, 32}, {l.range_section.heap_list, 40}});
+}
+// Module: what a debugger has changed lies before the metadata that it emitted; .NET 11 describes both so.
+bool module_of_10(const Layouts& l) {
+  return is_unix_64(l) && looks_like({{l.module.dynamic_metadata, 840}, {l.module.ready_to_run_info, 704}});
 }
 // Thread: link, stack base and limit, two more limits, hijacked return address, its slot, its method, ..., OS id.
 bool thread_of_10(const Layouts& l) {
@@ -101,6 +106,7 @@ Supplement Supplement::apply(Layouts& l) {
   supply(kExternal, framed, {{&l.external_method_frame.indirection, 40}});
   supply(kDebugInfo, code_header_of_10(l), {{&l.real_code_header.debug_info, 0}, {&l.real_code_header.eh_info, 8}});
   supply(kRangeListType, range_section_of_10(l), {{&l.range_section.range_list, 48}, {&l.code_range_list.type, 288}});
+  supply(kDynamicIl, module_of_10(l), {{&l.module.dynamic_il, 792}});
   const bool thread = thread_of_10(l) || thread_of_11(l);
   const std::uint32_t link = thread ? l.thread.link_next.offset : 0;
   supply(kStackBounds, thread, {{&l.thread.cached_stack_base, link + 8}, {&l.thread.cached_stack_limit, link + 16}});

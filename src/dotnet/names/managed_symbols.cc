@@ -40,6 +40,7 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
     return info;
   }
   if ((*name)->freed_while_named) info.note = "freed while named";
+  if (was_added(**name)) info.note = "added while it ran";
   if (lines_ != nullptr)
     if (auto line = lines_->at(frame, **name)) {
       info.file = std::move(line->file);
@@ -49,6 +50,14 @@ SymbolInfo ManagedSymbols::method(const Frame& frame) {
   const std::string stub = "[stub: " + (*name)->stub_kind + "]";  // the next line may drop the name
   if (const std::string target = target_name(frame.stub_target); !target.empty()) info.name = stub + " -> " + target;
   return info;
+}
+
+/// By Hot Reload: the module's file has no such row.
+bool ManagedSymbols::was_added(const MethodName& name) const {
+  const Token token(name.token);
+  if (token.table() != TableId::method_def || name.module_address == 0) return false;
+  const ModuleFacts& module = names_.module(name.module_address);
+  return module.is_edited && module.metadata != nullptr && token.rid() > module.metadata->row_count(TableId::method_def);
 }
 
 /// For people the types that the frame runs for; `raw_name` stays what the code is called, as the DAC has it.

@@ -25,6 +25,7 @@ class ManagedSymbols final : public NameProvider {
   [[nodiscard]] SymbolInfo method(const Frame& frame);
   void use_exact_name(const Frame& frame, SymbolInfo& info, Result<const MethodName*>& name);
   [[nodiscard]] FuncletKind handler_of(const Frame& frame);
+  [[nodiscard]] bool was_added(const MethodName& name) const;
   [[nodiscard]] SymbolInfo record(const Frame& frame);
   [[nodiscard]] SymbolInfo stub(const Frame& frame);
   /// C# name of a MethodDesc, or empty.

@@ -27,6 +27,7 @@ struct PdbLookup {
   std::string assembly, assembly_path;  ///< whose it is
   std::string found;                    ///< path of the file; empty: inside the image, or not found
   std::string refused;                  ///< path of one of that name that does not belong to it
+  bool is_edited = false;               ///< the module was changed while it ran: lines of the build are not its lines
   Error error;                          ///< none: it was found
 };
 

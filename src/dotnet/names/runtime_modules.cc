@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxPath = 4096;            // UTF-16 units
 constexpr std::uint32_t kMaxEmitted = 16u << 20;  // bytes of an emitted module's metadata
+constexpr std::uint32_t kMayChange = 0x8;         // Module::EDIT_AND_CONTINUE (src/coreclr/vm/ceeload.h)
 constexpr std::uint32_t kLayoutIsMapped = 1;      // PEImageLayout::FLAG_MAPPED (src/coreclr/vm/peimagelayout.h)
 
 std::string file_stem(std::string_view path) {
@@ -39,7 +40,7 @@ void RuntimeModules::forget_transient() {
   emitted_budget_ = kEmittedBudget;
   std::erase_if(modules_, [](const auto& entry) {
     const ModuleFacts& m = *entry.second;
-    return m.is_collectible || m.is_emitted || m.metadata == nullptr || m.metadata->has_holes();
+    return m.is_collectible || m.is_emitted || m.may_change || m.metadata == nullptr || m.metadata->has_holes();
   });
 }
 
@@ -77,9 +78,20 @@ ModuleFacts RuntimeModules::read(Address module) const {
   if (const auto name = memory_.pointer(module, l.module.file_name); name && *name != 0)
     facts.file_name = read_wide_string(memory_.reader(), *name, kMaxPath).value_or("");
   find_metadata(facts);
+  find_edits(facts);
   if (facts.metadata != nullptr) facts.assembly = printable(facts.metadata->assembly_name());
   if (facts.assembly.empty()) facts.assembly = file_stem(facts.path.empty() ? facts.file_name : facts.path);
   return facts;
+}
+
+/// The runtime keeps the IL of edited and added methods in a table that it makes with the first of them.
+void RuntimeModules::find_edits(ModuleFacts& facts) const {
+  const auto& l = memory_.layouts().module;
+  const auto flags = memory_.value<std::uint32_t>(facts.address, l.flags);
+  facts.may_change = flags && (*flags & kMayChange) != 0;
+  if (!facts.may_change) return;
+  const auto table = memory_.pointer(facts.address, l.dynamic_il);
+  facts.is_edited = table && *table != 0;
 }
 
 void RuntimeModules::find_metadata(ModuleFacts& facts) const {
@@ -118,6 +130,11 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   const ModuleFacts& facts = at(module);
   lookup.assembly = facts.assembly;
   lookup.assembly_path = facts.path;
+  lookup.is_edited = facts.is_edited;
+  if (facts.is_edited) {
+    lookup.error = {ErrorCode::mismatch, 0, module};
+    return fail(lookup.error);
+  }
   bool has_image = false;
   const Image image = image_of(module, has_image);
   if (!has_image || facts.is_emitted) return fail(ErrorCode::not_found, module);
@@ -151,6 +168,7 @@ bool leads_to_metadata(const object::PeImage& pe) {
 
 RuntimeModules::OpenImage RuntimeModules::open_image(Address module) {
   const ModuleFacts& facts = at(module);
+  if (facts.is_edited) return {};
   bool has_image = false;
   const Image image = image_of(module, has_image);
   if (!has_image || facts.is_emitted) return {};

@@ -40,6 +40,8 @@ struct ModuleFacts {
   std::string file_name;  ///< where there is no path: what the runtime calls it
   bool is_collectible = false;
   bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
+  bool may_change = false;  ///< it can be edited while it runs (Hot Reload)
+  bool is_edited = false;   ///< and was: IL and lines of its file are those of an older source, and it lacks what was added
 };
 
 /// Finds and keeps Modules. Not thread-safe. Borrows the memory.
@@ -93,6 +95,7 @@ class RuntimeModules {
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_memory(const Image& image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_file(const ModuleFacts& facts, const Image& image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> emitted(Address module) const;
+  void find_edits(ModuleFacts& facts) const;
   [[nodiscard]] bool row_counts_agree(Address module, const Metadata& metadata) const;
   void find_metadata(ModuleFacts& facts) const;
 

@@ -50,7 +50,11 @@ const PortablePdb* SourceLines::pdb_of(const MethodName& method) {
 }
 
 const PortablePdb* SourceLines::pdb_of(Address module) {
-  if (const auto known = pdbs_.find(module); known != pdbs_.end()) return known->second.get();
+  if (const auto known = pdbs_.find(module); known != pdbs_.end()) {
+    // It may have been edited since a former capture.
+    if (known->second == nullptr || !names_.module(module).is_edited) return known->second.get();
+    pdbs_.erase(known);
+  }
   if (module == 0 || pdbs_.size() >= kMaxPdbs) return nullptr;
   PdbLookup lookup;
   const auto pdb = names_.pdb(module, fetch_, lookup);

@@ -6,7 +6,7 @@
 namespace mixstack::dotnet {
 
 struct ModuleLayout {
-  Field assembly, pe_assembly, base, flags, loader_allocator, dynamic_metadata, path, file_name, ready_to_run_info,
+  Field assembly, pe_assembly, base, flags, loader_allocator, dynamic_metadata, dynamic_il, path, file_name, ready_to_run_info,
       field_def_to_desc_map, method_def_to_desc_map, type_def_to_method_table_map, type_ref_to_method_table_map,
       member_ref_to_desc_map, manifest_module_references_map, available_type_params;
 
@@ -19,6 +19,7 @@ struct ModuleLayout {
     names.field(flags, "Flags", Contract::loader);
     names.field(loader_allocator, "LoaderAllocator");
     names.field(dynamic_metadata, "DynamicMetadata");
+    names.field(dynamic_il, "DynamicILBlobTable");
     names.field(path, "Path");
     names.field(file_name, "FileName");
     names.field(ready_to_run_info, "ReadyToRunInfo", Contract::execution_manager);
