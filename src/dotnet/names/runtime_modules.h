@@ -41,7 +41,8 @@ struct ModuleFacts {
   bool is_collectible = false;
   bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
   bool may_change = false;  ///< it can be edited while it runs (Hot Reload)
-  bool is_edited = false;   ///< and was: IL and lines of its file are those of an older source, and it lacks what was added
+  bool is_edited =
+      false;  ///< and was: IL and lines of its file are those of an older source, and it lacks what was added
 };
 
 /// Finds and keeps Modules. Not thread-safe. Borrows the memory.

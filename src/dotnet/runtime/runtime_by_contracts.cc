@@ -7,8 +7,8 @@
 
 #include "dotnet/code/allocated_bytes.h"
 #include "dotnet/code/suspension.h"
-#include "dotnet/objects/known_waits.h"
 #include "dotnet/runtime/crash_facts.h"
+#include "dotnet/waits/known_waits.h"
 #include "memory/overlay_memory.h"
 #include "memory/witnessed_memory.h"
 #include "symbolize/demangle.h"

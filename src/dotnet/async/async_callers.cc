@@ -1,0 +1,107 @@
+#include "dotnet/async/async_callers.h"
+
+#include <algorithm>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr Address kLowestObject = 1 << 16;
+constexpr std::int32_t kRunning = -1;
+
+/// Words of a stack below an address, at most those that are next to it.
+std::vector<Address> words_below(const ManagedObjects& objects, Address begin, Address end) {
+  begin = std::max(begin & ~Address{7}, end - std::min<Address>(end, 8 * AsyncCallers::kMostWords));
+  if (begin >= end) return {};
+  std::vector<Address> words((end - begin) / 8);
+  const auto n = objects.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  return words;
+}
+
+}  // namespace
+
+bool is_frame_of_box(const WaitFrame& frame) {
+  return frame.is_managed && frame.method.find("StateMachineBox<") != std::string_view::npos;
+}
+
+std::string_view bare_method(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
+
+/// The box that a frame of one runs, with the method that the frame has called, and running: in this frame or that of
+/// the method (which saves the register that holds it), else on the stack from there inwards, where a former call may
+/// have left others. If several may be it, none is.
+Address AsyncCallers::box_at(const WaitingThread& at, std::size_t frame) {
+  std::size_t callee = frame;
+  while (callee > 0 && (callee == frame || !at.frames[callee].is_managed)) callee--;
+  if (callee == frame || !at.frames[callee].is_managed || at.frames[frame].cfa == 0) return 0;
+  const std::string_view method = bare_method(at.frames[callee].method);
+  const Address inner = at.frames.front().sp, own = std::max(at.frames[callee].sp, inner), end = at.frames[frame].cfa;
+  if (const auto found = box_among(at, words_below(objects_, own, end), method)) return *found;
+  return box_among(at, words_below(objects_, inner, own), method).value_or(0);
+}
+
+std::optional<Address> AsyncCallers::box_among(const WaitingThread& at, std::span<const Address> words,
+                                               std::string_view method) {
+  std::optional<Address> found;
+  for (const Address word : words) {
+    if (word < kLowestObject || word % 8 != 0 || word == found || at.thread->stack.contains(word)) continue;
+    const Address type = objects_.header_is_clear(word) ? objects_.type_of(word) : 0;
+    if (type == 0 || !machines_.box_layout(type)) continue;
+    const auto machine = machines_.machine_of(word);
+    if (!machine || machines_.state_of(*machine) != kRunning) continue;
+    if (bare_method(machines_.method_of(*machine)) != method) continue;
+    if (found) return 0;
+    found = word;
+  }
+  return found;
+}
+
+void AsyncCallers::add_methods(const RuntimeAsync::Methods& found, Address task, std::vector<LogicalCaller>& out) {
+  RuntimeAsync& tasks = machines_.runtime_async();
+  for (auto m = found.methods.rbegin(); m != found.methods.rend() && out.size() < kMost; ++m) {
+    LogicalCaller caller{tasks.method_of(*m), {}, task, m->state, 0, 0, 0};
+    const MethodOfCode& method = tasks.continuations().method_at(m->resume);
+    if (method.method_desc != 0) {
+      caller.ip = m->resume;
+      caller.method_desc = method.method_desc;
+      caller.method_start = method.method_start;
+    }
+    out.push_back(std::move(caller));
+  }
+}
+
+void AsyncCallers::add_above(Address object, std::vector<LogicalCaller>& out) {
+  const std::vector<Address> way = chains_.way_up(object);
+  for (std::size_t i = 1; i < way.size() && out.size() < kMost; i++) {
+    const auto machine = machines_.machine_of(way[i]);
+    if (!machine) {
+      if (machines_.runtime_async().is_task(way[i]))
+        add_methods(machines_.runtime_async().methods_of(way[i]), way[i], out);
+      continue;
+    }
+    const TypeFacts* type = objects_.types().at(machine->method_table);
+    out.push_back({machines_.method_of(*machine), type == nullptr ? std::string() : type->assembly, way[i],
+                   machines_.state_of(*machine).value_or(kRunning), 0, 0, 0});
+  }
+}
+
+std::vector<LogicalCaller> AsyncCallers::of(const WaitingThread& at) {
+  std::vector<LogicalCaller> callers;
+  if (at.thread == nullptr) return callers;
+  for (std::size_t i = 0; i < at.frames.size(); i++) {
+    if (!at.frames[i].is_managed) continue;
+    if (dispatches_continuations(at.frames[i].method)) {
+      const auto tasks = dispatchers_.of(*at.thread);
+      if (tasks.empty()) return callers;
+      add_methods(machines_.runtime_async().methods_from(tasks.front().next), tasks.front().task, callers);
+      add_above(tasks.front().task, callers);
+      return callers;
+    }
+    if (is_frame_of_box(at.frames[i])) {
+      if (const Address box = box_at(at, i); box != 0) add_above(box, callers);
+      return callers;
+    }
+  }
+  return callers;
+}
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,16 @@
+// Parameters of methods that the runtime has suspended itself: words of their continuations (.NET 11).
+#pragma once
+
+#include <vector>
+
+#include "dotnet/async/runtime_async.h"
+#include "dotnet/heap/values.h"
+
+namespace mixstack::dotnet::objects {
+
+/// What `this` and parameters hold that the method needs when it goes on, at most `most`. Nothing where the code does
+/// not tell (precompiled methods), or the method is not suspended where its continuation says. Locals have no names.
+[[nodiscard]] std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& delegates, Values& values,
+                                                         const SuspendedMethod& method, std::size_t most);
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,83 @@
+// Waits that are parts of another one: of a SpinLock, and of a SemaphoreSlim for a task of its own.
+#include <algorithm>
+#include <unordered_map>
+
+#include "dotnet/waits/thread_waits.h"
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
+
+}  // namespace
+
+/// A SpinLock is a word that a method of its own keeps a reference to while it spins: the managed id of the owner, or,
+/// without owner tracking, a flag (SpinLock.cs). Of the words of these frames it is the only one that leads to one.
+ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
+  constexpr std::uint32_t kNoTracking = 0x80000000, kHeld = 1;
+  ThreadWait wait;
+  wait.kind = WaitKind::lock;
+  wait.proof = Proof::recorded;  // that it is one, the frame says
+  wait.object.type = "System.Threading.SpinLock";
+  const auto is_its = [](const WaitFrame& f) {
+    return f.is_managed && f.method.find(kSpinLock) != std::string_view::npos;
+  };
+  const auto inner = std::find_if(at.frames.begin(), at.frames.end(), is_its);
+  const auto outer = std::find_if(at.frames.rbegin(), at.frames.rend(), is_its);
+  if (inner == at.frames.end() || outer == at.frames.rend()) return {};
+  // Whom it calls keeps the reference in its own frame, where it was in a register.
+  constexpr std::ptrdiff_t kCallees = 3;
+  const auto first = inner - std::min(kCallees, inner - at.frames.begin());
+  const Address begin = first->sp & ~Address{7}, end = std::max(outer->cfa, begin);
+  std::vector<Address> words(std::min<std::size_t>((end - begin) / 8, kMostWords));
+  const auto n = objects_.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  for (unsigned r = 0; at.registers != nullptr && r < Registers::kMax; r++)
+    if (const auto v = at.registers->get(r)) words.push_back(*v);
+  std::unordered_map<Address, std::uint32_t> found;
+  for (const Address word : words) {
+    if (word % 4 != 0 || !may_be_object(word & ~Address{7}, at)) continue;
+    const auto value = objects_.read<std::uint32_t>(word);
+    if (!value) continue;
+    const bool is_owner = *value != at.thread->id && os_id_of_managed(static_cast<std::int32_t>(*value)) != 0;
+    const bool is_flag = (*value & kNoTracking) != 0 && (*value & kHeld) != 0 && *value < kNoTracking + (1u << 20);
+    if (is_owner || is_flag) found.emplace(word, *value);
+  }
+  if (found.size() != 1) {
+    wait.object.detail = "who holds it is not known";
+    return wait;
+  }
+  const auto& [address, value] = *found.begin();
+  wait.object.address = address;
+  if ((value & kNoTracking) != 0)
+    wait.object.detail = "without owner tracking: nothing tells who holds it";
+  else
+    wait.owners = {static_cast<std::uint32_t>(os_id_of_managed(static_cast<std::int32_t>(value)))};
+  return wait;
+}
+
+/// SemaphoreSlim.Wait waits for a task of WaitAsync as soon as somebody else does: what the program waits for is the
+/// semaphore, whose list the task is in.
+ThreadWait ThreadWaits::semaphore_of_node(const ThreadWait& wait, const Candidates& found) {
+  constexpr std::size_t kMostNodes = 1 << 12;
+  ThreadWait of = wait;
+  for (const Candidate& c : found) {
+    if (!objects_.types().is_a(c.type, "System.Threading.SemaphoreSlim")) continue;
+    Address node = objects_.reference(c.address, "m_asyncHead").value_or(0);
+    for (std::size_t i = 0; node != 0 && i < kMostNodes; i++) {
+      if (node != wait.object.address) {
+        node = objects_.reference(node, "Next").value_or(0);
+        continue;
+      }
+      of.kind = WaitKind::semaphore_slim;
+      of.object = object(c.address);
+      of.owners.clear();
+      if (const auto count = objects_.value<std::int32_t>(c.address, "m_currentCount"))
+        of.object.detail = "count " + std::to_string(*count);
+      return of;
+    }
+  }
+  return of;
+}
+
+}  // namespace mixstack::dotnet::objects

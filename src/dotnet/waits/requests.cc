@@ -1,0 +1,208 @@
+#include "dotnet/waits/requests.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+// Microsoft.AspNetCore.Server.Kestrel.Core, System.Net.Http, System.Data.Common.
+constexpr std::string_view kProtocol = "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.HttpProtocol";
+constexpr std::string_view kConnection = "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.HttpConnection";
+constexpr std::string_view kKestrelConnection =
+    "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Infrastructure.KestrelConnection";
+constexpr std::string_view kTransport = "Microsoft.AspNetCore.Connections.TransportConnection";
+constexpr std::string_view kMessage = "System.Net.Http.HttpRequestMessage";
+constexpr std::string_view kCommand = "System.Data.Common.DbCommand";
+
+/// RequestProcessingStatus of Kestrel: the program has begun to answer, and has not ended.
+constexpr std::int32_t kAppStarted = 3, kResponseCompleted = 6;
+/// HttpMethod of Kestrel, a byte.
+constexpr std::array<std::string_view, 9> kMethods{"GET",   "PUT",   "DELETE",  "POST",   "HEAD",
+                                                   "TRACE", "PATCH", "CONNECT", "OPTIONS"};
+constexpr std::string_view kHostContext = ".HostContext>k__BackingField";
+
+constexpr std::size_t kMostMembers = 64;  // of one list
+constexpr std::size_t kMostWay = 32;      // boxes above one on a stack
+constexpr std::size_t kMostMethod = 24;
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// Whether code of a method works on a request of this kind: what lies in its frame, or its variables, is under way.
+bool works_on(std::string_view method, RequestKind kind) {
+  switch (kind) {
+    case RequestKind::incoming:
+      return has(method, ".Kestrel.");
+    case RequestKind::outgoing:
+      return method.starts_with("System.Net.Http.");
+    case RequestKind::database:
+      return has(method, "Command.") && has(method, ".Execute");
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Requests::string_in(Address object, std::string_view field) {
+  const Address text = objects_.reference(object, field).value_or(0);
+  return objects_.is_a(text, "System.String") ? objects_.text(text, kMostText) : std::string();
+}
+
+std::optional<RequestKind> Requests::kind_of(Address object) {
+  LoadedTypes& types = objects_.types();
+  const Address type = objects_.type_of(object);
+  if (type == 0) return std::nullopt;
+  if (types.is_a(type, kMessage)) return RequestKind::outgoing;
+  if (types.is_a(type, kCommand)) return RequestKind::database;
+  if (!types.is_a(type, kProtocol)) return std::nullopt;
+  // A connection that is kept alive has an object of its last request.
+  const auto status = objects_.value<std::uint8_t>(object, "_requestProcessingStatus");
+  if (!status || *status < kAppStarted || *status >= kResponseCompleted) return std::nullopt;
+  return RequestKind::incoming;
+}
+
+std::string Requests::incoming_method(Address protocol) {
+  std::string text = string_in(protocol, "_methodText");
+  if (!text.empty()) return text.substr(0, kMostMethod);
+  const auto method = objects_.value<std::uint8_t>(protocol, "<Method>k__BackingField");
+  return method && *method < kMethods.size() ? std::string(kMethods[*method]) : std::string();
+}
+
+std::string Requests::text_of(Address object, RequestKind kind) {
+  if (!data_) return {};
+  switch (kind) {
+    case RequestKind::incoming: {
+      std::string target = string_in(object, "<RawTarget>k__BackingField");
+      return target.empty() ? string_in(object, "<Path>k__BackingField") : target;
+    }
+    case RequestKind::outgoing:
+      return string_in(objects_.reference(object, "_requestUri").value_or(0), "_string");
+    case RequestKind::database:
+      break;
+  }
+  return string_in(object, "_commandText");
+}
+
+/// Only where the program asked for it (logs, metrics) the server notes when a request began.
+std::optional<std::chrono::milliseconds> Requests::age_of(Address protocol) {
+  if (!now_) return std::nullopt;
+  for (const auto& field : objects_.types().own_fields(objects_.type_of(protocol))) {
+    if (field.place.is_static || !field.name.ends_with(kHostContext)) continue;
+    const Address context = objects_.reference(protocol, field.name).value_or(0);
+    const auto start = objects_.value<std::int64_t>(context, "<StartTimestamp>k__BackingField");
+    constexpr std::int64_t kPerMillisecond = 1'000'000;  // Stopwatch counts nanoseconds of the same clock
+    if (!start || *start <= 0 || *start / kPerMillisecond > *now_) return std::nullopt;
+    return std::chrono::milliseconds(*now_ - *start / kPerMillisecond);
+  }
+  return std::nullopt;
+}
+
+void Requests::add(Address object, RequestKind kind, Where where) {
+  if (!seen_.insert(object).second) return;
+  if (found_.size() == kMost) {
+    has_more_ = true;
+    return;
+  }
+  Request request;
+  request.kind = kind;
+  request.object = object;
+  request.thread = where.thread;
+  request.chain = where.chain;
+  request.what = text_of(object, kind);
+  if (kind == RequestKind::incoming) {
+    request.method = incoming_method(object);
+    request.age = age_of(object);
+  } else if (kind == RequestKind::outgoing) {
+    request.method = string_in(objects_.reference(object, "_method").value_or(0), "_method").substr(0, kMostMethod);
+  } else {
+    request.method = objects_.type_name(object);
+  }
+  found_.push_back(std::move(request));
+}
+
+/// The connection of a socket leads to the request on it by what the server calls each second of each connection.
+void Requests::look_at_connection(Address transport) {
+  const auto words_of_list = [&](Address list) {
+    const Address items = objects_.reference(list, "_items").value_or(0);
+    const auto size = objects_.value<std::int32_t>(list, "_size").value_or(0);
+    if (!objects_.array_length(items) || size <= 0) return std::vector<Address>{};
+    std::vector<Address> words(2 * std::min<std::size_t>(static_cast<std::size_t>(size), kMostMembers));
+    const auto n =
+        objects_.memory().reader().read_some(objects_.elements_of(items), std::as_writable_bytes(std::span(words)));
+    words.resize(n ? *n / sizeof(Address) : 0);
+    return words;
+  };
+  for (const Address feature : words_of_list(objects_.reference(transport, "MaybeExtra").value_or(0))) {
+    if (!objects_.is_a(feature, kKestrelConnection)) continue;
+    for (const Address state : words_of_list(objects_.reference(feature, "_heartbeatHandlers").value_or(0))) {
+      if (!objects_.is_a(state, kConnection)) continue;
+      const Address protocol = objects_.reference(state, "_requestProcessor").value_or(0);
+      if (kind_of(protocol) == RequestKind::incoming) add(protocol, RequestKind::incoming, {});
+    }
+  }
+}
+
+std::vector<Request> Requests::take() {
+  // Last, for nothing tells who works on these.
+  for (const Address transport : transports_) look_at_connection(transport);
+  transports_.clear();
+  return std::move(found_);
+}
+
+void Requests::look_at_box(Address box, std::string_view method, Where where) {
+  const auto machine = machines_.machine_of(box);
+  if (!machine) return;
+  const auto fields = objects_.types().own_fields(machine->method_table);
+  for (const auto& field : fields) {
+    if (field.place.is_static || field.place.element != names::ElementType::class_) continue;
+    const Address object = objects_.read<std::uint64_t>(machine->address + field.place.offset).value_or(0);
+    if (object == 0 || object % 8 != 0) continue;
+    if (objects_.is_a(object, kTransport)) transports_.insert(object);
+    const auto kind = kind_of(object);
+    if (kind && works_on(method, *kind)) add(object, *kind, where);
+  }
+}
+
+void Requests::look_at(const AsyncChain& chain, std::uint32_t number) {
+  const Where where{chain.waiter, number};
+  for (const AsyncStep& step : chain.steps) look_at_box(step.box, step.method, where);
+}
+
+void Requests::look_at(const WaitingThread& thread) {
+  if (thread.thread == nullptr || thread.frames.empty()) return;
+  const Where where{static_cast<std::uint32_t>(thread.thread->os_id), 0};
+  std::map<RequestKind, std::map<Address, unsigned>> times;
+  std::size_t left = kMostWords;
+  for (const WaitFrame& frame : thread.frames) {
+    if (!frame.is_managed || frame.cfa <= frame.sp || left == 0) continue;
+    const bool is_async = frame.method.ends_with(" [async]");
+    const bool may_have = is_async || works_on(frame.method, RequestKind::incoming) ||
+                          works_on(frame.method, RequestKind::outgoing) ||
+                          works_on(frame.method, RequestKind::database);
+    if (!may_have) continue;
+    std::vector<Address> words(std::min<std::size_t>((frame.cfa - frame.sp) / 8, left));
+    left -= words.size();
+    const auto n =
+        objects_.memory().reader().read_some(frame.sp & ~Address{7}, std::as_writable_bytes(std::span(words)));
+    words.resize(n ? *n / sizeof(Address) : 0);
+    for (const Address word : words) {
+      if (word % 8 != 0 || word < (1 << 16)) continue;
+      if (const auto kind = kind_of(word); kind && works_on(frame.method, *kind)) times[*kind][word]++;
+      const auto machine = is_async ? machines_.machine_of(word) : std::nullopt;
+      if (!machine || machines_.state_of(*machine) != -1) continue;
+      // Its request is that of who awaits it.
+      const auto way = chains_.way_up(word);
+      for (std::size_t i = 0; i < std::min(way.size(), kMostWay); i++)
+        if (const auto at = machines_.machine_of(way[i])) look_at_box(way[i], machines_.method_of(*at), where);
+    }
+  }
+  // A thread is inside of one of each kind; words of earlier ones are fewer.
+  for (const auto& [kind, objects] : times) {
+    const auto most = std::max_element(objects.begin(), objects.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    add(most->first, kind, where);
+  }
+}
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,572 @@
+#include "dotnet/waits/thread_waits.h"
+
+#include <algorithm>
+
+#include "dotnet/waits/mutex_owner.h"
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr std::string_view kCoreLib = "System.Private.CoreLib";
+constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::optional<std::chrono::milliseconds> timeout_of(std::int32_t ms) {
+  if (ms < 0) return std::nullopt;
+  return std::chrono::milliseconds(ms);
+}
+
+/// Whether one of the innermost managed frames is of this method.
+bool is_inside(const WaitingThread& at, std::string_view method) {
+  unsigned managed = 0;
+  for (const WaitFrame& f : at.frames) {
+    if (!f.is_managed) continue;
+    if (has(f.method, method)) return true;
+    if (++managed == ThreadWaits::kManagedFrames) break;
+  }
+  return false;
+}
+
+}  // namespace
+
+ThreadWait ThreadWaits::of(const WaitingThread& at) {
+  if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
+  ThreadWait wait = any_wait(at);
+  // Who waits for the task that it runs never gets on.
+  if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks) return wait;
+  // Else nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
+  const auto self = std::find(wait.owners.begin(), wait.owners.end(), static_cast<std::uint32_t>(at.thread->os_id));
+  if (self == wait.owners.end()) return wait;
+  if (wait.kind == WaitKind::monitor || wait.kind == WaitKind::lock) return {};
+  wait.owners.erase(self);
+  return wait;
+}
+
+bool ThreadWaits::can_be_told() {
+  bool all = true;  // each is read in any case: a pack holds what is read while it is made
+  for (const ManagedThread& t : threads_) {
+    if (t.os_id == 0 || t.is_dead()) continue;
+    all = records_.are_there(t.address, t.stack) && all;
+    if (t.thread_object_handle == 0) continue;
+    const auto object = objects_.read<std::uint64_t>(t.thread_object_handle);
+    all = object && (*object == 0 || objects_.type_of(*object) != 0) && all;
+  }
+  return all;
+}
+
+/// The first to ask asks for all.
+bool ThreadWaits::is_still(const WaitingThread& at, const BlockingRecord& newest) {
+  if (now_ == nullptr) return true;
+  const auto* bulk = dynamic_cast<const memory::BulkMemory*>(now_);
+  if (bulk == nullptr) return records_.is_still(at.thread->address, newest, *now_);
+  if (!still_) {
+    std::vector<std::pair<Address, BlockingRecord>> newest_by_thread;
+    for (const ManagedThread& t : threads_) {
+      if (t.os_id == 0 || t.is_dead() || t.stack.empty()) continue;
+      if (const auto records = records_.of(t.address, t.stack); !records.empty())
+        newest_by_thread.emplace_back(t.address, records.front());
+    }
+    still_ = records_.are_still(newest_by_thread, *bulk);
+  }
+  const auto known = still_->find(at.thread->address);
+  return known != still_->end() ? known->second : records_.is_still(at.thread->address, newest, *now_);
+}
+
+ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
+  AddressRange stack = at.thread->stack;
+  if (stack.empty()) stack = {at.frames.front().sp, at.frames.back().sp + (1 << 16)};
+  const auto records = records_.of(at.thread->address, stack);
+  ThreadWait wait = recorded_wait(at, records);
+  if (wait.kind != WaitKind::none && !is_still(at, records.front())) wait.proof = Proof::likely;
+  if (wait.kind != WaitKind::none) return wait;
+  // Locks and conditions of .NET 11 wait with events of their own, which the program knows nothing of.
+  if (records_.has_locks() && (is_inside(at, "System.Threading.Lock.") || is_inside(at, "System.Threading.Condition.")))
+    return {};
+  if (is_inside(at, kSpinLock)) return spin_lock(at);
+  if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
+  if (is_inside(at, "System.Threading.Thread.Join")) return join(at, candidates(at));
+  if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
+  if (is_inside(at, "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete"))
+    wait = callback(at);
+  if (wait.kind != WaitKind::none) return wait;
+  if (is_inside(at, "System.Threading.Thread.Sleep")) {
+    wait.kind = WaitKind::sleep;
+    wait.proof = Proof::recorded;
+    if (is_inside(at, "System.Threading.SpinWait.")) wait.object.detail = "again and again, until something is so";
+    return wait;
+  }
+  return class_constructor(*at.thread);
+}
+
+ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const BlockingRecord> records) {
+  // The outermost is what the program asked for; what came after it is how that waits inside.
+  for (const BlockingRecord& record : records) {
+    ThreadWait wait;
+    wait.proof = Proof::recorded;
+    wait.timeout = timeout_of(record.timeout_ms);
+    switch (record.kind) {
+      case BlockingKind::monitor_enter:
+      case BlockingKind::monitor_wait: {
+        const auto lock = records_.monitor(record.pointer);
+        if (!lock) continue;
+        if (record.kind == BlockingKind::monitor_wait) return monitor_wait(lock->object, record, candidates(at));
+        wait.kind = WaitKind::monitor;
+        wait.object = object(lock->object);
+        wait.waiters = lock->waiters;
+        describe_owner(*lock, wait);
+        return wait;
+      }
+      case BlockingKind::lock:
+      case BlockingKind::condition: {
+        if (records_.has_locks()) return wait_for_lock(at, record);
+        const auto lock = records_.lock(record.pointer);
+        wait.object = object(record.pointer);
+        wait.kind = record.kind == BlockingKind::lock ? WaitKind::lock : WaitKind::condition;
+        if (lock && record.kind == BlockingKind::lock) describe_owner(*lock, wait);
+        return wait;
+      }
+    }
+  }
+  return {};
+}
+
+/// A monitor that its owner held when it ended keeps the owner's managed id, mostly without a thread id, and a Lock the
+/// thread id: nobody is left to leave it. Ids of threads that have ended are given to new ones: whom both ids do not
+/// name is not the owner. Of a running process the lock may have been taken by a thread that is younger than the list:
+/// then its thread id is told, and whoever asks knows whether such a thread is there.
+void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) {
+  if (lock.is_by_managed_id) return describe_managed_owner(lock, wait);
+  constexpr std::uint64_t kNone = 0, kOrphan = ~std::uint64_t{0};
+  const ManagedThread* owner = nullptr;
+  bool is_dead = false;
+  for (const ManagedThread& t : threads_) {
+    if (lock.managed_owner != 0 ? t.id != lock.managed_owner : t.os_id != lock.owner) continue;
+    if (t.is_dead())
+      is_dead = lock.managed_owner != 0;
+    else
+      owner = &t;
+  }
+  const bool has_thread_id = lock.owner != kNone && lock.owner != kOrphan;
+  if (!has_thread_id && lock.managed_owner == 0) return;
+  if (owner != nullptr && owner->os_id != lock.owner) return;
+  if (owner != nullptr || (has_thread_id && !is_dead && (now_ != nullptr || !are_all_)))
+    wait.owners.push_back(static_cast<std::uint32_t>(lock.owner));
+  else
+    wait.owner_has_ended = is_dead || are_all_;
+}
+
+/// A word is taken for a reference where it is aligned and neither on the stack nor small. Programs have the lower 48
+/// bits on AArch64, and their heaps lie at the end of them; 47 on x86-64.
+bool ThreadWaits::may_be_object(Address word, const WaitingThread& at) const {
+  constexpr Address kLowest = 1 << 16, kHighest = Address{1} << 48;
+  return word % 8 == 0 && word >= kLowest && word < kHighest && !at.thread->stack.contains(word);
+}
+
+/// On the stack of the innermost managed frames, and in registers.
+std::vector<Address> ThreadWaits::words_of(const WaitingThread& at) const {
+  Address end = at.frames.front().sp;
+  unsigned managed = 0;
+  for (const WaitFrame& f : at.frames) {
+    if (f.cfa > end) end = f.cfa;
+    if (f.is_managed && ++managed == kManagedFrames) break;
+  }
+  const Address begin = at.frames.front().sp & ~Address{7};
+  std::vector<Address> words(std::min<std::size_t>((end - begin) / 8, kMostWords));
+  const auto n = objects_.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
+  words.resize(n ? *n / sizeof(Address) : 0);
+  // Native frames keep callee-saved registers of their managed callers among these words, the innermost frame its own.
+  if (at.registers != nullptr)
+    for (unsigned r = 0; r < Registers::kMax; r++)
+      if (const auto v = at.registers->get(r)) words.push_back(*v);
+  return words;
+}
+
+ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
+  Candidates found;
+  std::unordered_set<Address> seen;
+  for (const Address word : words_of(at)) {
+    if (!may_be_object(word, at) || !seen.insert(word).second) continue;
+    const Address type = objects_.type_of(word);
+    if (type == 0) continue;
+    found.push_back({word, type});
+    if (found.size() == kMostObjects) break;
+  }
+  return found;
+}
+
+WaitedObject ThreadWaits::object(Address address) {
+  WaitedObject o{address, objects_.type_name(address), {}};
+  if (o.type != "System.RuntimeType") return o;
+  // A lock on a type: which one.
+  if (const auto handle = objects_.value<std::uint64_t>(address, "m_handle"))
+    if (std::string name = objects_.types().csharp_name(*handle); !name.empty()) o.type = "typeof(" + name + ")";
+  return o;
+}
+
+/// `lock` is what objects that wait with a monitor have of it: its object, of a Lock without one the Lock.
+ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record, const Candidates& found) {
+  ThreadWait wait;
+  wait.kind = WaitKind::monitor_wait;
+  wait.proof = Proof::recorded;
+  wait.object = object(lock);
+  wait.timeout = timeout_of(record.timeout_ms);
+  LoadedTypes& types = objects_.types();
+  for (const Candidate& c : found) {
+    if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {
+      if (objects_.reference(c.address, "m_lock") != lock) continue;
+      wait.proof = Proof::proved;
+      wait.kind = WaitKind::reset_event_slim;
+      wait.object = object(c.address);
+      if (!by_event(c.address, found, wait)) (void)by_socket(c.address, found, wait);
+      return wait;
+    }
+    if (types.is_a(c.type, "System.Threading.SemaphoreSlim")) {
+      if (objects_.reference(c.address, "m_lockObjAndDisposed") != lock) continue;
+      wait.proof = Proof::proved;
+      wait.kind = WaitKind::semaphore_slim;
+      wait.object = object(c.address);
+      const auto count = objects_.value<std::int32_t>(c.address, "m_currentCount");
+      const auto waiting = objects_.value<std::int32_t>(c.address, "m_waitCount");
+      if (waiting && *waiting > 0) wait.waiters = static_cast<std::uint32_t>(*waiting);
+      if (count) wait.object.detail = "count " + std::to_string(*count);
+      (void)by_semaphore(c.address, found, wait);
+      return wait;
+    }
+  }
+  return wait;
+}
+
+bool ThreadWaits::continues_with(Address task, Address object) {
+  const auto continuation = objects_.reference(task, "m_continuationObject");
+  if (!continuation || *continuation == 0) return false;
+  if (*continuation == object) return true;
+  const auto items = objects_.items_of_list(*continuation, kMostMembers);
+  return std::find(items.begin(), items.end(), object) != items.end();
+}
+
+/// Who set the event waits for: a task, several, a countdown, a barrier.
+bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
+  LoadedTypes& types = objects_.types();
+  const bool counts_tasks = has(wait.object.type, "SetOnCountdownMres");  // Task.WaitAll's
+  for (const Candidate& c : found) {
+    if (!counts_tasks && types.is_a(c.type, "System.Threading.Tasks.Task") && continues_with(c.address, event)) {
+      wait.kind = WaitKind::task;
+      if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
+      describe_task(c.address, wait);
+      if (has(wait.object.type, "SemaphoreSlim.TaskNode")) wait = semaphore_of_node(wait, found);
+      return true;
+    }
+    if (types.is_a(c.type, "System.Threading.CountdownEvent") && objects_.reference(c.address, "_event") == event) {
+      wait.kind = WaitKind::countdown;
+      wait.object = object(c.address);
+      if (const auto n = objects_.value<std::int32_t>(c.address, "_currentCount"))
+        wait.object.detail = "count " + std::to_string(*n);
+      return true;
+    }
+    if (types.is_a(c.type, "System.Threading.Barrier") &&
+        (objects_.reference(c.address, "_oddEvent") == event || objects_.reference(c.address, "_evenEvent") == event)) {
+      wait.kind = WaitKind::barrier;
+      wait.object = object(c.address);
+      wait.timeout.reset();  // it waits in pieces, again and again
+      return true;
+    }
+  }
+  for (const Candidate& c : found) {
+    const TypeFacts* type = types.at(c.type);
+    if (type == nullptr) continue;
+    const bool is_list = type->name == "System.Collections.Generic.List`1";
+    if (!is_list && !type->is_array) continue;
+    const auto members =
+        is_list ? objects_.items_of_list(c.address, kMostMembers) : objects_.references_in(c.address, kMostMembers);
+    std::vector<WaitedObject> open;
+    for (const Address m : members)
+      if (objects_.is_a(m, "System.Threading.Tasks.Task") && continues_with(m, event)) open.push_back(object(m));
+    if (open.empty()) continue;
+    wait.kind = WaitKind::all_tasks;
+    wait.object = open.front();
+    for (const WaitedObject& o : open)
+      if (const std::uint64_t runs = thread_that_runs(o.address); runs != 0)
+        wait.owners.push_back(static_cast<std::uint32_t>(runs));
+    wait.others = std::move(open);
+    return true;
+  }
+  return false;
+}
+
+/// A socket that .NET made non-blocking is waited for with an event, which the operation has that waits for it.
+bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& wait) {
+  const auto is_of_event = [&](const Candidate& c) {
+    return objects_.types().is_a(c.type, "System.Net.Sockets.SocketAsyncContext+AsyncOperation") &&
+           objects_.reference(c.address, "<Event>k__BackingField") == event;
+  };
+  const auto operation = std::find_if(found.begin(), found.end(), is_of_event);
+  if (operation == found.end()) return false;
+  const Address context = objects_.reference(operation->address, "AssociatedContext").value_or(0);
+  const Address handle = objects_.reference(context, "_socket").value_or(0);
+  if (!objects_.is_a(handle, "System.Net.Sockets.SafeSocketHandle")) return false;
+  const auto descriptor = objects_.value<std::int64_t>(handle, "handle");
+  if (!descriptor || *descriptor < 0 || *descriptor > INT32_MAX) return false;
+  wait.kind = WaitKind::socket;
+  wait.object = {handle, "file descriptor " + std::to_string(*descriptor), {}};
+  wait.descriptor = static_cast<std::int32_t>(*descriptor);
+  return true;
+}
+
+/// Process.WaitForExit waits for an event of the process's state, which the Process leads to.
+bool ThreadWaits::by_process(const Handles& handles, const Candidates& found, ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    Address state = c.address;
+    if (objects_.types().is_a(c.type, "System.Diagnostics.Process"))
+      state = objects_.reference(objects_.reference(c.address, "_waitStateHolder").value_or(0), "_state").value_or(0);
+    if (!objects_.is_a(state, "System.Diagnostics.ProcessWaitState")) continue;
+    const Address event = objects_.reference(state, "_exitedEvent").value_or(0);
+    if (!is_waited(handles, event)) continue;
+    wait.kind = WaitKind::child_process;
+    wait.proof = Proof::proved;
+    wait.object = {};
+    if (const auto pid = objects_.value<std::int32_t>(state, "_processId"); pid && *pid > 0)
+      wait.object.type = std::to_string(*pid);
+    return true;
+  }
+  return false;
+}
+
+bool ThreadWaits::by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    const TypeFacts* type = objects_.types().at(c.type);
+    if (type == nullptr || type->name != "System.Collections.Concurrent.BlockingCollection`1") continue;
+    const bool takes = objects_.reference(c.address, "_occupiedNodes") == semaphore;
+    if (!takes && objects_.reference(c.address, "_freeNodes") != semaphore) continue;
+    wait.kind = WaitKind::blocking_collection;
+    wait.object = object(c.address);
+    wait.object.detail = takes ? "empty" : "full";
+    return true;
+  }
+  return false;
+}
+
+void ThreadWaits::describe_task(Address task, ThreadWait& wait) {
+  wait.object = object(task);
+  if (const std::uint64_t runs = thread_that_runs(task); runs != 0)
+    wait.owners.push_back(static_cast<std::uint32_t>(runs));
+}
+
+const std::unordered_map<Address, std::uint64_t>& ThreadWaits::running_tasks() {
+  if (!has_running_tasks_) {
+    has_running_tasks_ = true;
+    const Address type = objects_.types().find(kCoreLib, "System.Threading.Tasks.Task");
+    for (const ManagedThread& t : threads_) {
+      if (type == 0 || t.os_id == 0 || t.is_dead()) continue;
+      const auto current = objects_.thread_static_reference(t.address, type, "t_currentTask");
+      if (current && *current != 0) running_tasks_.emplace(*current, t.os_id);
+    }
+  }
+  return running_tasks_;
+}
+
+std::uint64_t ThreadWaits::thread_that_runs(Address task) {
+  const auto& running = running_tasks();
+  const auto it = running.find(task);
+  return it == running.end() ? 0 : it->second;
+}
+
+std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
+  for (const ManagedThread& t : threads_)
+    if (id > 0 && t.id == static_cast<std::uint32_t>(id) && !t.is_dead()) return t.os_id;
+  return 0;
+}
+
+/// Who waits for `event`, one of the four of the lock: readers are held up by a writer alone, an upgradeable one by
+/// another such and a writer, writers by everybody.
+void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait) {
+  wait.kind = WaitKind::reader_writer_lock;
+  wait.object = object(lock);
+  wait.is_reading = event == "_readEvent";
+  for (const std::string_view field : {"_writeLockOwnerId", "_upgradeLockOwnerId"}) {
+    if (wait.is_reading && field == "_upgradeLockOwnerId") continue;
+    const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
+    if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
+  }
+  // Where nobody writes, a writer that waits holds up the readers that come after it: all wait for those who read now.
+  if ((wait.is_reading && !wait.owners.empty()) || event == "_upgradeEvent") return;
+  // Readers: each thread keeps a list of the locks that it reads under.
+  const auto lock_id = objects_.value<std::int64_t>(lock, "_lockID");
+  const Address type = objects_.type_of(lock);
+  std::size_t readers = 0;
+  for (const ManagedThread& t : threads_) {
+    if (!lock_id || t.os_id == 0 || t.is_dead()) continue;
+    Address count = objects_.thread_static_reference(t.address, type, "t_rwc").value_or(0);
+    for (std::size_t i = 0; count != 0 && i < kMostMembers; i++) {
+      const auto id = objects_.value<std::int64_t>(count, "lockID");
+      const auto reads = objects_.value<std::int32_t>(count, "readercount");
+      if (id == lock_id && reads && *reads > 0) {
+        readers++;
+        wait.owners.push_back(static_cast<std::uint32_t>(t.os_id));
+        break;
+      }
+      count = objects_.reference(count, "next").value_or(0);
+    }
+  }
+  if (readers != 0 && !wait.is_reading)
+    wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
+}
+
+/// The futex call's fourth argument is a time-out. Of a call that is not known it may be there.
+bool ThreadWaits::may_give_up(const WaitingThread& at) { return at.call[0] == 0 || at.call[3] != 0; }
+
+/// The holder, where it can be told.
+void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
+  const Address mutex = wait.object.address;
+  const std::uint64_t owner = !records_.has_locks()
+                                  ? mutex_owner(objects_.memory().reader(), at.call[0], at.thread->os_id)
+                                  : os_id_of_object(subsystem_.owner_of(
+                                        subsystem_.kind_of(mutex).empty() ? subsystem_.waitable_of(mutex) : mutex));
+  const auto is_it = [owner](const ManagedThread& t) { return t.os_id == owner && !t.is_dead(); };
+  if (owner == 0 || std::none_of(threads_.begin(), threads_.end(), is_it)) return;
+  wait.owners = {static_cast<std::uint32_t>(owner)};
+  wait.gives_up = may_give_up(at);
+}
+
+/// WaitAll or WaitAny of one handle is a wait for that one.
+void ThreadWaits::describe_only_handle(const WaitingThread& at, ThreadWait& wait) {
+  wait.kind = WaitKind::wait_handle;
+  wait.others.clear();
+  if (objects_.is_a(wait.object.address, "System.Threading.Mutex")) describe_mutex(at, wait);
+  if (!wait.owners.empty()) wait.proof = Proof::proved;  // that the thread waits for a mutex is, and this is the one
+}
+
+/// Of the two handles of SignalAndWait only a mutex tells that it is the one that is waited for.
+ThreadWait ThreadWaits::one_of_two_handles(const WaitingThread& at, const Candidates& found) {
+  ThreadWait wait;
+  wait.kind = WaitKind::wait_handle;
+  wait.proof = Proof::recorded;
+  describe_mutex(at, wait);
+  std::vector<Address> mutexes;
+  for (const Candidate& c : found)
+    if (objects_.types().is_a(c.type, "System.Threading.Mutex")) mutexes.push_back(c.address);
+  if (!wait.owners.empty() && mutexes.size() == 1) wait.object = object(mutexes.front());
+  return wait;
+}
+
+/// Several, whose array is on the stack.
+bool ThreadWaits::several_handles(const WaitingThread& at, const Handles& handles, const Candidates& found,
+                                  ThreadWait& wait) {
+  for (const Candidate& c : found) {
+    const TypeFacts* type = objects_.types().at(c.type);
+    if (type == nullptr || !type->is_array) continue;
+    std::vector<WaitedObject> members;
+    for (const Address m : objects_.references_in(c.address, kMostMembers))
+      if (objects_.is_a(m, "System.Threading.WaitHandle")) members.push_back(object(m));
+    if (members.empty() || (handles.recorded && !are_members(members, *handles.recorded))) continue;
+    wait.kind = WaitKind::wait_handles;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::likely;
+    wait.object = members.front();
+    wait.others = std::move(members);
+    if (wait.others.size() == 1) describe_only_handle(at, wait);
+    return true;
+  }
+  return false;
+}
+
+ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& found) {
+  LoadedTypes& types = objects_.types();
+  ThreadWait wait;
+  const Handles handles = handles_of(at, found);
+  if (by_process(handles, found, wait)) return wait;
+  const bool are_several = is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
+                           is_inside(at, "WaitHandle.WaitAll");
+  if (are_several && several_handles(at, handles, found, wait)) return wait;
+  for (const Candidate& c : found) {
+    if (!types.is_a(c.type, "System.Threading.ReaderWriterLockSlim")) continue;
+    for (const std::string_view field : {"_writeEvent", "_readEvent", "_upgradeEvent", "_waitUpgradeEvent"}) {
+      if (!is_waited(handles, objects_.reference(c.address, field).value_or(0))) continue;
+      wait.proof = Proof::proved;
+      describe_reader_writer_lock(c.address, field, wait);
+      return wait;
+    }
+  }
+  if (!handles.recorded && is_inside(at, "WaitHandle.SignalAndWait")) return one_of_two_handles(at, found);
+  for (const Candidate& c : found) {
+    if (are_several && handles.recorded && handles.recorded->waitables.size() != 1) break;
+    if (!types.is_a(c.type, "System.Threading.WaitHandle") || !is_waited(handles, c.address)) continue;
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
+    wait.object = object(c.address);
+    if (has(wait.object.type, "ProcessWaitHandle")) wait.kind = WaitKind::child_process;
+    if (types.is_a(c.type, "System.Threading.Mutex")) describe_mutex(at, wait);
+    return wait;
+  }
+  return handles.recorded ? waitables(at, *handles.recorded, found) : wait;
+}
+
+ThreadWait ThreadWaits::join(const WaitingThread& at, const Candidates& found) {
+  ThreadWait wait = recorded_join(at, found);
+  if (wait.kind != WaitKind::none) return wait;
+  for (const Candidate& c : found) {
+    if (!objects_.types().is_a(c.type, "System.Threading.Thread")) continue;
+    const Address native = objects_.value<std::uint64_t>(c.address, "_DONT_USE_InternalThread").value_or(0);
+    const auto is_it = [native](const ManagedThread& t) { return t.address == native; };
+    const auto other = std::find_if(threads_.begin(), threads_.end(), is_it);
+    if (other == threads_.end() || other->address == at.thread->address) continue;
+    wait.kind = WaitKind::thread_join;
+    wait.proof = Proof::likely;
+    wait.object = object(c.address);
+    if (other->os_id != 0 && !other->is_dead()) wait.owners = {static_cast<std::uint32_t>(other->os_id)};
+    return wait;
+  }
+  return wait;
+}
+
+// Thread::m_pBlockingLock (src/coreclr/vm/threads.h) leads to the entry of a class constructor that runs: its holder,
+// and the class (ListLockEntry in src/coreclr/vm/listlock.h). Offsets of 10.0, proved by both being what they must be.
+ThreadWait ThreadWaits::class_constructor(const ManagedThread& thread) {
+  constexpr std::uint32_t kBlockingLock = 24, kHolder = 0, kClass = 16;
+  ThreadWait wait;
+  const Address entry = objects_.read<std::uint64_t>(thread.address + kBlockingLock).value_or(0);
+  if (entry == 0 || entry % 8 != 0) return wait;
+  const Address holder = objects_.read<std::uint64_t>(entry + kHolder).value_or(0);
+  const Address type = objects_.read<std::uint64_t>(entry + kClass).value_or(0);
+  const auto is_holder = [holder](const ManagedThread& t) { return t.address == holder; };
+  const auto owner = std::find_if(threads_.begin(), threads_.end(), is_holder);
+  if (owner == threads_.end() || objects_.types().at(type) == nullptr) return wait;
+  wait.kind = WaitKind::class_constructor;
+  wait.proof = Proof::recorded;
+  wait.object = {type, objects_.types().csharp_name(type), {}};
+  if (owner->os_id != 0) wait.owners = {static_cast<std::uint32_t>(owner->os_id)};
+  return wait;
+}
+
+ThreadWait ThreadWaits::finalizers() const {
+  ThreadWait wait;
+  wait.kind = WaitKind::finalizers;
+  wait.proof = Proof::recorded;
+  if (finalizer_ != 0) wait.owners = {static_cast<std::uint32_t>(finalizer_)};
+  return wait;
+}
+
+/// Registration.Dispose waits, in a loop of naps, until the callback that runs is another.
+ThreadWait ThreadWaits::callback(const WaitingThread& at) {
+  constexpr std::string_view kType = "System.Threading.CancellationTokenSource+Registrations";
+  const auto field = objects_.types().field(objects_.types().find(kCoreLib, kType), "ExecutingCallbackId");
+  if (!field || field->is_static) return {};
+  // On ARM64 the loop keeps the place of the field that it reads, not the object.
+  const Address offset = objects_.memory().pointer_size() + field->offset;
+  for (const Address word : words_of(at)) {
+    for (const Address all : {word, word - offset}) {
+      if (!may_be_object(all, at) || !objects_.types().is_a(objects_.type_of(all), kType)) continue;
+      const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
+      const auto thread = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
+      if (!running || *running == 0 || !thread) continue;
+      ThreadWait wait;
+      wait.kind = WaitKind::callback;
+      wait.proof = Proof::proved;
+      wait.object = object(objects_.reference(all, "Source").value_or(all));
+      if (const std::uint64_t id = os_id_of_managed(*thread); id != 0) wait.owners = {static_cast<std::uint32_t>(id)};
+      return wait;
+    }
+  }
+  return {};
+}
+
+}  // namespace mixstack::dotnet::objects
