@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "model/event_wait.h"
+#include "model/wait_kinds.h"
 #include "report/escape.h"
 #include "report/pending_words.h"
 #include "report/thread_role.h"
@@ -15,85 +16,17 @@ namespace {
 
 constexpr std::size_t kMostOwners = 4;
 
-/// "the monitor of", before the type of an object.
-std::string_view kind_words(WaitKind kind) {
-  switch (kind) {
-    case WaitKind::none:
-      break;
-    case WaitKind::monitor:
-      return "the monitor of";
-    case WaitKind::monitor_wait:
-      return "a pulse of";
-    case WaitKind::lock:
-      return "the lock";
-    case WaitKind::condition:
-      return "a condition of the lock";
-    case WaitKind::semaphore_slim:
-      return "the semaphore";
-    case WaitKind::reset_event_slim:
-      return "the event";
-    case WaitKind::task:
-      return "the task";
-    case WaitKind::all_tasks:
-      return "all of several tasks, one of them";
-    case WaitKind::any_task:
-      return "any of several tasks,";
-    case WaitKind::countdown:
-      return "the countdown";
-    case WaitKind::barrier:
-      return "the others at the barrier";
-    case WaitKind::blocking_collection:
-      return "the collection";
-    case WaitKind::reader_writer_lock:
-      return "the reader-writer lock";
-    case WaitKind::wait_handle:
-      return "the handle";
-    case WaitKind::wait_handles:
-      return "several handles, one of them";
-    case WaitKind::thread_join:
-      return "the end of a thread,";
-    case WaitKind::child_process:
-      return "the end of a process,";
-    case WaitKind::class_constructor:
-      return "the static constructor of";
-    case WaitKind::callback:
-      return "the end of a callback of";
-    case WaitKind::finalizers:
-      return "all finalizers";
-    case WaitKind::native_mutex:
-      return "a native mutex";
-    case WaitKind::native_rwlock:
-      return "a native read-write lock";
-    case WaitKind::native_condition:
-      return "a native condition";
-    case WaitKind::file:
-      return "a file,";
-    case WaitKind::socket:
-      return "a socket,";
-    case WaitKind::pipe:
-      return "a pipe,";
-    case WaitKind::poll:
-      return "any of several files,";
-    case WaitKind::sleep:
-      return "time to pass";
-  }
-  return "";
-}
-
 /// What those whom it waits for are to it, before the first of them.
 std::string_view owner_role(const ThreadWait& wait) {
-  switch (wait.kind) {
-    case WaitKind::task:
-    case WaitKind::all_tasks:
-    case WaitKind::class_constructor:
-    case WaitKind::callback:
-    case WaitKind::finalizers:
+  switch (facts_of(wait.kind).role) {
+    case OwnerRole::runner:
       return ", run by ";
-    case WaitKind::thread_join:
+    case OwnerRole::thread:
       return ", thread ";
-    default:
-      return is_event(wait) ? ", to be set by " : ", held by ";
+    case OwnerRole::holder:
+      break;
   }
+  return is_event(wait) ? ", to be set by " : ", held by ";
 }
 
 std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
@@ -120,18 +53,8 @@ std::optional<std::uint32_t> place_of(const ProcessDump& dump, const ThreadDump&
 }  // namespace
 
 bool is_told_by_call(const ThreadWait& wait) {
-  if (wait.proof != Proof::recorded) return false;  // the kernel tells of a lock that the runtime waits with
-  switch (wait.kind) {
-    case WaitKind::child_process:
-    case WaitKind::file:
-    case WaitKind::socket:
-    case WaitKind::pipe:
-    case WaitKind::poll:
-    case WaitKind::sleep:
-      return true;
-    default:
-      return false;
-  }
+  // Else the kernel tells of a lock that the runtime waits with.
+  return wait.proof == Proof::recorded && facts_of(wait.kind).is_told_by_call;
 }
 
 const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
@@ -158,8 +81,7 @@ namespace {
 
 /// The async method whose task a thread waits for; null: of another task, or none.
 const AsyncStep* waited_method(const ProcessDump& dump, const ThreadDump& thread) {
-  const WaitKind kind = thread.wait->kind;
-  if (kind != WaitKind::task && kind != WaitKind::all_tasks && kind != WaitKind::any_task) return nullptr;
+  if (!facts_of(thread.wait->kind).is_of_tasks) return nullptr;
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains)
@@ -183,8 +105,8 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!thread.wait || thread.wait->kind == WaitKind::none) return {};
   if (waits_for_suspension(dump, thread)) return "waits until the runtime's other threads have stopped";
   const ThreadWait& wait = *thread.wait;
-  std::string text =
-      fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind_words(wait.kind));
+  const WaitKindFacts& kind = facts_of(wait.kind);
+  std::string text = fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind.phrase);
   if (const AsyncStep* method = waited_method(dump, thread)) {
     // The task of an async method has a type that says nothing to people.
     const std::string name = "the async method " + escape_for_terminal(short_method(method->method));
@@ -194,8 +116,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   } else if (!wait.object.type.empty()) {
     text += " " + escape_for_terminal(wait.object.type);
   }
-  if (wait.object.address != 0 && wait.kind != WaitKind::class_constructor && wait.kind != WaitKind::socket)
-    text += fmt::format(" {:#x}", wait.object.address);
+  if (wait.object.address != 0 && kind.object_is_a_place) text += fmt::format(" {:#x}", wait.object.address);
   if (text.ends_with(',')) text.pop_back();  // nothing more is known of it
   if (!wait.object.detail.empty()) text += " (" + escape_for_terminal(wait.object.detail) + ")";
   if (wait.is_reading) text += " to read";

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "model/wait_kinds.h"
 #include "session/waits.h"
 
 namespace mixstack::session {
@@ -12,9 +13,7 @@ namespace {
 using dotnet::objects::WaitFrame;
 using Ids = std::unordered_map<ThreadId, ThreadId>;
 
-bool waits_for_tasks(const ThreadWait& wait) {
-  return wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks || wait.kind == WaitKind::any_task;
-}
+bool waits_for_tasks(const ThreadWait& wait) { return facts_of(wait.kind).is_of_tasks; }
 
 /// The threads of the common instant that a runtime knows, as it wants to see them.
 struct Asked {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "model/event_wait.h"
+#include "model/wait_kinds.h"
 #include "why/async_circles.h"
 #include "why/await_circles.h"
 #include "why/starvation.h"
@@ -26,18 +27,7 @@ std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
 
 /// Whoever waits for a task, a thread or a callback to end may have nothing else to do, as hosts wait for their
 /// services. An event has an owner where it tells of such an end.
-bool is_for_an_end(const ThreadWait& wait) {
-  switch (wait.kind) {
-    case WaitKind::task:
-    case WaitKind::all_tasks:
-    case WaitKind::thread_join:
-    case WaitKind::callback:
-    case WaitKind::finalizers:
-      return true;
-    default:
-      return is_event(wait);
-  }
-}
+bool is_for_an_end(const ThreadWait& wait) { return facts_of(wait.kind).is_for_an_end || is_event(wait); }
 
 /// Of those who wait for this one, how many do so for more than the end of a task or thread: themselves, or behind
 /// somebody else who does.

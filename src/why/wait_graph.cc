@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "model/event_wait.h"
+#include "model/wait_kinds.h"
 
 namespace mixstack::why {
-namespace {
-
-/// Of the others it is not known whether they wait for ever.
-bool tells_its_timeout(WaitKind kind) { return kind != WaitKind::reader_writer_lock; }
-
-/// Of a wait for any of several nobody alone holds the thread up.
-bool is_for_any(WaitKind kind) { return kind == WaitKind::any_task || kind == WaitKind::wait_handles; }
-
-}  // namespace
 
 WaitGraph::WaitGraph(const ProcessDump& dump) : dump_(dump), edges_(dump.threads.size()) {
   for (std::uint32_t i = 0; i < size(); i++) by_tid_.emplace(dump.threads[i].tid, i);
@@ -35,9 +27,9 @@ void WaitGraph::add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likel
 }
 
 void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
-  if (is_for_any(wait.kind)) return;
+  if (facts_of(wait.kind).is_for_any) return;
   const bool is_likely = wait.proof == Proof::likely;
-  const bool ends_by_itself = wait.timeout || wait.gives_up || !tells_its_timeout(wait.kind);
+  const bool ends_by_itself = wait.timeout || wait.gives_up || !facts_of(wait.kind).tells_its_timeout;
   const bool is_sure = !is_likely && !ends_by_itself && !is_event(wait);
   for (const ThreadId owner : wait.owners) add(node, owner, is_sure, is_likely);
 }
@@ -48,7 +40,7 @@ void WaitGraph::add_edges_of(const PendingWork& pending) {
     const auto waiter = by_tid_.find(chain.waiter);
     if (chain.runner == 0 || chain.runner == chain.waiter || waiter == by_tid_.end()) continue;
     const auto& wait = thread(waiter->second).wait;
-    if (!wait || is_for_any(wait->kind)) continue;
+    if (!wait || facts_of(wait->kind).is_for_any) continue;
     add(waiter->second, chain.runner, false, chain.proof == Proof::likely || wait->proof == Proof::likely);
   }
 }

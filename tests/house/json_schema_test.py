@@ -2,6 +2,7 @@
 import copy
 import json
 import pathlib
+import re
 import sys
 import unittest
 
@@ -13,6 +14,21 @@ import dump_schema  # noqa: E402
 
 SCHEMA = dump_schema.strict()
 GOLDEN = sorted((ROOT / "tests/golden/report").glob("*.json"))
+
+
+class WaitKinds(unittest.TestCase):
+    """The table of kinds of waits is what text, JSON and schemas go by."""
+
+    def test_schemas_list_the_table(self):
+        table = re.findall(r'\.kind = Kind::(\w+),\s+\.name = "(\w+)"', (ROOT / "src/model/wait_kinds.cc").read_text())
+        names = [name for _, name in table if name != "none"]
+        self.assertGreater(len(names), 20)
+        self.assertEqual([kind for kind, _ in table], [name for _, name in table])
+        for schema in ("dump", "why"):
+            found = re.findall(r'"kind": \{"enum": \[("monitor",.*?)\]\}', (ROOT / f"docs/formats/{schema}.schema.json").read_text(), re.S)
+            self.assertGreater(len(found), 0, schema)
+            for kinds in found:
+                self.assertEqual(re.findall(r'"(\w+)"', kinds), names, schema)
 
 
 class JsonSchema(unittest.TestCase):

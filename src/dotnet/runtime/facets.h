@@ -1,0 +1,173 @@
+// What one runtime inside a target is asked, by who asks: walks, names, threads, waits, the heap.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/beside.h"
+#include "dotnet/async/async_callers.h"
+#include "dotnet/async/heap_reader.h"
+#include "dotnet/code/checkpoints.h"
+#include "dotnet/code/threads.h"
+#include "dotnet/heap/arguments.h"
+#include "dotnet/names/pdb_finder.h"
+#include "dotnet/runtime/freed_code.h"
+#include "dotnet/waits/ends_of_work.h"
+#include "dotnet/waits/pending_work.h"
+#include "dotnet/waits/thread_waits.h"
+#include "mixstack/dump.h"
+#include "mixstack/symbolizer.h"
+#include "unwind/rule_step.h"
+#include "walk_core/stepper.h"
+
+namespace mixstack::dotnet {
+
+/// Walks of its code, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+class RuntimeWalk {
+ public:
+  RuntimeWalk() = default;
+  RuntimeWalk(const RuntimeWalk&) = delete;
+  RuntimeWalk& operator=(const RuntimeWalk&) = delete;
+
+  /// Another list of the same process's modules, borrowed in place of the one before.
+  virtual void use_modules(const object::ModuleMap& modules) = 0;
+  /// Whoever knows its code in this capture; null: nobody does, and `summary` says why.
+  [[nodiscard]] virtual walk::FrameStepper* stepper() = 0;
+  /// The rules of its code, where they are told as such.
+  [[nodiscard]] virtual unwind::RuleSource* rules() = 0;
+  [[nodiscard]] virtual CheckpointList checkpoints(const ManagedThread& thread, bool methods,
+                                                   std::size_t most = kMaxFrames) = 0;
+  /// The same as marks, of a thread that stands at `sp` on copied bytes, where they are simple; else false.
+  [[nodiscard]] virtual bool marks(const ManagedThread& /*thread*/, const StackView& /*stack*/, Address /*sp*/,
+                                   std::vector<walk::Mark>& /*out*/) {
+    return false;
+  }
+  /// The explicit Frames that lie on a sampled stack, as far as its copied bytes prove them. Empty: none, or not told.
+  [[nodiscard]] virtual CheckpointList sampled_checkpoints(const ManagedThread& /*thread*/,
+                                                           const MemorySlice& /*stack*/, Address /*sp*/,
+                                                           bool /*methods*/) {
+    return {};
+  }
+  /// Which return address of the thread a suspension replaced last, as the running target tells now, which may be of
+  /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
+  [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
+  /// Whether the method of a frame of its code is never freed while the process lives. False: it may be, or that is not
+  /// told.
+  [[nodiscard]] virtual bool keeps_code(const Frame& /*frame*/) { return false; }
+
+ protected:
+  ~RuntimeWalk() = default;
+};
+
+/// Names, lines and variables of its frames, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+class RuntimeNames {
+ public:
+  RuntimeNames() = default;
+  RuntimeNames(const RuntimeNames&) = delete;
+  RuntimeNames& operator=(const RuntimeNames&) = delete;
+
+  [[nodiscard]] virtual NameProvider* names() = 0;
+  /// Methods that were inlined at a frame of its code: innermost first. `callee`: the managed frame that it has called;
+  /// null: it has called none. To be asked for when managed frames have names.
+  [[nodiscard]] virtual std::vector<SymbolInfo> inlined_at(const Frame& /*frame*/, const Frame* /*callee*/) {
+    return {};
+  }
+  /// `this` and arguments of managed frames of this capture, one answer for each; empty: they cannot be told. `data`:
+  /// contents of strings, too.
+  [[nodiscard]] virtual std::vector<std::optional<std::vector<ProgramValue>>> arguments(
+      std::span<const objects::ArgumentFrame> /*frames*/, bool /*data*/) {
+    return {};
+  }
+  /// Takes back the generic contexts of frames of a walk that were told by objects, unless these have lain where they
+  /// lay since the stack was copied (of a sample at `taken_ns`).
+  virtual void confirm_generic_contexts(std::span<Frame> /*frames*/, std::uint64_t /*taken_ns*/) {}
+  /// Frames whose code may have been freed since the stop, to be asked for when managed frames have names. `now` reads
+  /// the target as it is.
+  [[nodiscard]] virtual std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
+                                                           const MemoryReader& now) = 0;
+  /// Paths of assemblies that could not be named for want of metadata, and of those named from their files.
+  [[nodiscard]] virtual std::vector<std::string> files_missing() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> files_used() const = 0;
+  /// PDBs of assemblies that lines were wanted of, as far as they were looked for.
+  [[nodiscard]] virtual std::vector<names::PdbLookup> pdbs() const { return {}; }
+
+ protected:
+  ~RuntimeNames() = default;
+};
+
+/// Its threads, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+class RuntimeThreads {
+ public:
+  RuntimeThreads() = default;
+  RuntimeThreads(const RuntimeThreads&) = delete;
+  RuntimeThreads& operator=(const RuntimeThreads&) = delete;
+
+  [[nodiscard]] virtual const std::vector<ManagedThread>& threads() const = 0;
+  /// Why that list is not whole.
+  [[nodiscard]] virtual Error thread_list_error() const = 0;
+  /// The runtime's thread of an OS thread (its id in the target's own pid namespace), or null.
+  [[nodiscard]] virtual const ManagedThread* thread(std::uint64_t os_id) const = 0;
+  [[nodiscard]] virtual ManagedThreadFacts facts(const ManagedThread& thread) = 0;
+  /// Where there are many, the names of the captured threads are read `beside`; `facts` leaves them out until
+  /// `name_threads` has waited for them and put them.
+  virtual void begin_names(base::Beside& /*beside*/) {}
+  virtual void name_threads(std::span<ThreadDump> /*threads*/) {}
+  /// Why the runtime is ending the process on this thread, if it is: told by its named stack.
+  virtual void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) = 0;
+
+ protected:
+  ~RuntimeThreads() = default;
+};
+
+/// What its threads and async methods wait for, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+class RuntimeWaits {
+ public:
+  RuntimeWaits() = default;
+  RuntimeWaits(const RuntimeWaits&) = delete;
+  RuntimeWaits& operator=(const RuntimeWaits&) = delete;
+
+  /// Empty: `wait_of` tells what there is. Else why it cannot.
+  [[nodiscard]] virtual std::string why_no_waits() {
+    return "the runtime does not keep the records of it, or not as is known";
+  }
+  /// Where the runtime keeps what each thread waits for, for who wants to read all of it at once.
+  [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
+  /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
+  [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
+  /// Threads whose work ends what others wait for.
+  [[nodiscard]] virtual objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> /*threads*/) {
+    return {};
+  }
+  /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of
+  /// this capture wait for. Ids of threads are as the runtime has them. `data`: the user's own data, too.
+  [[nodiscard]] virtual std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> /*waits*/,
+                                                                std::span<const objects::WaitingThread> /*threads*/,
+                                                                bool /*data*/) {
+    return std::nullopt;
+  }
+  /// Async methods that await what a thread of this capture runs.
+  [[nodiscard]] virtual std::vector<objects::LogicalCaller> async_callers(const objects::WaitingThread& /*at*/) {
+    return {};
+  }
+
+ protected:
+  ~RuntimeWaits() = default;
+};
+
+/// Its managed heap, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+class RuntimeHeap {
+ public:
+  RuntimeHeap() = default;
+  RuntimeHeap(const RuntimeHeap&) = delete;
+  RuntimeHeap& operator=(const RuntimeHeap&) = delete;
+
+  /// Who searches its heap for async methods, for this capture; null: nobody can.
+  [[nodiscard]] virtual objects::HeapReader* heap() { return nullptr; }
+
+ protected:
+  ~RuntimeHeap() = default;
+};
+
+}  // namespace mixstack::dotnet
