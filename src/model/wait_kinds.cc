@@ -83,7 +83,8 @@ constexpr bool is_in_order() {
     if (static_cast<std::size_t>(kKinds[i].kind) != i + 1) return false;
   return true;
 }
-static_assert(is_in_order() && kKinds[std::size(kKinds) - 1].kind == Kind::sleep, "a row for each kind, in their order");
+static_assert(is_in_order() && kKinds[std::size(kKinds) - 1].kind == Kind::sleep,
+              "a row for each kind, in their order");
 
 }  // namespace
 
