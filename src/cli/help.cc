@@ -287,6 +287,8 @@ What is sampled:
                         seen then
       --max-pause SHARE of its time for which a thread may be stopped (1%);
                         where that does not suffice, stops are left out
+      --async           async methods that await what a thread runs as its
+                        outermost frames, marked {awaits}
       --no-names        native code without names, which cost no time then:
                         'mixstack convert FILE.mxr' finds them later
 
@@ -361,6 +363,8 @@ What is sampled:
 What is shown:
       --interval TIME   how often it changes: 1, 500ms, 10s
       --whole           shares of the whole run, not of the last interval
+      --async           async methods that await what a thread runs are its
+                        outermost frames
   -t, --threads         threads, not functions
   -i, --idle            threads that wait are counted, too
       --managed-only    without native frames

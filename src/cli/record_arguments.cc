@@ -23,6 +23,7 @@ void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
   app.add_flag("-t,--threads", record.by_thread);
   app.add_option("--state", raw.states);
   app.add_flag("--no-names", record.no_names);
+  app.add_flag("--async", record.async_callers);
   app.add_option("--rotate", raw.rotate);
   app.add_flag("--serve", record.serve);
   app.add_option("--port", raw.port);

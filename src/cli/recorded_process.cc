@@ -24,6 +24,7 @@ profile::RecorderOptions recorder_options(const RecordArguments& arguments) {
   options.most_held = arguments.most_held;
   options.may_stop = !arguments.no_stop;
   options.kernel = arguments.kernel;
+  options.stacks.async_callers = arguments.async_callers;
   return options;
 }
 

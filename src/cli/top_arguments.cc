@@ -52,6 +52,7 @@ Invocation parse_top(std::vector<std::string> arguments) {
         app.add_option("--count", raw.count);
         app.add_option("--rows", raw.rows);
         app.add_flag("--whole", top.whole);
+        app.add_flag("--async", top.record.async_callers);
         app.add_flag("-t,--threads", top.by_thread);
       },
       top_help());

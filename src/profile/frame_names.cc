@@ -103,6 +103,15 @@ bool FrameNames::is_freed_method(const Frame& frame, const SymbolInfo& symbol) c
   return around != regions->end() && around->executable && around->path.starts_with("/memfd:doublemapper");
 }
 
+std::optional<std::uint32_t> FrameNames::caller(const SymbolInfo& method) {
+  SymbolInfo marked = method;
+  marked.name += " {awaits}";
+  Frame frame;
+  frame.kind = FrameKind::managed;
+  frame.trust = Trust::inferred;
+  return record(frame, marked);
+}
+
 std::optional<std::uint32_t> FrameNames::record(const Frame& frame, const SymbolInfo& symbol) {
   RecordedFunction function{.name = symbol.name, .raw_name = symbol.raw_name, .kind = kind_of(frame, symbol)};
   if (is_freed_method(frame, symbol)) {

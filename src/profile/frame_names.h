@@ -31,6 +31,8 @@ class FrameNames {
   bool begin(Walker& walker, std::chrono::nanoseconds instant);
   /// `callee`: the managed frame that it has called (`Walker::callee_of`), by which inlined methods are known.
   [[nodiscard]] Named name(const Frame& frame, const Frame* callee);
+  /// The number of an async method that awaits what was sampled; nothing: no room.
+  [[nodiscard]] std::optional<std::uint32_t> caller(const SymbolInfo& method);
   /// A method of which this walker does not find the name: it may be older than the method, which is freed at any time.
   [[nodiscard]] bool lacks_name(const Frame& frame) const;
 

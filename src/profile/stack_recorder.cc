@@ -363,13 +363,21 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   bool lasts = true;
   const bool is_plain =
       plain && trace.stop == StopReason::end_of_stack && trace.frames.size() == *plain && other == trace.frames.end();
-  const auto contexts = generic_contexts(trace);
+  auto contexts = generic_contexts(trace);
+  std::uint32_t root = 0;
+  if (options_.async_callers && !outer)
+    if (const auto callers = walker_->async_callers(capture, trace.frames)) {
+      const auto node = async_node(*callers);
+      if (!node) return std::nullopt;
+      root = *node;
+      contexts.push_back(root);  // the next time others may await it
+    }
   if (is_plain && !contexts.empty()) {
     known_stacks_.remember(key, {.varies = true}, true);
     key = known_stacks_.key(places(), joined(kernel, contexts));
     if (const KnownStack* known = known_stacks_.find(key)) return Walked{*known, StopReason::end_of_stack};
   }
-  const auto stack = outer ? stack_of(trace, *outer, kernel, lasts) : stack_of(trace, frames, kernel, lasts);
+  const auto stack = outer ? stack_of(trace, *outer, kernel, lasts) : stack_of(trace, frames, kernel, lasts, root);
   if (!stack) return std::nullopt;
   const bool is_managed = !trace.frames.empty() && trace.frames.front().kind == FrameKind::managed;
   if (other != trace.frames.end()) return Walked{{*stack, false}, StopReason::no_unwind_info};
@@ -416,6 +424,16 @@ std::optional<std::uint32_t> StackRecorder::frame_node(std::uint32_t outer, std:
   return node;
 }
 
+/// The node below which the stack goes on: 0 where nobody awaits what it runs.
+std::optional<std::uint32_t> StackRecorder::async_node(std::span<const SymbolInfo> callers) {
+  std::optional<std::uint32_t> node = 0;
+  for (std::size_t i = callers.size(); node && i-- > 0;) {
+    const auto number = names_.caller(callers[i]);
+    node = number ? shared_.recording.node({*node, *number}) : std::nullopt;
+  }
+  return node;
+}
+
 std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, std::uint32_t outer) {
   return box_node(outer, left_out_name(left_out));
 }
@@ -423,9 +441,10 @@ std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, st
 /// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code. Whose it
 /// is, and who called it, nobody knows any more.
 std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::size_t frames,
-                                                     std::span<const Address> kernel, bool& lasts) {
+                                                     std::span<const Address> kernel, bool& lasts,
+                                                     std::uint32_t root) {
   const auto begin =
-      frames == trace.frames.size() ? std::optional<std::uint32_t>(0) : box_node(0, "[code that was replaced]");
+      frames == trace.frames.size() ? std::optional(root) : box_node(root, "[code that was replaced]");
   if (!begin) return std::nullopt;
   const std::size_t left_out = frames_left_out(frames);
   if (left_out == 0) return stack_of(trace, Outer{*begin, frames}, kernel, lasts);

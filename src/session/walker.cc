@@ -249,6 +249,40 @@ std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* call
   return chain;
 }
 
+std::optional<std::vector<SymbolInfo>> Walker::async_callers(const ThreadCapture& thread,
+                                                            std::span<const Frame> frames) {
+  const auto owner = implementation_->walk_of(thread).owner_of(thread);
+  if (owner.thread == nullptr) return std::nullopt;
+  Symbolizer& names = symbolizer();
+  std::vector<dotnet::objects::WaitFrame> asked;
+  asked.reserve(frames.size());
+  bool is_async = false;
+  for (const Frame& f : frames) {
+    dotnet::objects::WaitFrame& frame = asked.emplace_back(f.sp, f.cfa, f.kind == FrameKind::managed);
+    if (!frame.is_managed) continue;
+    frame.method = names.symbols()[names.name(f)].name;
+    is_async = is_async || dotnet::objects::runs_async_methods(frame);
+  }
+  if (!is_async) return std::nullopt;
+  const MemorySlice* copied =
+      implementation_->capture.consistency == Consistency::not_stopped ? &thread.stack : nullptr;
+  std::vector<SymbolInfo> callers;
+  for (auto& found : owner.runtime->async_callers({owner.thread, &thread.registers, asked, copied, {}})) {
+    SymbolInfo symbol;
+    if (found.ip == 0) {
+      symbol.name = std::move(found.method);
+      symbol.module = std::move(found.module);
+    } else {
+      Frame frame{.pc = CodeAddress::exact(found.ip), .kind = FrameKind::managed};
+      frame.method = found.method_desc;
+      frame.method_start = found.method_start;
+      symbol = name(frame);
+    }
+    callers.push_back(std::move(symbol));
+  }
+  return callers;
+}
+
 std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }
 
 std::vector<dotnet::Runtime> Walker::runtimes() {

@@ -23,6 +23,7 @@ STORMS = {
     "loader_and_allocator": ("dlopen:2", "malloc:2", "sum:1"),
     "threads_and_children": ("thread:2", "spawn:1", "fork:1", "sum:1"),
     "exceptions_and_suspensions": ("throw:2", "collect:3", "sum:1"),
+    "waits": ("poll:4", "sum:1"),
     "alternate_stacks": ("altstack:2", "null:1", "throw:1"),
 }
 SECONDS = float(os.environ.get("MIXSTACK_STORM_SECONDS", "4"))

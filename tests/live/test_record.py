@@ -238,6 +238,19 @@ class Record(LiveCase):
         self.assertTrue(all(name.startswith(("moving", "[freed method]")) for name in above), above)
         self.assertLess(above["[freed method]"], sum(above.values()) / 10, above)
 
+    def test_async_callers(self):
+        """Methods that await what runs are the outermost frames, as the source reads."""
+        with processes.scenario("async_services") as debuggee:
+            status, stacks, said = record(debuggee.pid, "-d", "3", "--mode", "cpu", "--async", "-f", "folded", "-o", "-")
+        self.assertEqual(status, 0, said)
+        found = collections.Counter()
+        for names, count in stacks:
+            if any("Orders.Compute(" in name for name in names):
+                awaiting = [re.sub(r"\(.*", "", name).rpartition(".")[2] for name in names if name.endswith("{awaits}")]
+                found[tuple(awaiting), bool(names[0].endswith("{awaits}"))] += count
+        self.assertGreater(sum(found.values()), 100, stacks)
+        self.assertGreater(found[("Serve", "Handle"), True], 0.9 * sum(found.values()), found)
+
     def test_a_process_that_ends_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
             out = pathlib.Path(folder) / "x.folded"

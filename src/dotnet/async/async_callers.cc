@@ -1,6 +1,7 @@
 #include "dotnet/async/async_callers.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -9,10 +10,16 @@ constexpr Address kLowestObject = 1 << 16;
 constexpr std::int32_t kRunning = -1;
 
 /// Words of a stack below an address, at most those that are next to it.
-std::vector<Address> words_below(const ManagedObjects& objects, Address begin, Address end) {
+std::vector<Address> words_below(const ManagedObjects& objects, const WaitingThread& at, Address begin, Address end) {
   begin = std::max(begin & ~Address{7}, end - std::min<Address>(end, 8 * AsyncCallers::kMostWords));
   if (begin >= end) return {};
   std::vector<Address> words((end - begin) / 8);
+  if (at.copied != nullptr) {
+    const AddressRange copied = at.copied->range();
+    if (begin < copied.begin || end > copied.end) return {};
+    std::memcpy(words.data(), at.copied->bytes.data() + (begin - copied.begin), 8 * words.size());
+    return words;
+  }
   const auto n = objects.memory().reader().read_some(begin, std::as_writable_bytes(std::span(words)));
   words.resize(n ? *n / sizeof(Address) : 0);
   return words;
@@ -35,8 +42,8 @@ Address AsyncCallers::box_at(const WaitingThread& at, std::size_t frame) {
   if (callee == frame || !at.frames[callee].is_managed || at.frames[frame].cfa == 0) return 0;
   const std::string_view method = bare_method(at.frames[callee].method);
   const Address inner = at.frames.front().sp, own = std::max(at.frames[callee].sp, inner), end = at.frames[frame].cfa;
-  if (const auto found = box_among(at, words_below(objects_, own, end), method)) return *found;
-  return box_among(at, words_below(objects_, inner, own), method).value_or(0);
+  if (const auto found = box_among(at, words_below(objects_, at, own, end), method)) return *found;
+  return box_among(at, words_below(objects_, at, inner, own), method).value_or(0);
 }
 
 std::optional<Address> AsyncCallers::box_among(const WaitingThread& at, std::span<const Address> words,
@@ -90,7 +97,7 @@ std::vector<LogicalCaller> AsyncCallers::of(const WaitingThread& at) {
   for (std::size_t i = 0; i < at.frames.size(); i++) {
     if (!at.frames[i].is_managed) continue;
     if (dispatches_continuations(at.frames[i].method)) {
-      const auto tasks = dispatchers_.of(*at.thread);
+      const auto tasks = dispatchers_.of(*at.thread, at.copied);
       if (tasks.empty()) return callers;
       add_methods(machines_.runtime_async().methods_from(tasks.front().next), tasks.front().task, callers);
       add_above(tasks.front().task, callers);

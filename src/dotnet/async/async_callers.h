@@ -58,6 +58,10 @@ class AsyncCallers {
 
 /// A method of the box of an async method, which calls the method's code.
 [[nodiscard]] bool is_frame_of_box(const WaitFrame& frame);
+/// Whether `AsyncCallers` may find any by this frame.
+[[nodiscard]] inline bool runs_async_methods(const WaitFrame& frame) {
+  return is_frame_of_box(frame) || (frame.is_managed && dispatches_continuations(frame.method));
+}
 /// A method's name without its arguments and parameters, which frames of shared code have otherwise.
 [[nodiscard]] std::string_view bare_method(std::string_view method);
 

@@ -1,11 +1,13 @@
 // Which chain of async methods without a state machine a thread runs at the moment (.NET 11).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dotnet/async/continuations.h"
 #include "dotnet/code/threads.h"
+#include "mixstack/target.h"
 
 namespace mixstack::dotnet::objects {
 
@@ -23,10 +25,13 @@ class AsyncDispatchers {
 
   explicit AsyncDispatchers(ManagedObjects& objects) : objects_(objects) {}
 
-  /// Innermost first. Nothing: the thread runs none, or that cannot be told.
-  [[nodiscard]] std::vector<DispatchedTask> of(const ManagedThread& thread);
+  /// Innermost first. Nothing: the thread runs none, or that cannot be told. `copied`: its stack as it was when it was
+  /// sampled; null: as memory has it.
+  [[nodiscard]] std::vector<DispatchedTask> of(const ManagedThread& thread, const MemorySlice* copied = nullptr);
 
  private:
+  [[nodiscard]] std::optional<Address> reference(Address info, std::string_view field, const MemorySlice* copied);
+
   ManagedObjects& objects_;
   Address type_ = 0;
   bool has_type_ = false;

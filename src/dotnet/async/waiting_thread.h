@@ -7,6 +7,7 @@
 
 #include "dotnet/code/threads.h"
 #include "mixstack/registers.h"
+#include "mixstack/target.h"
 
 namespace mixstack::dotnet::objects {
 
@@ -22,6 +23,7 @@ struct WaitingThread {
   const ManagedThread* thread = nullptr;
   const Registers* registers = nullptr;
   std::span<const WaitFrame> frames;
+  const MemorySlice* copied = nullptr;  ///< of a sample: its stack as it was; memory has it as it is by now
   std::array<std::uint64_t, 6> call{};  ///< arguments of the system call that it waits in; zeros: none, or not known
 };
 

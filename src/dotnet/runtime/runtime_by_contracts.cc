@@ -385,7 +385,9 @@ objects::HeapReader* RuntimeByContracts::heap() {
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {
-    types_ = std::make_unique<objects::LoadedTypes>(captured_memory(), *names_);
+    // Of samples nothing but their stacks was captured, and what a cache remembers of objects was so at another time.
+    const RuntimeMemory memory = is_sampled_ ? runtime_->memory(target_.memory()) : captured_memory();
+    types_ = std::make_unique<objects::LoadedTypes>(memory, *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
     const bool are_all = thread_list_error().code == ErrorCode::none;
     waits_ = std::make_unique<objects::ThreadWaits>(*objects_, threads(), are_all,

@@ -70,6 +70,51 @@ internal static class AsyncWaits
         return what;
     }
 
+    // Code that two async services run on the pool, each awaited through three methods: 3 parts of the time, and 1.
+    private static class Orders
+    {
+        public static async Task Serve(int parts)
+        {
+            while (true)
+            {
+                await Handle(parts);
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static async Task<int> Handle(int parts) => await Price(parts) + 1;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static async Task<int> Price(int parts)
+        {
+            await Task.Delay(1);
+            return Compute(parts);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Compute(int parts)
+        {
+            long end = Environment.TickCount64 + 10 * parts;
+            int rounds = 0;
+            while (Environment.TickCount64 < end)
+            {
+                rounds++;
+            }
+            return rounds;
+        }
+    }
+
+    [Scenario("async_services")]
+    private static void Services()
+    {
+        Keep(Orders.Serve(2));
+        Scene.Actor("waits", () =>
+        {
+            Scene.InPlace();
+            Thread.Sleep(Timeout.Infinite);
+        });
+    }
+
     // Threads wait for chains of async methods with different ends; many chains have no thread.
     [Scenario("async_chains")]
     private static void Chains()

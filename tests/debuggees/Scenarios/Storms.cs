@@ -31,6 +31,7 @@ internal static unsafe class Storms
         ["altstack"] = new(_ => Native.VisitAlternateStack(12 * 1024) == 1),
         ["sum"] = new(Sum),
         ["rest"] = new(Rest),
+        ["poll"] = new(_ => Poll(0, 0, 20) == 0),  // the time is over; -1: it was interrupted
     };
 
     public static string Progress => string.Join(' ', s_storms.Where(s => s.Value.Rounds != 0)
@@ -64,6 +65,9 @@ internal static unsafe class Storms
         }
         s_begin.Set();
     }
+
+    [DllImport("libc", EntryPoint = "poll")]
+    private static extern int Poll(nint files, nuint count, int milliseconds);
 
     private sealed class Box
     {
