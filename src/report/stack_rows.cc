@@ -1,7 +1,6 @@
 #include "report/stack_rows.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "dotnet/bcl/async_plumbing.h"

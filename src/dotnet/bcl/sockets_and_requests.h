@@ -42,7 +42,7 @@ struct IpEndPoint {
 struct DnsEndPoint {
   static constexpr TypeName kType = "System.Net.DnsEndPoint";
   static constexpr FieldName kHost = "_host";
-  static constexpr FieldName kPort = "_port";
+  static constexpr FieldName kPort = "_port";  ///< as of IpEndPoint: it is read before it is known which of them it is
 };
 struct IpAddress {
   static constexpr TypeName kType = "System.Net.IPAddress";
