@@ -107,7 +107,8 @@ class Walker {
   /// The async methods that await what a thread ran, innermost first, by the frames of its `walk`. Of a sample
   /// (`Consistency::not_stopped`) they are those that await it by now, some milliseconds later; where what it ran has
   /// ended meanwhile, none. Empty: nobody awaits it, or that cannot be told. Nothing: no frame runs an async method.
-  [[nodiscard]] std::optional<std::vector<SymbolInfo>> async_callers(const ThreadCapture& thread, std::span<const Frame> frames);
+  [[nodiscard]] std::optional<std::vector<SymbolInfo>> async_callers(const ThreadCapture& thread,
+                                                                     std::span<const Frame> frames);
   /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
   [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.

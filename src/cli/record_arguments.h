@@ -35,7 +35,7 @@ struct RecordArguments {
   bool managed_only = false;
   bool kernel = false;
   bool async_callers = false;  ///< async methods that await what is sampled, outside of its thread
-  bool no_names = false;  ///< of native code: it is named later
+  bool no_names = false;       ///< of native code: it is named later
   bool serve = false;
   std::uint16_t port = 0;                      ///< of the page; 0: a free one
   std::string push;                            ///< URL of a store; empty: nothing is sent

@@ -66,7 +66,7 @@ struct RecordedThread {
 };
 
 struct RecordedModule {
-  std::string name{};      ///< short: "libc.so.6", "System.Private.CoreLib", "[kernel]"
+  std::string name{};      ///< short: `libc.so.6`, `System.Private.CoreLib`, `[kernel]`
   std::string path{};      ///< as the target sees it; empty for dynamic code
   std::string build_id{};  ///< hex, native images only
   friend auto operator<=>(const RecordedModule&, const RecordedModule&) = default;

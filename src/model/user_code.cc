@@ -4,6 +4,8 @@
 #include <iterator>
 #include <span>
 
+#include "dotnet/bcl/types.h"
+
 namespace mixstack {
 namespace {
 
@@ -17,10 +19,9 @@ std::string_view framework_folder(std::string_view runtime) {
 }
 
 bool is_frameworks_name(std::string_view module) {
-  constexpr std::string_view kPrefixes[] = {"System.", "Microsoft."};
-  constexpr std::string_view kWhole[] = {"System", "mscorlib", "netstandard", "WindowsBase"};
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](auto p) { return module.starts_with(p); }) ||
-         std::find(std::begin(kWhole), std::end(kWhole), module) != std::end(kWhole);
+  using dotnet::bcl::kAssemblies, dotnet::bcl::kWholeAssemblies;
+  return std::any_of(kAssemblies.begin(), kAssemblies.end(), [&](auto p) { return module.starts_with(p); }) ||
+         std::find(kWholeAssemblies.begin(), kWholeAssemblies.end(), module) != kWholeAssemblies.end();
 }
 
 bool starts_with_any(std::string_view name, std::span<const std::string_view> prefixes) {
@@ -30,10 +31,9 @@ bool starts_with_any(std::string_view name, std::span<const std::string_view> pr
 /// Methods that the program's metadata names are called as in C#, with parameters, which no linker symbol has. Symbols
 /// begin with their assembly's name: "S_P_CoreLib_System_String__Concat", "shop_Cart__Add".
 bool is_aot_user(const SymbolInfo& symbol) {
-  constexpr std::string_view kNamespaces[] = {"System.", "Microsoft.", "Internal.", "Interop."};
   constexpr std::string_view kAssemblies[] = {"S_P_", "System_", "Microsoft_", "Internal_"};
   const std::string_view name = symbol.name;
-  if (symbol.raw_name.find('(') != std::string::npos) return !starts_with_any(name, kNamespaces);
+  if (symbol.raw_name.find('(') != std::string::npos) return !starts_with_any(name, dotnet::bcl::kNamespaces);
   const std::size_t method = name.find("__");
   return method != std::string_view::npos && method != 0 && !name.starts_with("Rhp") &&
          !starts_with_any(name, kAssemblies);

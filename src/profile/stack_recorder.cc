@@ -441,10 +441,8 @@ std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, st
 /// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code. Whose it
 /// is, and who called it, nobody knows any more.
 std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::size_t frames,
-                                                     std::span<const Address> kernel, bool& lasts,
-                                                     std::uint32_t root) {
-  const auto begin =
-      frames == trace.frames.size() ? std::optional(root) : box_node(root, "[code that was replaced]");
+                                                     std::span<const Address> kernel, bool& lasts, std::uint32_t root) {
+  const auto begin = frames == trace.frames.size() ? std::optional(root) : box_node(root, "[code that was replaced]");
   if (!begin) return std::nullopt;
   const std::size_t left_out = frames_left_out(frames);
   if (left_out == 0) return stack_of(trace, Outer{*begin, frames}, kernel, lasts);

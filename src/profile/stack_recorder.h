@@ -52,7 +52,8 @@ class StackRecorder {
     /// Samples of wall time of threads that run come from another source than the rounds: how long a thread ran is how
     /// often a round found it running, and its samples say where.
     bool rounds_weigh = false;
-    bool async_callers = false;  ///< async methods that await what was sampled stand outside of its thread's first frame
+    bool async_callers =
+        false;  ///< async methods that await what was sampled stand outside of its thread's first frame
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
 
@@ -140,8 +141,7 @@ class StackRecorder {
     StopReason stop = StopReason::end_of_stack;
   };
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
-                                                      std::span<const Address> kernel, bool& lasts,
-                                                      std::uint32_t root);
+                                                      std::span<const Address> kernel, bool& lasts, std::uint32_t root);
   [[nodiscard]] std::optional<std::uint32_t> async_node(std::span<const SymbolInfo> callers);
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, const Outer& outer,
                                                       std::span<const Address> kernel, bool& lasts);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/sockets_and_requests.h"
+#include "dotnet/bcl/tasks.h"
 #include "report/escape.h"
 #include "report/wait_words.h"
 #include "report/words.h"
@@ -38,16 +40,14 @@ std::string source_words(const std::string& type) {
   struct Known {
     std::string_view begin, words;
   };
-  constexpr Known kChannels[] = {{"BlockedRead", "an item of a channel"},
-                                 {"WaitingRead", "an item of a channel"},
-                                 {"BlockedWrite", "room in a channel"},
-                                 {"WaitingWrite", "room in a channel"}};
-  constexpr std::string_view kNamespace = "System.Threading.Channels.";
-  if (type.starts_with(kNamespace))
-    for (const Known& known : kChannels)
-      if (std::string_view(type).substr(kNamespace.size()).starts_with(known.begin)) return std::string(known.words);
-  if (type == "System.Threading.CancellationTokenSource") return "the end of a callback of a CancellationTokenSource";
-  if (type == "System.Net.Http.HttpConnectionPool") return "a connection of the pool";
+  constexpr Known kChannels[] = {{dotnet::bcl::kBlockedRead, "an item of a channel"},
+                                 {dotnet::bcl::kWaitingRead, "an item of a channel"},
+                                 {dotnet::bcl::kBlockedWrite, "room in a channel"},
+                                 {dotnet::bcl::kWaitingWrite, "room in a channel"}};
+  for (const Known& known : kChannels)
+    if (type.starts_with(known.begin)) return std::string(known.words);
+  if (type == dotnet::bcl::kCancellationSource) return "the end of a callback of a CancellationTokenSource";
+  if (type == dotnet::bcl::HttpPool::kType) return "a connection of the pool";
   if (type == "pipe") return "a pipe";
   return escape_for_terminal(type);
 }

@@ -1,9 +1,10 @@
 #include "report/stack_rows.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/types.h"
 #include "report/frame_view.h"
 
 namespace mixstack::report {
@@ -12,36 +13,6 @@ namespace {
 bool starts_with_any(std::string_view name, std::span<const std::string_view> starts) {
   return std::any_of(starts.begin(), starts.end(), [&](std::string_view s) { return name.starts_with(s); });
 }
-
-// What stands between the body of an async method and the method that was called to start it.
-constexpr std::string_view kStarting[] = {
-    "System.Runtime.CompilerServices.AsyncMethodBuilderCore.Start<",
-    "System.Runtime.CompilerServices.AsyncTaskMethodBuilder.Start<",
-    "System.Runtime.CompilerServices.AsyncTaskMethodBuilder<",
-    "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder.Start<",
-    "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder<",
-    "System.Runtime.CompilerServices.AsyncVoidMethodBuilder.Start<",
-    "System.Runtime.CompilerServices.AsyncIteratorMethodBuilder.MoveNext<",
-    "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder",
-};
-
-// What resumes the body, out to where the pool or another body took it up. Without what a thread begins with.
-constexpr std::string_view kResuming[] = {
-    "System.Runtime.CompilerServices.AsyncTaskMethodBuilder",
-    "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder",
-    "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder",
-    "System.Runtime.CompilerServices.TaskAwaiter.",
-    "System.Threading.ExecutionContext.Run",
-    "System.Threading.Tasks.AwaitTaskContinuation.",
-    "System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation.",
-    "System.Threading.Tasks.TaskSchedulerAwaitTaskContinuation.",
-    "System.Threading.Tasks.Task.RunContinuations(",
-    "System.Threading.Tasks.Task.FinishContinuations(",
-    "System.Threading.Tasks.Task.FinishSlow(",
-    "System.Threading.Tasks.Task.FinishStageTwo(",
-    "System.Threading.Tasks.Task.TrySetResult(",
-    "System.Threading.Tasks.Task.ExecuteWithThreadLocal(",
-};
 
 constexpr std::string_view kAsync = " [async]";  // how names of such bodies end
 
@@ -63,7 +34,7 @@ class Stack {
            symbol(i).note.empty() && is_plain(i);
   }
   [[nodiscard]] bool is_plumbing(std::size_t i, std::span<const std::string_view> starts) const {
-    return frame(i).kind == FrameKind::managed && is_plain(i) && symbol(i).module == "System.Private.CoreLib" &&
+    return frame(i).kind == FrameKind::managed && is_plain(i) && symbol(i).module == dotnet::bcl::kCoreLib &&
            starts_with_any(symbol(i).name, starts);
   }
   [[nodiscard]] bool is_async_body(std::size_t i) const {
@@ -92,10 +63,10 @@ std::size_t end_of_nameless(const Stack& stack, std::size_t at) {
 /// Beyond what belongs to the async body at `at`: either the calls that started it, or those that resume it.
 std::size_t end_of_async(const Stack& stack, std::size_t at) {
   std::size_t end = at + 1;
-  while (end < stack.size() && stack.is_plumbing(end, kStarting)) end++;
+  while (end < stack.size() && stack.is_plumbing(end, dotnet::bcl::kStarting)) end++;
   if (end > at + 1 && end < stack.size() && stack.starts_body(end, at)) return end + 1;
   end = at + 1;
-  while (end < stack.size() && stack.is_plumbing(end, kResuming)) end++;
+  while (end < stack.size() && stack.is_plumbing(end, dotnet::bcl::kResuming)) end++;
   return end;
 }
 

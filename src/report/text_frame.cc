@@ -40,7 +40,7 @@ Ink ink(FrameKind kind, bool is_user) {
   return Ink::runtime;
 }
 
-/// "libc.so.6+0x10b3ed" for code of an image, "System.Private.CoreLib" for code that has only an assembly.
+/// `libc.so.6+0x10b3ed` for code of an image, `System.Private.CoreLib` for code that has only an assembly.
 std::string place(const Frame& frame, const SymbolInfo& symbol) {
   if (symbol.module.empty()) return {};
   if (frame.module == kNoModule || frame.kind == FrameKind::managed) return symbol.module;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+
+#include "dotnet/bcl/threads.h"
 
 namespace mixstack::report {
 namespace {
@@ -12,16 +13,13 @@ struct Named {
   ThreadRole role;
 };
 
-// Methods that threads begin with: System.Private.CoreLib and others of .NET 8 to 10.
+// Methods that threads begin with.
 constexpr Named kEntries[] = {
-    {"System.Threading.PortableThreadPool.WorkerThread.WorkerThreadStart(", ThreadRole::pool_worker},
-    {"System.Threading.PortableThreadPool.GateThread.GateThreadStart(", ThreadRole::pool_gate},
-    {"System.Threading.PortableThreadPool.WaitThread.WaitThreadStart(", ThreadRole::pool_waits},
-    {"System.Threading.TimerQueue.TimerThread(", ThreadRole::timer},
-    {"System.Net.Sockets.SocketAsyncEngine.EventLoop(", ThreadRole::sockets},
-    {"System.IO.FileSystemWatcher.RunningInstance.", ThreadRole::file_watcher},
-    {"Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Infrastructure.Heartbeat.TimerLoop(", ThreadRole::library},
-    {"Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.ProcessLogQueue(", ThreadRole::library},
+    {dotnet::bcl::kPoolWorker, ThreadRole::pool_worker},     {dotnet::bcl::kPoolGate, ThreadRole::pool_gate},
+    {dotnet::bcl::kPoolWaits, ThreadRole::pool_waits},       {dotnet::bcl::kTimerThread, ThreadRole::timer},
+    {dotnet::bcl::kSocketThread, ThreadRole::sockets},       {dotnet::bcl::kFileWatcher, ThreadRole::file_watcher},
+    {dotnet::bcl::kFileWatcher11, ThreadRole::file_watcher}, {dotnet::bcl::kHeartbeat, ThreadRole::library},
+    {dotnet::bcl::kConsoleLogger, ThreadRole::library},
 };
 
 // Names the runtime gives its threads, as much of them as the kernel keeps (15 bytes).
@@ -42,26 +40,6 @@ constexpr Named kNames[] = {
     {".NET SynchManag", ThreadRole::runtime},
 };
 
-// What a waiting thread of these roles may have on its stack.
-constexpr std::string_view kWaiting[] = {
-    "System.Threading.LowLevel",
-    "System.Threading.WaitHandle.",
-    "System.Threading.Monitor.",
-    "System.Threading.ManualResetEventSlim.Wait(",
-    "System.Threading.Thread.",
-    "System.Threading.PortableThreadPool.WorkerThread.",
-    "System.Threading.PortableThreadPool.GateThread.",
-    "System.Threading.PortableThreadPool.WaitThread.",
-    "System.Threading.TimerQueue.TimerThread(",
-    "System.Net.Sockets.SocketAsyncEngine.EventLoop(",
-    "System.IO.FileSystemWatcher.RunningInstance.",
-    "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Infrastructure.Heartbeat.TimerLoop(",
-    "Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.ProcessLogQueue(",
-    "Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.TryDequeue(",
-    "Interop.Sys.Read(",
-    "Interop.Sys.WaitForSocketEvents(",
-};
-
 const SymbolInfo* symbol_of(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
   if (frame >= thread.symbols.size() || thread.symbols[frame] >= dump.symbols.size()) return nullptr;
   const std::uint32_t own = own_function(dump.symbols, thread.symbols[frame]);
@@ -73,8 +51,7 @@ std::string_view name_of(const ProcessDump& dump, const ThreadDump& thread, std:
   return symbol == nullptr ? std::string_view() : std::string_view(symbol->name);
 }
 
-/// "System.Threading.Thread.StartCallback()" begins every thread that managed code makes.
-bool begins_all_threads(std::string_view name) { return name.starts_with("System.Threading.Thread.Start"); }
+bool begins_all_threads(std::string_view name) { return name.starts_with(dotnet::bcl::kThreadStart); }
 
 /// The method that tells what a thread is for; empty where no managed frame has a name.
 std::string_view entry_method(const ProcessDump& dump, const ThreadDump& thread) {
@@ -165,6 +142,7 @@ std::size_t innermost_user_frame(const UserCode& user, const ProcessDump& dump, 
 }
 
 bool is_idle(const ProcessDump& dump, const ThreadDump& thread, ThreadRole role, const UserCode& user) {
+  using dotnet::bcl::kIdling;
   if (role == ThreadRole::other || role == ThreadRole::main) return false;
   if (!thread.captured || thread.trace.stop != StopReason::end_of_stack || thread.late.count() > 0) return false;
   const bool is_core = !dump.target.core_path.empty();
@@ -179,8 +157,7 @@ bool is_idle(const ProcessDump& dump, const ThreadDump& thread, ThreadRole role,
     if (frame.kind == FrameKind::signal_trampoline || frame.kind == FrameKind::undescribed) return false;
     if (frame.kind != FrameKind::managed) continue;
     const std::string_view name = name_of(dump, thread, i);
-    if (std::none_of(std::begin(kWaiting), std::end(kWaiting), [&](auto w) { return name.starts_with(w); }))
-      return false;
+    if (std::none_of(kIdling.begin(), kIdling.end(), [&](auto start) { return name.starts_with(start); })) return false;
   }
   return !thread.trace.frames.empty();
 }

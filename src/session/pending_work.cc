@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "dotnet/bcl/thread_pool.h"
 #include "model/wait_kinds.h"
 #include "session/waits.h"
 
@@ -55,8 +56,8 @@ void find_workers(const Asked& asked, ThreadPool& pool) {
         return f.is_managed && f.method.find(part) != std::string_view::npos;
       });
     };
-    if (!calls("System.Threading.PortableThreadPool.WorkerThread.WorkerThreadStart")) continue;
-    const bool is_busy = calls("System.Threading.ThreadPoolWorkQueue.Dispatch");
+    if (!calls(dotnet::bcl::kWorkerThread)) continue;
+    const bool is_busy = calls(dotnet::bcl::kWorks);
     (is_busy ? pool.busy : pool.idle).push_back(asked.dumps[i]->tid);
   }
 }

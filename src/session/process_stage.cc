@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "dotnet/bcl/process_ends.h"
 #include "mixstack/subjects.h"
 
 namespace mixstack::session {
@@ -20,13 +21,12 @@ bool has_managed_frame(const ThreadDump& thread) {
 }
 
 bool ends_the_process(const ProcessDump& dump, const ThreadDump& thread) {
+  using dotnet::bcl::kExits;
   const std::size_t frames = std::min(thread.trace.frames.size(), thread.symbols.size());
   for (std::size_t i = 0; i < frames; i++) {
     if (thread.trace.frames[i].kind != FrameKind::managed || thread.symbols[i] >= dump.symbols.size()) continue;
     const std::string& name = dump.symbols[thread.symbols[i]].name;
-    if (name.starts_with("System.Environment.Exit(") || name.starts_with("System.Environment._Exit(") ||
-        name.starts_with("System.AppContext.OnProcessExit("))
-      return true;
+    if (std::any_of(kExits.begin(), kExits.end(), [&](auto start) { return name.starts_with(start); })) return true;
   }
   return false;
 }

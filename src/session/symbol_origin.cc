@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arch/cpu.h"
+#include "dotnet/bcl/types.h"
 #include "session/debian_packages.h"
 #include "symbol_files/symbol_key.h"
 
@@ -59,7 +60,7 @@ class Origins {
       return set(module, name, part_behind(module.path, std::string(kNuget) + name + "/"), "");
     for (const RuntimeSummary& runtime : dump_.runtimes) {  // self-contained: the runtime lies beside it
       const bool is_beside = folder_of(runtime.module_path) == folder_of(module.path) && !runtime.version.empty();
-      const bool is_runtimes = module.module.starts_with("System.") || module.module.starts_with("lib");
+      const bool is_runtimes = module.module.starts_with(dotnet::bcl::kSystem) || module.module.starts_with("lib");
       if (is_beside && is_runtimes) return set(module, kFrameworks[0].second + rid_, runtime.version, kMicrosoft);
     }
     return false;

@@ -250,7 +250,7 @@ std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* call
 }
 
 std::optional<std::vector<SymbolInfo>> Walker::async_callers(const ThreadCapture& thread,
-                                                            std::span<const Frame> frames) {
+                                                             std::span<const Frame> frames) {
   const auto owner = implementation_->walk_of(thread).owner_of(thread);
   if (owner.thread == nullptr) return std::nullopt;
   Symbolizer& names = symbolizer();

@@ -2,38 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <span>
 #include <string_view>
 #include <unordered_map>
+
+#include "dotnet/bcl/locks.h"
 
 namespace mixstack::why {
 namespace {
 
-/// Methods that wait for others without sleeping, or for a moment only (System.Private.CoreLib of .NET 8 to 10; those
-/// of the runtime itself are called by Monitor's slow way).
-constexpr std::string_view kSpinning[] = {
-    "System.Threading.SpinWait.",
-    "System.Threading.SpinLock.",
-    "System.Threading.Thread.SpinWait",
-    "System.Threading.Thread.Yield",
-    "System.Threading.Thread.Sleep",
-    "System.Threading.Thread.UninterruptibleSleep0",
-    "System.Threading.Monitor.Enter",
-    "System.Threading.Monitor.TryEnter",
-    "System.Threading.Monitor.ReliableEnter",
-    "System.Threading.Lock.",
-    "System.Threading.LowLevelLock.",
-    "System.Threading.LowLevelSpinWaiter.",
-    "System.Threading.LowLevelLifoSemaphore.",
-    "System.Threading.ReaderWriterLockSlim.SpinLock.",
-};
 /// Its threads do nothing else (src/coreclr/gc and vm, as far as the kernel keeps the names).
 constexpr std::string_view kCollectors[] = {".NET Server GC", ".NET BGC"};
 constexpr std::string_view kCompilers[] = {".NET Tiered Com"};
 
-template <std::size_t kSize>
-bool starts_with_any(std::string_view name, const std::string_view (&starts)[kSize]) {
-  return std::any_of(std::begin(starts), std::end(starts), [&](auto start) { return name.starts_with(start); });
+bool starts_with_any(std::string_view name, std::span<const std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(), [&](auto start) { return name.starts_with(start); });
 }
 
 std::string_view module_of(const Recording& recording, const RecordedFunction& function) {
@@ -81,7 +64,7 @@ BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> fram
     if (function.kind == CodeKind::managed) {
       const bool is_told = kind == BusyKind::jit || kind == BusyKind::gc || kind == BusyKind::lock_spinning;
       if (is_told) return kind;
-      if (starts_with_any(function.name, kSpinning)) return BusyKind::lock_spinning;
+      if (starts_with_any(function.name, dotnet::bcl::kSpinning)) return BusyKind::lock_spinning;
       if (is_in_kernel && kind != BusyKind::runtime) return BusyKind::kernel;
       if (has_native) return kind;
       return function.is_user ? BusyKind::program : BusyKind::framework;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dotnet/bcl/async_plumbing.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<Address> words_below(const ManagedObjects& objects, const WaitingThr
 }  // namespace
 
 bool is_frame_of_box(const WaitFrame& frame) {
-  return frame.is_managed && frame.method.find("StateMachineBox<") != std::string_view::npos;
+  return frame.is_managed && frame.method.find(bcl::kBoxMethods) != std::string_view::npos;
 }
 
 std::string_view bare_method(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }

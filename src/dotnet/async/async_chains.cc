@@ -4,6 +4,9 @@
 #include <cstdint>
 
 #include "dotnet/async/sockets.h"
+#include "dotnet/bcl/sockets_and_requests.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/timers.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -19,27 +22,16 @@ struct KnownTask {
   AsyncEnd end;
 };
 constexpr KnownTask kKnown[] = {
-    {"+DelayPromise", AsyncEnd::delay},
-    {"+WhenAllPromise", AsyncEnd::all_tasks},
-    {"+WhenAnyPromise", AsyncEnd::any_task},
-    {"+TwoTaskWhenAnyPromise", AsyncEnd::any_task},
-    {"CompleteOnInvokePromise", AsyncEnd::any_task},
-    {"SemaphoreSlim+TaskNode", AsyncEnd::semaphore},
-};
-
-constexpr std::string_view kJoining[] = {
-    "System.Threading.Tasks.UnwrapPromise`1",
-    "System.Threading.Tasks.Task+WhenAllPromise",
-    "System.Threading.Tasks.Task+WhenAllPromise`1",
-    "System.Threading.Tasks.TaskFactory+CompleteOnCountdownPromise",
-    "System.Threading.Tasks.TaskFactory+CompleteOnCountdownPromise`1",
+    {bcl::kDelay, AsyncEnd::delay},       {bcl::kWhenAll, AsyncEnd::all_tasks},
+    {bcl::kWhenAny, AsyncEnd::any_task},  {bcl::kWhenAnyOfTwo, AsyncEnd::any_task},
+    {bcl::kOnInvoke, AsyncEnd::any_task}, {bcl::kSemaphoreTask, AsyncEnd::semaphore},
 };
 
 }  // namespace
 
 std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
-  const auto start = objects_.value<std::int64_t>(timer, "_startTicks");
-  const auto time = objects_.value<std::uint32_t>(timer, "_dueTime");
+  const auto start = objects_.value<std::int64_t>(timer, bcl::Timer::kStart);
+  const auto time = objects_.value<std::uint32_t>(timer, bcl::Timer::kDue);
   if (!now_ || !start || !time || *time == kNever) return std::nullopt;
   const std::uint64_t left = static_cast<std::uint64_t>(*start) + *time - static_cast<std::uint64_t>(*now_);
   return std::chrono::milliseconds(static_cast<std::int64_t>(left));
@@ -48,9 +40,10 @@ std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
 /// A continuation names its task in the first field. In the second does Task.CancellationPromise, which is made only
 /// where there is a time-out or a token that may be cancelled (Task.WaitAsync in src/System/Threading/Tasks/Task.cs).
 AsyncChains::Behind AsyncChains::behind(Address task) {
-  for (const std::string_view field : {"m_antecedent", "_task"}) {
+  for (const std::string_view field : {bcl::ContinuationTask::kAntecedent, bcl::CancellationPromise::kTask}) {
     const Address other = objects_.reference(task, field).value_or(0);
-    if (other != 0 && other != task && machines_.is_task(other)) return {other, field == "_task"};
+    if (other != 0 && other != task && machines_.is_task(other))
+      return {other, field == bcl::CancellationPromise::kTask};
   }
   return {};
 }
@@ -58,7 +51,7 @@ AsyncChains::Behind AsyncChains::behind(Address task) {
 bool AsyncChains::joins_others(Address task) {
   const Address type = objects_.type_of(task);
   return machines_.ends_with_workers(task) ||
-         std::any_of(std::begin(kJoining), std::end(kJoining),
+         std::any_of(bcl::kJoining.begin(), bcl::kJoining.end(),
                      [&](std::string_view name) { return objects_.types().is_core(type, name); });
 }
 
@@ -68,7 +61,7 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   if (type == nullptr) return;
   if (!machines_.is_task(object)) {
     chain.end = AsyncEnd::source;
-    if (!objects_.is_a(object, "System.Net.Sockets.SocketAsyncEventArgs")) return;
+    if (!objects_.is_a(object, bcl::SocketEventArgs::kType)) return;
     chain.end = AsyncEnd::socket;
     const SocketEnd socket = end_of_socket(objects_, object);
     chain.awaited.detail = socket.peer;
@@ -83,11 +76,12 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
     if (objects_.types().at(objects_.type_of(object))->name.find(known.part) != std::string::npos)
       chain.end = known.end;
   if (chain.end == AsyncEnd::delay) {
-    if (const Address timer = objects_.reference(object, "_timer").value_or(0); timer != 0) chain.due = due(timer);
+    if (const Address timer = objects_.reference(object, bcl::DelayPromise::kTimer).value_or(0); timer != 0)
+      chain.due = due(timer);
     return;
   }
   if (chain.end != AsyncEnd::unknown) return;
-  const Address action = objects_.reference(object, "m_action").value_or(0);
+  const Address action = objects_.reference(object, bcl::Task::kAction).value_or(0);
   chain.end = action == 0 ? AsyncEnd::promise : AsyncEnd::work;
   if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
   if (chain.end == AsyncEnd::promise) find_place(chain);
@@ -96,8 +90,6 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
 /// A request of HttpClient that waits for a connection has the waiter, whose task it awaits, and the pool of that host
 /// in its innermost methods (HttpConnectionPool.Http1.cs).
 void AsyncChains::find_place(AsyncChain& chain) {
-  constexpr std::string_view kWaiter = "System.Net.Http.HttpConnectionWaiter`1",
-                             kPool = "System.Net.Http.HttpConnectionPool";
   constexpr std::size_t kMostMethods = 4, kMostWords = 64, kMostHost = 80;
   Address pool = 0;
   bool is_waiter = false;
@@ -108,22 +100,24 @@ void AsyncChains::find_place(AsyncChain& chain) {
     for (std::uint32_t at = 0; at + 8 <= size && at / 8 < kMostWords; at += 8) {
       const Address word = objects_.read<Address>(machine->address + at).value_or(0);
       if (word == 0 || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
-      if (objects_.is_a(word, kPool)) pool = word;
-      is_waiter |= objects_.is_a(word, kWaiter) && objects_.reference(word, "_task") == chain.awaited.address;
+      if (objects_.is_a(word, bcl::HttpPool::kType)) pool = word;
+      is_waiter |= objects_.is_a(word, bcl::kHttpWaiter) &&
+                   objects_.reference(word, bcl::CompletionSourceOfValue::kTask) == chain.awaited.address;
     }
   }
   if (!is_waiter || pool == 0) return;
   chain.end = AsyncEnd::source;
-  chain.awaited.type = "System.Net.Http.HttpConnectionPool";
-  const Address authority = objects_.reference(pool, "_originAuthority").value_or(0);
-  std::string host = objects_.text(objects_.reference(authority, "HostValue").value_or(0), kMostHost);
+  chain.awaited.type = bcl::HttpPool::kType;
+  const Address authority = objects_.reference(pool, bcl::HttpPool::kAuthority).value_or(0);
+  std::string host =
+      objects_.text(objects_.reference(authority, bcl::HttpAuthority::kPlainHost).value_or(0), kMostHost);
   if (host.empty())
-    host = objects_.text(objects_.reference(authority, "<HostValue>k__BackingField").value_or(0), kMostHost);
-  auto port = objects_.value<std::int32_t>(authority, "<Port>k__BackingField");
-  if (!port) port = objects_.value<std::int32_t>(authority, "Port");
+    host = objects_.text(objects_.reference(authority, bcl::HttpAuthority::kHost).value_or(0), kMostHost);
+  auto port = objects_.value<std::int32_t>(authority, bcl::HttpAuthority::kPort);
+  if (!port) port = objects_.value<std::int32_t>(authority, bcl::HttpAuthority::kPlainPort);
   if (!host.empty() && port) host += ":" + std::to_string(*port);
-  const auto limit = objects_.value<std::int32_t>(pool, "_maxHttp11Connections");
-  const auto used = objects_.value<std::int32_t>(pool, "_associatedHttp11ConnectionCount");
+  const auto limit = objects_.value<std::int32_t>(pool, bcl::HttpPool::kLimit);
+  const auto used = objects_.value<std::int32_t>(pool, bcl::HttpPool::kUsed);
   chain.awaited.detail = host;
   if (limit && used && *limit > 0 && *limit != INT32_MAX)
     chain.awaited.detail += (host.empty() ? "" : ", ") + std::string("limit ") + std::to_string(*limit) + ", " +

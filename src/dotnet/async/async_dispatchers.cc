@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet::objects {
-namespace {
-
-// System.Private.CoreLib, src/System/Runtime/CompilerServices/AsyncHelpers.CoreCLR.cs.
-constexpr std::string_view kInfo = "System.Runtime.CompilerServices.AsyncDispatcherInfo";
-constexpr std::string_view kTaskName = "System.Runtime.CompilerServices.AsyncHelpers.RuntimeAsyncTask<";
-constexpr std::string_view kDispatch = ">.DispatchContinuations(";
-
-}  // namespace
-
 /// Of a sample only what was copied counts: the thread has gone on.
 std::optional<Address> AsyncDispatchers::reference(Address info, std::string_view field, const MemorySlice* copied) {
   const auto at = objects_.place(StructPlace{info, type_}, field);
@@ -31,25 +25,25 @@ std::vector<DispatchedTask> AsyncDispatchers::of(const ManagedThread& thread, co
   if (thread.os_id == 0 || thread.is_dead()) return found;
   if (!has_type_) {
     has_type_ = true;
-    type_ = objects_.types().find("System.Private.CoreLib", kInfo);
+    type_ = objects_.types().find(bcl::kCoreLib, bcl::Dispatcher::kType);
   }
   if (type_ == 0) return found;
-  const auto place = objects_.thread_static_place(thread.address, type_, "t_current");
+  const auto place = objects_.thread_static_place(thread.address, type_, bcl::Dispatcher::kCurrent);
   Address info = place ? objects_.read<Address>(*place).value_or(0) : 0;
   // Those further out lie further out on the stack.
   for (Address inner = 0; found.size() < kMostNested && info > inner && thread.stack.contains(info);) {
-    const auto next = reference(info, "NextContinuation", copied);
-    const auto task = reference(info, "CurrentTask", copied);
-    if (!next || !task || !objects_.types().is_core(objects_.type_of(*task), Continuations::kTask)) break;
+    const auto next = reference(info, bcl::Dispatcher::kNextContinuation, copied);
+    const auto task = reference(info, bcl::Dispatcher::kTask, copied);
+    if (!next || !task || !objects_.types().is_core(objects_.type_of(*task), bcl::kRuntimeAsyncTask)) break;
     found.push_back({*task, *next});
     inner = info;
-    info = reference(info, "Next", copied).value_or(0);
+    info = reference(info, bcl::Dispatcher::kNext, copied).value_or(0);
   }
   return found;
 }
 
 bool dispatches_continuations(std::string_view method) {
-  return method.starts_with(kTaskName) && method.find(kDispatch) != std::string_view::npos;
+  return method.starts_with(bcl::kTaskMethods) && method.find(bcl::kDispatchMethod) != std::string_view::npos;
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -2,23 +2,15 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/code/method_check.h"
 
 namespace mixstack::dotnet::objects {
-namespace {
-
-// System.Private.CoreLib, src/System/Runtime/CompilerServices (AsyncHelpers.CoreCLR.cs).
-constexpr std::string_view kContinuation = "System.Runtime.CompilerServices.Continuation";
-constexpr std::string_view kAwaitsTask = "System.Runtime.CompilerServices.RuntimeAsyncTaskContinuation";
-constexpr std::string_view kAwaitsSource = "System.Runtime.CompilerServices.AsyncHelpers+ValueTaskSourceContinuation";
-constexpr std::string_view kHelpers = "System.Runtime.CompilerServices.AsyncHelpers.";
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
-
-}  // namespace
-
 bool Continuations::is_continuation(Address object) {
   return object != 0 && object % 8 == 0 && objects_.header_is_clear(object) &&
-         objects_.types().is_core(objects_.type_of(object), kContinuation);
+         objects_.types().is_core(objects_.type_of(object), bcl::Continuation::kType);
 }
 
 bool Continuations::is_head(Address object, std::string_view type) {
@@ -40,17 +32,19 @@ std::optional<Continuation> Continuations::at(Address object) {
   const TypeFacts* type = objects_.types().at(objects_.type_of(object));
   c.has_method = c.ip != 0 || (type != nullptr && type->type_def == 0);
   if (c.has_method) return c;
-  if (is_head(object, kAwaitsTask)) c.awaited = objects_.reference(object, "Task").value_or(0);
-  if (is_head(object, kAwaitsSource)) c.awaited = objects_.reference(object, "Source").value_or(0);
+  if (is_head(object, bcl::AwaitsTask::kType))
+    c.awaited = objects_.reference(object, bcl::AwaitsTask::kTask).value_or(0);
+  if (is_head(object, bcl::AwaitsSource::kType))
+    c.awaited = objects_.reference(object, bcl::AwaitsSource::kSource).value_or(0);
   return c;
 }
 
 Address Continuations::task_of_head(Address head) {
-  if (!is_continuation(head) || !is_head(head, kAwaitsTask)) return 0;
-  if (objects_.reference(head, "Task").value_or(0) == 0) return 0;  // kept to be used again
-  const Address task = objects_.reference(head, "RuntimeAsyncTask").value_or(0);
-  return task != 0 && is_task_type(objects_.type_of(task)) && objects_.reference(task, "m_stateObject") == head ? task
-                                                                                                                : 0;
+  if (!is_continuation(head) || !is_head(head, bcl::AwaitsTask::kType)) return 0;
+  if (objects_.reference(head, bcl::AwaitsTask::kTask).value_or(0) == 0) return 0;  // kept to be used again
+  const Address task = objects_.reference(head, bcl::AwaitsTask::kOwnTask).value_or(0);
+  return task != 0 && is_task_type(objects_.type_of(task)) && objects_.reference(task, bcl::Task::kState) == head ? task
+                                                                                                                  : 0;
 }
 
 std::vector<Address> Continuations::held_by(const Continuation& continuation, std::size_t most) {
@@ -84,7 +78,7 @@ MethodOfCode Continuations::read(Address ip) {
   if (!described || (*described)->is_il_stub) return {};
   method.name = (*described)->name;
   method.is_machinery = is_async_thunk(objects_.memory(), method.method_desc) ||
-                        ((*described)->module == kCoreLib && method.name.starts_with(kHelpers));
+                        ((*described)->module == bcl::kCoreLib && method.name.starts_with(bcl::kHelpers));
   return method;
 }
 

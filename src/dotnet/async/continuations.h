@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet/bcl/async_plumbing.h"
 #include "dotnet/heap/delegates.h"
 
 namespace mixstack::dotnet::objects {
@@ -33,13 +34,12 @@ struct MethodOfCode {
 /// their fields. Everything is foreign: only types are checked. Not thread-safe. Borrows everything.
 class Continuations {
  public:
-  static constexpr std::string_view kTask = "System.Runtime.CompilerServices.AsyncHelpers+RuntimeAsyncTask`1";
   static constexpr std::size_t kMostMethods = 1 << 14;
 
   Continuations(ManagedObjects& objects, Delegates& delegates) : objects_(objects), delegates_(delegates) {}
 
   /// Whether objects of the type are tasks of such methods.
-  [[nodiscard]] bool is_task_type(Address type) { return objects_.types().is_core(type, kTask); }
+  [[nodiscard]] bool is_task_type(Address type) { return objects_.types().is_core(type, bcl::kRuntimeAsyncTask); }
   [[nodiscard]] bool is_continuation(Address object);
   /// Nothing: it is none, or cannot be read.
   [[nodiscard]] std::optional<Continuation> at(Address object);

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/types.h"
+#include "dotnet/bcl/waits.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
-constexpr std::string_view kTask = "System.Threading.Tasks.Task";
 /// The source of values of an async iterator, as the C# compiler names it.
 constexpr std::string_view kValueOfIterator = "<>v__promiseOfValueOrEnd";
-constexpr std::string_view kEvent = "System.Threading.ManualResetEventSlim";
 
 void append(std::string& key, std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof(word)); }
 
@@ -31,7 +32,8 @@ HeapChains::HeapChains(ManagedObjects& objects, StateMachines& machines, AsyncCh
   for (std::size_t i = 0; i < boxes.size(); i++)
     for (const Address at : {boxes[i].address, boxes[i].machine_object})
       if (at != 0) by_address_.emplace(at, static_cast<std::uint32_t>(i));
-  const auto field = objects.types().field(objects.types().find(kCoreLib, kTask), "m_continuationObject");
+  const auto field =
+      objects.types().field(objects.types().find(bcl::kCoreLib, bcl::Task::kType), bcl::Task::kContinuation);
   if (field && !field->is_static) continuation_at_ = objects.memory().pointer_size() + field->offset;
 }
 
@@ -78,7 +80,7 @@ void HeapChains::find_above(std::uint32_t index) {
     if (told_ends_.contains(at) && chains_.joins_others(at)) links.joined = at;
     if ((links.above = index_of(at)) != kNone) return;
     if (!chains_.joins_others(at) && chains_.behind(at).task != before) links.ends_first = false;
-    if (objects_.is_a(at, kEvent)) {
+    if (objects_.is_a(at, bcl::ResetEventSlim::kType)) {
       links.has_waiter = true;
       return;
     }
@@ -311,8 +313,8 @@ std::string HeapChains::key_of(const Path& path, const PathEnd& end) {
   append(key, end.circle_from);
   append(key, (end.is_cut ? 1u : 0u) | (is_proved ? 2u : 0u) | (queued_.contains(last.address) ? 4u : 0u) |
                   (queued_.contains(awaited) ? 8u : 0u) | (awaited != 0 && machines_.is_completed(awaited) ? 16u : 0u));
-  const Address action = awaited == 0 ? 0 : objects_.reference(awaited, "m_action").value_or(0);
-  append(key, action == 0 ? 0 : objects_.value<std::uint64_t>(action, "_methodPtr").value_or(0));
+  const Address action = awaited == 0 ? 0 : objects_.reference(awaited, bcl::Task::kAction).value_or(0);
+  append(key, action == 0 ? 0 : objects_.value<std::uint64_t>(action, bcl::Delegate::kMethod).value_or(0));
   return key;
 }
 
@@ -376,7 +378,7 @@ void HeapChains::add(std::uint32_t index) {
   chain.count++;
   if (chain.end != AsyncEnd::delay || !chain.due) return;
   const Address awaited = links_[path.back()].awaited;
-  const auto due = chains_.due(objects_.reference(awaited, "_timer").value_or(0));
+  const auto due = chains_.due(objects_.reference(awaited, bcl::DelayPromise::kTimer).value_or(0));
   if (!due || *due >= *chain.due) return;
   chain.due = due;
   chain.awaited.address = awaited;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/heap/word_search.h"
 
 namespace mixstack::dotnet::objects {
@@ -26,7 +29,7 @@ void HeapScanner::add_type(Address type) {
   if (types_.size() == kMostTypes || known_.contains(type)) return;
   const TypeFacts* facts = objects_.types().at(type);
   if (facts != nullptr && machines_.runtime_async().is_type(type)) {
-    const auto flags = objects_.types().field(type, "m_stateFlags");
+    const auto flags = objects_.types().field(type, bcl::Task::kFlags);
     if (!flags || flags->is_static) return;
     known_.emplace(
         type,
@@ -39,7 +42,7 @@ void HeapScanner::add_type(Address type) {
   BoxType box{*layout, machines_.machine_layout(layout->machine_type), facts->base_size, {}, false};
   if (!box.machine.state) return;
   if (!layout->is_pooled) {
-    const auto flags = objects_.types().field(type, "m_stateFlags");
+    const auto flags = objects_.types().field(type, bcl::Task::kFlags);
     if (!flags || flags->is_static) return;
     box.flags = objects_.memory().pointer_size() + flags->offset;
   }
@@ -76,8 +79,7 @@ void HeapScanner::find_types() {
   if (!l.module.available_type_params || !l.ee_type_hash_table.buckets || !l.ee_type_hash_table.entry_next) return;
   for (const Address module : objects_.types().modules()) find_types_of(module);
   // No generic one, and so in no module's table.
-  if (const Address type = objects_.types().find("System.Private.CoreLib", RuntimeAsync::kTask); type != 0)
-    add_type(type);
+  if (const Address type = objects_.types().find(bcl::kCoreLib, bcl::kThunkTask); type != 0) add_type(type);
 }
 
 template <class T>

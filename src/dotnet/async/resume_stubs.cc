@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/bounded_text.h"
 #include "dotnet/names/raw_format.h"
 
@@ -11,8 +13,6 @@ namespace {
 
 /// "AsyncResume_ReadRow_Tier0" (CEEJitInfo::getAsyncResumptionStub in src/coreclr/vm/jitinterface.cpp).
 constexpr std::string_view kKind = "AsyncResume_";
-constexpr std::string_view kHelpers = "System.Runtime.CompilerServices.AsyncHelpers.";
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
 
 /// MethodImplOptions.Async: of methods that the runtime suspends. Others have only a wrapper that awaits their task.
 constexpr std::uint16_t kAsync = 0x2000;
@@ -55,8 +55,8 @@ ResumedMethod ResumeStubs::read(Address resume) {
   const names::MethodName* behind = method_behind(stub, method.name);
   if (behind == nullptr) return method;
   const auto row = row_of(*behind);
-  method.is_machinery =
-      row && ((row->impl_flags & kAsync) == 0 || (behind->module == kCoreLib && behind->name.starts_with(kHelpers)));
+  method.is_machinery = row && ((row->impl_flags & kAsync) == 0 ||
+                                (behind->module == bcl::kCoreLib && behind->name.starts_with(bcl::kHelpers)));
   method.name = behind->name;
   method.is_proved = true;
   return method;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/tasks.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
-
-// System.Private.CoreLib, src/System/Runtime/CompilerServices/AsyncHelpers.CoreCLR.cs.
-constexpr std::string_view kTaskOfValue = "System.Runtime.CompilerServices.AsyncHelpers+ThunkTask`1";
-constexpr std::string_view kContinuation = "System.Runtime.CompilerServices.Continuation";
 
 constexpr std::int32_t kMostAwaits = 1 << 16;
 
@@ -18,28 +17,29 @@ bool RuntimeAsync::is_type(Address type) {
   const auto [it, is_new] = types_.try_emplace(type);
   if (is_new)
     it->second = by_info() ? continuations_.is_task_type(type)
-                           : objects_.types().is_core(type, kTask) || objects_.types().is_core(type, kTaskOfValue);
+                           : objects_.types().is_core(type, bcl::kThunkTask) ||
+                                 objects_.types().is_core(type, bcl::kThunkTaskOfValue);
   return it->second;
 }
 
 bool RuntimeAsync::is_task(Address object) {
   if (!is_type(objects_.type_of(object))) return false;
-  const Address action = objects_.reference(object, "m_action").value_or(0);
+  const Address action = objects_.reference(object, bcl::Task::kAction).value_or(0);
   return action != 0 && delegates_.is_delegate(action) && delegates_.target(action) == object;
 }
 
 bool RuntimeAsync::is_continuation(Address object) {
   return object != 0 && object % 8 == 0 && objects_.header_is_clear(object) &&
-         objects_.types().is_core(objects_.type_of(object), kContinuation);
+         objects_.types().is_core(objects_.type_of(object), bcl::Continuation::kType);
 }
 
 Address RuntimeAsync::innermost(Address task) {
-  const Address state = objects_.reference(task, "m_stateObject").value_or(0);
+  const Address state = objects_.reference(task, bcl::Task::kState).value_or(0);
   return is_continuation(state) ? state : 0;
 }
 
 Address RuntimeAsync::resume_of(Address continuation) {
-  return objects_.value<std::uint64_t>(continuation, "Resume").value_or(0);
+  return objects_.value<std::uint64_t>(continuation, bcl::Continuation::kResume).value_or(0);
 }
 
 std::optional<RuntimeAsync::Read> RuntimeAsync::read(Address continuation) {
@@ -50,11 +50,11 @@ std::optional<RuntimeAsync::Read> RuntimeAsync::read(Address continuation) {
   found.is_last = resume == 0;  // it only takes the result
   if (found.is_last) return found;
   const ResumedMethod& method = stubs_.method_at(resume);
-  const auto state = objects_.value<std::int32_t>(continuation, "State");
+  const auto state = objects_.value<std::int32_t>(continuation, bcl::Continuation::kState);
   if (method.name.empty() || !state || *state < 0 || *state > kMostAwaits) return std::nullopt;
   found.method = {resume, *state, continuation};
   found.is_shown = !method.is_machinery;
-  found.next = objects_.reference(continuation, "Next").value_or(0);
+  found.next = objects_.reference(continuation, bcl::Continuation::kNext).value_or(0);
   return found;
 }
 
@@ -116,7 +116,7 @@ std::vector<Address> RuntimeAsync::held_by(Address task) {
     return c ? continuations_.held_by(*c, kMostHeld) : std::vector<Address>{};
   }
   std::vector<Address> held;
-  const Address data = objects_.reference(innermost(task), "GCData").value_or(0);
+  const Address data = objects_.reference(innermost(task), bcl::Continuation::kData).value_or(0);
   for (const Address object : objects_.references_in(data, kMostHeld)) {
     if (object == 0 || object == task || object % 8 != 0 || !objects_.header_is_clear(object)) continue;
     if (std::find(held.begin(), held.end(), object) != held.end()) continue;

@@ -31,8 +31,6 @@ struct RunningTask {
 /// .NET 11 those that `set_running` has told. Not thread-safe. Borrows everything.
 class RuntimeAsync {
  public:
-  /// Type of those without a value, in the core library; derived or generic ones have others, all of .NET 11 have.
-  static constexpr std::string_view kTask = "System.Runtime.CompilerServices.AsyncHelpers+ThunkTask";
   static constexpr std::size_t kMostMethods = 64;  ///< of one task
   static constexpr std::size_t kMostHeld = 64;     ///< objects that one method holds
 

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/waits.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
-
-// System.Private.CoreLib, src/System/Runtime/CompilerServices. The box of a debuggable method derives from the first.
-constexpr std::string_view kBox = "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1";
-constexpr std::string_view kPooledBox =
-    "System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox`1";
 
 // Names that C# compilers give (Roslyn's GeneratedNames: StateMachineStateField, AsyncBuilderField, AwaiterFields).
 constexpr std::string_view kState = "<>1__state", kBuilder = "<>t__builder", kAwaiters = "<>u__";
@@ -27,9 +26,6 @@ bool is_awaiter(std::string_view field) {
 constexpr std::size_t kMostWrapperWords = 16;
 constexpr unsigned kMostWrappers = 4;  // around each other
 constexpr std::size_t kMany = 64;      // continuations that are no longer looked through one by one
-
-/// A worker of Parallel.ForEachAsync is an async lambda of it, called with an object (Parallel.ForEachAsync.cs).
-constexpr std::string_view kParallelLambda = "System.Threading.Tasks.Parallel+<>c", kWorkerArgument = "o";
 
 /// An awaiter is a struct of a reference and little more; with a value inside it may be longer.
 constexpr std::uint32_t kMostAwaiterBytes = 64;
@@ -54,13 +50,13 @@ bool StateMachines::is_iterator(Address type) {
 std::optional<StateMachines::BoxLayout> StateMachines::read_box_layout(Address type) {
   LoadedTypes& types = objects_.types();
   BoxLayout box;
-  box.is_pooled = types.is_core(type, kPooledBox);
-  if (!box.is_pooled && !types.is_core(type, kBox)) {
+  box.is_pooled = types.is_core(type, bcl::kPooledBox);
+  if (!box.is_pooled && !types.is_core(type, bcl::Box::kType)) {
     if (!is_iterator(type)) return std::nullopt;
     return BoxLayout{objects_.memory().pointer_size(), type, false, false, true};
   }
   const auto arguments = types.arguments(type);
-  const auto place = types.field(type, "StateMachine");
+  const auto place = types.field(type, bcl::Box::kMachine);
   if (arguments.empty() || !place || place->is_static) return std::nullopt;
   box.machine = objects_.memory().pointer_size() + place->offset;
   box.machine_type = arguments.back();
@@ -87,8 +83,8 @@ const StateMachines::MachineLayout& StateMachines::machine_layout(Address of) {
   layout.size = type->base_size - kObjectOverhead;
   for (const std::string_view name : {kState, kStateOfVb})
     if (const auto state = types.field(of, name); state && !state->is_static) layout.state = state->offset;
-  if (type->name.starts_with(kParallelLambda))
-    if (const auto shared = types.field(of, kWorkerArgument); shared && !shared->is_static)
+  if (type->name.starts_with(bcl::ParallelLambda::kType))
+    if (const auto shared = types.field(of, bcl::ParallelLambda::kShared); shared && !shared->is_static)
       layout.shared_by_workers = shared->offset;
   const auto& fields = types.own_fields(of);
   for (const auto& f : fields) {
@@ -221,7 +217,7 @@ bool StateMachines::add_steps(Address object, std::vector<AsyncStep>& steps) {
 }
 
 bool StateMachines::is_completed(Address task) {
-  const auto flags = objects_.value<std::uint32_t>(task, "m_stateFlags");
+  const auto flags = objects_.value<std::uint32_t>(task, bcl::Task::kFlags);
   return flags && (*flags & kEndedBits) != 0;
 }
 
@@ -253,13 +249,13 @@ Address StateMachines::resolve(Address continuation) {
   if (delegates_.is_delegate(continuation)) return behind_delegate(continuation, kMostWrappers);
   if (is_task(continuation) || machine_of(continuation)) return continuation;
   if (const Address task = runtime_async_.task_of(continuation); is_async(task)) return task;
-  if (objects_.is_a(continuation, "System.Threading.Tasks.TaskContinuation")) {
-    const Address task = objects_.reference(continuation, "m_task").value_or(0);
+  if (objects_.is_a(continuation, bcl::kTaskContinuation)) {
+    const Address task = objects_.reference(continuation, bcl::ContinueWith::kTask).value_or(0);
     if (is_task(task)) return task;
-    const Address action = objects_.reference(continuation, "m_action").value_or(0);
+    const Address action = objects_.reference(continuation, bcl::AwaitContinuation::kAction).value_or(0);
     return delegates_.is_delegate(action) ? behind_delegate(action, kMostWrappers) : 0;
   }
-  return objects_.is_a(continuation, "System.Threading.ManualResetEventSlim") ? continuation : 0;
+  return objects_.is_a(continuation, bcl::ResetEventSlim::kType) ? continuation : 0;
 }
 
 std::vector<Address> StateMachines::words_in(Address object) {
@@ -285,7 +281,7 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     if (to != 0 && seen.insert(to).second) found.push_back(to);
   };
   if (is_task(object)) {
-    const Address next = objects_.reference(object, "m_continuationObject").value_or(0);
+    const Address next = objects_.reference(object, bcl::Task::kContinuation).value_or(0);
     const auto items = objects_.items_of_list(next, kMostContinuations);
     if (items.empty()) add(next);
     for (const Address item : items) add(item);
@@ -315,8 +311,8 @@ Address StateMachines::task_of_workers(Address box) {
   if (!machine) return 0;
   const auto& shared_at = machine_layout(machine->method_table).shared_by_workers;
   const Address shared = shared_at ? objects_.read<std::uint64_t>(machine->address + *shared_at).value_or(0) : 0;
-  if (shared == 0 || !objects_.is_a(shared, "System.Threading.Tasks.TaskCompletionSource")) return 0;
-  const Address task = objects_.reference(shared, "_task").value_or(0);
+  if (shared == 0 || !objects_.is_a(shared, bcl::CompletionSource::kType)) return 0;
+  const Address task = objects_.reference(shared, bcl::CompletionSource::kTask).value_or(0);
   if (task != 0) tasks_of_workers_.insert(task);
   return task;
 }

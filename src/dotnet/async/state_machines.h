@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dotnet/async/runtime_async.h"
+#include "dotnet/bcl/tasks.h"
 #include "dotnet/heap/delegates.h"
 #include "mixstack/async.h"
 
@@ -73,7 +74,7 @@ class StateMachines {
   [[nodiscard]] bool is_awaited_by(Address object, Address box);
 
   [[nodiscard]] RuntimeAsync& runtime_async() { return runtime_async_; }
-  [[nodiscard]] bool is_task(Address object) { return objects_.is_a(object, "System.Threading.Tasks.Task"); }
+  [[nodiscard]] bool is_task(Address object) { return objects_.is_a(object, bcl::Task::kType); }
   /// A task that has ended, in whichever way.
   [[nodiscard]] bool is_completed(Address task);
 

@@ -15,7 +15,7 @@ namespace mixstack::dotnet::objects {
 struct WaitFrame {
   Address sp = 0, cfa = 0;
   bool is_managed = false;
-  std::string_view method;  ///< with its type, "System.Threading.WaitHandle.WaitOneNoCheck(int)"; may be empty
+  std::string_view method;  ///< with its type, `System.Threading.WaitHandle.WaitOneNoCheck(int)`; may be empty
 };
 
 /// A thread as one capture shows it.

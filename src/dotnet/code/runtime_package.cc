@@ -1,26 +1,13 @@
 #include "dotnet/code/runtime_package.h"
 
 #include <algorithm>
-#include <array>
 
 #include "arch/per_cpu.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/code/known/known_runtimes.h"
 
 namespace mixstack::dotnet {
 namespace {
-
-constexpr std::array<std::string_view, 12> kNames{"System.",
-                                                  "Microsoft.CSharp.",
-                                                  "Microsoft.VisualBasic",
-                                                  "Microsoft.Win32.",
-                                                  "mscorlib.",
-                                                  "netstandard.",
-                                                  "libSystem.",
-                                                  "libclr",
-                                                  "libcoreclr",
-                                                  "libmscordaccore.",
-                                                  "libmscordbi.so",
-                                                  "WindowsBase."};
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
@@ -37,7 +24,8 @@ std::string package_of(const RuntimeImage& runtime) {
 bool comes_with(const RuntimeImage& runtime, std::string_view path) {
   if (runtime.is_single_file || folder_of(path) != folder_of(runtime.path)) return false;
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view start) { return name.starts_with(start); });
+  return std::any_of(bcl::kFiles.begin(), bcl::kFiles.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
 }
 
 }  // namespace mixstack::dotnet

@@ -1,13 +1,15 @@
 #include "dotnet/heap/delegates.h"
 
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet::objects {
 
-Address Delegates::target(Address delegate) { return objects_.reference(delegate, "_target").value_or(0); }
+Address Delegates::target(Address delegate) { return objects_.reference(delegate, bcl::Delegate::kTarget).value_or(0); }
 
 // A delegate of a static method is called through a stub that drops its first argument; the method is in the other
 // pointer then (System.Delegate in src/coreclr/System.Private.CoreLib/src/System/Delegate.CoreCLR.cs).
 std::string Delegates::method(Address delegate) {
-  for (const std::string_view field : {"_methodPtrAux", "_methodPtr"}) {
+  for (const std::string_view field : {bcl::Delegate::kMethodAux, bcl::Delegate::kMethod}) {
     const Address code = objects_.value<std::uint64_t>(delegate, field).value_or(0);
     if (code == 0) continue;
     const Address method_desc = code_.find(CodeAddress::exact(code)).method_desc;

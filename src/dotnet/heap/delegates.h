@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/code/code_manager.h"
 #include "dotnet/heap/managed_objects.h"
 
@@ -16,7 +17,7 @@ class Delegates {
 
   [[nodiscard]] CodeManager& code() { return code_; }
   [[nodiscard]] names::MethodNames& names() { return names_; }
-  [[nodiscard]] bool is_delegate(Address object) { return objects_.is_a(object, "System.MulticastDelegate"); }
+  [[nodiscard]] bool is_delegate(Address object) { return objects_.is_a(object, bcl::kMulticastDelegate); }
   /// The object that it is called with; 0: none.
   [[nodiscard]] Address target(Address delegate);
   /// The C# name of its method; empty: it cannot be told.

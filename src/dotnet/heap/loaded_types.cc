@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/code/method_check.h"
 #include "dotnet/names/raw_format.h"
 
@@ -175,7 +176,7 @@ bool LoadedTypes::is_core(Address method_table, std::string_view name) {
   for (unsigned depth = 0; table != 0 && depth < kMaxParents; depth++) {
     const TypeFacts* type = at(table);
     if (type == nullptr) return false;
-    if (type->name == name && type->assembly == "System.Private.CoreLib") return true;
+    if (type->name == name && type->assembly == bcl::kCoreLib) return true;
     table = type->parent;
   }
   return false;

@@ -35,7 +35,7 @@ struct TypeFacts {
   std::uint32_t type_def = 0, base_size = 0;
   std::uint16_t component_size = 0;  ///< bytes of an element of an array, or of a string's unit
   bool is_array = false, is_value = false, is_interface = false;
-  std::string name;  ///< as reflection writes it, without arguments: "System.Threading.Tasks.Task`1"; empty for arrays
+  std::string name;  ///< as reflection writes it, without arguments: System.Threading.Tasks.Task`1; empty for arrays
   std::string assembly;
 };
 

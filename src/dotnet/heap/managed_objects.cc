@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/managed_string.h"
 
 namespace mixstack::dotnet::objects {
@@ -155,8 +156,8 @@ std::vector<Address> ManagedObjects::references_in(Address array, std::size_t mo
 }
 
 std::vector<Address> ManagedObjects::items_of_list(Address list, std::size_t most) {
-  const auto size = value<std::int32_t>(list, "_size");
-  const auto items = reference(list, "_items");
+  const auto size = value<std::int32_t>(list, bcl::List::kSize);
+  const auto items = reference(list, bcl::List::kItems);
   if (!size || *size <= 0 || !items) return {};
   return references_in(*items, std::min<std::size_t>(most, static_cast<std::size_t>(*size)));
 }

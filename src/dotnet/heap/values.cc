@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/managed_string.h"
 
 namespace mixstack::dotnet::objects {
@@ -18,7 +19,6 @@ using names::ValueType;
 constexpr std::uint32_t kObjectOverhead = 16;
 
 /// What the runtime uses in place of reference types in code that several share (src/coreclr/vm/clsload.cpp).
-constexpr std::string_view kAnyReference = "System.__Canon";
 
 template <class T>
 std::string number_text(std::span<const std::byte> bytes) {
@@ -169,7 +169,7 @@ void Values::tell(const ValueType& type, std::span<const std::byte> bytes, Progr
     return;
   }
   const Address object = word_of(bytes);
-  const Address declared = type.name == kAnyReference ? 0 : method_table_of(type);
+  const Address declared = type.name == bcl::kAnyReference ? 0 : method_table_of(type);
   if (type.is_array && object != 0 && rules_.objects_stand && !objects_.array_length(object)) return;
   tell_reference(object, declared, out);
 }
@@ -208,7 +208,7 @@ void Values::tell_reference(Address object, Address declared, ProgramValue& out)
   out.object = object;
   out.length = objects_.array_length(object);
   const TypeFacts* facts = objects_.types().at(type);
-  if (facts == nullptr || facts->name != "System.String") return;
+  if (facts == nullptr || facts->name != bcl::kString) return;
   out.type = "string";
   const auto& layout = objects_.memory().layouts().string;
   const auto length = objects_.memory().value<std::uint32_t>(object, layout.length);
@@ -235,7 +235,7 @@ void Values::tell_structure(Address method_table, std::span<const std::byte> byt
   const TypeFacts* facts = types.at(method_table);
   if (facts == nullptr) return;
   if (std::string name = types.csharp_name(method_table); !name.empty()) out.type = std::move(name);
-  const bool is_enum = types.is_a(method_table, "System.Enum");
+  const bool is_enum = types.is_a(method_table, bcl::kEnum);
   const auto fields = types.own_fields(method_table);
   std::string text;
   std::size_t shown = 0;

@@ -1,4 +1,5 @@
 // What a dynamic method calls. Its IL lies where the JIT read it; what the tokens in it mean, only managed objects say.
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/call_graph.h"
 
 namespace mixstack::dotnet::names {
@@ -25,7 +26,7 @@ bool CallGraph::is_a(Address object, std::string_view type) const {
   if (object == 0 || !word || !unmask) return false;
   const auto table = types_.method_table(*word & ~Address{unmask.value});
   const auto metadata = table ? modules_.at(table->module).metadata : nullptr;
-  if (!metadata || metadata->assembly_name() != "System.Private.CoreLib") return false;
+  if (!metadata || metadata->assembly_name() != bcl::kCoreLib) return false;
   const auto row = metadata->type_def(table->type_def());
   return row && row->name == type;
 }

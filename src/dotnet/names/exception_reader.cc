@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/bounded_text.h"
 
 namespace mixstack::dotnet::names {
@@ -127,7 +128,7 @@ bool ExceptionReader::is_aggregate(Address method_table) {
   const Address base = memory_.through(memory_.layouts().globals.exception_method_table).value_or(0);
   Address type = method_table;
   for (std::size_t i = 0; i < kMaxDepth && type != 0 && type != base; i++) {
-    if (names_.type_name(type, true).value_or("") == "System.AggregateException") return known->second = true;
+    if (names_.type_name(type, true).value_or("") == bcl::kAggregateException) return known->second = true;
     type = memory_.pointer(type, memory_.layouts().method_table.parent).value_or(0);
   }
   return false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet::names {
 namespace {
 
@@ -117,7 +119,7 @@ void append_raw_parameter(BoundedText& out, const TypeTree& tree, TypeIndex type
       out << kUnknown;
       break;
     case TypeKind::primitive:
-      if (node.element == ElementType::string || node.element == ElementType::object) out << "System.";
+      if (node.element == ElementType::string || node.element == ElementType::object) out << bcl::kSystem;
       out << primitive_name(node.element);
       break;
     case TypeKind::named:
@@ -193,7 +195,7 @@ void append_raw_type(BoundedText& out, const TypeTree& tree, TypeIndex type) {
   if (out.is_cut()) return;
   switch (node.kind) {
     case TypeKind::primitive:
-      out << "System." << primitive_name(node.element);
+      out << bcl::kSystem << primitive_name(node.element);
       break;
     case TypeKind::named: {
       const NestingChain chain = nesting_chain(node.metadata, node.token);

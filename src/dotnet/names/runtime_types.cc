@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/code/method_check.h"
 #include "dotnet/names/raw_format.h"
 
@@ -9,7 +10,6 @@ namespace mixstack::dotnet::names {
 namespace {
 
 constexpr Address kTypeDescBit = 2;  // TypeHandle::IsTypeDesc (src/coreclr/vm/typehandle.h)
-constexpr std::string_view kCoreLibrary = "System.Private.CoreLib";
 
 }  // namespace
 
@@ -77,7 +77,7 @@ TypeIndex RuntimeTypes::named(TypeTree& tree, const MethodTableFacts& facts, con
   node.metadata = module.metadata.get();
   node.token = Token(TableId::type_def, facts.type_def());
   node.assembly = module.assembly;
-  if (module.assembly != kCoreLibrary) return t;
+  if (module.assembly != bcl::kCoreLib) return t;
   const TypeRefRow name = node.metadata->type_name(node.token);
   if (name.name_space != "System") return t;
   node.element = primitive_of(name.name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/compressed.h"
 
 namespace mixstack::dotnet::names {
@@ -83,8 +84,8 @@ void Decoder::modifier(ElementType e, bool& in, bool& init) {
   const Token token = type_token();
   if (context_.metadata == nullptr || e != ElementType::required_modifier) return;
   const TypeRefRow name = context_.metadata->type_name(token);
-  in |= name.name == "InAttribute" && name.name_space == "System.Runtime.InteropServices";
-  init |= name.name == "IsExternalInit" && name.name_space == "System.Runtime.CompilerServices";
+  in |= name.name == bcl::InModifier::kName && name.name_space == bcl::InModifier::kNamespace;
+  init |= name.name == bcl::InitModifier::kName && name.name_space == bcl::InitModifier::kNamespace;
 }
 
 TypeIndex Decoder::type() {

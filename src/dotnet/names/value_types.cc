@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/csharp_format.h"
 #include "dotnet/names/raw_format.h"
 
@@ -9,7 +10,6 @@ namespace mixstack::dotnet::names {
 namespace {
 
 constexpr std::size_t kMostText = 512;
-constexpr std::string_view kCoreLibrary = "System.Private.CoreLib";
 constexpr std::uint8_t kHasThis = 0x20;                                                           // ECMA-335 II.23.2.1
 constexpr std::byte kField{0x06};                                                                 // II.23.2.4
 constexpr unsigned kTypeRefScope = 0, kAssemblyRefName = 6, kFieldName = 1, kFieldSignature = 2;  // columns, II.22
@@ -49,7 +49,7 @@ void ValueTypes::describe_named(TypeIndex type, const MethodContext& context, Va
   if (node.token.table() == TableId::type_ref) {
     const std::string_view assembly = referenced_assembly(*node.metadata, node.token);
     if (!assembly.empty()) out.assemblies.emplace_back(assembly);
-    out.assemblies.emplace_back(kCoreLibrary);  // where most of what facades forward is
+    out.assemblies.emplace_back(bcl::kCoreLib);  // where most of what facades forward is
     return;
   }
   if (node.token.table() != TableId::type_def) return;
@@ -84,8 +84,8 @@ ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
       if (node.element == ElementType::typed_by_ref || node.element == ElementType::void_)
         out.kind = ValueKind::unknown;
       if (node.element == ElementType::string) {
-        out.name = "System.String";
-        out.assemblies = {std::string(kCoreLibrary)};
+        out.name = bcl::kString;
+        out.assemblies = {std::string(bcl::kCoreLib)};
       }
       break;
     case TypeKind::named:
@@ -95,7 +95,7 @@ ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
       if (node.first_child != kNoType) describe_named(node.first_child, context, out);
       out.handle = node.handle;
       out.is_generic = true;
-      if (out.name == "System.Nullable`1") describe_nullable(node, out);
+      if (out.name == bcl::kNullable) describe_nullable(node, out);
       break;
     case TypeKind::sz_array:
     case TypeKind::array:

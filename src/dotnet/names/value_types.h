@@ -28,7 +28,7 @@ struct ValueType {
   bool is_nullable = false;             ///< System.Nullable of the primitive `element`
   bool is_generic = false;              ///< an instance: `name` is that of its definition, `handle` its own
   std::string text;                     ///< as C# writes it: "ref int", "List<string>"
-  std::string name;                     ///< as reflection writes it: "System.Guid"; empty: none that can be looked up
+  std::string name;                     ///< as reflection writes it: `System.Guid`; empty: none that can be looked up
   std::vector<std::string> assemblies;  ///< simple names
   Address handle = 0;                   ///< TypeHandle; 0: not known
 };

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "dotnet/bcl/process_ends.h"
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet {
 namespace {
 
 using Kind = RuntimeAbort::Kind;
 
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
-constexpr std::string_view kFailFast = "System.Environment.FailFast(";
 constexpr std::size_t kMaxScanned = 4096;  // bytes of one stack frame; FailFast's has 192
 constexpr std::size_t kMaxTexts = 4;
 
@@ -26,7 +27,7 @@ const SymbolInfo* symbol_at(const ThreadDump& thread, std::span<const SymbolInfo
 }
 
 bool is_fail_fast(const SymbolInfo* symbol) {
-  return symbol != nullptr && symbol->module == kCoreLib && symbol->raw_name.starts_with(kFailFast);
+  return symbol != nullptr && symbol->module == bcl::kCoreLib && symbol->raw_name.starts_with(bcl::kFailFast);
 }
 
 /// The strings that a stack frame holds pinned: the reference to a String is among its words, and so is the address of
@@ -105,8 +106,8 @@ void read_exceptions(const RuntimeMemory& memory, const ManagedThread& thread, n
   const auto last = read_exception(memory, *object);
   if (!last || last->message != 0 || last->stack_trace != 0) return;
   const std::string type = reader.type_of(*object);
-  if (type == "System.StackOverflowException") facts.abort = RuntimeAbort{Kind::stack_overflow, {}, false};
-  if (type != "System.ExecutionEngineException") return;
+  if (type == bcl::kStackOverflow) facts.abort = RuntimeAbort{Kind::stack_overflow, {}, false};
+  if (type != bcl::kExecutionEngine) return;
   facts.abort = RuntimeAbort{Kind::runtime_failure, {}, false};
   if (last->inner != 0 && !has(facts, last->inner)) facts.exceptions.push_back(reader.read(last->inner));
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "dotnet/bcl/locks.h"
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
-
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
-constexpr std::string_view kInfoType = "System.Threading.ThreadBlockingInfo";
 
 // While no managed code has used ThreadBlockingInfo, its thread static has no index. The native side of .NET 9 and 10
 // writes it all the same, at this place of ThreadLocalData (its direct statics; seen in 10.0).
@@ -38,9 +38,9 @@ static_assert(offsetof(RecordBegin, word) == kPointerOffset && offsetof(RecordBe
 
 std::optional<Address> BlockingRecords::first_slot(Address thread) {
   const RuntimeMemory& memory = objects_.memory();
-  const Address type = objects_.types().find(kCoreLib, kInfoType);
+  const Address type = objects_.types().find(bcl::kCoreLib, bcl::BlockingInfo::kType);
   if (type != 0)
-    if (const auto at = objects_.thread_static_place(thread, type, "t_first")) return at;
+    if (const auto at = objects_.thread_static_place(thread, type, bcl::BlockingInfo::kFirst)) return at;
   const auto data = memory.pointer(thread, memory.layouts().thread.thread_local_data);
   if (!data || *data == 0 || has_locks()) return std::nullopt;
   return *data + kFirstRecordSlot;
@@ -48,7 +48,7 @@ std::optional<Address> BlockingRecords::first_slot(Address thread) {
 
 bool BlockingRecords::are_none() const {
   if (!has_locks()) return false;
-  const Address type = objects_.types().find(kCoreLib, kInfoType);
+  const Address type = objects_.types().find(bcl::kCoreLib, bcl::BlockingInfo::kType);
   return type == 0 || objects_.has_no_thread_statics(type);
 }
 
@@ -144,20 +144,20 @@ std::optional<LockState> BlockingRecords::monitor(Address aware_lock) {
 }
 
 std::optional<LockState> BlockingRecords::lock(Address object) {
-  if (!objects_.is_a(object, "System.Threading.Lock")) return std::nullopt;
+  if (!objects_.is_a(object, bcl::Lock::kType)) return std::nullopt;
   LockState state{object};
-  state.recursion = objects_.value<std::uint32_t>(object, "_recursionCount").value_or(0);
-  const auto place = objects_.types().field(objects_.type_of(object), "_owningThreadId");
+  state.recursion = objects_.value<std::uint32_t>(object, bcl::Lock::kRecursion).value_or(0);
+  const auto place = objects_.types().field(objects_.type_of(object), bcl::Lock::kOwner);
   if (!place) return std::nullopt;
-  const std::uint32_t id = objects_.value<std::uint32_t>(object, "_owningThreadId").value_or(0);
+  const std::uint32_t id = objects_.value<std::uint32_t>(object, bcl::Lock::kOwner).value_or(0);
   if (has_locks()) {
     state.is_by_managed_id = true;
     state.managed_owner = id;
-    state.waiters = objects_.value<std::uint32_t>(object, "_state").value_or(0) >> kWaiterShiftOfLock;
+    state.waiters = objects_.value<std::uint32_t>(object, bcl::Lock::kState).value_or(0) >> kWaiterShiftOfLock;
     return state;
   }
   const bool is_wide = place->element == names::ElementType::i8 || place->element == names::ElementType::u8;
-  state.owner = is_wide ? objects_.value<std::uint64_t>(object, "_owningThreadId").value_or(0) : id;
+  state.owner = is_wide ? objects_.value<std::uint64_t>(object, bcl::Lock::kOwner).value_or(0) : id;
   return state;
 }
 

@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/timers.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
@@ -11,15 +14,13 @@ constexpr std::uint32_t kEnded = 0x01600000;  // faulted, cancelled, ran to comp
 constexpr Address kMostOfFrame = 4096, kLowestObject = 1 << 16;
 constexpr unsigned kMostFrames = 64;  // of one thread that are looked at
 
-bool is_of_timer(const WaitFrame& f) {
-  return f.is_managed && f.method.starts_with("System.Threading.TimerQueueTimer.");
-}
+bool is_of_timer(const WaitFrame& f) { return f.is_managed && f.method.starts_with(bcl::kTimerMethods); }
 
 /// The shared object's own methods, and the lambda that is each worker's (Parallel.ForEachAsync.cs).
 bool is_of_worker(const WaitFrame& f) {
-  return f.is_managed && f.method.starts_with("System.Threading.Tasks.Parallel.For") &&
-         (f.method.find("AsyncState<") != std::string_view::npos ||
-          f.method.find("Async.lambda(") != std::string_view::npos);
+  return f.is_managed && f.method.starts_with(bcl::kParallelMethods) &&
+         std::any_of(bcl::kParallelWorkers.begin(), bcl::kParallelWorkers.end(),
+                     [&](std::string_view part) { return f.method.find(part) != std::string_view::npos; });
 }
 
 /// Threads by the object of theirs that is on their stacks.
@@ -52,11 +53,11 @@ ByObject objects_in_frames(ManagedObjects& objects, std::span<const WaitingThrea
 /// Where a timer is on more stacks than it runs callbacks, some are of before. What two timers have been given is set
 /// by the first that ends.
 void add_timers(ManagedObjects& objects, std::span<const WaitingThread> threads, EndsOfWork& ends) {
-  const auto is_timer = [&](Address a) { return objects.is_a(a, "System.Threading.TimerQueueTimer"); };
+  const auto is_timer = [&](Address a) { return objects.is_a(a, bcl::Timer::kType); };
   std::set<Address> given_twice;
   for (const auto& [timer, tids] : objects_in_frames(objects, threads, is_of_timer, is_timer)) {
-    const Address told = objects.reference(timer, "_notifyWhenNoCallbacksRunning").value_or(0);
-    const auto running = objects.value<std::int32_t>(timer, "_callbacksRunning");
+    const Address told = objects.reference(timer, bcl::Timer::kTold).value_or(0);
+    const auto running = objects.value<std::int32_t>(timer, bcl::Timer::kRunning);
     if (told == 0 || !running || *running <= 0) continue;
     if (ends.contains(told)) given_twice.insert(told);
     auto& of = ends[told];
@@ -68,16 +69,16 @@ void add_timers(ManagedObjects& objects, std::span<const WaitingThread> threads,
 void add_workers(ManagedObjects& objects, std::span<const WaitingThread> threads, EndsOfWork& ends) {
   const auto is_shared = [&](Address a) {
     const TypeFacts* type = objects.types().at(objects.type_of(a));
-    return type != nullptr && type->name.starts_with("System.Threading.Tasks.Parallel+") &&
-           objects.is_a(a, "System.Threading.Tasks.TaskCompletionSource");
+    return type != nullptr && type->name.starts_with(bcl::kParallelState) &&
+           objects.is_a(a, bcl::CompletionSource::kType);
   };
   const auto found = objects_in_frames(objects, threads, is_of_worker, is_shared);
   std::map<std::uint64_t, unsigned> calls;
   for (const auto& [shared, tids] : found)
     for (const std::uint64_t tid : tids) calls[tid]++;
   for (const auto& [shared, tids] : found) {
-    const Address task = objects.reference(shared, "_task").value_or(0);
-    const auto flags = objects.value<std::uint32_t>(task, "m_stateFlags");
+    const Address task = objects.reference(shared, bcl::CompletionSource::kTask).value_or(0);
+    const auto flags = objects.value<std::uint32_t>(task, bcl::Task::kFlags);
     if (task == 0 || !flags || (*flags & kEnded) != 0) continue;
     // A thread works for one call at a time: of several, all but one are left from before.
     for (const std::uint64_t tid : tids)

@@ -2,15 +2,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "dotnet/bcl/locks.h"
+#include "dotnet/bcl/waits.h"
 #include "dotnet/waits/thread_waits.h"
 
 namespace mixstack::dotnet::objects {
-namespace {
-
-constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
-
-}  // namespace
-
 /// A SpinLock is a word that a method of its own keeps a reference to while it spins: the managed id of the owner, or,
 /// without owner tracking, a flag (SpinLock.cs). Of the words of these frames it is the only one that leads to one.
 ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
@@ -18,9 +14,9 @@ ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
   ThreadWait wait;
   wait.kind = WaitKind::lock;
   wait.proof = Proof::recorded;  // that it is one, the frame says
-  wait.object.type = "System.Threading.SpinLock";
+  wait.object.type = bcl::kSpinLock;
   const auto is_its = [](const WaitFrame& f) {
-    return f.is_managed && f.method.find(kSpinLock) != std::string_view::npos;
+    return f.is_managed && f.method.find(bcl::kSpinLockMethods) != std::string_view::npos;
   };
   const auto inner = std::find_if(at.frames.begin(), at.frames.end(), is_its);
   const auto outer = std::find_if(at.frames.rbegin(), at.frames.rend(), is_its);
@@ -62,17 +58,17 @@ ThreadWait ThreadWaits::semaphore_of_node(const ThreadWait& wait, const Candidat
   constexpr std::size_t kMostNodes = 1 << 12;
   ThreadWait of = wait;
   for (const Candidate& c : found) {
-    if (!objects_.types().is_a(c.type, "System.Threading.SemaphoreSlim")) continue;
-    Address node = objects_.reference(c.address, "m_asyncHead").value_or(0);
+    if (!objects_.types().is_a(c.type, bcl::SemaphoreSlim::kType)) continue;
+    Address node = objects_.reference(c.address, bcl::SemaphoreSlim::kAsyncHead).value_or(0);
     for (std::size_t i = 0; node != 0 && i < kMostNodes; i++) {
       if (node != wait.object.address) {
-        node = objects_.reference(node, "Next").value_or(0);
+        node = objects_.reference(node, bcl::SemaphoreNode::kNext).value_or(0);
         continue;
       }
       of.kind = WaitKind::semaphore_slim;
       of.object = object(c.address);
       of.owners.clear();
-      if (const auto count = objects_.value<std::int32_t>(c.address, "m_currentCount"))
+      if (const auto count = objects_.value<std::int32_t>(c.address, bcl::SemaphoreSlim::kCount))
         of.object.detail = "count " + std::to_string(*count);
       return of;
     }

@@ -1,6 +1,9 @@
 // Waits of .NET 11, whose monitors and handles are managed objects.
 #include <algorithm>
 
+#include "dotnet/bcl/locks.h"
+#include "dotnet/bcl/threads.h"
+#include "dotnet/bcl/waits.h"
 #include "dotnet/waits/thread_waits.h"
 
 namespace mixstack::dotnet::objects {
@@ -19,7 +22,7 @@ ThreadWait ThreadWaits::wait_for_lock(const WaitingThread& at, const BlockingRec
   if (record.timeout_ms >= 0) wait.timeout = std::chrono::milliseconds(record.timeout_ms);
   const Address recorded = lock_in(at, record);
   if (record.kind == BlockingKind::condition) {
-    const Address lock = objects_.reference(recorded, "_lock").value_or(0);
+    const Address lock = objects_.reference(recorded, bcl::Condition::kLock).value_or(0);
     if (records_.lock(lock)) {
       const Address monitor = records_.object_of_monitor(lock);
       wait = monitor_wait(monitor != 0 ? monitor : lock, record, candidates(at));
@@ -58,7 +61,7 @@ void ThreadWaits::describe_managed_owner(const LockState& lock, ThreadWait& wait
     if (!look_at(t)) break;
   if (owner == 0 && !is_dead && now_ != nullptr) {
     const Error error = visit_threads(objects_.memory().with(*now_), look_at);
-    const auto place = objects_.place(lock.object, "_owningThreadId");
+    const auto place = objects_.place(lock.object, bcl::Lock::kOwner);
     const auto again = place ? now_->read<std::uint32_t>(*place) : Result<std::uint32_t>(0);
     if (owner == 0 && (error.code != ErrorCode::none || !again || *again != lock.managed_owner)) return;
   }
@@ -69,7 +72,7 @@ void ThreadWaits::describe_managed_owner(const LockState& lock, ThreadWait& wait
 }
 
 std::uint64_t ThreadWaits::os_id_of_object(Address thread_object) {
-  const auto native = objects_.value<std::uint64_t>(thread_object, "_DONT_USE_InternalThread");
+  const auto native = objects_.value<std::uint64_t>(thread_object, bcl::Thread::kNative);
   for (const ManagedThread& t : threads_)
     if (native && t.address == *native && !t.is_dead()) return t.os_id;
   return 0;
@@ -81,14 +84,14 @@ ThreadWaits::Handles ThreadWaits::handles_of(const WaitingThread& at, const Cand
   if (records_.has_locks()) handles.recorded = subsystem_.of(*at.thread);
   if (handles.recorded && handles.recorded->waitables.empty()) handles.recorded.reset();
   for (const Candidate& c : found)
-    if (objects_.types().is_a(c.type, "Microsoft.Win32.SafeHandles.SafeWaitHandle")) handles.safe.insert(c.address);
+    if (objects_.types().is_a(c.type, bcl::kSafeWaitHandle)) handles.safe.insert(c.address);
   return handles;
 }
 
 bool ThreadWaits::is_waited(const Handles& handles, Address handle) {
   if (handle == 0) return false;
   if (handles.recorded) return handles.recorded->is_for(subsystem_.waitable_of(handle));
-  return handles.safe.contains(objects_.reference(handle, "_waitHandle").value_or(0));
+  return handles.safe.contains(objects_.reference(handle, bcl::WaitHandle::kSafeHandle).value_or(0));
 }
 
 bool ThreadWaits::are_members(const std::vector<WaitedObject>& members, const ManagedWait& recorded) {

@@ -6,6 +6,10 @@
 #include "dotnet/async/async_callers.h"
 #include "dotnet/async/async_dispatchers.h"
 #include "dotnet/async/sockets.h"
+#include "dotnet/bcl/async_plumbing.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/threads.h"
+#include "dotnet/bcl/timers.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -29,14 +33,12 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
 }
 
 /// Boxes call their methods in the execution context of who awaited.
-bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with("System.Threading.ExecutionContext."); }
+bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with(bcl::kContextMethods); }
 
 /// Who lets methods that the runtime has suspended go on.
 bool has_frame_of_dispatch(const WaitingThread& at) {
-  return std::any_of(at.frames.begin(), at.frames.end(), [](const WaitFrame& f) {
-    return f.is_managed &&
-           bare_method(f.method) == "System.Runtime.CompilerServices.AsyncHelpers.ThunkTaskCore.MoveNext";
-  });
+  return std::any_of(at.frames.begin(), at.frames.end(),
+                     [](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == bcl::kDispatches; });
 }
 
 /// Async methods that go on are called by their boxes.
@@ -81,12 +83,11 @@ std::vector<Address> words_of(const ManagedObjects& objects, const WaitingThread
 /// on its stack, in which it runs these (Task.Wait and RunSynchronously take a task's work over, Parallel.For does).
 void PendingWorkReader::add_outer_tasks(std::span<const WaitingThread> threads,
                                         std::unordered_map<Address, std::uint64_t>& running) {
-  constexpr std::string_view kRuns = "System.Threading.Tasks.Task.ExecuteWithThreadLocal";
   constexpr Address kMostOfFrame = 4096;
   std::unordered_map<Address, std::unordered_set<std::uint64_t>> found;
   for (const WaitingThread& at : threads) {
     if (at.thread == nullptr) continue;
-    const auto runs = [&](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == kRuns; };
+    const auto runs = [&](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == bcl::kRunsTask; };
     if (std::count_if(at.frames.begin(), at.frames.end(), runs) < 2) continue;
     for (std::size_t i = 2; i < at.frames.size(); i++) {
       if (!runs(at.frames[i])) continue;
@@ -96,7 +97,7 @@ void PendingWorkReader::add_outer_tasks(std::span<const WaitingThread> threads,
         const Address task = objects_.read<Address>(slot).value_or(0);
         if (task < kLowestObject || task % 8 != 0 || at.thread->stack.contains(task) || !machines_.is_task(task))
           continue;
-        const auto flags = objects_.value<std::uint32_t>(task, "m_stateFlags");
+        const auto flags = objects_.value<std::uint32_t>(task, bcl::Task::kFlags);
         if (flags && (*flags & kInvoked) != 0 && !machines_.is_completed(task)) found[task].insert(at.thread->os_id);
       }
     }
@@ -112,15 +113,15 @@ void PendingWorkReader::follow_to_children(const std::unordered_map<Address, std
   constexpr std::uint32_t kWaitsForChildren = 0x800000;  // TASK_STATE_WAITING_ON_CHILDREN, Task.cs
   std::unordered_map<Address, std::vector<Address>> children;
   for (const auto& [task, tid] : running)
-    if (const Address properties = objects_.reference(task, "m_contingentProperties").value_or(0); properties != 0)
-      if (const Address parent = objects_.reference(properties, "m_parent").value_or(0); parent != 0)
+    if (const Address properties = objects_.reference(task, bcl::Task::kContingent).value_or(0); properties != 0)
+      if (const Address parent = objects_.reference(properties, bcl::Contingent::kParent).value_or(0); parent != 0)
         children[parent].push_back(task);
   if (children.empty()) return;
   std::vector<AsyncChain> more;
   for (AsyncChain& chain : found_.chains) {
     const auto known = children.find(chain.awaited.address);
     if (chain.end != AsyncEnd::work || chain.runner != 0 || known == children.end()) continue;
-    const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, "m_stateFlags");
+    const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, bcl::Task::kFlags);
     if (!flags || (*flags & kWaitsForChildren) == 0) continue;
     bool is_first = true;
     for (const Address child : known->second) {
@@ -128,7 +129,7 @@ void PendingWorkReader::follow_to_children(const std::unordered_map<Address, std
       one.awaited = {child, objects_.type_name(child), {}};
       one.is_queued = false;
       one.runner = static_cast<std::uint32_t>(running.at(child));
-      const Address action = objects_.reference(child, "m_action").value_or(0);
+      const Address action = objects_.reference(child, bcl::Task::kAction).value_or(0);
       if (action != 0 && delegates_.is_delegate(action)) one.work = delegates_.method(action);
       if (std::exchange(is_first, false))
         chain = one;
@@ -158,17 +159,15 @@ void PendingWorkReader::name_who_ends() {
 /// CancellationTokenRegistration.DisposeAsync comes back to the same await again and again, until the callback that
 /// runs is another.
 void PendingWorkReader::find_callbacks(std::span<const WaitingThread> threads) {
-  constexpr std::string_view kWaits =
-      "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToCompleteAsync";
   for (AsyncChain& chain : found_.chains) {
-    if (chain.steps.empty() || bare_method(chain.steps.back().method) != kWaits) continue;
+    if (chain.steps.empty() || bare_method(chain.steps.back().method) != bcl::kAwaitsCallback) continue;
     const auto machine = machines_.machine_of(chain.steps.back().box);
     const Address all = machine ? objects_.reference(*machine, "<>4__this").value_or(0) : 0;
-    const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
-    const auto id = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
-    const auto waited = machine ? objects_.value<std::int64_t>(*machine, "id") : std::nullopt;
+    const auto running = objects_.value<std::int64_t>(all, bcl::Registrations::kRunning);
+    const auto id = objects_.value<std::int32_t>(all, bcl::Registrations::kThread);
+    const auto waited = machine ? objects_.value<std::int64_t>(*machine, bcl::AwaitsCallback::kCallback) : std::nullopt;
     if (!running || *running == 0 || running != waited || !id || *id <= 0) continue;
-    const Address source = objects_.reference(all, "Source").value_or(0);
+    const Address source = objects_.reference(all, bcl::Registrations::kSource).value_or(0);
     chain.end = AsyncEnd::source;
     chain.awaited = {source, objects_.type_name(source), {}};
     chain.is_queued = false;
@@ -415,8 +414,8 @@ bool PendingWorkReader::is_queued(const AsyncChain& chain) {
   if (!chain.steps.empty() && queued_.contains(chain.steps.back().box)) return true;
   if (chain.end == AsyncEnd::delay) {
     // A worker runs what is due of a queue of timers.
-    const Address timer = objects_.reference(chain.awaited.address, "_timer").value_or(0);
-    const Address queue = objects_.reference(timer, "_associatedTimerQueue").value_or(0);
+    const Address timer = objects_.reference(chain.awaited.address, bcl::DelayPromise::kTimer).value_or(0);
+    const Address queue = objects_.reference(timer, bcl::Timer::kQueue).value_or(0);
     return chain.due && chain.due->count() <= 0 && queued_.contains(queue);
   }
   return chain.awaited.address != 0 && chain.end != AsyncEnd::completed && queued_.contains(chain.awaited.address);
@@ -430,17 +429,17 @@ void PendingWorkReader::find_contexts(std::span<const WaitingThread> threads) {
     const auto at = std::find_if(threads.begin(), threads.end(), is_it);
     if (at == threads.end() || at->thread->thread_object_handle == 0) continue;
     const Address object = objects_.read<std::uint64_t>(at->thread->thread_object_handle).value_or(0);
-    const Address context = objects_.reference(object, "_synchronizationContext").value_or(0);
-    if (context != 0 && objects_.is_a(context, "System.Threading.SynchronizationContext"))
+    const Address context = objects_.reference(object, bcl::Thread::kContext).value_or(0);
+    if (context != 0 && objects_.is_a(context, bcl::kSynchronizationContext))
       chain.context = objects_.type_name(context);
   }
 }
 
 /// The task scheduler of the program's own that a task was given to; 0: none.
 Address PendingWorkReader::scheduler_of(Address task) {
-  const Address scheduler = objects_.reference(task, "m_taskScheduler").value_or(0);
-  if (scheduler == 0 || !objects_.is_a(scheduler, "System.Threading.Tasks.TaskScheduler")) return 0;
-  return objects_.type_name(scheduler) == "System.Threading.Tasks.ThreadPoolTaskScheduler" ? 0 : scheduler;
+  const Address scheduler = objects_.reference(task, bcl::Task::kScheduler).value_or(0);
+  if (scheduler == 0 || !objects_.is_a(scheduler, bcl::kScheduler)) return 0;
+  return objects_.type_name(scheduler) == bcl::kPoolScheduler ? 0 : scheduler;
 }
 
 /// Whether a chain ends in a task of the scheduler that nobody has begun, or in a method that can go on and was called
@@ -449,7 +448,7 @@ bool PendingWorkReader::is_left_to(Address scheduler, const AsyncChain& chain) {
   if (chain.runner != 0 || chain.is_queued || chain.proof == Proof::likely) return false;
   if (chain.end == AsyncEnd::completed || chain.end == AsyncEnd::yielded) return !chain.steps.empty();
   if (chain.end != AsyncEnd::work || scheduler_of(chain.awaited.address) != scheduler) return false;
-  const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, "m_stateFlags");
+  const auto flags = objects_.value<std::uint32_t>(chain.awaited.address, bcl::Task::kFlags);
   return flags && (*flags & kInvoked) == 0;
 }
 

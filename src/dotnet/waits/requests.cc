@@ -4,24 +4,17 @@
 #include <array>
 #include <map>
 
+#include "dotnet/bcl/sockets_and_requests.h"
+#include "dotnet/bcl/types.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
-
-// Microsoft.AspNetCore.Server.Kestrel.Core, System.Net.Http, System.Data.Common.
-constexpr std::string_view kProtocol = "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.HttpProtocol";
-constexpr std::string_view kConnection = "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.HttpConnection";
-constexpr std::string_view kKestrelConnection =
-    "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Infrastructure.KestrelConnection";
-constexpr std::string_view kTransport = "Microsoft.AspNetCore.Connections.TransportConnection";
-constexpr std::string_view kMessage = "System.Net.Http.HttpRequestMessage";
-constexpr std::string_view kCommand = "System.Data.Common.DbCommand";
 
 /// RequestProcessingStatus of Kestrel: the program has begun to answer, and has not ended.
 constexpr std::int32_t kAppStarted = 3, kResponseCompleted = 6;
 /// HttpMethod of Kestrel, a byte.
 constexpr std::array<std::string_view, 9> kMethods{"GET",   "PUT",   "DELETE",  "POST",   "HEAD",
                                                    "TRACE", "PATCH", "CONNECT", "OPTIONS"};
-constexpr std::string_view kHostContext = ".HostContext>k__BackingField";
 
 constexpr std::size_t kMostMembers = 64;  // of one list
 constexpr std::size_t kMostWay = 32;      // boxes above one on a stack
@@ -33,11 +26,11 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 bool works_on(std::string_view method, RequestKind kind) {
   switch (kind) {
     case RequestKind::incoming:
-      return has(method, ".Kestrel.");
+      return has(method, bcl::kKestrelMethods);
     case RequestKind::outgoing:
-      return method.starts_with("System.Net.Http.");
+      return method.starts_with(bcl::kHttpMethods);
     case RequestKind::database:
-      return has(method, "Command.") && has(method, ".Execute");
+      return has(method, bcl::kCommandMethods) && has(method, bcl::kExecuteMethods);
   }
   return false;
 }
@@ -46,26 +39,26 @@ bool works_on(std::string_view method, RequestKind kind) {
 
 std::string Requests::string_in(Address object, std::string_view field) {
   const Address text = objects_.reference(object, field).value_or(0);
-  return objects_.is_a(text, "System.String") ? objects_.text(text, kMostText) : std::string();
+  return objects_.is_a(text, bcl::kString) ? objects_.text(text, kMostText) : std::string();
 }
 
 std::optional<RequestKind> Requests::kind_of(Address object) {
   LoadedTypes& types = objects_.types();
   const Address type = objects_.type_of(object);
   if (type == 0) return std::nullopt;
-  if (types.is_a(type, kMessage)) return RequestKind::outgoing;
-  if (types.is_a(type, kCommand)) return RequestKind::database;
-  if (!types.is_a(type, kProtocol)) return std::nullopt;
+  if (types.is_a(type, bcl::HttpRequest::kType)) return RequestKind::outgoing;
+  if (types.is_a(type, bcl::DbCommand::kType)) return RequestKind::database;
+  if (!types.is_a(type, bcl::HttpProtocol::kType)) return std::nullopt;
   // A connection that is kept alive has an object of its last request.
-  const auto status = objects_.value<std::uint8_t>(object, "_requestProcessingStatus");
+  const auto status = objects_.value<std::uint8_t>(object, bcl::HttpProtocol::kStatus);
   if (!status || *status < kAppStarted || *status >= kResponseCompleted) return std::nullopt;
   return RequestKind::incoming;
 }
 
 std::string Requests::incoming_method(Address protocol) {
-  std::string text = string_in(protocol, "_methodText");
+  std::string text = string_in(protocol, bcl::HttpProtocol::kMethodText);
   if (!text.empty()) return text.substr(0, kMostMethod);
-  const auto method = objects_.value<std::uint8_t>(protocol, "<Method>k__BackingField");
+  const auto method = objects_.value<std::uint8_t>(protocol, bcl::HttpProtocol::kMethod);
   return method && *method < kMethods.size() ? std::string(kMethods[*method]) : std::string();
 }
 
@@ -73,24 +66,24 @@ std::string Requests::text_of(Address object, RequestKind kind) {
   if (!data_) return {};
   switch (kind) {
     case RequestKind::incoming: {
-      std::string target = string_in(object, "<RawTarget>k__BackingField");
-      return target.empty() ? string_in(object, "<Path>k__BackingField") : target;
+      std::string target = string_in(object, bcl::HttpProtocol::kTarget);
+      return target.empty() ? string_in(object, bcl::HttpProtocol::kPath) : target;
     }
     case RequestKind::outgoing:
-      return string_in(objects_.reference(object, "_requestUri").value_or(0), "_string");
+      return string_in(objects_.reference(object, bcl::HttpRequest::kUri).value_or(0), bcl::Uri::kText);
     case RequestKind::database:
       break;
   }
-  return string_in(object, "_commandText");
+  return string_in(object, bcl::DbCommand::kText);
 }
 
 /// Only where the program asked for it (logs, metrics) the server notes when a request began.
 std::optional<std::chrono::milliseconds> Requests::age_of(Address protocol) {
   if (!now_) return std::nullopt;
   for (const auto& field : objects_.types().own_fields(objects_.type_of(protocol))) {
-    if (field.place.is_static || !field.name.ends_with(kHostContext)) continue;
+    if (field.place.is_static || !field.name.ends_with(bcl::kHostContext)) continue;
     const Address context = objects_.reference(protocol, field.name).value_or(0);
-    const auto start = objects_.value<std::int64_t>(context, "<StartTimestamp>k__BackingField");
+    const auto start = objects_.value<std::int64_t>(context, bcl::HostContext::kStart);
     constexpr std::int64_t kPerMillisecond = 1'000'000;  // Stopwatch counts nanoseconds of the same clock
     if (!start || *start <= 0 || *start / kPerMillisecond > *now_) return std::nullopt;
     return std::chrono::milliseconds(*now_ - *start / kPerMillisecond);
@@ -114,7 +107,9 @@ void Requests::add(Address object, RequestKind kind, Where where) {
     request.method = incoming_method(object);
     request.age = age_of(object);
   } else if (kind == RequestKind::outgoing) {
-    request.method = string_in(objects_.reference(object, "_method").value_or(0), "_method").substr(0, kMostMethod);
+    request.method =
+        string_in(objects_.reference(object, bcl::HttpRequest::kMethod).value_or(0), bcl::HttpMethod::kName)
+            .substr(0, kMostMethod);
   } else {
     request.method = objects_.type_name(object);
   }
@@ -124,8 +119,8 @@ void Requests::add(Address object, RequestKind kind, Where where) {
 /// The connection of a socket leads to the request on it by what the server calls each second of each connection.
 void Requests::look_at_connection(Address transport) {
   const auto words_of_list = [&](Address list) {
-    const Address items = objects_.reference(list, "_items").value_or(0);
-    const auto size = objects_.value<std::int32_t>(list, "_size").value_or(0);
+    const Address items = objects_.reference(list, bcl::List::kItems).value_or(0);
+    const auto size = objects_.value<std::int32_t>(list, bcl::List::kSize).value_or(0);
     if (!objects_.array_length(items) || size <= 0) return std::vector<Address>{};
     std::vector<Address> words(2 * std::min<std::size_t>(static_cast<std::size_t>(size), kMostMembers));
     const auto n =
@@ -133,11 +128,12 @@ void Requests::look_at_connection(Address transport) {
     words.resize(n ? *n / sizeof(Address) : 0);
     return words;
   };
-  for (const Address feature : words_of_list(objects_.reference(transport, "MaybeExtra").value_or(0))) {
-    if (!objects_.is_a(feature, kKestrelConnection)) continue;
-    for (const Address state : words_of_list(objects_.reference(feature, "_heartbeatHandlers").value_or(0))) {
-      if (!objects_.is_a(state, kConnection)) continue;
-      const Address protocol = objects_.reference(state, "_requestProcessor").value_or(0);
+  for (const Address feature : words_of_list(objects_.reference(transport, bcl::Transport::kFeatures).value_or(0))) {
+    if (!objects_.is_a(feature, bcl::KestrelConnection::kType)) continue;
+    for (const Address state :
+         words_of_list(objects_.reference(feature, bcl::KestrelConnection::kHandlers).value_or(0))) {
+      if (!objects_.is_a(state, bcl::HttpConnection::kType)) continue;
+      const Address protocol = objects_.reference(state, bcl::HttpConnection::kProcessor).value_or(0);
       if (kind_of(protocol) == RequestKind::incoming) add(protocol, RequestKind::incoming, {});
     }
   }
@@ -158,7 +154,7 @@ void Requests::look_at_box(Address box, std::string_view method, Where where) {
     if (field.place.is_static || field.place.element != names::ElementType::class_) continue;
     const Address object = objects_.read<std::uint64_t>(machine->address + field.place.offset).value_or(0);
     if (object == 0 || object % 8 != 0) continue;
-    if (objects_.is_a(object, kTransport)) transports_.insert(object);
+    if (objects_.is_a(object, bcl::Transport::kType)) transports_.insert(object);
     const auto kind = kind_of(object);
     if (kind && works_on(method, *kind)) add(object, *kind, where);
   }

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "dotnet/bcl/locks.h"
+#include "dotnet/bcl/sockets_and_requests.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/threads.h"
+#include "dotnet/bcl/types.h"
+#include "dotnet/bcl/waits.h"
 #include "dotnet/waits/mutex_owner.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
-
-constexpr std::string_view kCoreLib = "System.Private.CoreLib";
-constexpr std::string_view kSpinLock = "System.Threading.SpinLock.";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -81,19 +84,17 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
   if (wait.kind != WaitKind::none && !is_still(at, records.front())) wait.proof = Proof::likely;
   if (wait.kind != WaitKind::none) return wait;
   // Locks and conditions of .NET 11 wait with events of their own, which the program knows nothing of.
-  if (records_.has_locks() && (is_inside(at, "System.Threading.Lock.") || is_inside(at, "System.Threading.Condition.")))
-    return {};
-  if (is_inside(at, kSpinLock)) return spin_lock(at);
-  if (is_inside(at, "System.Threading.WaitHandle.")) return handle_wait(at, candidates(at));
-  if (is_inside(at, "System.Threading.Thread.Join")) return join(at, candidates(at));
-  if (is_inside(at, "System.GC.WaitForPendingFinalizers")) return finalizers();
-  if (is_inside(at, "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete"))
-    wait = callback(at);
+  if (records_.has_locks() && (is_inside(at, bcl::kLockMethods) || is_inside(at, bcl::kConditionMethods))) return {};
+  if (is_inside(at, bcl::kSpinLockMethods)) return spin_lock(at);
+  if (is_inside(at, bcl::kWaitHandleMethods)) return handle_wait(at, candidates(at));
+  if (is_inside(at, bcl::kJoin)) return join(at, candidates(at));
+  if (is_inside(at, bcl::kWaitsForFinalizers)) return finalizers();
+  if (is_inside(at, bcl::kWaitsForCallback)) wait = callback(at);
   if (wait.kind != WaitKind::none) return wait;
-  if (is_inside(at, "System.Threading.Thread.Sleep")) {
+  if (is_inside(at, bcl::kSleep)) {
     wait.kind = WaitKind::sleep;
     wait.proof = Proof::recorded;
-    if (is_inside(at, "System.Threading.SpinWait.")) wait.object.detail = "again and again, until something is so";
+    if (is_inside(at, bcl::kSpinWaitMethods)) wait.object.detail = "again and again, until something is so";
     return wait;
   }
   return class_constructor(*at.thread);
@@ -197,9 +198,9 @@ ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
 
 WaitedObject ThreadWaits::object(Address address) {
   WaitedObject o{address, objects_.type_name(address), {}};
-  if (o.type != "System.RuntimeType") return o;
+  if (o.type != bcl::RuntimeType::kType) return o;
   // A lock on a type: which one.
-  if (const auto handle = objects_.value<std::uint64_t>(address, "m_handle"))
+  if (const auto handle = objects_.value<std::uint64_t>(address, bcl::RuntimeType::kHandle))
     if (std::string name = objects_.types().csharp_name(*handle); !name.empty()) o.type = "typeof(" + name + ")";
   return o;
 }
@@ -213,21 +214,21 @@ ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record,
   wait.timeout = timeout_of(record.timeout_ms);
   LoadedTypes& types = objects_.types();
   for (const Candidate& c : found) {
-    if (types.is_a(c.type, "System.Threading.ManualResetEventSlim")) {
-      if (objects_.reference(c.address, "m_lock") != lock) continue;
+    if (types.is_a(c.type, bcl::ResetEventSlim::kType)) {
+      if (objects_.reference(c.address, bcl::ResetEventSlim::kLock) != lock) continue;
       wait.proof = Proof::proved;
       wait.kind = WaitKind::reset_event_slim;
       wait.object = object(c.address);
       if (!by_event(c.address, found, wait)) (void)by_socket(c.address, found, wait);
       return wait;
     }
-    if (types.is_a(c.type, "System.Threading.SemaphoreSlim")) {
-      if (objects_.reference(c.address, "m_lockObjAndDisposed") != lock) continue;
+    if (types.is_a(c.type, bcl::SemaphoreSlim::kType)) {
+      if (objects_.reference(c.address, bcl::SemaphoreSlim::kLock) != lock) continue;
       wait.proof = Proof::proved;
       wait.kind = WaitKind::semaphore_slim;
       wait.object = object(c.address);
-      const auto count = objects_.value<std::int32_t>(c.address, "m_currentCount");
-      const auto waiting = objects_.value<std::int32_t>(c.address, "m_waitCount");
+      const auto count = objects_.value<std::int32_t>(c.address, bcl::SemaphoreSlim::kCount);
+      const auto waiting = objects_.value<std::int32_t>(c.address, bcl::SemaphoreSlim::kWaiters);
       if (waiting && *waiting > 0) wait.waiters = static_cast<std::uint32_t>(*waiting);
       if (count) wait.object.detail = "count " + std::to_string(*count);
       (void)by_semaphore(c.address, found, wait);
@@ -238,7 +239,7 @@ ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record,
 }
 
 bool ThreadWaits::continues_with(Address task, Address object) {
-  const auto continuation = objects_.reference(task, "m_continuationObject");
+  const auto continuation = objects_.reference(task, bcl::Task::kContinuation);
   if (!continuation || *continuation == 0) return false;
   if (*continuation == object) return true;
   const auto items = objects_.items_of_list(*continuation, kMostMembers);
@@ -248,24 +249,25 @@ bool ThreadWaits::continues_with(Address task, Address object) {
 /// Who set the event waits for: a task, several, a countdown, a barrier.
 bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
   LoadedTypes& types = objects_.types();
-  const bool counts_tasks = has(wait.object.type, "SetOnCountdownMres");  // Task.WaitAll's
+  const bool counts_tasks = has(wait.object.type, bcl::kCountsTasks);  // Task.WaitAll's
   for (const Candidate& c : found) {
-    if (!counts_tasks && types.is_a(c.type, "System.Threading.Tasks.Task") && continues_with(c.address, event)) {
+    if (!counts_tasks && types.is_a(c.type, bcl::Task::kType) && continues_with(c.address, event)) {
       wait.kind = WaitKind::task;
-      if (has(wait.object.type, "CompleteOnInvokePromise")) wait.kind = WaitKind::any_task;
+      if (has(wait.object.type, bcl::kOnInvoke)) wait.kind = WaitKind::any_task;
       describe_task(c.address, wait);
-      if (has(wait.object.type, "SemaphoreSlim.TaskNode")) wait = semaphore_of_node(wait, found);
+      if (has(wait.object.type, bcl::kSemaphoreNode)) wait = semaphore_of_node(wait, found);
       return true;
     }
-    if (types.is_a(c.type, "System.Threading.CountdownEvent") && objects_.reference(c.address, "_event") == event) {
+    if (types.is_a(c.type, bcl::CountdownEvent::kType) &&
+        objects_.reference(c.address, bcl::CountdownEvent::kEvent) == event) {
       wait.kind = WaitKind::countdown;
       wait.object = object(c.address);
-      if (const auto n = objects_.value<std::int32_t>(c.address, "_currentCount"))
+      if (const auto n = objects_.value<std::int32_t>(c.address, bcl::CountdownEvent::kCount))
         wait.object.detail = "count " + std::to_string(*n);
       return true;
     }
-    if (types.is_a(c.type, "System.Threading.Barrier") &&
-        (objects_.reference(c.address, "_oddEvent") == event || objects_.reference(c.address, "_evenEvent") == event)) {
+    if (types.is_a(c.type, bcl::Barrier::kType) && (objects_.reference(c.address, bcl::Barrier::kOddEvent) == event ||
+                                                    objects_.reference(c.address, bcl::Barrier::kEvenEvent) == event)) {
       wait.kind = WaitKind::barrier;
       wait.object = object(c.address);
       wait.timeout.reset();  // it waits in pieces, again and again
@@ -275,13 +277,13 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
   for (const Candidate& c : found) {
     const TypeFacts* type = types.at(c.type);
     if (type == nullptr) continue;
-    const bool is_list = type->name == "System.Collections.Generic.List`1";
+    const bool is_list = type->name == bcl::List::kType;
     if (!is_list && !type->is_array) continue;
     const auto members =
         is_list ? objects_.items_of_list(c.address, kMostMembers) : objects_.references_in(c.address, kMostMembers);
     std::vector<WaitedObject> open;
     for (const Address m : members)
-      if (objects_.is_a(m, "System.Threading.Tasks.Task") && continues_with(m, event)) open.push_back(object(m));
+      if (objects_.is_a(m, bcl::Task::kType) && continues_with(m, event)) open.push_back(object(m));
     if (open.empty()) continue;
     wait.kind = WaitKind::all_tasks;
     wait.object = open.front();
@@ -297,15 +299,15 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
 /// A socket that .NET made non-blocking is waited for with an event, which the operation has that waits for it.
 bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& wait) {
   const auto is_of_event = [&](const Candidate& c) {
-    return objects_.types().is_a(c.type, "System.Net.Sockets.SocketAsyncContext+AsyncOperation") &&
-           objects_.reference(c.address, "<Event>k__BackingField") == event;
+    return objects_.types().is_a(c.type, bcl::SocketOperation::kType) &&
+           objects_.reference(c.address, bcl::SocketOperation::kEvent) == event;
   };
   const auto operation = std::find_if(found.begin(), found.end(), is_of_event);
   if (operation == found.end()) return false;
-  const Address context = objects_.reference(operation->address, "AssociatedContext").value_or(0);
-  const Address handle = objects_.reference(context, "_socket").value_or(0);
-  if (!objects_.is_a(handle, "System.Net.Sockets.SafeSocketHandle")) return false;
-  const auto descriptor = objects_.value<std::int64_t>(handle, "handle");
+  const Address context = objects_.reference(operation->address, bcl::SocketOperation::kContext).value_or(0);
+  const Address handle = objects_.reference(context, bcl::SocketContext::kHandle).value_or(0);
+  if (!objects_.is_a(handle, bcl::kSafeSocketHandle)) return false;
+  const auto descriptor = objects_.value<std::int64_t>(handle, bcl::SafeHandle::kNumber);
   if (!descriptor || *descriptor < 0 || *descriptor > INT32_MAX) return false;
   wait.kind = WaitKind::socket;
   wait.object = {handle, "file descriptor " + std::to_string(*descriptor), {}};
@@ -317,15 +319,18 @@ bool ThreadWaits::by_socket(Address event, const Candidates& found, ThreadWait& 
 bool ThreadWaits::by_process(const Handles& handles, const Candidates& found, ThreadWait& wait) {
   for (const Candidate& c : found) {
     Address state = c.address;
-    if (objects_.types().is_a(c.type, "System.Diagnostics.Process"))
-      state = objects_.reference(objects_.reference(c.address, "_waitStateHolder").value_or(0), "_state").value_or(0);
-    if (!objects_.is_a(state, "System.Diagnostics.ProcessWaitState")) continue;
-    const Address event = objects_.reference(state, "_exitedEvent").value_or(0);
+    if (objects_.types().is_a(c.type, bcl::Process::kType))
+      state = objects_
+                  .reference(objects_.reference(c.address, bcl::Process::kStateHolder).value_or(0),
+                             bcl::ProcessStateHolder::kState)
+                  .value_or(0);
+    if (!objects_.is_a(state, bcl::ProcessState::kType)) continue;
+    const Address event = objects_.reference(state, bcl::ProcessState::kExited).value_or(0);
     if (!is_waited(handles, event)) continue;
     wait.kind = WaitKind::child_process;
     wait.proof = Proof::proved;
     wait.object = {};
-    if (const auto pid = objects_.value<std::int32_t>(state, "_processId"); pid && *pid > 0)
+    if (const auto pid = objects_.value<std::int32_t>(state, bcl::ProcessState::kId); pid && *pid > 0)
       wait.object.type = std::to_string(*pid);
     return true;
   }
@@ -335,9 +340,9 @@ bool ThreadWaits::by_process(const Handles& handles, const Candidates& found, Th
 bool ThreadWaits::by_semaphore(Address semaphore, const Candidates& found, ThreadWait& wait) {
   for (const Candidate& c : found) {
     const TypeFacts* type = objects_.types().at(c.type);
-    if (type == nullptr || type->name != "System.Collections.Concurrent.BlockingCollection`1") continue;
-    const bool takes = objects_.reference(c.address, "_occupiedNodes") == semaphore;
-    if (!takes && objects_.reference(c.address, "_freeNodes") != semaphore) continue;
+    if (type == nullptr || type->name != bcl::BlockingCollection::kType) continue;
+    const bool takes = objects_.reference(c.address, bcl::BlockingCollection::kOccupied) == semaphore;
+    if (!takes && objects_.reference(c.address, bcl::BlockingCollection::kFree) != semaphore) continue;
     wait.kind = WaitKind::blocking_collection;
     wait.object = object(c.address);
     wait.object.detail = takes ? "empty" : "full";
@@ -355,10 +360,10 @@ void ThreadWaits::describe_task(Address task, ThreadWait& wait) {
 const std::unordered_map<Address, std::uint64_t>& ThreadWaits::running_tasks() {
   if (!has_running_tasks_) {
     has_running_tasks_ = true;
-    const Address type = objects_.types().find(kCoreLib, "System.Threading.Tasks.Task");
+    const Address type = objects_.types().find(bcl::kCoreLib, bcl::Task::kType);
     for (const ManagedThread& t : threads_) {
       if (type == 0 || t.os_id == 0 || t.is_dead()) continue;
-      const auto current = objects_.thread_static_reference(t.address, type, "t_currentTask");
+      const auto current = objects_.thread_static_reference(t.address, type, bcl::Task::kCurrent);
       if (current && *current != 0) running_tasks_.emplace(*current, t.os_id);
     }
   }
@@ -382,30 +387,30 @@ std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
 void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait) {
   wait.kind = WaitKind::reader_writer_lock;
   wait.object = object(lock);
-  wait.is_reading = event == "_readEvent";
-  for (const std::string_view field : {"_writeLockOwnerId", "_upgradeLockOwnerId"}) {
-    if (wait.is_reading && field == "_upgradeLockOwnerId") continue;
+  wait.is_reading = event == bcl::ReaderWriterLock::kReadEvent;
+  for (const std::string_view field : {bcl::ReaderWriterLock::kWriter, bcl::ReaderWriterLock::kUpgrader}) {
+    if (wait.is_reading && field == bcl::ReaderWriterLock::kUpgrader) continue;
     const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
     if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
   }
   // Where nobody writes, a writer that waits holds up the readers that come after it: all wait for those who read now.
-  if ((wait.is_reading && !wait.owners.empty()) || event == "_upgradeEvent") return;
+  if ((wait.is_reading && !wait.owners.empty()) || event == bcl::ReaderWriterLock::kUpgradeEvent) return;
   // Readers: each thread keeps a list of the locks that it reads under.
-  const auto lock_id = objects_.value<std::int64_t>(lock, "_lockID");
+  const auto lock_id = objects_.value<std::int64_t>(lock, bcl::ReaderWriterLock::kId);
   const Address type = objects_.type_of(lock);
   std::size_t readers = 0;
   for (const ManagedThread& t : threads_) {
     if (!lock_id || t.os_id == 0 || t.is_dead()) continue;
-    Address count = objects_.thread_static_reference(t.address, type, "t_rwc").value_or(0);
+    Address count = objects_.thread_static_reference(t.address, type, bcl::ReaderWriterLock::kCounts).value_or(0);
     for (std::size_t i = 0; count != 0 && i < kMostMembers; i++) {
-      const auto id = objects_.value<std::int64_t>(count, "lockID");
-      const auto reads = objects_.value<std::int32_t>(count, "readercount");
+      const auto id = objects_.value<std::int64_t>(count, bcl::ReaderWriterCount::kLockId);
+      const auto reads = objects_.value<std::int32_t>(count, bcl::ReaderWriterCount::kReads);
       if (id == lock_id && reads && *reads > 0) {
         readers++;
         wait.owners.push_back(static_cast<std::uint32_t>(t.os_id));
         break;
       }
-      count = objects_.reference(count, "next").value_or(0);
+      count = objects_.reference(count, bcl::ReaderWriterCount::kNext).value_or(0);
     }
   }
   if (readers != 0 && !wait.is_reading)
@@ -432,7 +437,7 @@ void ThreadWaits::describe_mutex(const WaitingThread& at, ThreadWait& wait) {
 void ThreadWaits::describe_only_handle(const WaitingThread& at, ThreadWait& wait) {
   wait.kind = WaitKind::wait_handle;
   wait.others.clear();
-  if (objects_.is_a(wait.object.address, "System.Threading.Mutex")) describe_mutex(at, wait);
+  if (objects_.is_a(wait.object.address, bcl::kMutex)) describe_mutex(at, wait);
   if (!wait.owners.empty()) wait.proof = Proof::proved;  // that the thread waits for a mutex is, and this is the one
 }
 
@@ -444,7 +449,7 @@ ThreadWait ThreadWaits::one_of_two_handles(const WaitingThread& at, const Candid
   describe_mutex(at, wait);
   std::vector<Address> mutexes;
   for (const Candidate& c : found)
-    if (objects_.types().is_a(c.type, "System.Threading.Mutex")) mutexes.push_back(c.address);
+    if (objects_.types().is_a(c.type, bcl::kMutex)) mutexes.push_back(c.address);
   if (!wait.owners.empty() && mutexes.size() == 1) wait.object = object(mutexes.front());
   return wait;
 }
@@ -457,7 +462,7 @@ bool ThreadWaits::several_handles(const WaitingThread& at, const Handles& handle
     if (type == nullptr || !type->is_array) continue;
     std::vector<WaitedObject> members;
     for (const Address m : objects_.references_in(c.address, kMostMembers))
-      if (objects_.is_a(m, "System.Threading.WaitHandle")) members.push_back(object(m));
+      if (objects_.is_a(m, bcl::WaitHandle::kType)) members.push_back(object(m));
     if (members.empty() || (handles.recorded && !are_members(members, *handles.recorded))) continue;
     wait.kind = WaitKind::wait_handles;
     wait.proof = handles.recorded ? Proof::recorded : Proof::likely;
@@ -474,27 +479,29 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
   ThreadWait wait;
   const Handles handles = handles_of(at, found);
   if (by_process(handles, found, wait)) return wait;
-  const bool are_several = is_inside(at, "WaitHandle.WaitMultiple") || is_inside(at, "WaitHandle.WaitAny") ||
-                           is_inside(at, "WaitHandle.WaitAll");
+  const bool are_several = std::any_of(bcl::kWaitsForSeveral.begin(), bcl::kWaitsForSeveral.end(),
+                                       [&](std::string_view part) { return is_inside(at, part); });
   if (are_several && several_handles(at, handles, found, wait)) return wait;
   for (const Candidate& c : found) {
-    if (!types.is_a(c.type, "System.Threading.ReaderWriterLockSlim")) continue;
-    for (const std::string_view field : {"_writeEvent", "_readEvent", "_upgradeEvent", "_waitUpgradeEvent"}) {
+    if (!types.is_a(c.type, bcl::ReaderWriterLock::kType)) continue;
+    for (const std::string_view field :
+         {bcl::ReaderWriterLock::kWriteEvent, bcl::ReaderWriterLock::kReadEvent, bcl::ReaderWriterLock::kUpgradeEvent,
+          bcl::ReaderWriterLock::kWaitUpgradeEvent}) {
       if (!is_waited(handles, objects_.reference(c.address, field).value_or(0))) continue;
       wait.proof = Proof::proved;
       describe_reader_writer_lock(c.address, field, wait);
       return wait;
     }
   }
-  if (!handles.recorded && is_inside(at, "WaitHandle.SignalAndWait")) return one_of_two_handles(at, found);
+  if (!handles.recorded && is_inside(at, bcl::kSignalAndWait)) return one_of_two_handles(at, found);
   for (const Candidate& c : found) {
     if (are_several && handles.recorded && handles.recorded->waitables.size() != 1) break;
-    if (!types.is_a(c.type, "System.Threading.WaitHandle") || !is_waited(handles, c.address)) continue;
+    if (!types.is_a(c.type, bcl::WaitHandle::kType) || !is_waited(handles, c.address)) continue;
     wait.kind = WaitKind::wait_handle;
     wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
     wait.object = object(c.address);
-    if (has(wait.object.type, "ProcessWaitHandle")) wait.kind = WaitKind::child_process;
-    if (types.is_a(c.type, "System.Threading.Mutex")) describe_mutex(at, wait);
+    if (has(wait.object.type, bcl::kProcessWaitHandle)) wait.kind = WaitKind::child_process;
+    if (types.is_a(c.type, bcl::kMutex)) describe_mutex(at, wait);
     return wait;
   }
   return handles.recorded ? waitables(at, *handles.recorded, found) : wait;
@@ -504,8 +511,8 @@ ThreadWait ThreadWaits::join(const WaitingThread& at, const Candidates& found) {
   ThreadWait wait = recorded_join(at, found);
   if (wait.kind != WaitKind::none) return wait;
   for (const Candidate& c : found) {
-    if (!objects_.types().is_a(c.type, "System.Threading.Thread")) continue;
-    const Address native = objects_.value<std::uint64_t>(c.address, "_DONT_USE_InternalThread").value_or(0);
+    if (!objects_.types().is_a(c.type, bcl::Thread::kType)) continue;
+    const Address native = objects_.value<std::uint64_t>(c.address, bcl::Thread::kNative).value_or(0);
     const auto is_it = [native](const ManagedThread& t) { return t.address == native; };
     const auto other = std::find_if(threads_.begin(), threads_.end(), is_it);
     if (other == threads_.end() || other->address == at.thread->address) continue;
@@ -547,21 +554,21 @@ ThreadWait ThreadWaits::finalizers() const {
 
 /// Registration.Dispose waits, in a loop of naps, until the callback that runs is another.
 ThreadWait ThreadWaits::callback(const WaitingThread& at) {
-  constexpr std::string_view kType = "System.Threading.CancellationTokenSource+Registrations";
-  const auto field = objects_.types().field(objects_.types().find(kCoreLib, kType), "ExecutingCallbackId");
+  const auto field = objects_.types().field(objects_.types().find(bcl::kCoreLib, bcl::Registrations::kType),
+                                            bcl::Registrations::kRunning);
   if (!field || field->is_static) return {};
   // On ARM64 the loop keeps the place of the field that it reads, not the object.
   const Address offset = objects_.memory().pointer_size() + field->offset;
   for (const Address word : words_of(at)) {
     for (const Address all : {word, word - offset}) {
-      if (!may_be_object(all, at) || !objects_.types().is_a(objects_.type_of(all), kType)) continue;
-      const auto running = objects_.value<std::int64_t>(all, "ExecutingCallbackId");
-      const auto thread = objects_.value<std::int32_t>(all, "ThreadIDExecutingCallbacks");
+      if (!may_be_object(all, at) || !objects_.types().is_a(objects_.type_of(all), bcl::Registrations::kType)) continue;
+      const auto running = objects_.value<std::int64_t>(all, bcl::Registrations::kRunning);
+      const auto thread = objects_.value<std::int32_t>(all, bcl::Registrations::kThread);
       if (!running || *running == 0 || !thread) continue;
       ThreadWait wait;
       wait.kind = WaitKind::callback;
       wait.proof = Proof::proved;
-      wait.object = object(objects_.reference(all, "Source").value_or(all));
+      wait.object = object(objects_.reference(all, bcl::Registrations::kSource).value_or(all));
       if (const std::uint64_t id = os_id_of_managed(*thread); id != 0) wait.owners = {static_cast<std::uint32_t>(id)};
       return wait;
     }

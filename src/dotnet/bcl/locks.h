@@ -1,0 +1,74 @@
+// Who owns a lock, and what is it?
+#pragma once
+
+#include "dotnet/bcl/kinds.h"
+#include "dotnet/bcl/waits.h"
+
+namespace mixstack::dotnet::bcl {
+
+/// What does a thread note of its waits for locks?
+struct BlockingInfo {
+  static constexpr TypeName kType = "System.Threading.ThreadBlockingInfo";
+  static constexpr FieldName kFirst = "t_first";
+};
+
+/// Who owns a Lock? Of .NET 11 it is what monitors are made of, too.
+struct Lock {
+  static constexpr TypeName kType = "System.Threading.Lock";
+  static constexpr FieldName kOwner = "_owningThreadId";  ///< to .NET 10 the system's number, then the managed one
+  static constexpr FieldName kRecursion = "_recursionCount";
+  static constexpr FieldName kState = "_state";
+};
+inline constexpr NameStart kLockMethods = "System.Threading.Lock.";
+
+/// What does Monitor.Wait wait for?
+struct Condition {
+  static constexpr TypeName kType = "System.Threading.Condition";  // [11]
+  static constexpr FieldName kLock = "_lock";
+};
+inline constexpr NameStart kConditionMethods = "System.Threading.Condition.";  // [11]
+
+/// Who spins for a SpinLock?
+inline constexpr TypeName kSpinLock = "System.Threading.SpinLock";
+inline constexpr NameStart kSpinLockMethods = "System.Threading.SpinLock.";
+
+/// Who writes under a ReaderWriterLockSlim, and for which of its events does a thread wait?
+struct ReaderWriterLock {
+  static constexpr TypeName kType = "System.Threading.ReaderWriterLockSlim";
+  static constexpr FieldName kWriter = "_writeLockOwnerId";
+  static constexpr FieldName kUpgrader = "_upgradeLockOwnerId";
+  static constexpr FieldName kWriteEvent = "_writeEvent";
+  static constexpr FieldName kReadEvent = "_readEvent";
+  static constexpr FieldName kUpgradeEvent = "_upgradeEvent";
+  static constexpr FieldName kWaitUpgradeEvent = "_waitUpgradeEvent";
+  static constexpr FieldName kId = "_lockID";
+  static constexpr FieldName kCounts = "t_rwc";
+};
+
+/// Who reads under it? Each thread has a list of the locks that it reads under.
+struct ReaderWriterCount {
+  static constexpr TypeName kType = "System.Threading.ReaderWriterCount";
+  static constexpr FieldName kLockId = "lockID";
+  static constexpr FieldName kReads = "readercount";
+  static constexpr FieldName kNext = "next";
+};
+
+/// Who waits for a lock without sleeping, or for a moment only?
+inline constexpr std::array<NameStart, 14> kSpinning{
+    kSpinWaitMethods,
+    kSpinLockMethods,
+    "System.Threading.Thread.SpinWait",
+    "System.Threading.Thread.Yield",
+    kSleep,
+    "System.Threading.Thread.UninterruptibleSleep0",
+    "System.Threading.Monitor.Enter",
+    "System.Threading.Monitor.TryEnter",
+    "System.Threading.Monitor.ReliableEnter",  // [9]
+    kLockMethods,
+    "System.Threading.LowLevelLock.",
+    "System.Threading.LowLevelSpinWaiter.",
+    "System.Threading.LowLevelLifoSemaphore.",
+    "System.Threading.ReaderWriterLockSlim.SpinLock.",
+};
+
+}  // namespace mixstack::dotnet::bcl

@@ -1,0 +1,22 @@
+// How does a process end?
+#pragma once
+
+#include "dotnet/bcl/kinds.h"
+
+namespace mixstack::dotnet::bcl {
+
+/// Who ends it at once, and has the message in its frame?
+inline constexpr NameStart kFailFast = "System.Environment.FailFast(";
+
+/// Who ends it in good order?
+inline constexpr std::array<NameStart, 3> kExits{
+    "System.Environment.Exit(",
+    "System.Environment._Exit(",
+    "System.AppContext.OnProcessExit(",
+};
+
+/// What does a runtime that dies have as its last exception?
+inline constexpr TypeName kStackOverflow = "System.StackOverflowException";
+inline constexpr TypeName kExecutionEngine = "System.ExecutionEngineException";
+
+}  // namespace mixstack::dotnet::bcl
