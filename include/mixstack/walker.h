@@ -58,6 +58,13 @@ class FrameRange {
   std::unique_ptr<Implementation> implementation_;
 };
 
+/// Who awaits the innermost async method on a stack.
+struct AsyncCallersOfThread {
+  Address method = 0;               ///< the MethodDesc of its code; 0: not known
+  bool are_told = false;            ///< false: it has ended meanwhile, or its object was not found
+  std::vector<SymbolInfo> methods;  ///< innermost first
+};
+
 /// Walks the threads of a capture, with the steppers and name providers of its session, which must outlive it. A
 /// walker is for one thread at a time; any number of them, of one session, too, run in parallel (each has caches of its
 /// own, which the next walker gets when it goes; users' steppers and name providers are asked by all of them). A later
@@ -105,10 +112,10 @@ class Walker {
   /// dump concludes them.
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee);
   /// The async methods that await what a thread ran, innermost first, by the frames of its `walk`. Of a sample
-  /// (`Consistency::not_stopped`) they are those that await it by now, some milliseconds later; where what it ran has
-  /// ended meanwhile, none. Empty: nobody awaits it, or that cannot be told. Nothing: no frame runs an async method.
-  [[nodiscard]] std::optional<std::vector<SymbolInfo>> async_callers(const ThreadCapture& thread,
-                                                                     std::span<const Frame> frames);
+  /// (`Consistency::not_stopped`) they are those that await it by now, some milliseconds later. Nothing: no frame runs
+  /// an async method.
+  [[nodiscard]] std::optional<AsyncCallersOfThread> async_callers(const ThreadCapture& thread,
+                                                                  std::span<const Frame> frames);
   /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
   [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.

@@ -108,7 +108,6 @@ std::optional<std::uint32_t> FrameNames::caller(const SymbolInfo& method) {
   marked.name += " {awaits}";
   Frame frame;
   frame.kind = FrameKind::managed;
-  frame.trust = Trust::inferred;
   return record(frame, marked);
 }
 

@@ -6,7 +6,9 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "mixstack/session.h"
 #include "model/recording.h"
@@ -142,7 +144,7 @@ class StackRecorder {
   };
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
                                                       std::span<const Address> kernel, bool& lasts, std::uint32_t root);
-  [[nodiscard]] std::optional<std::uint32_t> async_node(std::span<const SymbolInfo> callers);
+  [[nodiscard]] std::optional<std::uint32_t> async_node(const AsyncCallersOfThread& callers);
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, const Outer& outer,
                                                       std::span<const Address> kernel, bool& lasts);
   [[nodiscard]] std::optional<std::uint32_t> frame_node(std::uint32_t outer, std::span<const Frame> frames,
@@ -199,6 +201,13 @@ class StackRecorder {
   /// Places that a walker did not know, and when one was made for them. Not again soon: it may not have known them
   /// either. Later there may be other code.
   std::unordered_map<Address, std::uint64_t> unknown_;
+  /// Who awaited an async method each time that it could be told.
+  struct AwaitedBy {
+    std::vector<std::string> names;  ///< innermost first
+    std::uint32_t node = 0;
+    bool differs = false;  ///< others did, too
+  };
+  std::unordered_map<Address, AwaitedBy> awaited_by_;  ///< by its MethodDesc
   // Of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;

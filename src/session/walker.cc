@@ -249,36 +249,39 @@ std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* call
   return chain;
 }
 
-std::optional<std::vector<SymbolInfo>> Walker::async_callers(const ThreadCapture& thread,
-                                                             std::span<const Frame> frames) {
+std::optional<AsyncCallersOfThread> Walker::async_callers(const ThreadCapture& thread, std::span<const Frame> frames) {
   const auto owner = implementation_->walk_of(thread).owner_of(thread);
   if (owner.thread == nullptr) return std::nullopt;
   Symbolizer& names = symbolizer();
   std::vector<dotnet::objects::WaitFrame> asked;
   asked.reserve(frames.size());
-  bool is_async = false;
+  std::optional<AsyncCallersOfThread> callers;
+  Address method = 0;  // of the managed frame before
   for (const Frame& f : frames) {
     dotnet::objects::WaitFrame& frame = asked.emplace_back(f.sp, f.cfa, f.kind == FrameKind::managed);
     if (!frame.is_managed) continue;
     frame.method = names.symbols()[names.name(f)].name;
-    is_async = is_async || dotnet::objects::runs_async_methods(frame);
+    if (!callers && dotnet::objects::runs_async_methods(frame)) callers.emplace().method = method;
+    if (!dotnet::objects::restores_context(frame)) method = f.method;
   }
-  if (!is_async) return std::nullopt;
+  if (!callers) return std::nullopt;
   const MemorySlice* copied =
       implementation_->capture.consistency == Consistency::not_stopped ? &thread.stack : nullptr;
-  std::vector<SymbolInfo> callers;
-  for (auto& found : owner.runtime->async_callers({owner.thread, &thread.registers, asked, copied, {}})) {
-    SymbolInfo symbol;
-    if (found.ip == 0) {
-      symbol.name = std::move(found.method);
-      symbol.module = std::move(found.module);
+  auto found = owner.runtime->async_callers({owner.thread, &thread.registers, asked, {}, copied});
+  callers->are_told = found.has_value();
+  for (auto& caller : found.value_or(std::vector<dotnet::objects::LogicalCaller>())) {
+    SymbolInfo& symbol = callers->methods.emplace_back();
+    if (caller.ip == 0) {
+      symbol.name = std::move(caller.method);
+      symbol.module = std::move(caller.module);
     } else {
-      Frame frame{.pc = CodeAddress::exact(found.ip), .kind = FrameKind::managed};
-      frame.method = found.method_desc;
-      frame.method_start = found.method_start;
+      Frame frame;
+      frame.pc = CodeAddress::exact(caller.ip);
+      frame.kind = FrameKind::managed;
+      frame.method = caller.method_desc;
+      frame.method_start = caller.method_start;
       symbol = name(frame);
     }
-    callers.push_back(std::move(symbol));
   }
   return callers;
 }

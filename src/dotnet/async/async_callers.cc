@@ -33,6 +33,10 @@ bool is_frame_of_box(const WaitFrame& frame) {
   return frame.is_managed && frame.method.find(bcl::kBoxMethods) != std::string_view::npos;
 }
 
+bool restores_context(const WaitFrame& frame) {
+  return frame.is_managed && frame.method.starts_with(bcl::kContextMethods);
+}
+
 std::string_view bare_method(std::string_view method) { return method.substr(0, method.find_first_of("(<", 1)); }
 
 /// The box that a frame of one runs, with the method that the frame has called, and running: in this frame or that of
@@ -40,8 +44,11 @@ std::string_view bare_method(std::string_view method) { return method.substr(0, 
 /// have left others. If several may be it, none is.
 Address AsyncCallers::box_at(const WaitingThread& at, std::size_t frame) {
   std::size_t callee = frame;
-  while (callee > 0 && (callee == frame || !at.frames[callee].is_managed)) callee--;
-  if (callee == frame || !at.frames[callee].is_managed || at.frames[frame].cfa == 0) return 0;
+  const auto is_between = [&](const WaitFrame& f) {
+    return !f.is_managed || is_frame_of_box(f) || restores_context(f);
+  };
+  while (callee > 0 && is_between(at.frames[callee])) callee--;
+  if (is_between(at.frames[callee]) || at.frames[frame].cfa == 0) return 0;
   const std::string_view method = bare_method(at.frames[callee].method);
   const Address inner = at.frames.front().sp, own = std::max(at.frames[callee].sp, inner), end = at.frames[frame].cfa;
   if (const auto found = box_among(at, words_below(objects_, at, own, end), method)) return *found;
@@ -93,24 +100,29 @@ void AsyncCallers::add_above(Address object, std::vector<LogicalCaller>& out) {
   }
 }
 
-std::vector<LogicalCaller> AsyncCallers::of(const WaitingThread& at) {
+std::optional<std::vector<LogicalCaller>> AsyncCallers::of(const WaitingThread& at) {
+  if (at.thread == nullptr) return std::nullopt;
   std::vector<LogicalCaller> callers;
-  if (at.thread == nullptr) return callers;
   for (std::size_t i = 0; i < at.frames.size(); i++) {
     if (!at.frames[i].is_managed) continue;
     if (dispatches_continuations(at.frames[i].method)) {
       const auto tasks = dispatchers_.of(*at.thread, at.copied);
-      if (tasks.empty()) return callers;
+      if (tasks.empty()) return std::nullopt;
       add_methods(machines_.runtime_async().methods_from(tasks.front().next), tasks.front().task, callers);
       add_above(tasks.front().task, callers);
       return callers;
     }
     if (is_frame_of_box(at.frames[i])) {
-      if (const Address box = box_at(at, i); box != 0) add_above(box, callers);
+      const Address box = box_at(at, i);
+      if (box == 0) return std::nullopt;
+      add_above(box, callers);
+      // A method that ends meanwhile has nobody any more who awaits it.
+      const auto machine = callers.empty() ? machines_.machine_of(box) : std::nullopt;
+      if (callers.empty() && (!machine || machines_.state_of(*machine) != kRunning)) return std::nullopt;
       return callers;
     }
   }
-  return callers;
+  return std::nullopt;
 }
 
 }  // namespace mixstack::dotnet::objects

@@ -38,8 +38,8 @@ class AsyncCallers {
         chains_(objects, delegates_, machines_, std::nullopt),
         dispatchers_(objects) {}
 
-  /// The innermost first. Nothing: nobody awaits what it runs, or that cannot be told.
-  [[nodiscard]] std::vector<LogicalCaller> of(const WaitingThread& at);
+  /// The innermost first; empty: nobody awaits what it runs. Nothing: it cannot be told, or it runs none.
+  [[nodiscard]] std::optional<std::vector<LogicalCaller>> of(const WaitingThread& at);
 
  private:
   [[nodiscard]] Address box_at(const WaitingThread& at, std::size_t frame);
@@ -58,6 +58,8 @@ class AsyncCallers {
 
 /// A method of the box of an async method, which calls the method's code.
 [[nodiscard]] bool is_frame_of_box(const WaitFrame& frame);
+/// A method that stands between such a frame and the method's code.
+[[nodiscard]] bool restores_context(const WaitFrame& frame);
 /// Whether `AsyncCallers` may find any by this frame.
 [[nodiscard]] inline bool runs_async_methods(const WaitFrame& frame) {
   return is_frame_of_box(frame) || (frame.is_managed && dispatches_continuations(frame.method));

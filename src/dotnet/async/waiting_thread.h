@@ -23,8 +23,8 @@ struct WaitingThread {
   const ManagedThread* thread = nullptr;
   const Registers* registers = nullptr;
   std::span<const WaitFrame> frames;
-  const MemorySlice* copied = nullptr;  ///< of a sample: its stack as it was; memory has it as it is by now
   std::array<std::uint64_t, 6> call{};  ///< arguments of the system call that it waits in; zeros: none, or not known
+  const MemorySlice* copied = nullptr;  ///< of a sample: its stack as it was; memory has it as it is by now
 };
 
 }  // namespace mixstack::dotnet::objects

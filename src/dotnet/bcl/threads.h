@@ -33,7 +33,7 @@ inline constexpr NameStart kConsoleLogger =
     "Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.ProcessLogQueue(";
 
 /// What may such a thread have on its stack while it has nothing to do?
-inline constexpr std::array<NameStart, 16> kIdling{
+inline constexpr std::array<NameStart, 17> kIdling{
     "System.Threading.LowLevel",
     kWaitHandleMethods,
     "System.Threading.Monitor.",

@@ -147,9 +147,10 @@ class RuntimeWaits {
                                                                 bool /*data*/) {
     return std::nullopt;
   }
-  /// Async methods that await what a thread of this capture runs.
-  [[nodiscard]] virtual std::vector<objects::LogicalCaller> async_callers(const objects::WaitingThread& /*at*/) {
-    return {};
+  /// Async methods that await what a thread of this capture runs. Nothing: it cannot be told, or it runs none.
+  [[nodiscard]] virtual std::optional<std::vector<objects::LogicalCaller>> async_callers(
+      const objects::WaitingThread& /*at*/) {
+    return std::nullopt;
   }
 
  protected:

@@ -296,8 +296,8 @@ objects::EndsOfWork RuntimeByContracts::ends_of_work(std::span<const objects::Wa
   return objects::ends_of_work(*objects_, threads);
 }
 
-std::vector<objects::LogicalCaller> RuntimeByContracts::async_callers(const objects::WaitingThread& at) {
-  if (thread_waits() == nullptr || types_->modules().empty()) return {};
+std::optional<std::vector<objects::LogicalCaller>> RuntimeByContracts::async_callers(const objects::WaitingThread& at) {
+  if (thread_waits() == nullptr || types_->modules().empty()) return std::nullopt;
   if (!callers_) callers_ = std::make_unique<objects::AsyncCallers>(*objects_, *code_, *names_);
   return callers_->of(at);
 }

@@ -66,7 +66,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
   [[nodiscard]] objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> threads) override;
-  [[nodiscard]] std::vector<objects::LogicalCaller> async_callers(const objects::WaitingThread& at) override;
+  [[nodiscard]] std::optional<std::vector<objects::LogicalCaller>> async_callers(
+      const objects::WaitingThread& at) override;
   [[nodiscard]] std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> waits,
                                                         std::span<const objects::WaitingThread> threads,
                                                         bool data) override;
