@@ -115,7 +115,9 @@ TEST_F(ContinuationsTest, WhatAThreadRuns) {
        "[stub: AsyncResume](object, ref byte)"},
       {FakeRuntimeAsync11::kStack + 0xa0, FakeRuntimeAsync11::kStack + 0x200, true,
        "System.Runtime.CompilerServices.AsyncHelpers.RuntimeAsyncTask<int>.DispatchContinuations()"}};
-  const auto callers = AsyncCallers(all.objects, all.code, all.names).of({&thread, nullptr, frames, {}});
+  const auto callers = AsyncCallers(all.objects, all.code, all.names)
+                           .of({&thread, nullptr, frames, {}})
+                           .value_or(std::vector<LogicalCaller>());
   ASSERT_EQ(callers.size(), 2u);
   EXPECT_EQ(short_name(callers[0].method), "GetOrder");
   EXPECT_EQ(callers[0].ip, heap_.get_order());
@@ -150,12 +152,14 @@ TEST_F(ContinuationsTest, ABoxOnTheStackHasCallers) {
   thread.stack = {kStack, kStack + 0x1000};
   Readers all(heap_);
   const std::string load = all.machines.method_of(*all.machines.machine_of(lower));
-  const std::vector<WaitFrame> frames{
+  std::vector<WaitFrame> frames{
       {kStack + 0x80, kStack + 0xa0, true, load},
       {kStack + 0xa0, kStack + 0xb0, true, "AsyncTaskMethodBuilder<int>.AsyncStateMachineBox<X>.MoveNext(Thread)"}};
   const auto callers_of = [&] {
     Readers anew(heap_);
-    return AsyncCallers(anew.objects, anew.code, anew.names).of({&thread, nullptr, frames, {}});
+    return AsyncCallers(anew.objects, anew.code, anew.names)
+        .of({&thread, nullptr, frames, {}})
+        .value_or(std::vector<LogicalCaller>());
   };
   ASSERT_EQ(callers_of().size(), 1u);
   EXPECT_EQ(callers_of()[0].box, upper);
@@ -163,6 +167,15 @@ TEST_F(ContinuationsTest, ABoxOnTheStackHasCallers) {
   heap_.memory.put_u32(other + FakeRuntimeAsync11::kMachine + FakeRuntimeAsync11::kState, 0xffffffff);
   heap_.memory.put_u64(kStack + 0x90, other);
   EXPECT_TRUE(callers_of().empty()) << "either may be it";
+  heap_.memory.put_u64(kStack + 0x90, 0);
+  heap_.memory.put_u64(kStack + 0x40, other);
+  frames.insert(frames.begin(), {kStack + 0x20, kStack + 0x80, false, ""});
+  ASSERT_EQ(callers_of().size(), 1u) << "a former call left another one further in";
+  EXPECT_EQ(callers_of()[0].box, upper);
+  frames.insert(frames.begin() + 2,
+                {kStack + 0xa0, kStack + 0xa0, true,
+                 "System.Threading.ExecutionContext.RunInternal(ExecutionContext, ContextCallback, object)"});
+  EXPECT_EQ(callers_of().size(), 1u) << "what restores the context stands between";
 }
 
 TEST_F(ContinuationsTest, TheHeapsChains) {
