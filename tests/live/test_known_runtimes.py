@@ -27,6 +27,7 @@ class KnownRuntimes(LiveCase):
         except RuntimeError as error:
             self.skipTest(f"no .NET {version} runtime pack: {str(error)[-200:]}")
         with processes.Debuggee([program, scenario], cwd=folder) as debuggee:
+            mixstack_dump.dump_at_rest(debuggee.pid)  # the main thread may be on its way to where it waits
             debuggee.stop()
             yield debuggee
 

@@ -238,6 +238,7 @@ class Record(LiveCase):
         self.assertTrue(all(name.startswith(("moving", "[freed method]")) for name in above), above)
         self.assertLess(above["[freed method]"], sum(above.values()) / 10, above)
 
+    @alone("a busy machine walks samples late, when what was awaited has ended")
     def test_async_callers(self):
         """Methods that await what runs are the outermost frames, as the source reads."""
         with processes.scenario("async_services") as debuggee:
@@ -249,7 +250,9 @@ class Record(LiveCase):
                 awaiting = [re.sub(r"\(.*", "", name).rpartition(".")[2] for name in names if name.endswith("{awaits}")]
                 found[tuple(awaiting), bool(names[0].endswith("{awaits}"))] += count
         self.assertGreater(sum(found.values()), 100, stacks)
-        self.assertGreater(found[("Serve", "Handle"), True], 0.9 * sum(found.values()), found)
+        # Until who awaits them was told once, methods that have ended meanwhile have nobody.
+        self.assertGreater(found[("Serve", "Handle"), True], 0.5 * sum(found.values()), found)
+        self.assertEqual(found.keys() - {(("Serve", "Handle"), True), ((), False), (("Handle",), True)}, set(), found)
 
     def test_a_process_that_ends_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:

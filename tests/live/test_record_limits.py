@@ -47,6 +47,7 @@ class RecordLimits(LiveCase):
     def few_files(soft, hard=None):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft if hard is None else hard))
 
+    @alone("a busy machine is told late what was mapped")
     @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
     def test_code_that_takes_the_place_of_other_code_never_has_its_name(self):
         """Two libraries in turn, each at the address where the other one was."""
