@@ -258,7 +258,8 @@ std::optional<AsyncCallersOfThread> Walker::async_callers(const ThreadCapture& t
   std::optional<AsyncCallersOfThread> callers;
   Address method = 0;  // of the managed frame before
   for (const Frame& f : frames) {
-    dotnet::objects::WaitFrame& frame = asked.emplace_back(f.sp, f.cfa, f.kind == FrameKind::managed);
+    asked.push_back({f.sp, f.cfa, f.kind == FrameKind::managed, {}});
+    dotnet::objects::WaitFrame& frame = asked.back();
     if (!frame.is_managed) continue;
     frame.method = names.symbols()[names.name(f)].name;
     if (!callers && dotnet::objects::runs_async_methods(frame)) callers.emplace().method = method;
