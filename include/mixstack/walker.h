@@ -58,7 +58,7 @@ class FrameRange {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Who awaits the innermost async method on a stack.
+/// The async methods that await the innermost one on a stack.
 struct AsyncCallersOfThread {
   Address method = 0;               ///< the MethodDesc of its code; 0: not known
   bool are_told = false;            ///< false: it has ended meanwhile, or its object was not found

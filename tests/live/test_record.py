@@ -239,20 +239,17 @@ class Record(LiveCase):
         self.assertLess(above["[freed method]"], sum(above.values()) / 10, above)
 
     @alone("a busy machine walks samples late, when what was awaited has ended")
-    def test_async_callers(self):
-        """Methods that await what runs are the outermost frames, as the source reads."""
+    def test_async_callers_are_outermost_or_none_where_none_could_be_told(self):
         with processes.scenario("async_services") as debuggee:
             status, stacks, said = record(debuggee.pid, "-d", "3", "--mode", "cpu", "--async", "-f", "folded", "-o", "-")
         self.assertEqual(status, 0, said)
         found = collections.Counter()
-        for names, count in stacks:
-            if any("Orders.Compute(" in name for name in names):
-                awaiting = [re.sub(r"\(.*", "", name).rpartition(".")[2] for name in names if name.endswith("{awaits}")]
-                found[tuple(awaiting), bool(names[0].endswith("{awaits}"))] += count
+        for names, count in (s for s in stacks if any("Orders.Compute(" in name for name in s[0])):
+            awaiting = [re.sub(r"\(.*", "", name).rpartition(".")[2] for name in names if name.endswith("{awaits}")]
+            found[tuple(awaiting), names[0].endswith("{awaits}")] += count
         self.assertGreater(sum(found.values()), 100, stacks)
-        # Until who awaits them was told once, methods that have ended meanwhile have nobody.
         self.assertGreater(found[("Serve", "Handle"), True], 0.5 * sum(found.values()), found)
-        self.assertEqual(found.keys() - {(("Serve", "Handle"), True), ((), False), (("Handle",), True)}, set(), found)
+        self.assertLessEqual(found.keys(), {(("Serve", "Handle"), True), ((), False), (("Handle",), True)})
 
     def test_a_process_that_ends_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:

@@ -52,7 +52,7 @@ Address AsyncCallers::box_at(const WaitingThread& at, std::size_t frame) {
   const std::string_view method = bare_method(at.frames[callee].method);
   const Address inner = at.frames.front().sp, own = std::max(at.frames[callee].sp, inner), end = at.frames[frame].cfa;
   if (const auto found = box_among(at, words_below(objects_, at, own, end), method)) return *found;
-  // Of a sample each word costs a look at the running process.
+  // Each word of a sampled stack costs a look at the running process.
   if (at.copied != nullptr) return 0;
   return box_among(at, words_below(objects_, at, inner, own), method).value_or(0);
 }

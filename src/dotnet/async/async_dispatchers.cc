@@ -7,7 +7,7 @@
 #include "dotnet/bcl/types.h"
 
 namespace mixstack::dotnet::objects {
-/// Of a sample only what was copied counts: the thread has gone on.
+/// Only what was copied counts where there is a copy: the thread has gone on since.
 std::optional<Address> AsyncDispatchers::reference(Address info, std::string_view field, const MemorySlice* copied) {
   const auto at = objects_.place(StructPlace{info, type_}, field);
   if (!at) return std::nullopt;

@@ -1,4 +1,4 @@
-// Who owns a lock, and what is it?
+// Locks: their owners, and what they are.
 #pragma once
 
 #include "dotnet/bcl/kinds.h"
@@ -12,7 +12,7 @@ struct BlockingInfo {
   static constexpr FieldName kFirst = "t_first";
 };
 
-/// Who owns a Lock? Of .NET 11 it is what monitors are made of, too.
+/// The owner of a Lock. Monitors of .NET 11 are made of such, too.
 struct Lock {
   static constexpr TypeName kType = "System.Threading.Lock";
   static constexpr FieldName kOwner = "_owningThreadId";  ///< to .NET 10 the system's number, then the managed one
@@ -28,11 +28,11 @@ struct Condition {
 };
 inline constexpr NameStart kConditionMethods = "System.Threading.Condition.";  // [11]
 
-/// Who spins for a SpinLock?
+/// Threads that spin for a SpinLock.
 inline constexpr TypeName kSpinLock = "System.Threading.SpinLock";
 inline constexpr NameStart kSpinLockMethods = "System.Threading.SpinLock.";
 
-/// Who writes under a ReaderWriterLockSlim, and for which of its events does a thread wait?
+/// The writer under a ReaderWriterLockSlim, and which of its events a thread waits for.
 struct ReaderWriterLock {
   static constexpr TypeName kType = "System.Threading.ReaderWriterLockSlim";
   static constexpr FieldName kWriter = "_writeLockOwnerId";
@@ -45,7 +45,7 @@ struct ReaderWriterLock {
   static constexpr FieldName kCounts = "t_rwc";
 };
 
-/// Who reads under it? Each thread has a list of the locks that it reads under.
+/// Its readers: each thread has a list of the locks that it reads under.
 struct ReaderWriterCount {
   static constexpr TypeName kType = "System.Threading.ReaderWriterCount";
   static constexpr FieldName kLockId = "lockID";
@@ -53,7 +53,7 @@ struct ReaderWriterCount {
   static constexpr FieldName kNext = "next";
 };
 
-/// Who waits for a lock without sleeping, or for a moment only?
+/// Code that waits for a lock without sleeping, or for a moment only.
 inline constexpr std::array<NameStart, 14> kSpinning{
     kSpinWaitMethods,
     kSpinLockMethods,

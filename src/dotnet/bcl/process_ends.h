@@ -5,10 +5,10 @@
 
 namespace mixstack::dotnet::bcl {
 
-/// Who ends it at once, and has the message in its frame?
+/// Code that ends it at once, and has the message in its frame.
 inline constexpr NameStart kFailFast = "System.Environment.FailFast(";
 
-/// Who ends it in good order?
+/// Code that ends it in good order.
 inline constexpr std::array<NameStart, 3> kExits{
     "System.Environment.Exit(",
     "System.Environment._Exit(",

@@ -9,7 +9,7 @@ namespace mixstack::dotnet::bcl {
 inline constexpr AssemblyName kSockets = "System.Net.Sockets";
 struct SocketEngine {
   static constexpr TypeName kType = "System.Net.Sockets.SocketAsyncEngine";
-  /// Of .NET 9 a dictionary, `_handleToContextMap`, which nobody reads.
+  /// In .NET 9 it is a dictionary, `_handleToContextMap`, which nobody reads.
   static constexpr FieldName kContexts = "s_registeredContexts";  // [10-11]
 };
 struct SocketContext {

@@ -22,7 +22,7 @@ struct Contingent {
   static constexpr FieldName kParent = "m_parent";
 };
 
-/// Who runs a task?
+/// The thread that runs a task.
 inline constexpr NameStart kRunsTask = "System.Threading.Tasks.Task.ExecuteWithThreadLocal";
 
 /// Behind which task does one stand that only stands for it?
@@ -91,7 +91,7 @@ struct ParallelLambda {
   static constexpr FieldName kShared = "o";  // [9-10]
 };
 
-/// Who runs the callback of a cancellation, and who waits for its end?
+/// The thread that runs the callback of a cancellation, and those that wait for its end.
 inline constexpr TypeName kCancellationSource = "System.Threading.CancellationTokenSource";
 struct Registrations {
   static constexpr TypeName kType = "System.Threading.CancellationTokenSource+Registrations";
@@ -108,7 +108,7 @@ struct AwaitsCallback {
   static constexpr FieldName kCallback = "id";
 };
 
-/// What does who reads or writes a channel await?
+/// What readers and writers of a channel await.
 inline constexpr NameStart kBlockedRead = "System.Threading.Channels.BlockedRead";    // [10-11]
 inline constexpr NameStart kWaitingRead = "System.Threading.Channels.WaitingRead";    // [10-11]
 inline constexpr NameStart kBlockedWrite = "System.Threading.Channels.BlockedWrite";  // [10-11]

@@ -33,7 +33,7 @@ inline constexpr std::array<FileStart, 12> kFiles{"System.",
                                                   "libmscordbi.so",
                                                   "WindowsBase."};
 
-/// Of which type is a value?
+/// The type that a value is of.
 inline constexpr TypeName kString = "System.String";
 inline constexpr TypeName kEnum = "System.Enum";
 inline constexpr TypeName kNullable = "System.Nullable`1";

@@ -36,7 +36,7 @@ struct Waitable {
   static constexpr FieldName kOwnership = "_ownershipInfo";
 };
 
-/// Who owns a mutex of them, and a named one, which processes share?
+/// The owner of a mutex of them, and of a named one, which processes share.
 struct Ownership {
   static constexpr TypeName kType = "System.Threading.WaitSubsystem+WaitableObject+OwnershipInfo";  // [11]
   static constexpr FieldName kThread = "_thread";
@@ -108,7 +108,7 @@ struct ProcessState {
   static constexpr FieldName kId = "_processId";
 };
 
-/// Who waits for a thread, for finalizers, for time, for the callback of a cancellation?
+/// Code that waits for a thread, for finalizers, for time, for the callback of a cancellation.
 inline constexpr NameStart kJoin = "System.Threading.Thread.Join";
 inline constexpr NameStart kWaitsForFinalizers = "System.GC.WaitForPendingFinalizers";
 inline constexpr NameStart kSleep = "System.Threading.Thread.Sleep";

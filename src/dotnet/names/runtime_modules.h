@@ -41,8 +41,7 @@ struct ModuleFacts {
   bool is_collectible = false;
   bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
   bool may_change = false;  ///< it can be edited while it runs (Hot Reload)
-  bool is_edited =
-      false;  ///< and was: IL and lines of its file are those of an older source, and it lacks what was added
+  bool is_edited = false;   ///< and was: its file has IL and lines of an older source
 };
 
 /// Finds and keeps Modules. Not thread-safe. Borrows the memory.

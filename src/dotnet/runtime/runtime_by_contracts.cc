@@ -385,7 +385,7 @@ objects::HeapReader* RuntimeByContracts::heap() {
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {
-    // Of samples nothing but their stacks was captured, and what a cache remembers of objects was so at another time.
+    // Nothing but stacks was captured with samples, and what a cache remembers of objects was so at another time.
     const RuntimeMemory memory = is_sampled_ ? runtime_->memory(target_.memory()) : captured_memory();
     types_ = std::make_unique<objects::LoadedTypes>(memory, *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);
