@@ -118,6 +118,22 @@ def machine_ready():
         yield
 
 
+@contextlib.contextmanager
+def nothing_beside():
+    """Builds that .ci/run has beside the tests stand still: their process group is in MIXSTACK_BUILDS_BESIDE."""
+    group = int(os.environ.get("MIXSTACK_BUILDS_BESIDE", "0"))
+    if group <= 1:
+        yield
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGCONT)
+
+
 def run_all(tests, options, totals):
     beside, alone = units_of(tests, options.timeout)
     pool = worker_pool.Pool(options.timeout, totals.tell)
@@ -128,7 +144,8 @@ def run_all(tests, options, totals):
             alone = []
         for units, workers, how in ((beside, options.workers, "side by side"), (alone, 1, "alone")):
             begin = time.monotonic()
-            pool.run(units, workers)
+            with nothing_beside() if units is alone else contextlib.nullcontext():
+                pool.run(units, workers)
             if units:
                 count = sum(len(unit.limits) for unit in units)
                 print(f"-- {count} tests {how if workers > 1 else 'alone'}: {time.monotonic() - begin:.0f} s", flush=True)
@@ -149,7 +166,8 @@ def run_again(pool, tests, limit, totals):
     print(f"again  {name}", flush=True)
     totals.failed.clear()
     before = totals.passed
-    pool.run([worker_pool.Unit({name: float(getattr(test, "timeout", limit))})], 1)
+    with nothing_beside():
+        pool.run([worker_pool.Unit({name: float(getattr(test, "timeout", limit))})], 1)
     if totals.passed > before:
         flaky_list.note(f"live/{name}", failure)
     else:

@@ -107,8 +107,10 @@ class StarvedService(LiveCase):
     def test_merged_it_is_short_and_hides_nothing_in_silence(self):
         self.settled()
         merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
-        # Four lines of each stack are its async callers.
-        self.assertLess(len([line for line in merged.splitlines() if " - A " not in line]), 140, merged)
+        # How many lines a stack has depends on what the JIT has inlined by now; how many stacks are shown does not.
+        heads = re.findall(r"(?m)^(?:Thread \d+|\d+ threads with this stack)", merged)
+        self.assertLessEqual(len(heads), 5, merged)
+        self.assertLess(12 * len(merged.splitlines()), len(whole.splitlines()), merged)
         threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
         self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})
         # Every thread is told in one way: by its stack, in a group, or among those that wait.
