@@ -1,7 +1,9 @@
 """Processes that are not stopped beforehand: statistics over many dumps, signals, churn, many threads."""
+import contextlib
 import ctypes
 import os
 import pathlib
+import random
 import select
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ import cores
 import mixstack_dump
 import processes
 import stack_compare
+import warm_session
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _TGKILL = 234
@@ -39,13 +42,13 @@ class Statistics(LiveCase):
     def sample(self, scenario, thread_name, expected, samples=None, environment=None, loop=None):
         """Each sample must hold the expected methods, outermost last, and be complete. Answers the share of samples
         that hit code outside of managed methods. `loop` is the method that calls the innermost expected one over and
-        over: a sample between two calls, or while the first call compiles it, stops in it, and holds the others only."""
+        over: a sample between two calls, or while the first call compiles it, stops in it, and holds the others only.
+        One sample of ten is the command's, which opens the process; the others are a session's that stays open."""
         bad, total, outside = [], samples or self.SAMPLES, 0
         with processes.scenario(scenario, environment=environment) as debuggee:
             tid = next(t for t in processes.thread_states(debuggee.pid)
                        if processes.pathlib.Path(f"/proc/{debuggee.pid}/task/{t}/comm").read_text().strip() == thread_name[:15])
-            for _ in range(total):
-                dump = mixstack_dump.dump(debuggee.pid, "-t", tid)
+            for dump in self.dumps(debuggee.pid, tid, total):
                 names, thread = managed_names(dump, thread_name)
                 outside += bool(thread and thread["frames"] and thread["frames"][0]["kind"] != "managed")
                 wanted = expected[1:] if loop and thread and self.is_between_calls(thread["frames"], loop) else expected
@@ -57,6 +60,17 @@ class Statistics(LiveCase):
             shown = "\n  ".join(f"{end}: {names}\n    {frames}" for names, frames, end in bad[:3])
             self.fail(f"{len(bad)} of {total} samples lack a frame or are cut:\n  {shown}")
         return outside / total
+
+    @staticmethod
+    def dumps(pid, tid, total):
+        with contextlib.ExitStack() as stack:
+            session = stack.enter_context(warm_session.WarmSession(pid)) if warm_session.library() else None
+            for i in range(total):
+                if session and i % 10:
+                    time.sleep(random.uniform(0, 0.002))  # a session is quick: its stops must not keep step with the loop
+                    yield session.dump(tid)
+                else:
+                    yield mixstack_dump.dump(pid, "-t", tid)
 
     @staticmethod
     def is_between_calls(frames, loop):
