@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of a build: run_unit_tests.py [--each] [--again 1] [--timeout SECONDS] BUILD [CTEST'S CHOICE...]
+"""Runs the tests of a build: run_unit_tests.py [--each] [--again N] [--timeout SECONDS] BUILD [CTEST'S CHOICE...]
 
 Each program of unit tests runs once as a whole, several side by side, and its test cases are counted one by one. Where a
 program ends in the middle, the test case that was running has failed, and another run of the program does the rest. The
@@ -235,20 +235,20 @@ def run_by_ctest(build, choice, jobs, totals, timeout):
 
 
 def run_again(build, totals, timeout):
-    """The one test that failed, alone."""
-    [(name, (failure, again))] = totals.failed.items()
-    if again is None:
-        return
-    print(f"again  {name}", flush=True)
-    second = Totals()
-    if isinstance(again, str):
-        run_by_ctest(build, only([again]), 1, second, timeout)
-    else:
-        run_program(again[0], [again[1]], second)
-    if second.passed == 1 and not second.failed:
-        totals.failed.clear()
-        totals.passed += 1
-        flaky_list.note(f"unit/{name}", failure)
+    """Those that failed, one by one."""
+    for name, (failure, again) in list(totals.failed.items()):
+        if again is None:
+            continue
+        print(f"again  {name}", flush=True)
+        second = Totals()
+        if isinstance(again, str):
+            run_by_ctest(build, only([again]), 1, second, timeout)
+        else:
+            run_program(again[0], [again[1]], second)
+        if second.passed == 1 and not second.failed:
+            del totals.failed[name]
+            totals.passed += 1
+            flaky_list.note(f"unit/{name}", failure)
 
 
 def run_chosen(options, choice, jobs, totals):
@@ -268,7 +268,7 @@ def run_chosen(options, choice, jobs, totals):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--each", action="store_true", help="every test case as a process of its own")
-    parser.add_argument("--again", type=int, default=0, help="1: a test that failed alone of all runs once more")
+    parser.add_argument("--again", type=int, default=0, help="where no more than N failed, each runs once more")
     parser.add_argument("--timeout", type=int, default=120, help="seconds, of a test that has no limit of its own")
     parser.add_argument("build")
     options, choice = parser.parse_known_args()
@@ -280,7 +280,7 @@ def main():
             run_by_ctest(options.build, choice, jobs, totals, options.timeout)
         else:
             run_chosen(options, choice, jobs, totals)
-        if len(totals.failed) == 1 and options.again > 0:
+        if 0 < len(totals.failed) <= options.again:
             run_again(options.build, totals, options.timeout)
     except KeyboardInterrupt:
         for process in list(running):

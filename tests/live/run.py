@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the live tests, side by side in workers; what needs the machine for itself (harness.alone) comes after the rest.
 
-  run.py [-k SUBSTRING]... [--timeout SECONDS] [--workers N] [--again 1] [--runtime 11] [--list] [MODULE...]
+  run.py [-k SUBSTRING]... [--timeout SECONDS] [--workers N] [--again N] [--runtime 11] [--list] [MODULE...]
 
 Each test has a timeout of its own. The last line is "N passed, N failed, N skipped"; the exit status is 0 only when
 nothing failed. The command under test comes from MIXSTACK, else the newest build below build/. The number of workers
@@ -149,7 +149,7 @@ def run_all(tests, options, totals):
             if units:
                 count = sum(len(unit.limits) for unit in units)
                 print(f"-- {count} tests {how if workers > 1 else 'alone'}: {time.monotonic() - begin:.0f} s", flush=True)
-        if 0 < len(totals.failed) <= min(options.again, 1):
+        if 0 < len(totals.failed) <= options.again:
             run_again(pool, tests, options.timeout, totals)
     finally:
         pool.close()
@@ -159,19 +159,18 @@ def run_all(tests, options, totals):
 
 def run_again(pool, tests, limit, totals):
     """For a machine that does other work beside the tests: what fails by itself fails again."""
-    [(name, failure)] = totals.failed.items()
-    [test] = [test for test in tests if name_of(test) == name] or [None]
-    if test is None:  # the set-up of a class is no test that could be run by itself
-        return
-    print(f"again  {name}", flush=True)
-    totals.failed.clear()
-    before = totals.passed
-    with nothing_beside():
-        pool.run([worker_pool.Unit({name: float(getattr(test, "timeout", limit))})], 1)
-    if totals.passed > before:
-        flaky_list.note(f"live/{name}", failure)
-    else:
-        totals.failed.setdefault(name, failure)
+    failures, totals.failed = dict(totals.failed), {}
+    for name, failure in failures.items():
+        # Where the set-up of a class failed, none of its tests has run.
+        again = [test for test in tests if name in (name_of(test), f"setUpClass ({name_of(test).rpartition('.')[0]})")]
+        print(f"again  {name}", flush=True)
+        before = totals.passed
+        with nothing_beside():
+            pool.run([worker_pool.Unit({name_of(test): float(getattr(test, "timeout", limit)) for test in again})], 1)
+        if again and totals.passed - before == len(again):
+            flaky_list.note(f"live/{name}", failure)
+        else:
+            totals.failed.setdefault(name, failure)
 
 
 def build_programs(are_all_wanted):
@@ -196,7 +195,7 @@ def parsed_options():
     parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--workers", type=int, default=default_workers(), help="1: one after the other, in their order")
     parser.add_argument("--again", type=int, default=0, metavar="N",
-                        help="1: a test that failed alone of all runs once more; if it passes then, it is named and kept in a list")
+                        help="where no more than N tests failed, each runs once more, alone; what passes then is named and kept in a list")
     parser.add_argument("--runtime", default="", metavar="RELEASE", help="of the programs, when it is not the SDK's: 11")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
