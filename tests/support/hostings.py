@@ -8,7 +8,7 @@ import subprocess
 import debuggee_build
 
 PROJECT = debuggee_build.REPOSITORY / "tests" / "debuggees" / "Hosted"
-OUTPUT = debuggee_build.BUILD / "debuggees" / "hostings"
+OUTPUT = debuggee_build.DEBUGGEES / "hostings"
 SELF_CONTAINED = ("-r", "linux-x64", "--self-contained", "true")
 # How: what `dotnet publish` is told.
 PUBLISHED = {
@@ -27,16 +27,21 @@ PUBLISHED = {
 @debuggee_build.one_at_a_time
 def build(how):
     """The folder with the published program. RuntimeError when it cannot be had here."""
+    if debuggee_build.RUNTIME and not {"--self-contained", "true"} <= set(PUBLISHED[how]):
+        raise RuntimeError(f"there is no shared framework of {debuggee_build.RUNTIME} here")
     output = OUTPUT / how
     stamp = output / "stamp"
     newest = max(f.stat().st_mtime for f in PROJECT.iterdir())
     if stamp.exists() and stamp.stat().st_mtime >= newest:
         return output
     environment = dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1")
+    settings = PUBLISHED[how]
+    if debuggee_build.RUNTIME and how == "composite":  # what trims in an SDK cannot read a later release
+        settings = tuple(s for s in settings if s != "-p:PublishTrimmed=true")
     linker = () if how != "native-aot" else (f"-p:CppCompilerAndLinker={debuggee_build.linker()}",)
     done = subprocess.run(["dotnet", "publish", PROJECT, "-c", "Release", "-o", output, "-nodeReuse:false",
                            "-p:UseSharedCompilation=false", f"-p:MixstackBuildRoot={OUTPUT / 'work' / how}",
-                           *PUBLISHED[how], *linker],
+                           *debuggee_build.ON_RUNTIME, *settings, *linker],
                           env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stdout[-2000:])
