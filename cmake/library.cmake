@@ -9,7 +9,7 @@ if(MIXSTACK_SANITIZE)
 endif()
 
 set(layers)
-foreach(layer fmt base fetch_link model arch memory walk_core object unwind target pack walk self_walk symbolize symbolize_dwarf symbol_files dotnet_gcinfo dotnet_code dotnet_names dotnet_heap dotnet_async dotnet_waits
+foreach(layer fmt base fetch_link model arch memory walk_core object unwind target pack walk self_walk symbolize symbolize_dwarf symbol_files dotnet_contracts dotnet_gcinfo dotnet_code dotnet_names dotnet_heap dotnet_async dotnet_waits
               dotnet_backend_dac dotnet_runtime session report capi)
   if(TARGET mixstack_${layer})
     get_target_property(type mixstack_${layer} TYPE)

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include "dotnet/code/contracts.h"
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/frames/frame_update.h"
 #include "dotnet/code/supplement.h"
 #include "dotnet/code/threads.h"
+#include "dotnet/contracts/contracts.h"
 
 namespace {
 

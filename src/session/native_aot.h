@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "dotnet/code/descriptor.h"
+#include "dotnet/contracts/descriptor.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
 #include "mixstack/symbolizer.h"

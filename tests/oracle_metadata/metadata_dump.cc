@@ -13,7 +13,7 @@
 #include <iostream>
 #include <string>
 
-#include "dotnet/code/descriptor.h"
+#include "dotnet/contracts/descriptor.h"
 #include "dotnet/names/method_names.h"
 #include "dotnet/names/raw_format.h"
 #include "memory/cached_memory.h"

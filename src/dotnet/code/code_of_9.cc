@@ -4,10 +4,10 @@
 #include <array>
 #include <optional>
 
-#include "dotnet/code/contracts.h"
 #include "dotnet/code/range_sections.h"
 #include "dotnet/code/ready_to_run.h"
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/contracts.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 namespace {

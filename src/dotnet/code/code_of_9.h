@@ -2,7 +2,7 @@
 // known, and counts only after it was held against the process.
 #pragma once
 
-#include "dotnet/code/descriptor.h"
+#include "dotnet/contracts/descriptor.h"
 #include "mixstack/registers.h"
 
 namespace mixstack::dotnet {

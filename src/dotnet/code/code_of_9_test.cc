@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dotnet/code/contracts.h"
 #include "dotnet/code/frames/frame_chain.h"
+#include "dotnet/contracts/contracts.h"
 #include "support/dotnet_memory.h"
 
 namespace mixstack::dotnet {

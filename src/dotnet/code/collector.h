@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "dotnet/code/diagnosis.h"
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/diagnosis.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

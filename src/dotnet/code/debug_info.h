@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dotnet/code/debug_info_form.h"
+#include "dotnet/contracts/debug_info_form.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {

@@ -1,7 +1,7 @@
 // The hash map from entry points of precompiled code to the methods prepared so far.
 #pragma once
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

@@ -1,7 +1,7 @@
 // Shared generic code and the exact instantiations it runs for: which proves to be one of which.
 #pragma once
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/gcinfo/gc_info.h"
 #include "mixstack/frame.h"
 

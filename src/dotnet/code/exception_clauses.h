@@ -1,7 +1,7 @@
 // The exception clauses of compiled methods: which handler a funclet is.
 #pragma once
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "mixstack/frame.h"
 
 namespace mixstack::dotnet {

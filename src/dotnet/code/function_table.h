@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "unwind/windows/unwind_data.h"
 
 namespace mixstack::dotnet {

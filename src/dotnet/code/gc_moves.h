@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

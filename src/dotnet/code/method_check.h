@@ -1,7 +1,7 @@
 // Whether an address is what it is said to be: cheap round trips through the runtime's structures.
 #pragma once
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dotnet/code/algorithms.h"
+#include "dotnet/contracts/algorithms.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {

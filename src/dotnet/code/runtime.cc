@@ -5,7 +5,7 @@
 
 #include "arch/cpu.h"
 #include "dotnet/code/code_of_9.h"
-#include "dotnet/code/known/known_runtimes.h"
+#include "dotnet/contracts/known/known_runtimes.h"
 #include "memory/cached_memory.h"
 
 namespace mixstack::dotnet {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dotnet/code/contracts.h"
 #include "dotnet/code/supplement.h"
+#include "dotnet/contracts/contracts.h"
 #include "object/module_map.h"
 
 namespace mixstack::dotnet {

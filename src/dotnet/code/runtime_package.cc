@@ -4,7 +4,7 @@
 
 #include "arch/per_cpu.h"
 #include "dotnet/bcl/types.h"
-#include "dotnet/code/known/known_runtimes.h"
+#include "dotnet/contracts/known/known_runtimes.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

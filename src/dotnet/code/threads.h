@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dotnet/code/gc_moves.h"
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "mixstack/target.h"
 
 namespace mixstack::dotnet {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "dotnet/code/collector.h"
-#include "dotnet/code/diagnosis.h"
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/diagnosis.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "mixstack/gc_heap.h"
 
 namespace mixstack::dotnet::objects {

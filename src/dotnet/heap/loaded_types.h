@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/names/method_names.h"
 #include "dotnet/names/type_tree.h"
 

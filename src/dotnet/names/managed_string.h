@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/names/bounded_text.h"
 
 namespace mixstack::dotnet::names {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/names/runtime_method.h"
 #include "dotnet/names/runtime_modules.h"
 #include "mixstack/frame.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/names/il_body.h"
 #include "dotnet/names/metadata.h"
 #include "mixstack/target.h"

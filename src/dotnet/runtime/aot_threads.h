@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dotnet/code/descriptor.h"
+#include "dotnet/contracts/descriptor.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet {

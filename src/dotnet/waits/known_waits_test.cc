@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dotnet/code/algorithms.h"
+#include "dotnet/contracts/algorithms.h"
 #include "support/fake_heap.h"
 
 namespace mixstack::dotnet::objects {

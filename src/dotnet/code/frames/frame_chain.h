@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "dotnet/code/runtime_memory.h"
+#include "dotnet/contracts/runtime_memory.h"
 
 namespace mixstack::dotnet {
 

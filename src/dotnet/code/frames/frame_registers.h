@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "dotnet/code/layouts.h"
+#include "dotnet/contracts/layouts.h"
 #include "mixstack/registers.h"
 #include "mixstack/result.h"
 

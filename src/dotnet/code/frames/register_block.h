@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/byte_cursor.h"
-#include "dotnet/code/layouts.h"
+#include "dotnet/contracts/layouts.h"
 #include "mixstack/registers.h"
 #include "mixstack/result.h"
 
