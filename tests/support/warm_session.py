@@ -1,6 +1,7 @@
 """Many dumps of one process through libmixstack: what the command answers, without opening the process for each."""
 import ctypes
 import json
+import time
 
 import mixstack_dump
 
@@ -49,12 +50,23 @@ class WarmSession:
     def _said(self):
         return self._lib.mixstack_error_name(self._error.code).decode()
 
-    def dump(self, tid, stop_timeout=5000):
-        """The parsed JSON, of one thread."""
-        options = _Options(ctypes.sizeof(_Options), (ctypes.c_uint32 * 1)(tid), 1, 0, stop_timeout, 0, 0)
+    def _take(self, options):
         dump = self._lib.mixstack_take_dump(self._session, options, self._error)
         if not dump:
             raise mixstack_dump.DumpError(f"a dump: {self._said()}")
+        return dump
+
+    def milliseconds(self):
+        """What one dump of all threads takes."""
+        begin = time.monotonic()
+        dump = self._take(None)
+        spent = (time.monotonic() - begin) * 1000
+        self._lib.mixstack_free_dump(dump)
+        return spent
+
+    def dump(self, tid, stop_timeout=5000):
+        """The parsed JSON, of one thread."""
+        dump = self._take(_Options(ctypes.sizeof(_Options), (ctypes.c_uint32 * 1)(tid), 1, 0, stop_timeout, 0, 0))
         try:
             return json.loads(self._lib.mixstack_json(dump))
         finally:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 namespace mixstack::dotnet {
 namespace {
@@ -15,8 +16,13 @@ constexpr std::uint32_t kBlock = 16;  // elements
 std::optional<NativeNumber> decode_native_number(std::span<const std::byte> bytes) {
   constexpr std::size_t kMost = 5;
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < std::min(bytes.size(), kMost); i++)
-    word |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
+  if (std::endian::native == std::endian::little && bytes.size() >= sizeof word) {  // nearly always
+    std::memcpy(&word, bytes.data(), sizeof word);
+    word &= (std::uint64_t{1} << 8 * kMost) - 1;
+  } else {
+    for (std::size_t i = 0; i < std::min(bytes.size(), kMost); i++)
+      word |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
+  }
   const auto ones = static_cast<unsigned>(std::countr_one(static_cast<std::uint8_t>(word)));
   if (ones > 4 || ones + 1 > bytes.size()) return std::nullopt;
   // What does not belong to it is pushed out at the top; from there the sign comes down again.
