@@ -16,7 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   if (const auto pdb = names::PortablePdb::open(names::MetadataBytes::borrow(bytes, nullptr)))
     for (std::uint32_t method = 0; method < 32; method++)
-      for (const std::uint32_t il : {0u, 20u, ~0u}) (void)(*pdb)->line_at(method, il);
+      for (const std::uint32_t il : {0u, 20u, ~0u}) {
+        (void)(*pdb)->line_at(method, il);
+        (void)(*pdb)->locals_at(method, il);
+      }
   memory::BufferMemory memory;
   constexpr Address kAt = 0x10000;
   memory.add(kAt, std::vector<std::byte>(bytes.begin(), bytes.end()));

@@ -107,9 +107,9 @@ def heaps(kind="release"):
 
 
 def runtime_async():
-    """A program of async methods without state machines (a preview of .NET 10); it needs DOTNET_RuntimeAsync=1."""
+    """A program of async methods without state machines (of .NET 10 a preview, which needs DOTNET_RuntimeAsync=1)."""
     output = DEBUGGEES / "RuntimeAsync"
-    dotnet(REPOSITORY / "tests" / "debuggees" / "RuntimeAsync", output)
+    dotnet(REPOSITORY / "tests" / "debuggees" / "RuntimeAsync", output, *ON_RUNTIME)
     return output / "RuntimeAsync"
 
 

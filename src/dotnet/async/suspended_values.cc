@@ -32,6 +32,16 @@ const SuspensionPoint* point_of(const std::vector<SuspensionPoint>& points, cons
   return points[state].native == native ? &points[state] : nullptr;
 }
 
+/// Local variables of the method where it is suspended, by their slots. Empty: nobody tells.
+std::vector<names::ParameterType> locals_of(Delegates& delegates, const CodeInfo& code, Address resume) {
+  const auto map = delegates.code().il_map(code);
+  if (!map || resume < code.origin) return {};
+  const auto il = il_offset_at(*map, static_cast<std::uint32_t>(resume - code.origin));
+  if (!il) return {};
+  auto locals = delegates.names().locals(code.method_desc, *il);
+  return locals ? std::move(*locals) : std::vector<names::ParameterType>();
+}
+
 }  // namespace
 
 std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& delegates, Values& values,
@@ -48,6 +58,7 @@ std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& d
   const TypeFacts* type = objects.types().at(objects.type_of(method.continuation));
   const auto parameters = delegates.names().parameters(code.method_desc);
   if (point == nullptr || type == nullptr || !parameters) return told;
+  const auto locals = locals_of(delegates, code, method.resume);
   const std::int32_t first = parameters->has_this ? 1 : 0;
   for (const KeptVariable& kept : point->variables) {
     if (told.size() >= most || kept.offset < l.continuation_object.size || kept.offset + 8 > type->base_size) continue;
@@ -64,6 +75,10 @@ std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& d
       const auto& parameter = parameters->list[index];
       told.push_back(value_at(objects, values, at, parameter.type));
       told.back().name = parameter.name.empty() ? "#" + std::to_string(index + 1) : parameter.name;
+    } else if (const std::size_t slot = index - parameters->list.size();
+               kept.number >= first && slot < locals.size() && !locals[slot].name.empty()) {
+      told.push_back(value_at(objects, values, at, locals[slot].type));
+      told.back().name = locals[slot].name;
     }
   }
   return told;

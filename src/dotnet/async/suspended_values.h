@@ -1,4 +1,4 @@
-// Parameters of methods that the runtime has suspended itself: words of their continuations (.NET 11).
+// Parameters and local variables of methods that the runtime has suspended itself: words of their continuations (.NET 11).
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace mixstack::dotnet::objects {
 
-/// What `this` and parameters hold that the method needs when it goes on, at most `most`. Nothing where the code does
-/// not tell (precompiled methods), or the method is not suspended where its continuation says. Locals have no names.
+/// What `this`, parameters and, where the assembly's PDB is on this machine, named local variables hold that the method
+/// needs when it goes on, at most `most`. Nothing where the code does not tell (precompiled methods), or the method is
+/// not suspended where its continuation says.
 [[nodiscard]] std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& delegates, Values& values,
                                                          const SuspendedMethod& method, std::size_t most);
 

@@ -106,6 +106,15 @@ RowRange Metadata::custom_attributes_of(Token parent) const {
   return value ? equal_rows(TableId::custom_attribute, 0, *value) : RowRange{};
 }
 
+RowRange Metadata::local_scopes_of(std::uint32_t method_rid) const {
+  return equal_rows(TableId::local_scope, 0, method_rid);
+}
+RowRange Metadata::local_variables_of(std::uint32_t scope_rid) const {
+  // There is no table of pointers to them: an unused number has no rows.
+  constexpr auto kNoPointers = static_cast<TableId>(kTableCount - 1);
+  return list_range(TableId::local_scope, scope_rid, 2, kNoPointers, TableId::local_variable);
+}
+
 TypeRefRow Metadata::type_name(Token token) const {
   if (token.table() == TableId::type_def) {
     if (auto row = type_def(token.rid())) return {{}, row->name, row->name_space};

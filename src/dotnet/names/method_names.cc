@@ -5,6 +5,8 @@
 #include "dotnet/names/call_graph.h"
 #include "dotnet/names/managed_string.h"
 #include "dotnet/names/method_text.h"
+#include "dotnet/names/pdb_finder.h"
+#include "dotnet/names/portable_pdb.h"
 #include "dotnet/names/value_types.h"
 
 namespace mixstack::dotnet::names {
@@ -23,6 +25,7 @@ class MethodNames::Implementation {
   Result<const MethodName*> describe(Address method_desc, const GenericContext& context);
   Result<std::string> type_name(Address method_table, bool raw);
   Result<std::string> method_of_type(Address method_table, std::string_view name);
+  Result<std::vector<ParameterType>> locals(Address method_desc, std::uint32_t il);
   void new_capture();
 
   RuntimeMemory memory_;
@@ -41,6 +44,7 @@ class MethodNames::Implementation {
     std::size_t operator()(const Key& key) const { return (key.method ^ key.type << 1) * 0x9e3779b97f4a7c15ull; }
   };
   std::unordered_map<Key, MethodName, Hash> names_;
+  std::unordered_map<Address, std::shared_ptr<const PortablePdb>> pdbs_;  // by Module; null: none found
 
  private:
   [[nodiscard]] bool still_there(const MethodDescFacts& facts, Address exact_type) const;
@@ -100,7 +104,23 @@ Result<std::string> MethodNames::Implementation::method_of_type(Address method_t
   return fail(ErrorCode::not_found, method_table);
 }
 
+Result<std::vector<ParameterType>> MethodNames::Implementation::locals(Address method_desc, std::uint32_t il) {
+  constexpr std::size_t kMostPdbs = 256;
+  const auto module = values_.module_of(method_desc);
+  if (!module) return fail(module.error());
+  auto known = pdbs_.find(*module);
+  if (known == pdbs_.end()) {
+    if (pdbs_.size() >= kMostPdbs) return fail(ErrorCode::limit_exceeded, kMostPdbs);
+    PdbLookup lookup;
+    const auto pdb = modules_.pdb(*module, nullptr, lookup);
+    known = pdbs_.emplace(*module, pdb ? *pdb : nullptr).first;
+  }
+  if (known->second == nullptr) return fail(ErrorCode::not_found, *module);
+  return values_.locals(method_desc, *known->second, il);
+}
+
 void MethodNames::Implementation::new_capture() {
+  pdbs_.clear();  // modules may have gone, or been edited
   std::erase_if(names_, [](const auto& entry) { return entry.second.is_dynamic || entry.second.is_collectible; });
   modules_.forget_transient();
   text_.forget();
@@ -127,6 +147,10 @@ Result<std::string> MethodNames::method_of_type(Address method_table, std::strin
 
 Result<MethodParameters> MethodNames::parameters(Address method_desc) {
   return implementation_->values_.parameters(method_desc);
+}
+
+Result<std::vector<ParameterType>> MethodNames::locals(Address method_desc, std::uint32_t il) {
+  return implementation_->locals(method_desc, il);
 }
 
 Result<ValueType> MethodNames::field_type(Address method_table, std::string_view name) {

@@ -16,6 +16,7 @@ namespace mixstack::dotnet::names {
 class CallGraph;
 class PortablePdb;
 struct MethodParameters;
+struct ParameterType;
 struct ValueType;
 struct PdbLookup;
 
@@ -74,6 +75,8 @@ class MethodNames {
   [[nodiscard]] Result<std::string> method_of_type(Address method_table, std::string_view name);
   /// Types and names of a method's parameters: see `ValueTypes`.
   [[nodiscard]] Result<MethodParameters> parameters(Address method_desc);
+  /// Local variables where a method stands in its IL, by slots: see `ValueTypes`. PDBs that are on this machine are kept.
+  [[nodiscard]] Result<std::vector<ParameterType>> locals(Address method_desc, std::uint32_t il);
   /// Type of a field that the type of a MethodTable declares, by its name in the metadata: see `ValueTypes`.
   [[nodiscard]] Result<ValueType> field_type(Address method_table, std::string_view name);
   /// Type of an object: its MethodTable word without the bits the GC uses.

@@ -99,6 +99,28 @@ std::optional<SourceLine> PortablePdb::line_at(std::uint32_t method, std::uint32
   return SourceLine{document(document_row), line};
 }
 
+PdbLocals PortablePdb::locals_at(std::uint32_t method, std::uint32_t il) const {
+  constexpr TableId kMethods = TableId::method_debug_information, kScopes = TableId::local_scope;
+  constexpr unsigned kBegin = 4, kLength = 5, kAttributes = 0, kSlot = 1, kName = 2;  // columns
+  constexpr std::uint32_t kHiddenFromDebuggers = 1;
+  constexpr std::uint32_t kMostScopes = 4096;  // of a method
+  PdbLocals found;
+  if (method == 0 || method > metadata_->row_count(kMethods)) return found;
+  found.signature = Numbers(metadata_->blob_cell(kMethods, method, 1)).number();
+  const RowRange scopes = metadata_->local_scopes_of(method);
+  for (std::uint32_t s = scopes.first; s < scopes.last && s - scopes.first < kMostScopes; s++) {
+    const std::uint32_t begin = metadata_->cell(kScopes, s, kBegin);
+    if (il < begin || il - begin >= metadata_->cell(kScopes, s, kLength)) continue;
+    const RowRange rows = metadata_->local_variables_of(s);
+    for (std::uint32_t v = rows.first; v < rows.last && found.list.size() < kMostLocals; v++) {
+      if ((metadata_->cell(TableId::local_variable, v, kAttributes) & kHiddenFromDebuggers) != 0) continue;
+      found.list.push_back({static_cast<std::uint16_t>(metadata_->cell(TableId::local_variable, v, kSlot)),
+                            metadata_->string_cell(TableId::local_variable, v, kName)});
+    }
+  }
+  return found;
+}
+
 /// A separator and the numbers of blobs, which many documents share: the parts of the path.
 std::string PortablePdb::document(std::uint32_t row) const {
   const auto blob = metadata_->blob_cell(TableId::document, row, 0);

@@ -11,7 +11,7 @@ using test::bytes_of;
 using test::ByteWriter;
 using test::MetadataBuilder;
 
-constexpr unsigned kDocument = 0x30, kMethodDebugInformation = 0x31;
+constexpr unsigned kDocument = 0x30, kMethodDebugInformation = 0x31, kLocalScope = 0x32, kLocalVariable = 0x33;
 
 /// Two documents and four methods; the third has none, the fourth is in both documents.
 MetadataBuilder sample() {
@@ -65,6 +65,45 @@ TEST(PortablePdb, LinesOfMethods) {
   EXPECT_EQ(pdb->id()[19], std::byte{19});
 }
 
+/// Two methods with signature 1 and none; the first has a scope of all of it with two variables, one of them the
+/// compiler's own, and two inside, one behind the other, that use the same slot.
+MetadataBuilder with_locals() {
+  MetadataBuilder b = sample();
+  b.row(kMethodDebugInformation, {{0}, {b.blob(bytes_of({1, 1, 0, 0}))}});  // the fifth
+  const auto scope = [&](std::uint32_t method, std::uint32_t variables, std::uint32_t begin, std::uint32_t length) {
+    b.row(kLocalScope, {{method}, {0}, {variables}, {1}, {begin, 4}, {length, 4}});
+  };
+  scope(5, 1, 0, 100);
+  scope(5, 3, 10, 20);
+  scope(5, 4, 30, 20);
+  scope(6, 5, 0, 100);
+  b.row(kLocalVariable, {{0}, {0}, {b.string("order")}});
+  b.row(kLocalVariable, {{1}, {1}, {b.string("hidden")}});
+  b.row(kLocalVariable, {{0}, {2}, {b.string("first")}});
+  b.row(kLocalVariable, {{0}, {2}, {b.string("second")}});
+  b.row(kLocalVariable, {{0}, {7}, {b.string("other")}});
+  return b;
+}
+
+std::string locals(const PortablePdb& pdb, std::uint32_t method, std::uint32_t il) {
+  const PdbLocals found = pdb.locals_at(method, il);
+  std::string text = std::to_string(found.signature);
+  for (const auto& local : found.list) text += " " + std::to_string(local.slot) + ":" + std::string(local.name);
+  return text;
+}
+
+TEST(PortablePdb, LocalsOfScopesAroundAPlace) {
+  const auto pdb = open(with_locals().build());
+  ASSERT_NE(pdb, nullptr);
+  EXPECT_EQ(locals(*pdb, 5, 0), "1 0:order");
+  EXPECT_EQ(locals(*pdb, 5, 10), "1 0:order 2:first");
+  EXPECT_EQ(locals(*pdb, 5, 29), "1 0:order 2:first");
+  EXPECT_EQ(locals(*pdb, 5, 30), "1 0:order 2:second") << "one slot, another variable";
+  EXPECT_EQ(locals(*pdb, 5, 100), "1");
+  EXPECT_EQ(locals(*pdb, 1, 5), "0");
+  for (const std::uint32_t none : {0u, 6u, 0xffffffffu}) EXPECT_EQ(locals(*pdb, none, 0), "0");
+}
+
 TEST(PortablePdb, MetadataOfAnAssemblyIsNone) {
   MetadataBuilder b = sample();
   b.pdb.clear();
@@ -72,14 +111,15 @@ TEST(PortablePdb, MetadataOfAnAssemblyIsNone) {
 }
 
 TEST(PortablePdb, DamagedBytesGiveFewerLinesNeverACrash) {
-  const auto whole = sample().build();
+  const auto whole = with_locals().build();
   for (std::size_t at = 0; at < whole.size(); at++) {
     for (const unsigned value : {0x00u, 0x7fu, 0x80u, 0xffu}) {
       auto damaged = whole;
       damaged[at] = static_cast<std::byte>(value);
       const auto pdb = open(damaged);
       if (pdb == nullptr) continue;
-      for (std::uint32_t method = 0; method < 6; method++) {
+      for (std::uint32_t method = 0; method < 7; method++) {
+        EXPECT_LE(pdb->locals_at(method, 10).list.size(), PortablePdb::kMostLocals);
         const auto line = pdb->line_at(method, 9);
         EXPECT_TRUE(!line || line->file.size() <= 4096u);
       }

@@ -254,6 +254,20 @@ void Decoder::method(MethodSignature& out) {
   }
 }
 
+std::vector<TypeIndex> list_of_types(std::uint8_t kind, std::span<const std::byte> blob,
+                                     const SignatureContext& context, TypeTree& tree) {
+  Decoder in(blob, context, tree);
+  std::vector<TypeIndex> out;
+  if (in.byte() != kind) return out;
+  const std::uint32_t count = std::min(in.number(), kMaxParameters);
+  for (std::uint32_t i = 0; i < count; i++) {
+    const TypeIndex t = in.type();
+    if (!in.ok()) break;
+    out.push_back(t);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<MethodSignature> read_method_signature(std::span<const std::byte> blob, const SignatureContext& context,
@@ -271,18 +285,14 @@ TypeIndex read_type(std::span<const std::byte> blob, const SignatureContext& con
   return in.ok() ? t : kNoType;
 }
 
+std::vector<TypeIndex> read_local_types(std::span<const std::byte> blob, const SignatureContext& context,
+                                        TypeTree& tree) {
+  return list_of_types(0x07, blob, context, tree);
+}
+
 std::vector<TypeIndex> read_method_arguments(std::span<const std::byte> blob, const SignatureContext& context,
                                              TypeTree& tree) {
-  Decoder in(blob, context, tree);
-  std::vector<TypeIndex> out;
-  if (in.byte() != 0x0a) return out;
-  const std::uint32_t count = std::min(in.number(), kMaxParameters);
-  for (std::uint32_t i = 0; i < count; i++) {
-    const TypeIndex t = in.type();
-    if (!in.ok()) break;
-    out.push_back(t);
-  }
-  return out;
+  return list_of_types(0x0a, blob, context, tree);
 }
 
 }  // namespace mixstack::dotnet::names

@@ -36,6 +36,9 @@ struct SignatureContext {
                                                             const SignatureContext& context, TypeTree& tree);
 /// One type, as in a TypeSpec or behind the 0x06 of a field signature. kNoType when malformed.
 [[nodiscard]] TypeIndex read_type(std::span<const std::byte> blob, const SignatureContext& context, TypeTree& tree);
+/// Types of a method's local variables (II.23.2.6); where the bytes make no sense, those before.
+[[nodiscard]] std::vector<TypeIndex> read_local_types(std::span<const std::byte> blob, const SignatureContext& context,
+                                                      TypeTree& tree);
 /// Arguments of a MethodSpec (0x0a count types).
 [[nodiscard]] std::vector<TypeIndex> read_method_arguments(std::span<const std::byte> blob,
                                                            const SignatureContext& context, TypeTree& tree);

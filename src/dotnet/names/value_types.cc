@@ -112,7 +112,15 @@ ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
   return out;
 }
 
-Result<MethodParameters> ValueTypes::parameters(Address method_desc) {
+/// A method as its types are asked for. The tree has those of its context.
+struct ValueTypes::Method {
+  MethodDescFacts facts;
+  MethodDefRow row;
+  MethodContext context;
+  Address module = 0;
+};
+
+Result<ValueTypes::Method> ValueTypes::method(Address method_desc) {
   const auto facts = read_method_desc(memory_, method_desc);
   if (!facts) return fail(facts.error());
   if (facts->kind == MethodClass::dynamic || facts->kind == MethodClass::array)
@@ -130,21 +138,53 @@ Result<MethodParameters> ValueTypes::parameters(Address method_desc) {
   context.class_arguments = types_.class_arguments(tree_, *type);
   if (facts->kind == MethodClass::instantiated && facts->instantiation != 0)
     context.method_arguments = types_.handles(tree_, facts->instantiation, facts->argument_count);
-  const ArgumentResolver resolver(context, true);
+  return Method{*facts, *row, std::move(context), type->module};
+}
+
+Result<Address> ValueTypes::module_of(Address method_desc) {
+  const auto m = method(method_desc);
+  if (!m) return fail(m.error());
+  return m->module;
+}
+
+Result<MethodParameters> ValueTypes::parameters(Address method_desc) {
+  const auto m = method(method_desc);
+  if (!m) return fail(m.error());
+  const Metadata& metadata = *m->context.metadata;
+  const ArgumentResolver resolver(m->context, true);
   const auto signature =
-      read_method_signature(row->signature, {context.metadata, &resolver, context.pointer_size}, tree_);
+      read_method_signature(m->row.signature, {&metadata, &resolver, m->context.pointer_size}, tree_);
   if (!signature) return fail(signature.error());
   if (signature->is_cut || tree_.is_cut()) return fail(ErrorCode::limit_exceeded, method_desc);
   MethodParameters out;
-  out.method_table = facts->method_table;
+  out.method_table = m->facts.method_table;
   out.has_this = (signature->calling_convention & kHasThis) != 0;
   for (const TypeIndex t : signature->parameters)
-    if (out.list.size() < kMostParameters) out.list.push_back({{}, describe(t, context)});
-  const RowRange rows = metadata.params_of(facts->rid);
+    if (out.list.size() < kMostParameters) out.list.push_back({{}, describe(t, m->context)});
+  const RowRange rows = metadata.params_of(m->facts.rid);
   for (std::uint32_t p = rows.first; p < std::min<std::uint64_t>(rows.last, rows.first + kMostParameters + 1); p++) {
     const auto param = metadata.param(metadata.param_at(p));
     if (param && param->sequence != 0 && param->sequence <= out.list.size())
       out.list[param->sequence - 1u].name = printable(param->name.substr(0, kMostText));
+  }
+  return out;
+}
+
+Result<std::vector<ParameterType>> ValueTypes::locals(Address method_desc, const PortablePdb& pdb, std::uint32_t il) {
+  const auto m = method(method_desc);
+  if (!m) return fail(m.error());
+  const Metadata& metadata = *m->context.metadata;
+  const PdbLocals named = pdb.locals_at(m->facts.rid, il);
+  const auto blob = metadata.blob_cell(TableId::stand_alone_sig, named.signature, 0);
+  if (blob.empty() || named.list.empty()) return fail(ErrorCode::not_found, method_desc);
+  const ArgumentResolver resolver(m->context, true);
+  const auto types = read_local_types(blob, {&metadata, &resolver, m->context.pointer_size}, tree_);
+  if (tree_.is_cut()) return fail(ErrorCode::limit_exceeded, method_desc);
+  std::vector<ParameterType> out(std::min(types.size(), kMostParameters));
+  for (const PdbLocals::Local& local : named.list) {
+    if (local.slot >= out.size()) continue;
+    out[local.slot].name = printable(local.name.substr(0, kMostText));  // the innermost scope is the last one
+    out[local.slot].type = describe(types[local.slot], m->context);
   }
   return out;
 }

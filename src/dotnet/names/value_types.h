@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dotnet/names/csharp_method.h"
+#include "dotnet/names/portable_pdb.h"
 #include "dotnet/names/runtime_method.h"
 
 namespace mixstack::dotnet::names {
@@ -47,17 +48,25 @@ struct MethodParameters {
 /// Reads them of a runtime's methods and types. Borrows its parts. Not thread-safe.
 class ValueTypes {
  public:
-  static constexpr std::size_t kMostParameters = 256;
+  static constexpr std::size_t kMostParameters = 256;  ///< and locals
 
   ValueTypes(const RuntimeMemory& memory, RuntimeModules& modules, const RuntimeTypes& types)
       : memory_(memory), modules_(modules), types_(types) {}
 
   /// Errors: those of reading; `not_found`: the method has no metadata (stubs, dynamic methods); `mismatch`.
   [[nodiscard]] Result<MethodParameters> parameters(Address method_desc);
+  /// Local variables where a method stands in its IL, by their slots; those without a name that holds there have none.
+  /// Errors as above; `not_found`: its PDB tells of none.
+  [[nodiscard]] Result<std::vector<ParameterType>> locals(Address method_desc, const PortablePdb& pdb,
+                                                          std::uint32_t il);
+  /// The Module of a method that has metadata. Errors as above.
+  [[nodiscard]] Result<Address> module_of(Address method_desc);
   /// The type of a field that a type itself declares, by its name. Errors as above.
   [[nodiscard]] Result<ValueType> field(Address method_table, std::string_view name);
 
  private:
+  struct Method;
+  [[nodiscard]] Result<Method> method(Address method_desc);
   [[nodiscard]] ValueType describe(TypeIndex type, const MethodContext& context);
   void describe_nullable(const TypeNode& instance, ValueType& out) const;
   void describe_named(TypeIndex type, const MethodContext& context, ValueType& out);

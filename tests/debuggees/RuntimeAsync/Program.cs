@@ -1,6 +1,7 @@
 // Async methods that the runtime suspends itself (runtime-async, a preview of .NET 10; DOTNET_RuntimeAsync=1):
 //   RuntimeAsync starved  both workers of the thread pool wait for what it has queued
 //   RuntimeAsync deadlock a thread holds a lock and waits for a method that wants it
+//   RuntimeAsync kept     a thread waits for methods that keep parameters and local variables
 //   RuntimeAsync COUNT    so many of each kind that nothing but the heap knows, and one of each that a thread waits for
 // Says what there is: lines "TRUTH count methods, outermost first, and what the last awaits". Then answers "quit".
 using Shop;
@@ -17,6 +18,15 @@ if (args is ["deadlock"])
     Deadlock.Begin();
     Console.WriteLine($"READY {Environment.ProcessId}");
     Console.ReadLine();
+    return;
+}
+if (args is ["kept"])
+{
+    TaskCompletionSource<int> never = new();
+    Shop.Kept.Begin(never.Task);
+    Console.WriteLine($"READY {Environment.ProcessId}");
+    Console.ReadLine();
+    GC.KeepAlive(never);
     return;
 }
 int count = args.Length > 0 ? int.Parse(args[0]) : 10;
