@@ -305,12 +305,29 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
   return found;
 }
 
+/// What the workers of a call of Parallel.ForEachAsync have in common, of a worker. The runtime suspends it itself since
+/// .NET 11: then it is among what the method keeps, where no field has a name.
+Address StateMachines::shared_by_workers(Address object) {
+  if (const auto machine = machine_of(object)) {
+    const auto& at = machine_layout(machine->method_table).shared_by_workers;
+    return at ? objects_.read<std::uint64_t>(machine->address + *at).value_or(0) : 0;
+  }
+  if (!runtime_async_.is_task(object)) return 0;
+  const auto methods = runtime_async_.methods_of(object).methods;
+  if (methods.empty() || !bcl::is_of_parallel_worker(runtime_async_.method_of(methods.front()))) return 0;
+  Continuations& continuations = runtime_async_.continuations();
+  const auto outermost = continuations.at(methods.front().continuation);
+  if (!outermost) return 0;
+  for (const Address held : continuations.held_by(*outermost, RuntimeAsync::kMostHeld)) {
+    const TypeFacts* type = objects_.types().at(objects_.type_of(held));
+    if (type != nullptr && type->name.starts_with(bcl::kParallelState)) return held;
+  }
+  return 0;
+}
+
 /// The task that ends when a worker of Parallel.ForEachAsync and all others of its call have; 0: of another method.
 Address StateMachines::task_of_workers(Address box) {
-  const auto machine = machine_of(box);
-  if (!machine) return 0;
-  const auto& shared_at = machine_layout(machine->method_table).shared_by_workers;
-  const Address shared = shared_at ? objects_.read<std::uint64_t>(machine->address + *shared_at).value_or(0) : 0;
+  const Address shared = shared_by_workers(box);
   if (shared == 0 || !objects_.is_a(shared, bcl::CompletionSource::kType)) return 0;
   const Address task = objects_.reference(shared, bcl::CompletionSource::kTask).value_or(0);
   if (task != 0) tasks_of_workers_.insert(task);

@@ -89,6 +89,7 @@ class StateMachines {
   [[nodiscard]] Address behind_delegate(Address delegate, unsigned depth);
   [[nodiscard]] Address resolve(Address continuation);
   [[nodiscard]] std::vector<Address> words_in(Address object);
+  [[nodiscard]] Address shared_by_workers(Address object);
   [[nodiscard]] Address task_of_workers(Address box);
 
   ManagedObjects& objects_;

@@ -1,6 +1,9 @@
 // When does a task end, and who goes on then?
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "dotnet/bcl/kinds.h"
 #include "dotnet/bcl/waits.h"
 
@@ -85,6 +88,12 @@ inline constexpr std::array<TypeName, 5> kJoining{
 inline constexpr TypeStart kParallelState = "System.Threading.Tasks.Parallel+";
 inline constexpr NameStart kParallelMethods = "System.Threading.Tasks.Parallel.For";
 inline constexpr std::array<NamePart, 2> kParallelWorkers{"AsyncState<", "Async.lambda("};
+/// The shared object's own methods, and the lambda that is each worker's (Parallel.ForEachAsync.cs).
+[[nodiscard]] inline bool is_of_parallel_worker(std::string_view method) {
+  return method.starts_with(kParallelMethods) &&
+         std::any_of(kParallelWorkers.begin(), kParallelWorkers.end(),
+                     [&](std::string_view part) { return method.find(part) != std::string_view::npos; });
+}
 struct ParallelLambda {
   static constexpr TypeStart kType = "System.Threading.Tasks.Parallel+<>c";
   /// Its argument; of .NET 11 the lambda is no state machine.

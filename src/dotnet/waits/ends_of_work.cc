@@ -16,12 +16,7 @@ constexpr unsigned kMostFrames = 64;  // of one thread that are looked at
 
 bool is_of_timer(const WaitFrame& f) { return f.is_managed && f.method.starts_with(bcl::kTimerMethods); }
 
-/// The shared object's own methods, and the lambda that is each worker's (Parallel.ForEachAsync.cs).
-bool is_of_worker(const WaitFrame& f) {
-  return f.is_managed && f.method.starts_with(bcl::kParallelMethods) &&
-         std::any_of(bcl::kParallelWorkers.begin(), bcl::kParallelWorkers.end(),
-                     [&](std::string_view part) { return f.method.find(part) != std::string_view::npos; });
-}
+bool is_of_worker(const WaitFrame& f) { return f.is_managed && bcl::is_of_parallel_worker(f.method); }
 
 /// Threads by the object of theirs that is on their stacks.
 using ByObject = std::map<Address, std::set<std::uint64_t>>;

@@ -156,17 +156,49 @@ void PendingWorkReader::name_who_ends() {
   for (AsyncChain& chain : more) found_.chains.push_back(std::move(chain));
 }
 
+/// The source's registrations whose running callback a method waits for; 0: another one runs, or it cannot be told.
+/// Since .NET 11 the method has no state machine: what it was called for is among the words that it keeps.
+Address PendingWorkReader::registrations_behind(Address box) {
+  const auto runs = [this](Address all, const auto& is_waited_for) {
+    const auto running = objects_.value<std::int64_t>(all, bcl::Registrations::kRunning);
+    return running && *running != 0 && is_waited_for(*running);
+  };
+  if (const auto machine = machines_.machine_of(box)) {
+    const Address all = objects_.reference(*machine, "<>4__this").value_or(0);
+    const auto waited = objects_.value<std::int64_t>(*machine, bcl::AwaitsCallback::kCallback);
+    return runs(all, [&](std::int64_t id) { return id == waited; }) ? all : 0;
+  }
+  constexpr unsigned kMostHeads = 4;
+  constexpr std::size_t kMostWords = 16;
+  RuntimeAsync& suspended = machines_.runtime_async();
+  if (!suspended.is_task(box)) return 0;
+  Address at = suspended.innermost(box);
+  for (unsigned n = 0; n < kMostHeads && at != 0; n++) {
+    const auto continuation = suspended.continuations().at(at);
+    if (!continuation) return 0;
+    if (!continuation->has_method) {
+      at = continuation->next;
+      continue;
+    }
+    const auto words = objects_.words_in(at, kMostWords);
+    const auto keeps = [&](std::int64_t id) {
+      return std::find(words.begin(), words.end(), static_cast<Address>(id)) != words.end();
+    };
+    for (const Address held : suspended.continuations().held_by(*continuation, kMostWords))
+      if (objects_.is_a(held, bcl::Registrations::kType) && runs(held, keeps)) return held;
+    return 0;
+  }
+  return 0;
+}
+
 /// CancellationTokenRegistration.DisposeAsync comes back to the same await again and again, until the callback that
 /// runs is another.
 void PendingWorkReader::find_callbacks(std::span<const WaitingThread> threads) {
   for (AsyncChain& chain : found_.chains) {
     if (chain.steps.empty() || bare_method(chain.steps.back().method) != bcl::kAwaitsCallback) continue;
-    const auto machine = machines_.machine_of(chain.steps.back().box);
-    const Address all = machine ? objects_.reference(*machine, "<>4__this").value_or(0) : 0;
-    const auto running = objects_.value<std::int64_t>(all, bcl::Registrations::kRunning);
+    const Address all = registrations_behind(chain.steps.back().box);
     const auto id = objects_.value<std::int32_t>(all, bcl::Registrations::kThread);
-    const auto waited = machine ? objects_.value<std::int64_t>(*machine, bcl::AwaitsCallback::kCallback) : std::nullopt;
-    if (!running || *running == 0 || running != waited || !id || *id <= 0) continue;
+    if (!id || *id <= 0) continue;
     const Address source = objects_.reference(all, bcl::Registrations::kSource).value_or(0);
     chain.end = AsyncEnd::source;
     chain.awaited = {source, objects_.type_name(source), {}};

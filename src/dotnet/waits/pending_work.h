@@ -70,6 +70,7 @@ class PendingWorkReader {
   void add_outer_tasks(std::span<const WaitingThread> threads, std::unordered_map<Address, std::uint64_t>& running);
   void name_who_ends();
   void find_dispatched(std::span<const WaitingThread> threads, std::vector<Address>& roots);
+  [[nodiscard]] Address registrations_behind(Address box);
   void find_callbacks(std::span<const WaitingThread> threads);
   void follow_to_children(const std::unordered_map<Address, std::uint64_t>& running);
   [[nodiscard]] bool waits_for_end(std::uint64_t tid, const AsyncChain& chain) const;
