@@ -305,8 +305,9 @@ void LiveCapture::read_registers() {
     auto& registers = slots_[i].registers;
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
+    // The process was at rest: who is in a call waited. The answer does not always say so (a send that is half done).
     if (registers && slots_[i].stat.state == '?')
-      slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->was_waiting ? 'S' : 'R';
+      slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->syscall >= 0 ? 'S' : 'R';
     if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
     if (registers && i < vectors_.size()) read_thread_vectors(static_cast<pid_t>(threads[i].tid), vectors_[i]);
   }
