@@ -141,9 +141,9 @@ TEST(Tracer, EndsWithTheProcessItWorksFor) {
     ASSERT_TRUE(tool.is_ready());
     EXPECT_EQ(state_of(process.pid()), 't');
     ::kill(tool.pid(), signal);
-    EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }, 5s)) << signal;
+    EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); })) << signal;
     const long before = process.shared().counter;
-    EXPECT_TRUE(eventually([&] { return process.shared().counter > before; }, 5s)) << signal;
+    EXPECT_TRUE(eventually([&] { return process.shared().counter > before; })) << signal;
   }
 }
 
@@ -166,9 +166,9 @@ TEST(Tracer, GoesOnWhenTheProcessItWorksForIsStopped) {
   ::kill(tool.pid(), SIGSTOP);
   ASSERT_TRUE(eventually([&] { return state_of(tool.pid()) == 'T'; }));
   tool.shared().go = 1;
-  EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }, 5s));
+  EXPECT_TRUE(eventually([&] { return is_untraced(process.pid()); }));
   const long before = process.shared().counter;
-  EXPECT_TRUE(eventually([&] { return process.shared().counter > before; }, 5s));
+  EXPECT_TRUE(eventually([&] { return process.shared().counter > before; }));
 }
 
 }  // namespace
