@@ -146,22 +146,39 @@ std::vector<Request> Requests::take() {
   return std::move(found_);
 }
 
+void Requests::look_at_held(Address object, std::string_view method, Where where) {
+  if (objects_.is_a(object, bcl::Transport::kType)) transports_.insert(object);
+  const auto kind = kind_of(object);
+  if (kind && works_on(method, *kind)) add(object, *kind, where);
+}
+
+/// A method without a state machine keeps the same in its continuation, where no field has a name.
+void Requests::look_at_suspended(Address task, std::string_view method, Where where) {
+  RuntimeAsync& suspended = machines_.runtime_async();
+  if (!suspended.is_task(task)) return;
+  for (const SuspendedMethod& m : suspended.methods_of(task).methods) {
+    if (suspended.method_of(m) != method) continue;
+    const auto continuation = suspended.continuations().at(m.continuation);
+    if (!continuation) continue;
+    for (const Address object : suspended.continuations().held_by(*continuation, RuntimeAsync::kMostHeld))
+      look_at_held(object, method, where);
+  }
+}
+
 void Requests::look_at_box(Address box, std::string_view method, Where where) {
   const auto machine = machines_.machine_of(box);
-  if (!machine) return;
+  if (!machine) return look_at_suspended(box, method, where);
   const auto fields = objects_.types().own_fields(machine->method_table);
   for (const auto& field : fields) {
     if (field.place.is_static || field.place.element != names::ElementType::class_) continue;
     const Address object = objects_.read<std::uint64_t>(machine->address + field.place.offset).value_or(0);
-    if (object == 0 || object % 8 != 0) continue;
-    if (objects_.is_a(object, bcl::Transport::kType)) transports_.insert(object);
-    const auto kind = kind_of(object);
-    if (kind && works_on(method, *kind)) add(object, *kind, where);
+    if (object != 0 && object % 8 == 0) look_at_held(object, method, where);
   }
 }
 
 void Requests::look_at(const AsyncChain& chain, std::uint32_t number) {
-  const Where where{chain.waiter, number};
+  const bool is_running = chain.end == AsyncEnd::running && chain.runner != 0;
+  const Where where{is_running ? chain.runner : chain.waiter, number};
   for (const AsyncStep& step : chain.steps) look_at_box(step.box, step.method, where);
 }
 

@@ -42,6 +42,8 @@ class Requests {
   /// What may be a request, and of which kind: nothing where it is none that is under way.
   [[nodiscard]] std::optional<RequestKind> kind_of(Address object);
   void add(Address object, RequestKind kind, Where where);
+  void look_at_held(Address object, std::string_view method, Where where);
+  void look_at_suspended(Address task, std::string_view method, Where where);
   void look_at_box(Address box, std::string_view method, Where where);
   void look_at_connection(Address transport);
   [[nodiscard]] std::string incoming_method(Address protocol);
