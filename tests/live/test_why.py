@@ -6,60 +6,14 @@ import tempfile
 import time
 import unittest
 
-import jsonschema
-
 import cores
 import debuggee_build
 import mixstack_dump
 import processes
-from harness import LiveCase
-
-SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
-
-STUCK, FINE, NOT_KNOWN = 11, 0, 7
-# Since .NET 11 threads record each wait of theirs.
-RECORDED = "recorded" if debuggee_build.RUNTIME else "proved"
+from why_case import FINE, NOT_KNOWN, RECORDED, STUCK, WhyCase
 
 
-class Why(LiveCase):
-    def why(self, pid, *options):
-        status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
-        self.assertIn(status, (STUCK, FINE), error)
-        answer = json.loads(out)
-        jsonschema.validate(answer, SCHEMA)
-        return status, answer
-
-    def truth(self, debuggee):
-        """Waiter's name to (wait, type, owner's name or None)."""
-        told = [line.split()[1:] for line in debuggee.lines if line.startswith("TRUTH ")]
-        return {waiter: (wait, kind, None if owner == "-" else owner) for waiter, wait, kind, owner in told}
-
-    def compare(self, answer, truth):
-        """Every planted wait is named, with the right object and owner. Answers the threads by name."""
-        threads = {t["name"]: t for t in answer["threads"] if t["name"]}
-        names = {t["tid"]: t["name"] for t in answer["threads"]}
-        wrong = []
-        for waiter, (kind, of, owner) in truth.items():
-            wait = threads[waiter]["wait"]
-            if wait is None:
-                wrong.append(f"{waiter}: no wait, expected {kind} {of}")
-                continue
-            owners = [names.get(tid, tid) for tid in wait["owners"]]
-            if (wait["kind"], wait["type"].replace("+", "."), owners) != (kind, of.replace("+", "."), [owner] if owner else []):
-                wrong.append(f"{waiter}: {wait['kind']} {wait['type']} {owners}, expected {kind} {of} {owner}")
-        self.assertEqual(wrong, [])
-        return threads
-
-    def compare_natives(self, answer, debuggee):
-        """Of threads without a runtime: the kind of their waits, and the names of owners."""
-        names = {t["tid"]: t["comm"] for t in answer["threads"]}
-        waits = {t["comm"]: t["wait"] for t in answer["threads"]}
-        for line in debuggee.lines:
-            if line.startswith("TRUTH "):
-                _, waiter, kind, owner = line.split()
-                self.assertEqual((waits[waiter]["kind"], [names[o] for o in waits[waiter]["owners"]]),
-                                 (kind, [] if owner == "-" else [owner]))
-
+class Why(WhyCase):
     def test_two_monitors(self):
         with processes.scenario("deadlock") as debuggee:
             status, answer = self.why(debuggee.pid)
@@ -263,13 +217,6 @@ class Why(LiveCase):
             self.compare(answer, self.truth(debuggee))
             self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
-    def chains(self, answer, waiter=None):
-        """Chains of the thread with a name, or of no thread, as "A > B end"."""
-        names = {t["tid"]: t["name"] for t in answer["threads"]}
-        [pending] = answer["pending"]
-        told = [c for c in pending["chains"] if (names.get(c["waiter"]) if c["waiter"] else None) == waiter]
-        return [(" > ".join(self.short(s["method"]) for s in c["steps"]), c) for c in told]
-
     def test_chains_of_async_methods(self):
         expected = {"delay": ("GetOrder > Load > ReadRow > Delayed", "delay"),
                     "promise": ("GetOrder > Load > ReadRow", "promise"),
@@ -295,10 +242,6 @@ class Why(LiveCase):
             text = mixstack_dump.run("why", debuggee.pid)[1]
             self.assertIn("20 x OrderApi.GetOrder > PriceService.Load > Db.ReadRow > AsyncWaits.Delayed awaits Task.Delay", text)
             self.assertIn("waits for the async method OrderApi.GetOrder 0x", text)
-
-    @staticmethod
-    def short(method):
-        return "lambda" if "lambda" in method else method.split("(")[0].rpartition(".")[2]
 
     def test_a_starved_pool(self):
         for scenario, queued in (("pool_starved", "Yielded"), ("pool_starved_timers", "timers that are due")):
@@ -341,14 +284,6 @@ class Why(LiveCase):
             [(told, chain)] = self.chains(answer, "holder")
             self.assertEqual((told, chain["end"]), ("GetOrder > Load > ReadRow > Locked", "running"))
             self.assertEqual(names[chain["runner"]], "resumed")
-
-    def until_stuck(self, debuggee, *options):
-        for _ in range(100):  # until the rest of the method runs
-            status, answer = self.why(debuggee.pid, *options)
-            if answer["verdicts"]:
-                break
-            time.sleep(0.2)
-        return status, answer
 
     def test_a_lock_and_a_method_behind_a_promise(self):
         for scenario in ("deadlock_unwrap", "deadlock_when_all"):
@@ -417,54 +352,6 @@ class Why(LiveCase):
                 [verdict] = answer["verdicts"]
                 self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
                 self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, {"holder", "resumed"})
-
-    def test_who_waits_for_an_end_is_not_held_up(self):
-        with processes.scenario("hosts") as debuggee:
-            status, answer = self.why(debuggee.pid)
-            self.assertEqual((status, answer["verdicts"]), (FINE, []))
-            waits = {t["name"]: t["wait"]["kind"] for t in answer["threads"] if (t["name"] or "").startswith("host-")}
-            self.assertEqual(waits, {f"host-{i}": "task" for i in range(4)})
-
-    def test_threads_that_wait_for_the_end_of_what_others_run(self):
-        # Somebody else may set an event: of the two timers with one the circle is possible.
-        for scenario, threads, is_certain in (("deadlock_finalizers", {"holder", ".NET Finalizer"}, True),
-                                              ("deadlock_registration", {"holder", "canceller"}, True),
-                                              ("deadlock_timer", {"holder", "timer"}, False),
-                                              ("deadlock_timer_task", {"holder", "timer"}, True),
-                                              ("deadlock_timer_itself", {"timer"}, False)):
-            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
-                _, answer = self.until_stuck(debuggee)
-                names = {t["tid"]: t["name"] or t["comm"] for t in answer["threads"]}
-                verdict = answer["verdicts"][0]
-                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", is_certain))
-                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, threads)
-                if scenario != "deadlock_finalizers":
-                    self.compare(answer, self.truth(debuggee))
-
-    def test_methods_that_wait_for_the_end_of_what_others_run(self):
-        for scenario, threads in (("deadlock_timer_await", {"holder", "timer"}), ("deadlock_for_each", {"holder", "worker"}),
-                                  ("deadlock_for_each_at_once", {"holder", "worker"}),
-                                  ("deadlock_registration_await", {"holder", "canceller"})):
-            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
-                _, answer = self.until_stuck(debuggee)
-                names = {t["tid"]: t["name"] for t in answer["threads"]}
-                [verdict] = answer["verdicts"]
-                self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", True))
-                self.assertEqual({names[s["thread"]] for s in verdict["steps"]}, threads)
-
-    def test_finalizers_that_are_waited_for(self):
-        with processes.scenario("finalizers_waited_for") as debuggee:
-            for _ in range(5):
-                status, answer = self.why(debuggee.pid)
-                self.assertEqual((status, answer["verdicts"]), (FINE, []))
-
-    def test_a_timer_whose_end_is_waited_for_for_some_time(self):
-        with processes.scenario("timer_closed_for_some_time") as debuggee:
-            _, answer = self.until_stuck(debuggee)
-            [verdict] = answer["verdicts"]
-            self.assertEqual((verdict["kind"], verdict["is_certain"]), ("deadlock", False))
-            [waits] = [t["wait"] for t in answer["threads"] if t["name"] == "holder"]
-            self.assertTrue(waits["gives_up"])
 
     def test_of_two_handles_none_is_named(self):
         with processes.scenario("signal_and_wait") as debuggee:

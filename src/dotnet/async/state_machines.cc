@@ -305,8 +305,8 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
   return found;
 }
 
-/// What the workers of a call of Parallel.ForEachAsync have in common, of a worker. The runtime suspends it itself since
-/// .NET 11: then it is among what the method keeps, where no field has a name.
+/// What the workers of a call of Parallel.ForEachAsync have in common, of a worker. The runtime suspends it itself
+/// since .NET 11: then it is among what the method keeps, where no field has a name.
 Address StateMachines::shared_by_workers(Address object) {
   if (const auto machine = machine_of(object)) {
     const auto& at = machine_layout(machine->method_table).shared_by_workers;

@@ -1,4 +1,5 @@
-// Parameters and local variables of methods that the runtime has suspended itself: words of their continuations (.NET 11).
+// Parameters and local variables of methods that the runtime has suspended itself: words of their continuations (.NET
+// 11).
 #pragma once
 
 #include <vector>

@@ -112,6 +112,7 @@ struct ProcessState {
 inline constexpr NameStart kJoin = "System.Threading.Thread.Join";
 inline constexpr NameStart kWaitsForFinalizers = "System.GC.WaitForPendingFinalizers";
 inline constexpr NameStart kSleep = "System.Threading.Thread.Sleep";
+inline constexpr NameStart kYield = "System.Threading.Thread.Yield";
 inline constexpr NameStart kSpinWaitMethods = "System.Threading.SpinWait.";
 inline constexpr NameStart kWaitsForCallback =
     "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToComplete";

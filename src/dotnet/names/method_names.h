@@ -75,7 +75,8 @@ class MethodNames {
   [[nodiscard]] Result<std::string> method_of_type(Address method_table, std::string_view name);
   /// Types and names of a method's parameters: see `ValueTypes`.
   [[nodiscard]] Result<MethodParameters> parameters(Address method_desc);
-  /// Local variables where a method stands in its IL, by slots: see `ValueTypes`. PDBs that are on this machine are kept.
+  /// Local variables where a method stands in its IL, by slots: see `ValueTypes`. PDBs that are on this machine are
+  /// kept.
   [[nodiscard]] Result<std::vector<ParameterType>> locals(Address method_desc, std::uint32_t il);
   /// Type of a field that the type of a MethodTable declares, by its name in the metadata: see `ValueTypes`.
   [[nodiscard]] Result<ValueType> field_type(Address method_table, std::string_view name);

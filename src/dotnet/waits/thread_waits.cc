@@ -35,7 +35,7 @@ bool is_inside(const WaitingThread& at, std::string_view method) {
 
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
   if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
-  ThreadWait wait = any_wait(at);
+  ThreadWait wait = lock_of_program(at, any_wait(at));
   // Who waits for the task that it runs never gets on.
   if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks) return wait;
   // Else nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.

@@ -97,6 +97,17 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait finalizers() const;
   [[nodiscard]] ThreadWait callback(const WaitingThread& at);
   [[nodiscard]] ThreadWait spin_lock(const WaitingThread& at);
+  /// A field that names a thread which holds the lock.
+  struct OwnerField {
+    std::uint64_t thread = 0;  ///< OS thread id; 0: there is none
+    std::string name;
+    bool is_ambiguous = false;  ///< fields name several
+  };
+  template <class Look>
+  void for_each_field(Address type, const Look& look);
+  [[nodiscard]] OwnerField owner_field(const Candidate& c, std::string_view type_name);
+  [[nodiscard]] bool refers_to(const Candidate& c, Address object);
+  [[nodiscard]] ThreadWait lock_of_program(const WaitingThread& at, ThreadWait wait);
   [[nodiscard]] ThreadWait semaphore_of_node(const ThreadWait& wait, const Candidates& found);
   [[nodiscard]] bool continues_with(Address task, Address object);
   void describe_task(Address task, ThreadWait& wait);

@@ -27,7 +27,7 @@ internal static partial class Waits
     }
 
     // A circle of threads, each of which holds one lock and wants the next.
-    private static void Ring<T>(int count, string wait, Func<T> make, Action<T, Action> inside) where T : class
+    private static void Ring<T>(int count, string wait, Func<T> make, Action<T, Action> inside, string name = "ring") where T : class
     {
         T[] locks = new T[count];
         CountdownEvent held = new(count);
@@ -38,8 +38,8 @@ internal static partial class Waits
         for (int i = 0; i < count; i++)
         {
             int me = i, next = (i + 1) % count;
-            Truth($"ring{me}", wait, typeof(T).FullName, $"ring{next}");
-            Scene.Actor($"ring{me}", () => inside(locks[me], () =>
+            Truth($"{name}{me}", wait, typeof(T).FullName, $"{name}{next}");
+            Scene.Actor($"{name}{me}", () => inside(locks[me], () =>
             {
                 held.Signal();
                 held.Wait();
