@@ -81,10 +81,10 @@ class DotnetProcess {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
-  /// ClrMD's answer (tests/oracle); discarded when it is not built or fails.
-  [[nodiscard]] nlohmann::json ask_clrmd() const {
-    const std::string command = "dotnet '" + std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll' " +
-                                std::to_string(pid_) + " 2>/dev/null";
+  /// ClrMD's answer (tests/oracle), of stacks or of what the option says; discarded when it is not built or fails.
+  [[nodiscard]] nlohmann::json ask_clrmd(const std::string& option = {}) const {
+    const std::string command = "dotnet '" + std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll' " + option +
+                                " " + std::to_string(pid_) + " 2>/dev/null";
     std::string text;
     FILE* output = ::popen(command.c_str(), "r");
     if (output == nullptr) return nlohmann::json(nlohmann::json::value_t::discarded);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "dotnet/code/gc_ref_map.h"
 #include "unwind/windows/format.h"
 
 namespace mixstack::dotnet {
@@ -211,6 +212,31 @@ Result<GcInfoHeader> CodeManager::gc_info(const CodeInfo& info) {
   const auto count = reader.read_some(at->begin, bytes);
   if (!count) return fail(count.error());
   return decode_gc_info_header(std::span(bytes).first(*count), memory_.layouts().arch, at->version);
+}
+
+Result<LiveSlots> CodeManager::live_slots(const CodeInfo& info, const LiveSlotsQuery& query) {
+  // How long it is nobody says: nearly all is shorter than the first size, the last one is of a method of megabytes.
+  constexpr std::array<std::size_t, 3> kSizes{1u << 9, 1u << 14, 1u << 20};
+  const auto at = gc_info_place(info);
+  if (!at) return fail(at.error());
+  const MemoryReader& reader = at->is_constant ? memory_.constants().reader() : memory_.reader();
+  for (const std::size_t size : kSizes) {
+    std::vector<std::byte> bytes(size);
+    const auto count = reader.read_some(at->begin, bytes);
+    if (!count) return fail(count.error());
+    auto live = decode_live_slots(std::span(bytes).first(*count), memory_.layouts().arch, at->version, query);
+    if (live || live.error().code != ErrorCode::truncated || *count < size) return live;
+  }
+  return fail(ErrorCode::limit_exceeded, at->begin);
+}
+
+Result<Address> CodeManager::gc_ref_map(Address slot) {
+  const auto section = ranges_.find(slot);
+  if (!section) return fail(section.error());
+  if (section->kind != RangeSection::Kind::ready_to_run) return fail(ErrorCode::not_found, slot);
+  const auto image = image_of(*section);
+  if (!image) return fail(image.error());
+  return find_gc_ref_map(memory_.constants().reader(), (*image)->base(), (*image)->import_sections(), slot);
 }
 
 Result<std::vector<SuspensionPoint>> CodeManager::suspension_points(const CodeInfo& info) {

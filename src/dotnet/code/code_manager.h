@@ -15,7 +15,7 @@
 #include "dotnet/code/stubs.h"
 #include "dotnet/code/variables.h"
 #include "dotnet/contracts/contracts.h"
-#include "dotnet/gcinfo/gc_info.h"
+#include "dotnet/gcinfo/live_slots.h"
 #include "unwind/rule.h"
 #include "unwind/rule_source.h"
 
@@ -77,6 +77,13 @@ class CodeManager final : public unwind::RuleSource {
 
   /// What the garbage collector is told of its frames. Errors of reading or decoding.
   [[nodiscard]] Result<GcInfoHeader> gc_info(const CodeInfo& info);
+  /// Where they hold references at an offset from the method's origin. Errors as above; `limit_exceeded`: GC info
+  /// without end.
+  [[nodiscard]] Result<LiveSlots> live_slots(const CodeInfo& info, const LiveSlotsQuery& query);
+
+  /// Where the arguments of a call through a slot of an image's imports lie, which the call's callee has not taken yet:
+  /// the address of a map (gc_ref_map.h). `not_found`: the slot is of no image, or its calls have none.
+  [[nodiscard]] Result<Address> gc_ref_map(Address slot);
 
   /// Where it can be suspended, and what it keeps then (.NET 11). Errors as above.
   [[nodiscard]] Result<std::vector<SuspensionPoint>> suspension_points(const CodeInfo& info);

@@ -107,6 +107,12 @@ GenericContext prove_method(const RuntimeMemory& memory, const Method& own, Addr
 
 }  // namespace
 
+bool has_objects(const RuntimeMemory& memory, Address method_desc) {
+  const auto table = method_table_of(memory, method_desc);
+  const auto type = table ? type_at(memory, *table) : std::nullopt;
+  return type && !type->is_value();
+}
+
 SharedBy shared_by(const RuntimeMemory& memory, Address method_desc) {
   const auto method = method_at(memory, method_desc);
   if (!method) return SharedBy::nobody;

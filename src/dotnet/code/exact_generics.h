@@ -18,6 +18,9 @@ enum class SharedBy : std::uint8_t {
 /// Whether a method is static (mdfStatic in src/coreclr/vm/method.hpp).
 [[nodiscard]] bool is_static(const RuntimeMemory& memory, Address method_desc);
 
+/// Whether `this` of an instance method is an object: its class is no value type. Of one that is, it is an address.
+[[nodiscard]] bool has_objects(const RuntimeMemory& memory, Address method_desc);
+
 /// The exact instantiation that `found` (what stood where the code keeps its context) is of `shared`, a method of
 /// shared code. `found` of kind this_object: the MethodTable of the object. Nothing unless what it is proves itself: a
 /// type whose canonical form is the method's own class, a base type of one where objects tell, or a MethodDesc of the

@@ -86,6 +86,18 @@ std::optional<Address> read_word(const VariablePlace& place, CodeAddress pc, con
   return stack.word(slot, word) ? std::optional<Address>(word) : std::nullopt;
 }
 
+/// What the place says; of `this` the type of the object.
+std::optional<Address> found_at(const GenericContextPlace& place, CodeAddress pc, const Registers& registers,
+                                const StackView& stack, const RuntimeMemory& memory, const MemoryReader* objects) {
+  const auto word = read_word(place.place, pc, registers, stack);
+  if (!word || *word == 0 || place.kind != GenericContextKind::this_object) return word;
+  const Global& unmask = memory.layouts().globals.object_to_method_table_unmask;
+  const Field& field = memory.layouts().object.method_table;
+  if (objects == nullptr || !unmask || !field || *word % memory.pointer_size() != 0) return std::nullopt;
+  const auto header = objects->read_pointer(*word + field.offset, memory.pointer_size());
+  return header ? std::optional<Address>(*header & ~Address{unmask.value}) : std::nullopt;
+}
+
 }  // namespace
 
 GenericContextPlace find_generic_context(CodeManager& code, CodeAddress pc) {
@@ -97,6 +109,17 @@ GenericContextPlace find_generic_context(CodeManager& code, CodeAddress pc) {
   if (!at) return {};
   const GenericContextPlace slot = by_gc_info(code, info, *at);
   return slot.kind != GenericContextKind::none ? slot : by_variables(code, info, *at, shared);
+}
+
+Result<Address> exact_generic_token(CodeManager& code, CodeAddress pc, const Registers& registers,
+                                    const StackView& stack, const MemoryReader& objects) {
+  const GenericContextPlace place = find_generic_context(code, pc);
+  if (place.kind == GenericContextKind::none) return fail(ErrorCode::not_found, pc.raw());
+  const auto found = found_at(place, pc, registers, stack, code.memory(), &objects);
+  if (!found || *found == 0) return fail(ErrorCode::not_found, pc.raw());
+  const Address method = code.find(pc).method_desc;
+  if (prove_context(code.memory(), method, place.kind, *found).handle == 0) return fail(ErrorCode::mismatch, *found);
+  return *found;
 }
 
 void GenericContexts::begin_capture(const MemoryReader* objects) {
@@ -129,15 +152,8 @@ GenericContext GenericContexts::of(const Frame& frame, const Registers& register
   if (frame.method == 0 || frame.trust > Trust::checkpoint) return {};
   const GenericContextPlace place = place_at(frame.pc);
   if (place.kind == GenericContextKind::none) return {};
-  const auto word = read_word(place.place, frame.pc, registers, stack);
-  if (!word || *word == 0) return {};
-  if (place.kind != GenericContextKind::this_object) return proved(frame.method, place.kind, *word);
-  const RuntimeMemory& memory = code_.memory();
-  const Global& unmask = memory.layouts().globals.object_to_method_table_unmask;
-  const Field& field = memory.layouts().object.method_table;
-  if (objects_ == nullptr || !unmask || !field || *word % memory.pointer_size() != 0) return {};
-  const auto header = objects_->read_pointer(*word + field.offset, memory.pointer_size());
-  return header ? proved(frame.method, place.kind, *header & ~Address{unmask.value}) : GenericContext{};
+  const auto found = found_at(place, frame.pc, registers, stack, code_.memory(), objects_);
+  return found && *found != 0 ? proved(frame.method, place.kind, *found) : GenericContext{};
 }
 
 }  // namespace mixstack::dotnet

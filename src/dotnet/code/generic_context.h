@@ -19,6 +19,11 @@ struct GenericContextPlace {
 /// and may still have `this`). Kind none: nowhere, or nobody says.
 [[nodiscard]] GenericContextPlace find_generic_context(CodeManager& code, CodeAddress pc);
 
+/// What stands there for a frame with these registers: a MethodDesc, a MethodTable, or the MethodTable of `this`, whose
+/// object `objects` reads. `not_found`: nothing is kept; `mismatch`: what is there proves to be none of this method.
+[[nodiscard]] Result<Address> exact_generic_token(CodeManager& code, CodeAddress pc, const Registers& registers,
+                                                  const StackView& stack, const MemoryReader& objects);
+
 /// Answers for frames of one capture after the other. Places, and what was proved, are kept as long as what they are
 /// of. Borrows the code manager. Not thread-safe.
 class GenericContexts {

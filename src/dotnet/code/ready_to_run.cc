@@ -10,7 +10,7 @@ namespace {
 
 // ReadyToRunSectionType and READYTORUN_HEADER, src/coreclr/inc/readytorun.h.
 constexpr std::uint32_t kSignature = 0x00525452;  // "RTR\0"
-constexpr std::uint32_t kRuntimeFunctions = 102, kExceptionInfo = 104, kDebugInfo = 105;
+constexpr std::uint32_t kImportSections = 101, kRuntimeFunctions = 102, kExceptionInfo = 104, kDebugInfo = 105;
 constexpr std::uint32_t kComponentAssemblies = 115, kCrossModuleInlineInfo = 119;
 constexpr std::uint32_t kMultiModuleVersionBubble = 0x40;
 constexpr unsigned kMajorVersionOffset = 4, kFlagsOffset = 8, kSectionCountOffset = 12;
@@ -70,6 +70,7 @@ void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address section
   for (const auto& s : table) {
     if (s.type == kExceptionInfo) exception_tables_.push_back({s.rva, s.size});
     if (s.type == kDebugInfo) debug_info_ = {s.rva, s.size};
+    if (s.type == kImportSections) imports_ = {s.rva, s.size};
     if (s.type == kRuntimeFunctions) rows_ = {s.rva, s.size};
     if (s.type == kCrossModuleInlineInfo) inlining_ = {s.rva, s.size};
     if (s.type == kComponentAssemblies) is_composite_ = true;

@@ -46,6 +46,10 @@ class ReadyToRunImage {
   /// Of its format; 0: not known.
   [[nodiscard]] std::uint16_t major_version() const { return major_version_; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
+  /// The table of slots for what lies outside (READYTORUN_IMPORT_SECTION); empty: none.
+  [[nodiscard]] AddressRange import_sections() const {
+    return {base() + imports_.rva, base() + imports_.rva + imports_.size};
+  }
 
   static constexpr std::uint32_t kMaxSections = 64;
   static constexpr std::uint32_t kMaxComponents = 4096;
@@ -84,7 +88,7 @@ class ReadyToRunImage {
   Address entry_points_ = 0;
   Address hot_cold_map_ = 0;
   std::uint32_t hot_cold_count_ = 0;  // 32-bit words
-  Directory thunks_, debug_info_, rows_, inlining_;
+  Directory thunks_, debug_info_, rows_, inlining_, imports_;
   std::uint16_t major_version_ = 0;
   bool is_composite_ = false, has_modules_ = false;
   std::vector<Directory> exception_tables_;  // of the image and of each component

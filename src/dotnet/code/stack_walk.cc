@@ -3,6 +3,7 @@
 
 #include "arch/context.h"
 #include "dotnet/code/frames/frame_chain.h"
+#include "dotnet/code/generic_context.h"
 #include "dotnet/code/method_check.h"
 #include "unwind/apply.h"
 #include "walk_core/caller_check.h"
@@ -19,9 +20,7 @@ StackWalkContract::Walk::Walk(StackWalkContract& owner, const ManagedThread& thr
   at_.frame.address = thread.frame;
 }
 
-CodeAddress StackWalkContract::Walk::pc() const {
-  return at_.pc_is_return_address ? CodeAddress::after_call(at_.context.pc()) : CodeAddress::exact(at_.context.pc());
-}
+CodeAddress StackWalkContract::Walk::pc() const { return code_address(at_); }
 
 bool StackWalkContract::Walk::stop(const Error& error) {
   error_ = error;
@@ -91,6 +90,12 @@ void StackWalkContract::Walk::undo_hijack(Registers& caller) const {
 const Result<Registers>& StackWalkContract::Walk::caller() {
   if (!caller_) caller_ = compute_caller();
   return *caller_;
+}
+
+Result<Address> StackWalkContract::Walk::caller_sp() {
+  const auto& found = caller();
+  if (!found) return fail(found.error());
+  return found->sp();
 }
 
 bool StackWalkContract::Walk::step_out_of_managed() {
@@ -192,9 +197,7 @@ Result<Address> StackWalkContract::method_desc(Address frame) const {
 
 Result<Address> StackWalkContract::method_desc(const StackDataFrame& handle) {
   if (frame_address(handle) == 0) {
-    const auto pc = handle.pc_is_return_address ? CodeAddress::after_call(handle.context.pc())
-                                                : CodeAddress::exact(handle.context.pc());
-    const CodeInfo& info = code_.find(pc);
+    const CodeInfo& info = code_.find(code_address(handle));
     return info.is_managed() ? info.method_desc : 0;
   }
   const auto& l = memory_.layouts().inlined_call_frame;
@@ -208,6 +211,13 @@ Result<Address> StackWalkContract::method_desc(const StackDataFrame& handle) {
     }
   }
   return frame_method(memory_, handle.frame);
+}
+
+Result<Address> StackWalkContract::exact_generic_args_token(const StackDataFrame& handle, const StackView& stack) {
+  if (handle.state != StackWalkState::frameless) return fail(ErrorCode::not_found);
+  StackView view = stack;
+  view.fallback = &memory_.reader();
+  return exact_generic_token(code_, code_address(handle), handle.context, view, memory_.reader());
 }
 
 }  // namespace mixstack::dotnet

@@ -31,6 +31,13 @@ struct StackDataFrame {
   std::shared_ptr<const std::vector<std::byte>> stored;  ///< the whole CONTEXT that `context_frame` keeps; null: none
 };
 
+struct StackReferences;
+
+/// The pc of an element, as what it is.
+[[nodiscard]] inline CodeAddress code_address(const StackDataFrame& at) {
+  return at.pc_is_return_address ? CodeAddress::after_call(at.context.pc()) : CodeAddress::exact(at.context.pc());
+}
+
 /// The contract's operations for one capture. Borrows the code manager and the memory. Not thread-safe.
 class StackWalkContract {
  public:
@@ -48,6 +55,8 @@ class StackWalkContract {
     /// Why the walk ended: code none when it is complete. `limit_exceeded` and `stack_not_advancing` guard against
     /// hostile stacks, errors of unwinding and of Frames are passed on.
     [[nodiscard]] const Error& error() const { return error_; }
+    /// The stack pointer after the return from the managed code that current() stands in. Errors of unwinding.
+    [[nodiscard]] Result<Address> caller_sp();
 
    private:
     friend class StackWalkContract;
@@ -99,6 +108,14 @@ class StackWalkContract {
   /// GetMethodDescPtr(handle), with the ReportInteropMD case: an InlinedCallFrame skipped inside an IL stub that takes
   /// the real method as hidden argument answers that method.
   [[nodiscard]] Result<Address> method_desc(const StackDataFrame& handle);
+
+  /// GetExactGenericArgsToken: what the shared generic code of this frame runs for: a MethodDesc, a MethodTable, or the
+  /// MethodTable of `this`. `not_found`: no managed frame, no shared code, or the context is kept nowhere at this
+  /// place; `mismatch`: what is kept there is none of this method.
+  [[nodiscard]] Result<Address> exact_generic_args_token(const StackDataFrame& handle, const StackView& stack = {});
+  /// WalkStackReferences: what the thread's stack refers to in the collector's eyes (stack_references.h).
+  [[nodiscard]] StackReferences walk_stack_references(const ManagedThread& thread, const Registers& context,
+                                                      const StackView& stack = {});
 
   static constexpr std::size_t kMaxElements = 1u << 20;
 

@@ -7,12 +7,10 @@
 #include "arch/cpu.h"
 #include "base/byte_cursor.h"
 #include "dotnet/code/exceptions.h"
-#include "dotnet/code/runtime.h"
 #include "dotnet/code/stack_walk.h"
-#include "memory/cached_memory.h"
-#include "memory/overlay_memory.h"
 #include "support/dotnet_process.h"
 #include "support/host_cpu.h"
+#include "support/stopped_runtime.h"
 #include "target/live/live_target.h"
 
 namespace mixstack::dotnet {
@@ -28,45 +26,15 @@ struct Element {
 };
 
 // What mixstack sees of a stopped process.
-class Observation {
+class Observation : public test::StoppedRuntime {
  public:
-  explicit Observation(unsigned pid) {
-    auto target = target::open_live(pid);
-    if (!target) return;
-    target_ = std::move(*target);
-    auto regions = target_->regions();
-    if (!regions) return;
-    modules_ = object::ModuleMap::build(*regions, target_->memory(),
-                                        [this](const Region& r) { return target_->open_file(r); });
-    const auto images = find_runtimes(modules_, target_->info().executable);
-    if (images.empty()) return;
-    auto runtime = RuntimeFacts::open(target_->memory(), images.front());
-    if (!runtime) return;
-    runtime_ = *runtime;
-    ThreadRoots roots(runtime_->layouts());
-    CaptureRequest request;
-    request.roots = &roots;
-    request.stop_timeout = std::chrono::seconds(2);
-    auto capture = target_->capture(request);
-    if (!capture) return;
-    capture_ = std::move(*capture);
-    cache_ = std::make_unique<memory::CachedMemory>(target_->memory());
-    overlay_ = std::make_unique<memory::OverlayMemory>(capture_, cache_.get());
-    code_ = std::make_unique<CodeManager>(runtime_->memory(*overlay_), runtime_->contracts());
-    threads_ = read_threads(runtime_->memory(*overlay_));
-  }
-  [[nodiscard]] bool ok() const { return code_ != nullptr; }
-  [[nodiscard]] const RuntimeFacts& runtime() const { return *runtime_; }
-  [[nodiscard]] const ThreadList& threads() const { return threads_; }
-  [[nodiscard]] RuntimeMemory memory() const { return runtime_->memory(*overlay_); }
+  using StoppedRuntime::StoppedRuntime;
 
   [[nodiscard]] std::vector<Element> walk(const ManagedThread& thread) const {
-    StackWalkContract contract(*code_, memory());
+    StackWalkContract contract(code(), memory());
     std::vector<Element> all;
-    for (const ThreadCapture& c : capture_.threads) {
-      if (c.ns_tid != thread.os_id || !c.captured) continue;
-      auto w =
-          contract.create_stack_walk(thread, c.registers, {c.stack.base, c.stack.bytes.data(), c.stack.bytes.size()});
+    if (const ThreadCapture* c = capture_of(thread)) {
+      auto w = contract.create_stack_walk(thread, c->registers, stack_of(*c));
       while (w.next()) add(contract, w.current(), all);
       EXPECT_EQ(w.error().code, ErrorCode::none) << "thread " << thread.os_id;
     }
@@ -86,20 +54,9 @@ class Observation {
     e.name = e.is_frame ? contract.frame_name(at.frame.identifier) : "";
     e.method = contract.method_desc(at).value_or(0);
     if (at.state == StackWalkState::native) return;
-    if (!e.is_frame)
-      e.is_funclet =
-          code_->find(at.pc_is_return_address ? CodeAddress::after_call(e.ip) : CodeAddress::exact(e.ip)).is_funclet();
+    if (!e.is_frame) e.is_funclet = code().find(code_address(at)).is_funclet();
     all.push_back(std::move(e));
   }
-
-  std::unique_ptr<Target> target_;
-  object::ModuleMap modules_;
-  std::shared_ptr<const RuntimeFacts> runtime_;
-  Capture capture_;
-  std::unique_ptr<memory::CachedMemory> cache_;
-  std::unique_ptr<memory::OverlayMemory> overlay_;
-  std::unique_ptr<CodeManager> code_;
-  ThreadList threads_;
 };
 
 Address number(const nlohmann::json& j) { return j.is_string() ? std::stoull(j.get<std::string>(), nullptr, 16) : 0; }
@@ -150,7 +107,7 @@ TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(process.pid());
+  const Observation seen(target::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   EXPECT_TRUE(seen.runtime().can_walk());
   const auto oracle = process.ask_clrmd();
@@ -198,7 +155,7 @@ TEST(StackWalkLive, FirstWorkedExampleThroughABlockedFilter) {
   const test::DotnetProcess process("filter_native");
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(process.pid());
+  const Observation seen(target::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto* thread = find_thread(seen, "filter-native");
   ASSERT_NE(thread, nullptr);
@@ -222,7 +179,7 @@ TEST(StackWalkLive, SecondWorkedExampleSkipsTheInlinedCallFrame) {
   const test::DotnetProcess process("uco_fnptr");
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(process.pid());
+  const Observation seen(target::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto* thread = find_thread(seen, "uco-spin");
   ASSERT_NE(thread, nullptr);

@@ -37,6 +37,7 @@ struct Layouts {
   GCAllocContextLayout gc_alloc_context;
   ThreadStoreLayout thread_store;
   ExceptionInfoLayout exception_info;
+  GcFrameLayout gc_frame;
   ExceptionLayout exception;
   ObjectLayout object;
   StringLayout string;
@@ -94,6 +95,7 @@ struct Layouts {
   FramedMethodFrameLayout framed_method_frame;
   StubDispatchFrameLayout stub_dispatch_frame;
   ExternalMethodFrameLayout external_method_frame;
+  DynamicHelperFrameLayout dynamic_helper_frame;
   TransitionBlockLayout transition_block;
   FuncEvalFrameLayout func_eval_frame;
   DebuggerEvalLayout debugger_eval;
@@ -121,6 +123,7 @@ struct Layouts {
     gc_alloc_context.describe(names);
     thread_store.describe(names);
     exception_info.describe(names);
+    gc_frame.describe(names);
     exception.describe(names);
     object.describe(names);
     string.describe(names);
@@ -186,6 +189,7 @@ struct Layouts {
     framed_method_frame.describe(names);
     stub_dispatch_frame.describe(names);
     external_method_frame.describe(names);
+    dynamic_helper_frame.describe(names);
     transition_block.describe(names);
     func_eval_frame.describe(names);
     debugger_eval.describe(names);

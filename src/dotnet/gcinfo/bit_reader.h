@@ -16,7 +16,7 @@ class BitReader {
   /// At most 32 bits.
   [[nodiscard]] std::uint32_t bits(unsigned count) {
     if (count == 0) return 0;
-    if (count > 32 || position_ + count > bytes_.size() * 8) {
+    if (count > 32 || count > left()) {
       is_ok_ = false;
       return 0;
     }
@@ -34,6 +34,17 @@ class BitReader {
   [[nodiscard]] std::int32_t signed_number(unsigned base) { return static_cast<std::int32_t>(groups(base, true)); }
 
   [[nodiscard]] std::size_t position() const { return position_; }
+  /// Goes on there, counted from the first bit. Behind the end nothing can be read.
+  void seek(std::size_t position) { position_ = position; }
+  /// The same, `count` bits ahead: fewer than 2^60.
+  void skip(std::size_t count) { position_ += count; }
+  /// For those who see that what is announced cannot be there.
+  void give_up() { is_ok_ = false; }
+  /// Bits that can be read.
+  [[nodiscard]] std::size_t left() const {
+    const std::size_t end = bytes_.size() * 8;
+    return position_ < end ? end - position_ : 0;
+  }
   /// Nothing was read behind the end, and no number was longer than 32 bits.
   [[nodiscard]] bool ok() const { return is_ok_; }
 

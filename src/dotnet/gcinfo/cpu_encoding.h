@@ -12,6 +12,7 @@ struct GcInfoCpu {
   unsigned code_shift = 0;           ///< offsets in code count instructions
   std::uint32_t frame_register = 0;  ///< is written as 0, by exclusive or
   bool has_fixed_edit_frame = false;
+  unsigned register_count_bits = 0;     ///< of the number of slots that are registers
   std::span<const unsigned> registers;  ///< psABI numbers, by those of the machine's instructions
 };
 

@@ -3,10 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "arch/per_cpu.h"
-#include "dotnet/gcinfo/aarch64/encoding.h"
 #include "dotnet/gcinfo/bit_reader.h"
-#include "dotnet/gcinfo/x86_64/encoding.h"
+#include "dotnet/gcinfo/cpus.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -24,8 +22,6 @@ constexpr std::array kContexts{GenericContextKind::none, GenericContextKind::typ
 // Widths of first groups that all CPUs share.
 constexpr unsigned kCodeLength = 8, kPrologue = 5, kEpilogue = 3, kSlot = 6, kPreserved = 4, kOutgoing = 3, kRanges = 1;
 constexpr unsigned kWordShift = 3;  // slots and sizes count words
-
-constexpr arch::PerCpu<GcInfoCpu> kCpus{.x86_64 = gcinfo::x86_64::kEncoding, .aarch64 = gcinfo::aarch64::kEncoding};
 
 class Decoder {
  public:
@@ -96,7 +92,7 @@ class Decoder {
 }  // namespace
 
 Result<GcInfoHeader> decode_gc_info_header(std::span<const std::byte> bytes, Arch arch, std::uint32_t version) {
-  const GcInfoCpu& cpu = kCpus[arch];
+  const GcInfoCpu& cpu = gcinfo::cpu(arch);
   if (cpu.registers.empty()) return fail(ErrorCode::unsupported_cpu);
   if (version < kOldest || version > kNewest) return fail(ErrorCode::unsupported, version);
   return Decoder(bytes, cpu, version).header();

@@ -3,23 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
-#include <vector>
 
 #include "dotnet/gcinfo/bit_reader.h"
+#include "support/gc_info_bits.h"
 
 namespace mixstack::dotnet {
 namespace {
 
-std::vector<std::byte> from_hex(std::string_view text) {
-  const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(digit(text[i]) << 4 | digit(text[i + 1])));
-  return bytes;
-}
+using Bits = test::GcInfoBits;
 
 Result<GcInfoHeader> decode(std::string_view text, std::uint32_t version, Arch arch = Arch::x86_64) {
-  return decode_gc_info_header(from_hex(text), arch, version);
+  return decode_gc_info_header(test::gc_info_from_hex(text), arch, version);
 }
 
 /// Bytes of methods of living processes. The lengths are those of their unwind rows; the ends of prologues and the
@@ -75,25 +69,6 @@ TEST(GcInfo, TheShortFormHasNoContext) {
     EXPECT_EQ(h->context, K::none);
   }
 }
-
-/// Writes bits as the runtime does, for what no method at hand has.
-class Bits {
- public:
-  Bits& put(std::uint64_t value, unsigned count) {
-    for (unsigned i = 0; i < count; i++, at_++) {
-      if (at_ % 8 == 0) bytes_.push_back(std::byte{0});
-      if ((value >> i & 1) != 0) bytes_.back() |= std::byte{1} << static_cast<int>(at_ % 8);
-    }
-    return *this;
-  }
-  /// One group, for values that fit.
-  Bits& number(std::uint64_t value, unsigned base) { return put(value, base).put(0, 1); }
-  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-  std::size_t at_ = 0;
-};
 
 TEST(GcInfo, MethodsOfArm64Images) {
   struct Image {

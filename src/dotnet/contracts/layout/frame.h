@@ -102,7 +102,7 @@ struct FramedMethodFrameLayout {
 };
 
 struct StubDispatchFrameLayout {
-  Field method_desc, representative_mt, representative_slot;
+  Field method_desc, representative_mt, representative_slot, indirection;
 
   template <class Names>
   void describe(Names& names) {
@@ -110,12 +110,14 @@ struct StubDispatchFrameLayout {
     names.field(method_desc, "MethodDescPtr");
     names.field(representative_mt, "RepresentativeMTPtr");
     names.field(representative_slot, "RepresentativeSlot");
+    names.field(indirection, "Indirection");
   }
 };
 
 struct TransitionBlockLayout {
   std::uint32_t size = 0;
   Field return_address, callee_saved_registers, argument_registers;
+  Field first_gc_ref_map_slot;  ///< what positions in a GCRefMap are counted from
 
   template <class Names>
   void describe(Names& names) {
@@ -123,6 +125,7 @@ struct TransitionBlockLayout {
     names.field(return_address, "ReturnAddress");
     names.field(callee_saved_registers, "CalleeSavedRegisters");
     names.field(argument_registers, "ArgumentRegisters");
+    names.field(first_gc_ref_map_slot, "FirstGCRefMapSlot");
   }
 };
 
@@ -200,6 +203,16 @@ struct ExternalMethodFrameLayout {
   void describe(Names& names) {
     names.type("ExternalMethodFrame");
     names.field(indirection, "Indirection");
+  }
+};
+
+struct DynamicHelperFrameLayout {
+  Field flags;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("DynamicHelperFrame");
+    names.field(flags, "DynamicHelperFrameFlags");
   }
 };
 

@@ -9,6 +9,7 @@ struct ThreadLayout {
   Field id, os_id, state, preemptive_gc_disabled, frame, exception_tracker, gc_handle, last_thrown_object, link_next,
       runtime_thread_locals, thread_local_data;
   Field cached_stack_base, cached_stack_limit;  ///< highest and lowest address of the stack
+  Field gc_frame;                               ///< newest GCFrame; from .NET 11 on
   // In no descriptor yet, by supplement only: the return address a suspension replaced, and the stack slot it is for.
   Field hijacked_return_address, hijacked_return_address_slot;
   std::uint32_t extent = 0;  ///< bytes from the object's start that hold every field above
@@ -30,6 +31,7 @@ struct ThreadLayout {
     names.field(thread_local_data, "ThreadLocalDataPtr");
     names.field(cached_stack_base, "CachedStackBase");
     names.field(cached_stack_limit, "CachedStackLimit");
+    names.field(gc_frame, "GCFrame");
   }
 };
 
@@ -97,12 +99,30 @@ struct ThreadStoreLayout {
 
 struct ExceptionInfoLayout {
   Field thrown_object, previous_nested_info;
+  Field flags, stack_low_bound, stack_high_bound;  ///< from .NET 11 on
 
   template <class Names>
   void describe(Names& names) {
     names.type("ExceptionInfo");
     names.field(thrown_object, "ThrownObject", Contract::exception);
     names.field(previous_nested_info, "PreviousNestedInfo", Contract::exception);
+    names.field(flags, "ExceptionFlags");
+    names.field(stack_low_bound, "StackLowBound");
+    names.field(stack_high_bound, "StackHighBound");
+  }
+};
+
+/// References that native code of the runtime protects: a list on the stack, besides the explicit Frames.
+struct GcFrameLayout {
+  Field next, references, count, flags;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("GCFrame");
+    names.field(next, "Next");
+    names.field(references, "ObjRefs");
+    names.field(count, "NumObjRefs");
+    names.field(flags, "GCFlags");
   }
 };
 

@@ -19,6 +19,7 @@ inline constexpr GcInfoCpu kEncoding{.base_register_bits = 2,
                                      .code_shift = 2,
                                      .frame_register = aarch64_reg::fp,
                                      .has_fixed_edit_frame = true,
+                                     .register_count_bits = 3,
                                      .registers = kRegisters};
 
 }  // namespace mixstack::dotnet::gcinfo::aarch64
