@@ -85,6 +85,7 @@ struct ThreadDump {
   char kernel_state = '?';
   std::int64_t syscall = -1;
   bool captured = false;
+  bool not_stopped = false;          ///< others were; this one had no processor, and was looked at
   std::chrono::nanoseconds late{0};  ///< how long after the common instant it was captured; 0: at it
   Error capture_error;
   ThreadFacts facts;    ///< read after the capture, while the target ran again

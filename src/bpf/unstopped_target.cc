@@ -5,12 +5,16 @@
 #include <optional>
 #include <utility>
 
+#include "bpf/bpf_refusal.h"
 #include "bpf/unstopped_capture.h"
+#include "target/live/live_target.h"
 #include "target/live/thread_registers.h"
 #include "target/live/view_target.h"
 
 namespace mixstack::bpf {
 namespace {
+
+constexpr IteratorOptions kOptions{.stack_bytes = 0, .room = 4 << 20};
 
 class UnstoppedSource final : public target::CaptureSource {
  public:
@@ -43,6 +47,35 @@ class UnstoppedSource final : public target::CaptureSource {
   KnownThreads known_;
 };
 
+class IteratorLook final : public target::LateLook {
+ public:
+  explicit IteratorLook(std::shared_ptr<const target::ProcessView> view) : view_(std::move(view)) {}
+
+  [[nodiscard]] bool prepare() override {
+    if (source_ || refusal_) return source_.has_value();
+    auto iterator = TaskIterator::open(view_->proc.pid(), kOptions);
+    if (iterator)
+      source_.emplace(view_, std::move(*iterator));
+    else
+      refusal_ = iterator.error();
+    return source_.has_value();
+  }
+  [[nodiscard]] Result<Capture> look(const CaptureRequest& request) override { return source_->capture(request); }
+  [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
+    const BpfRefusal refusal = refusal_ ? explain_bpf_refusal(*refusal_) : BpfRefusal::none;
+    if (refusal == BpfRefusal::none) return {};
+    const RefusalWords words = refusal_words(refusal, *refusal_);
+    std::string text = "threads that got no processor in time could be looked at without a stop: " + words.why;
+    if (!words.remedy.empty()) text += ". " + words.remedy;
+    return {{{}, "process " + std::to_string(view_->info.pid), std::move(text)}};
+  }
+
+ private:
+  std::shared_ptr<const target::ProcessView> view_;
+  std::optional<UnstoppedSource> source_;
+  std::optional<Error> refusal_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Target>> open_unstopped(std::uint32_t pid) {
@@ -51,10 +84,18 @@ Result<std::unique_ptr<Target>> open_unstopped(std::uint32_t pid) {
   if ((*view)->proc.pid() == static_cast<std::uint32_t>(::getpid())) return fail(ErrorCode::invalid_argument, pid);
   const Arch arch = (*view)->info.arch;
   if (arch != target::traceable_arch()) return fail(ErrorCode::unsupported_cpu, static_cast<std::uint64_t>(arch));
-  auto iterator = TaskIterator::open((*view)->proc.pid(), {.stack_bytes = 0, .room = 4 << 20});
+  auto iterator = TaskIterator::open((*view)->proc.pid(), kOptions);
   if (!iterator) return fail(iterator.error());
   auto source = std::make_unique<UnstoppedSource>(*view, std::move(*iterator));
   return make_view_target(std::move(*view), std::move(source));
+}
+
+Result<std::unique_ptr<Target>> open_live_with_late_look(std::uint32_t pid) {
+  target::LiveOptions options;
+  options.late_look = [](std::shared_ptr<const target::ProcessView> view) {
+    return std::make_unique<IteratorLook>(std::move(view));
+  };
+  return target::open_live(pid, options);
 }
 
 }  // namespace mixstack::bpf

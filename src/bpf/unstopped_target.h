@@ -16,4 +16,9 @@ namespace mixstack::bpf {
 /// Such a capture has no vector registers. Errors: those of open_live and of TaskIterator::open.
 [[nodiscard]] Result<std::unique_ptr<Target>> open_unstopped(std::uint32_t pid);
 
+/// As target::open_live: captures stop the process. Threads that a busy machine did not let stop in time are looked at
+/// this way (`Capture::late`, `not_stopped`); where we may not do so, a diagnosis says what would help. The program
+/// comes into the kernel when there is the first such thread.
+[[nodiscard]] Result<std::unique_ptr<Target>> open_live_with_late_look(std::uint32_t pid);
+
 }  // namespace mixstack::bpf

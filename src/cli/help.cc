@@ -118,7 +118,9 @@ Limits:
       --stop-timeout TIME  the threads that stop within this time (20ms) are
                            seen at one instant, and then run on
       --wait TIME          wait so long (2s) for the next of the others, which
-                           are marked "late by N ms"; at most 5 times as long
+                           are marked "late by N ms"; at most 5 times as long.
+                           Threads that get no processor even then are looked
+                           at without a stop, with the rights of --no-stop
 
 Marks before a name:
   M managed   N native   S runtime stub   F explicit Frame of the runtime

@@ -25,6 +25,12 @@ Result<std::unique_ptr<Session>> open_unstopped_process(std::uint32_t pid) {
   return Session::open(std::move(*target));
 }
 
+Result<std::unique_ptr<Session>> open_process(std::uint32_t pid) {
+  auto target = bpf::open_live_with_late_look(pid);
+  if (!target) return fail(target.error());
+  return Session::open(std::move(*target));
+}
+
 int run_program(std::vector<std::string> arguments, const Environment& environment) {
   const Invocation invocation = parse_arguments(std::move(arguments));
   FdOutput errors(environment.err);

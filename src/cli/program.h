@@ -14,11 +14,14 @@ namespace mixstack::cli {
 /// A session whose captures stop nothing. Errors: those of Session::open_process and bpf::open_unstopped.
 [[nodiscard]] Result<std::unique_ptr<Session>> open_unstopped_process(std::uint32_t pid);
 
+/// Session::open_process, and threads that do not stop in time are looked at without a stop, where that is allowed.
+[[nodiscard]] Result<std::unique_ptr<Session>> open_process(std::uint32_t pid);
+
 /// What the program uses of the world: replaced in tests.
 struct Environment {
   int out = 1;  ///< file descriptors, borrowed
   int err = 2;
-  std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = Session::open_process;
+  std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = cli::open_process;
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_unstopped = open_unstopped_process;
   std::function<Result<std::unique_ptr<Session>>(const CoreOptions& options)> open_core = Session::open_core;
   std::string search_path;  ///< PATH: where coredumpctl is looked for

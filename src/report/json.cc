@@ -174,6 +174,7 @@ void write_thread_facts(JsonObject& object, Writer& out, const ProcessDump& dump
   }
   object.boolean("captured", thread.captured);
   object.number("late_ns", std::int64_t{thread.late.count()});
+  if (thread.not_stopped) object.boolean("not_stopped", true);
   if (thread.wait && !is_told_by_call(*thread.wait)) write_wait_json(object.key("wait"), *thread.wait);
   error_or_null(object, "capture_error", out, thread.capture_error);
   if (!thread.managed) return object.null("managed");

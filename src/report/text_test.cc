@@ -93,6 +93,15 @@ TEST(Text, NothingOfTheTargetReachesTheTerminalUnescaped) {
   EXPECT_NE(text.find("a\\x1b]0;owned\\x07\\n\\xff\\u{202e}\\u{009b}z"), std::string::npos);
 }
 
+TEST(Text, AThreadThatWasNotStoppedSaysSo) {
+  ProcessDump dump = sample_dump();
+  dump.threads[0].late = std::chrono::milliseconds(2034);
+  EXPECT_EQ(text_of(dump).find("without a stop"), std::string::npos);
+  dump.threads[0].not_stopped = true;
+  const std::string text = text_of(dump);
+  EXPECT_NE(text.find(", late by 2034.0 ms, looked at without a stop"), std::string::npos) << text;
+}
+
 TEST(Text, AThreadThatIsOnlyListedHasNoIdAndNoMode) {
   ProcessDump dump = sample_dump();
   dump.threads[0].managed.emplace().is_only_listed = true;

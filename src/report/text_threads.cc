@@ -153,6 +153,7 @@ std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
     text += fmt::format(", {} allocated", size_words(*thread.managed->allocated_bytes));
   if (thread.late.count() > 0)
     text += fmt::format(", late by {:.1f} ms", static_cast<double>(thread.late.count()) / 1e6);
+  if (thread.not_stopped) text += ", looked at without a stop";
   if (thread.managed && !thread.managed->exception_type().empty())
     text += ", exception " + escape_for_terminal(thread.managed->exception_type());
   return text;

@@ -363,8 +363,11 @@ void ProcessSession::walk_late(DumpInProgress& at) {
     if (const std::size_t cut = walk_threads(walk, late.threads, at.options, at.dump.threads); cut != 0)
       at.dump.diagnoses.push_back(frames_cut(at.options.frame_budget, cut));
     const auto code = image_mappings(*late.regions);
-    for (std::size_t i = before; i < at.dump.threads.size(); i++)
+    const bool is_look = late.consistency == Consistency::not_stopped && at.dump.consistency != late.consistency;
+    for (std::size_t i = before; i < at.dump.threads.size(); i++) {
+      at.dump.threads[i].not_stopped = is_look;
       doubt_code_of_another_time(at.dump.threads[i], facts_->mappings(), code);
+    }
     for (Diagnosis& d : walk.take_diagnoses()) at.dump.diagnoses.push_back(std::move(d));
   }
 }

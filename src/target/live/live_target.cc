@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "target/live/live_capture.h"
@@ -25,7 +26,9 @@ constexpr unsigned kLastNap = 64'000;
 class PtraceStops final : public CaptureSource {
  public:
   PtraceStops(std::shared_ptr<const ProcessView> view, const LiveOptions& options)
-      : view_(std::move(view)), options_(options) {}
+      : view_(std::move(view)), options_(options) {
+    if (options_.late_look) late_look_ = options_.late_look(view_);
+  }
 
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return proc_.tasks(); }
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const override {
@@ -41,6 +44,8 @@ class PtraceStops final : public CaptureSource {
                       who,
                       "more of its memory is in swap than a dump brings back (4 MiB): some stacks are cut and some "
                       "names missing. Look at single threads (-t), or when it is back"});
+    if (had_late_threads_)
+      for (Diagnosis& d : late_look_->diagnoses()) list.push_back(std::move(d));
     return list;
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
@@ -74,11 +79,16 @@ class PtraceStops final : public CaptureSource {
     LiveCapture capture(
         proc_, memory_, view_->info, request, options_.hold_all, [this] { return view_->read_regions(); }, last_);
     if (auto prepared = capture.prepare(); !prepared) return fail(prepared.error());
+    const auto begin = std::chrono::steady_clock::now();
     auto ran = run_as_tracer([&](Tracer& tracer) { capture.stop(tracer); }, kind);
     is_refused = capture.is_refused();
     if (!ran && ran.error().os_error != ETIMEDOUT) return fail(ran.error());
     if (!ran) unserved_reads_++;
-    return capture.finish();
+    auto taken = capture.finish();
+    // Whoever samples (`together`) has the next round.
+    had_late_threads_ = taken && late_look_ != nullptr && request.together == 0 &&
+                        look_at_late_threads(*taken, request, begin, *late_look_);
+    return taken;
   }
   [[nodiscard]] Result<Capture> capture_once(const CaptureRequest& request) {
     if (auto same = view_->check_same_program(); !same) return fail(same.error());
@@ -108,6 +118,8 @@ class PtraceStops final : public CaptureSource {
   const ProcDir& proc_ = view_->proc;
   GuestMemory& memory_ = view_->memory;
   LiveOptions options_;
+  std::unique_ptr<LateLook> late_look_;
+  bool had_late_threads_ = false;  ///< that the last capture wanted a look at
   std::uint32_t unserved_reads_ = 0;
   LastCapture last_{proc_};
 };
