@@ -12,10 +12,10 @@
 namespace mixstack {
 
 /// The order in which steppers are asked. The engine's own, in this order: "cfi" (images with call frame
-/// information), "managed" (one per runtime), "copied code" (write barriers), "undescribed"; when the owner of a
-/// frame cannot find its caller: "newborn thread", "signal trampoline", "prologue", "undescribed", "frame pointer".
-/// Additions are shared with their owner and live as long as the chain. Not thread-safe; changes count from the next
-/// walk on.
+/// information), "managed" (one per runtime), "copied code" (write barriers), "jit image" (code shown to debuggers),
+/// "undescribed"; when the owner of a frame cannot find its caller: "newborn thread", "signal trampoline", "prologue",
+/// "undescribed", "frame pointer". Additions are shared with their owner and live as long as the chain. Not
+/// thread-safe; changes count from the next walk on.
 class StepperChain {
  public:
   struct Addition {

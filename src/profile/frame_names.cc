@@ -13,7 +13,8 @@ CodeKind kind_of(const Frame& frame, const SymbolInfo& symbol) {
     case FrameKind::runtime_stub:
       return CodeKind::stub;
     case FrameKind::undescribed:
-      return CodeKind::unknown;
+      // Code that its compiler has written down; without that, nobody knows what it is.
+      return symbol.name.empty() ? CodeKind::unknown : CodeKind::native;
     case FrameKind::native:
     case FrameKind::signal_trampoline:
       break;

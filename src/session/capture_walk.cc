@@ -19,6 +19,15 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   return ranges;
 }
 
+/// Of a worker that asks for none: no memory, no images.
+walk::JitImageStepper jit_image_stepper(Worker& worker, std::span<const Region> regions, Arch arch,
+                                        std::uint64_t pac_mask) {
+  const auto& generated = worker.generated();
+  if (generated == nullptr) return {{}, {}, {}, arch, pac_mask};
+  auto images = [generated, &worker] { return generated->images(worker.facts()); };
+  return {generated_memory(regions), std::move(images), generated->tables(), arch, pac_mask};
+}
+
 /// Where the runtimes copy their barriers from.
 std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
                                          std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
@@ -88,6 +97,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
       native_(worker.native()),
       copied_(modules_, runtime_modules(modules_, runtimes_), regions, capture.frozen != nullptr, overlay_,
               native_.tables(), capture.pac_mask),
+      jit_image_(jit_image_stepper(worker, regions, target.info().arch, capture.pac_mask)),
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules_),
       newborn_(overlay_, native_),
@@ -130,6 +140,7 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
   for (const auto& runtime : runtimes_)
     if (walk::FrameStepper* stepper = runtime->stepper()) add(chain.owners, *stepper);
   add(chain.owners, copied_);
+  add(chain.owners, jit_image_);
   add(chain.owners, undescribed_);
   add(chain.fallbacks, newborn_);
   add(chain.fallbacks, trampoline_);
@@ -151,6 +162,8 @@ walk::FrameStepper& CaptureWalk::stepper(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::copied_code:
       return copied_;
+    case Mechanism::jit_image:
+      return jit_image_;
     case Mechanism::undescribed:
       return undescribed_;
     case Mechanism::signal_trampoline:
@@ -214,7 +227,7 @@ void CaptureWalk::mend_hijacked_stacks() {
 }
 
 bool CaptureWalk::is_described(Frame& frame) {
-  if (native_.claim(frame)) return true;
+  if (native_.claim(frame) || jit_image_.claim(frame)) return true;
   for (const auto& runtime : runtimes_)
     if (walk::FrameStepper* s = runtime->stepper(); s != nullptr && s->claim(frame))
       return frame.kind == FrameKind::managed;

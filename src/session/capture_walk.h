@@ -17,6 +17,7 @@
 #include "walk/chain_walker.h"
 #include "walk/code_steppers.h"
 #include "walk/copied_code_stepper.h"
+#include "walk/jit_image_stepper.h"
 #include "walk/native_stepper.h"
 #include "walk/newborn_stepper.h"
 #include "walk/undescribed_stepper.h"
@@ -67,7 +68,15 @@ class CaptureWalk {
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
   [[nodiscard]] const walk::ChainWalker& walker() const { return *walker_; }
   /// The engine's own steppers that know no runtime, for those who ask one alone.
-  enum class Mechanism : std::uint8_t { cfi, copied_code, undescribed, signal_trampoline, prologue, frame_pointer };
+  enum class Mechanism : std::uint8_t {
+    cfi,
+    copied_code,
+    jit_image,
+    undescribed,
+    signal_trampoline,
+    prologue,
+    frame_pointer,
+  };
   [[nodiscard]] walk::FrameStepper& stepper(Mechanism mechanism);
   [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
@@ -110,6 +119,7 @@ class CaptureWalk {
   std::span<const Region> regions_;
   walk::NativeStepper& native_;
   walk::CopiedCodeStepper copied_;
+  walk::JitImageStepper jit_image_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
   walk::NativeOrNewbornStepper native_or_newborn_;

@@ -46,7 +46,9 @@ struct Dumped {
   out.recorder = recorder.get();
   auto session = ProcessSession::open(std::move(recorder));
   if (!session) return fail(session.error());
-  if (options.full) static_cast<ProcessSession&>(**session).read_types_of_heaps();  // which it is
+  auto& own = static_cast<ProcessSession&>(**session);  // which it is
+  own.leave_out_perf_map();
+  if (options.full) own.read_types_of_heaps();
   out.session = std::move(*session);
   out.session->set_runtime_options(options.runtime);
   out.session->set_symbol_options(options.symbols);

@@ -228,6 +228,7 @@ struct ProcessSession::DumpInProgress {
   Capture& capture;
   std::chrono::steady_clock::time_point captured_at;
   symbolize::ElfSymbols elf;
+  GeneratedNames generated{worker.generated(), *capture.regions};
   ProcessDump dump{};
   ThreadAsyncCallers callers{};
   std::optional<OtherEnds> ends{};
@@ -236,7 +237,9 @@ struct ProcessSession::DumpInProgress {
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
-    : target_(std::move(target)), line_tables_(line_tables(SymbolOptions{}.lines)) {}
+    : target_(std::move(target)),
+      generated_(std::make_shared<GeneratedCode>(*target_)),
+      line_tables_(line_tables(SymbolOptions{}.lines)) {}
 
 Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> target, SharedFinder finder,
                                                       NativeLines lines) {
@@ -261,7 +264,8 @@ void ProcessSession::read_facts(const std::vector<Region>& regions, const Proces
 /// A worker's own until it goes.
 WorkerPool::Lease ProcessSession::worker() {
   auto worker = workers_->take(
-      {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr}, facts_);
+      {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr, generated_},
+      facts_);
   worker->forget_memory();
   return worker;
 }
@@ -485,7 +489,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   tell_of_end(worker->modules(), walk.memory(), regions, target_->diagnoses(), dump);
   symbolize::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
   if (auto aot = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(with_lines(std::move(aot), native));
-  Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), native));
+  Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), at.generated, native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
   // What may be freed while the target runs goes first; symbol tables of images take longer and can wait: another
   // thread reads them meanwhile.
@@ -536,6 +540,7 @@ std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& 
 /// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
 void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worker,
                                           const std::vector<Region>& regions) const {
+  if (auto refusal = generated_->take_refusal()) dump.diagnoses.push_back(std::move(*refusal));
   if (file_budget_->is_spent())
     dump.diagnoses.push_back({{ErrorCode::limit_exceeded, 0, file_budget_->whole()},
                               "files of the target",

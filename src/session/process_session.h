@@ -9,6 +9,7 @@
 #include "mixstack/session.h"
 #include "mixstack/symbolizer.h"
 #include "object/file_budget.h"
+#include "session/generated_code.h"
 #include "session/process_facts.h"
 #include "session/symbol_sources.h"
 #include "session/walker_implementation.h"
@@ -36,6 +37,8 @@ class ProcessSession final : public Session {
   [[nodiscard]] std::vector<ModuleSymbols> symbol_files(const ProcessDump& dump, bool all) override;
   /// Later dumps read what a search of the heaps must know of types, for a copy in which they are searched.
   void read_types_of_heaps() { reads_types_of_heaps_ = true; }
+  /// A copy of the process has no file that it has written.
+  void leave_out_perf_map() { generated_->leave_out_perf_map(); }
 
   /// For those who walk with the session's parts themselves: what a walker has.
   [[nodiscard]] Walker::Implementation::Parts parts();
@@ -65,6 +68,7 @@ class ProcessSession final : public Session {
   void add_target_diagnoses(ProcessDump& dump, const Worker& worker, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
+  std::shared_ptr<GeneratedCode> generated_;
   mutable std::mutex files_mutex_;  ///< workers open files, the target opens one at a time
   std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
   std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();

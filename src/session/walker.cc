@@ -12,11 +12,12 @@ namespace mixstack {
 
 std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
                                           std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
-                                          NameProvider& native) {
+                                          NameProvider& generated, NameProvider& native) {
   std::vector<NameProvider*> all;
   for (const auto& p : users) all.push_back(p.get());
   for (const auto& runtime : runtimes)
     if (NameProvider* names = runtime->names()) all.push_back(names);
+  all.push_back(&generated);
   all.push_back(&native);
   return all;
 }
@@ -49,8 +50,9 @@ Walker::Implementation::Implementation(Parts given, Capture captured, const Walk
       regions(*capture.regions),
       elf(parts.worker->modules(), parts.open_path, parts.tables),
       native(elf, parts.worker->modules(), parts.open_path, parts.tables, parts.lines),
+      generated(parts.worker->generated(), regions),
       walk(capture, parts.target, *parts.worker, regions, elf, parts.users, options),
-      symbolizer(name_providers(parts.providers, parts.worker->runtimes(), native)),
+      symbolizer(name_providers(parts.providers, parts.worker->runtimes(), generated, native)),
       late_walks_(capture.late.size()),
       bound_(&walk) {}
 
@@ -89,6 +91,7 @@ void Walker::Implementation::take_diagnoses() {
   for (const auto& late : late_walks_)
     if (late)
       for (Diagnosis& d : late->take_diagnoses()) diagnoses.push_back(std::move(d));
+  if (auto refusal = parts.worker->generated()->take_refusal()) diagnoses.push_back(std::move(*refusal));
 }
 
 Trace Walker::Implementation::trace_of(const ThreadCapture& thread) {

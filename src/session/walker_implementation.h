@@ -7,6 +7,7 @@
 
 #include "mixstack/walker.h"
 #include "session/capture_walk.h"
+#include "session/generated_code.h"
 #include "symbol_files/symbol_finder.h"
 #include "symbolize/dwarf/dwarf_symbols.h"
 #include "symbolize/elf_symbols.h"
@@ -46,7 +47,8 @@ class Walker::Implementation {
   const std::vector<Region>& regions;  ///< of the capture
   symbolize::ElfSymbols elf;
   symbolize::DwarfSymbols native;  ///< the same with lines
-  session::CaptureWalk walk;       ///< of the common instant, the only one where one thread was captured
+  session::GeneratedNames generated;
+  session::CaptureWalk walk;  ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;
   std::vector<Diagnosis> diagnoses;
 
@@ -60,9 +62,9 @@ class Walker::Implementation {
 /// time, a single late capture takes the place of the common one.
 void join_late(Capture& capture);
 
-/// Names managed frames by runtime, then native ones; the users' providers first of all.
+/// Names managed frames by runtime, then generated code, then native frames; the users' providers first of all.
 [[nodiscard]] std::vector<NameProvider*> name_providers(
     std::span<const std::shared_ptr<NameProvider>> users,
-    std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, NameProvider& native);
+    std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, NameProvider& generated, NameProvider& native);
 
 }  // namespace mixstack

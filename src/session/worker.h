@@ -11,6 +11,7 @@
 #include "memory/cached_memory.h"
 #include "mixstack/session.h"
 #include "object/debug_file.h"
+#include "session/generated_code.h"
 #include "session/process_facts.h"
 #include "walk/native_stepper.h"
 
@@ -25,7 +26,8 @@ class Worker {
     object::PathOpener open_path;
     walk::Tables unwind_tables;
     RuntimeOptions runtime_options;
-    dotnet::names::PdbFetcher fetch_pdb;  ///< null: nobody
+    dotnet::names::PdbFetcher fetch_pdb;         ///< null: nobody
+    std::shared_ptr<GeneratedCode> generated{};  ///< null: not asked for
   };
   Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts);
   Worker(const Worker&) = delete;
@@ -44,6 +46,8 @@ class Worker {
   [[nodiscard]] const MemoryReader& live() const { return live_; }
   [[nodiscard]] std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes() const { return runtimes_; }
   [[nodiscard]] walk::NativeStepper& native() { return *native_; }
+  /// Of other compilers than the runtimes'; null: not asked for.
+  [[nodiscard]] const std::shared_ptr<GeneratedCode>& generated() const { return sources_.generated; }
   /// Of all runtimes, to be read in a stop; null when there are none.
   [[nodiscard]] RootSource* prepare_roots();
 

@@ -52,6 +52,9 @@ class Guess final : public walk::FrameStepper {
 
 Engine::Step not_mine() { return {StepStatus::not_mine, {}, {}}; }
 
+/// Native code of no module is described by an image that its compiler shows to debuggers.
+Mechanism unwinder_of(const Frame& frame) { return frame.module == kNoModule ? Mechanism::jit_image : Mechanism::cfi; }
+
 }  // namespace
 
 bool Engine::locate_by_rule(const Place& from, Place& to) {
@@ -133,7 +136,7 @@ Engine::Step Engine::step_by(Method method, const Place& from) {
   switch (method) {
     case Method::unwind_info: {
       if (from.frame.kind == FrameKind::native)
-        return is_signal_frame(from) ? not_mine() : ask(walk_->walk.stepper(Mechanism::cfi), from);
+        return is_signal_frame(from) ? not_mine() : ask(walk_->walk.stepper(unwinder_of(from.frame)), from);
       if (from.frame.kind == FrameKind::undescribed) return ask(walk_->walk.stepper(Mechanism::copied_code), from);
       Step managed = step(from);
       const bool is_mine = managed.status != StepStatus::caller || managed.caller.frame.trust < Trust::frame_pointer;

@@ -136,6 +136,13 @@ Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits) {
   }
 }
 
+bool may_hold_generated_code(const Region& region) {
+  if (!region.executable) return false;
+  if (region.path.empty() || region.deleted || region.path == "[heap]") return true;
+  // Names that prctl(PR_SET_VMA_ANON_NAME) gives, shared anonymous memory, memfds.
+  return region.path.starts_with("[anon") || region.path.starts_with("/memfd:") || region.path.starts_with("/dev/zero");
+}
+
 const Region* find_region(std::span<const Region> regions, Address address) {
   auto it =
       std::partition_point(regions.begin(), regions.end(), [&](const Region& r) { return r.range.end <= address; });

@@ -28,6 +28,9 @@ struct MapLimits {
 };
 [[nodiscard]] Result<std::vector<Region>> read_memory_map(int fd, const MapLimits& limits = {});
 
+/// Executable memory in which a program may have made code itself: anonymous, of a memfd, or of a file that is gone.
+[[nodiscard]] bool may_hold_generated_code(const Region& region);
+
 /// The region that holds an address in a list ascending by address, or null.
 [[nodiscard]] const Region* find_region(std::span<const Region> regions, Address address);
 

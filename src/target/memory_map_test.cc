@@ -63,6 +63,21 @@ TEST(MemoryMap, LeavesOutWhatIsNoMapping) {
   EXPECT_EQ(parse_memory_map("zzz\n1000-2000 r--p 00000000 00:00 0 \nzzz").size(), 1u);
 }
 
+TEST(MemoryMap, KnowsWhereCodeMayHaveBeenMade) {
+  const auto regions = parse_memory_map(
+      "1000-2000 r-xp 00000000 00:00 0 \n"
+      "2000-3000 rw-p 00000000 00:00 0 \n"
+      "3000-4000 r-xs 00000000 00:01 42                         /memfd:doublemapper (deleted)\n"
+      "4000-5000 r-xp 00000000 08:01 43                         /usr/lib/libx.so\n"
+      "5000-6000 r-xp 00000000 08:01 44                         /usr/lib/liby.so (deleted)\n"
+      "6000-7000 r-xp 00000000 00:00 0                          [anon:jit]\n"
+      "7000-8000 r-xp 00000000 00:00 0                          [vdso]\n"
+      "8000-9000 r-xp 00000000 00:00 0                          [heap]\n");
+  std::string may;
+  for (const Region& r : regions) may += may_hold_generated_code(r) ? 'y' : 'n';
+  EXPECT_EQ(may, "ynynyyny");
+}
+
 TEST(MemoryMap, FindsTheRegionOfAnAddress) {
   const auto regions = parse_memory_map("1000-2000 r--p 00000000 00:00 0 \n3000-4000 r--p 00000000 00:00 0 \n");
   EXPECT_EQ(find_region(regions, 0xfff), nullptr);

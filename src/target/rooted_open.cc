@@ -21,12 +21,23 @@ namespace {
   return base::ScopedFd(static_cast<int>(::syscall(SYS_openat2, root_fd, relative.c_str(), &how, sizeof how)));
 }
 
+[[nodiscard]] std::string relative_of(const std::string& path) {
+  const auto first = path.find_first_not_of('/');
+  return first == std::string::npos ? "." : path.substr(first);
+}
+
 }  // namespace
+
+Result<base::ScopedFd> open_folder_below(int root_fd, const std::string& path) {
+  if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
+  base::ScopedFd place = open_at(root_fd, relative_of(path), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (!place) return fail(base::open_failure(errno));
+  return place;
+}
 
 Result<base::ScopedFd> open_below(int root_fd, const std::string& path) {
   if (path.empty() || path.front() != '/') return fail(ErrorCode::invalid_argument);
-  const auto first = path.find_first_not_of('/');
-  const std::string relative = first == std::string::npos ? "." : path.substr(first);
+  const std::string relative = relative_of(path);
   const base::ScopedFd place = open_at(root_fd, relative, O_PATH | O_CLOEXEC);
   if (!place) return fail(base::open_failure(errno));
   return base::reopen_regular(place.get(), [&] { return open_at(root_fd, relative, base::kReadFlags); });

@@ -13,5 +13,7 @@ namespace mixstack::target {
 /// invalid_argument (not absolute), unsupported (no regular file), not_found, permission_denied, no_such_process,
 /// io_error.
 [[nodiscard]] Result<base::ScopedFd> open_below(int root_fd, const std::string& path);
+/// The same of a folder, as a place (O_PATH): what lies in it is opened by name then.
+[[nodiscard]] Result<base::ScopedFd> open_folder_below(int root_fd, const std::string& path);
 
 }  // namespace mixstack::target

@@ -25,6 +25,28 @@ NativeStepper::NativeStepper(const object::ModuleMap& modules, Arch arch, std::u
   for (const object::Module& m : modules.modules()) load_biases_.push_back(m.load_bias);
 }
 
+StepOutcome outcome_of(const unwind::RuleStep& step, const unwind::RuleStepper& engine) {
+  StepOutcome outcome;
+  outcome.stepper = step.found_by != StepperId::none ? step.found_by : StepperId::eh_frame;
+  switch (step.status) {
+    case unwind::RuleStatus::caller:
+      outcome.status = StepStatus::caller;
+      outcome.caller_interrupted = step.pc.is_exact();
+      break;
+    case unwind::RuleStatus::end_of_stack:
+      outcome.status = StepStatus::end_of_stack;
+      break;
+    case unwind::RuleStatus::no_code:
+      outcome.status = StepStatus::not_mine;
+      break;
+    case unwind::RuleStatus::failed:
+      outcome.status = StepStatus::failed;
+      outcome.error = engine.error();
+      break;
+  }
+  return outcome;
+}
+
 bool NativeStepper::claim(Frame& frame) {
   const ModuleIndex module = engine_.module_of(frame.pc);
   if (module == kNoModule) return false;
@@ -46,26 +68,7 @@ std::optional<Address> NativeStepper::function_start(const Frame& frame) const {
 StepOutcome NativeStepper::step(Cursor& cursor, const ThreadInput& thread) {
   const Frame& frame = cursor.frame;
   if (frame.kind != FrameKind::native || frame.module == kNoModule) return {};
-  const unwind::RuleStep step = engine_.step(frame.pc, cursor.registers, thread.stack);
-  StepOutcome outcome;
-  outcome.stepper = step.found_by != StepperId::none ? step.found_by : StepperId::eh_frame;
-  switch (step.status) {
-    case unwind::RuleStatus::caller:
-      outcome.status = StepStatus::caller;
-      outcome.caller_interrupted = step.pc.is_exact();
-      break;
-    case unwind::RuleStatus::end_of_stack:
-      outcome.status = StepStatus::end_of_stack;
-      break;
-    case unwind::RuleStatus::no_code:
-      outcome.status = StepStatus::not_mine;
-      break;
-    case unwind::RuleStatus::failed:
-      outcome.status = StepStatus::failed;
-      outcome.error = engine_.error();
-      break;
-  }
-  return outcome;
+  return outcome_of(engine_.step(frame.pc, cursor.registers, thread.stack), engine_);
 }
 
 }  // namespace mixstack::walk

@@ -17,6 +17,9 @@ using Tables = std::shared_ptr<unwind::UnwindTables>;
 /// The ELF images of a target in the form the native step wants. Tables are made when first needed. Borrows the map.
 [[nodiscard]] unwind::NativeModules native_modules(const object::ModuleMap& modules, Tables tables);
 
+/// What a step of the engine comes to.
+[[nodiscard]] StepOutcome outcome_of(const unwind::RuleStep& step, const unwind::RuleStepper& engine);
+
 /// Claims code of ELF images and unwinds it by .eh_frame or .debug_frame, all callee-saved registers included. Signal
 /// frames are recognised by their augmentation. Not thread-safe: owns the rule cache.
 class NativeStepper final : public FrameStepper {

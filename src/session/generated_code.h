@@ -1,0 +1,95 @@
+// Code that others than a .NET runtime generate in the process: what they write down of it for tools.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mixstack/diagnosis.h"
+#include "mixstack/symbolizer.h"
+#include "mixstack/target.h"
+#include "object/jit_images.h"
+#include "session/process_facts.h"
+#include "symbolize/perf_map.h"
+#include "target/live/proc_dir.h"
+#include "unwind/unwind_tables.h"
+
+namespace mixstack::session {
+
+/// The list that the process keeps for perf (`target/live/perf_map_file.h`) and the images that it shows to debuggers
+/// (`object/jit_images.h`), as they were when last looked at. Nothing is read before code is met that nobody knows. One
+/// for each session; thread-safe. Borrows the target.
+class GeneratedCode {
+ public:
+  explicit GeneratedCode(const Target& target);
+
+  /// Before any other call: names come from memory alone.
+  void leave_out_perf_map() { proc_.reset(); }
+  /// Never null. Looked at again where that is due: not sooner than twenty times what the last look took.
+  [[nodiscard]] std::shared_ptr<const symbolize::PerfMap> perf_map();
+  /// Never null. The lists' heads are looked at each time, the rest where these have changed or after a second, and
+  /// with the same bound.
+  [[nodiscard]] std::shared_ptr<const object::JitImages> images(const std::shared_ptr<const ProcessFacts>& facts);
+  /// As the last call of `images` answered.
+  [[nodiscard]] std::shared_ptr<const object::JitImages> known_images() const;
+  /// For the unwind information of images; begun anew with each reading of the lists, lest images that are gone are
+  /// kept.
+  [[nodiscard]] std::shared_ptr<unwind::UnwindTables> tables() const;
+  /// Why there is a list and its names are not used: a remark, said once for each look.
+  [[nodiscard]] std::optional<Diagnosis> take_refusal();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// When something was looked at last, and when it may be again.
+  struct Looked {
+    std::optional<Clock::time_point> at;
+    Clock::time_point again{};
+    [[nodiscard]] bool is_due() const { return !at || Clock::now() >= again; }
+    void took(Clock::time_point begin);
+  };
+  /// What is first in a list, and the entry that changed last.
+  struct Head {
+    Address first = 0, relevant = 0;
+    friend bool operator==(const Head&, const Head&) = default;
+  };
+
+  void find_descriptors(const std::shared_ptr<const ProcessFacts>& facts);
+  [[nodiscard]] std::vector<Head> read_heads() const;
+  void refuse(const Error& error);
+
+  const Target& target_;
+  std::optional<target::ProcDir> proc_;  ///< none: not a process of this machine
+  mutable std::mutex mutex_;
+  Looked map_looked_, images_looked_;
+  std::uint64_t map_version_ = 0;
+  std::shared_ptr<const symbolize::PerfMap> map_ = std::make_shared<const symbolize::PerfMap>();
+  std::optional<Diagnosis> refusal_;
+  std::shared_ptr<const ProcessFacts> searched_;  ///< in whose images the lists were looked for
+  std::vector<Address> descriptors_;
+  std::vector<Head> heads_;
+  std::shared_ptr<const object::JitImages> images_ = std::make_shared<const object::JitImages>();
+  std::shared_ptr<unwind::UnwindTables> tables_ = std::make_shared<unwind::UnwindTables>();
+};
+
+/// Names such code: first by the symbols of its image, then by the process's list. Frames in memory that can hold no
+/// generated code, or of which anything else is known, are not its own. Not thread-safe.
+class GeneratedNames final : public NameProvider {
+ public:
+  GeneratedNames(std::shared_ptr<GeneratedCode> code, std::span<const Region> regions);
+
+  [[nodiscard]] std::string_view provider_name() const override { return "generated code"; }
+  [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
+
+ private:
+  std::shared_ptr<GeneratedCode> code_;
+  std::vector<AddressRange> generated_;
+  std::shared_ptr<const symbolize::PerfMap> map_;  ///< null: not asked for yet
+};
+
+/// Where code may have been generated, ascending as the regions are.
+[[nodiscard]] std::vector<AddressRange> generated_memory(std::span<const Region> regions);
+
+}  // namespace mixstack::session
