@@ -24,6 +24,7 @@ struct Sample {
   SampleState state = SampleState::cpu;
   bool was_cut_short = false;                      ///< a system call was left with EINTR for the signal
   Address sp = 0;                                  ///< of the first frame
+  std::uint64_t knowledge = 0;                     ///< KnownCode::learned when it was walked
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
   std::array<std::uint32_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
 };

@@ -37,6 +37,19 @@ constexpr milliseconds kRoomTime{250};
 /// time, the third is that of `make_room`.
 constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
 
+[[nodiscard]] WaitSample wait_sample(const Sample& sample) {
+  WaitSample seen;
+  seen.pc = sample.addresses[0];
+  seen.sp = sample.sp;
+  seen.was_cut_short = sample.was_cut_short;
+  // A stack of somebody else's (a fiber) ends where it ends, whatever is known.
+  seen.is_in_doubt =
+      sample.doubtful != 0 || (sample.stop != StopReason::end_of_stack && sample.stop != StopReason::foreign_stack);
+  seen.frames = sample.count;
+  seen.knowledge = sample.knowledge;
+  return seen;
+}
+
 /// An address of ours, which nobody else sends: signals of others are told apart by it.
 alignas(8) constinit char mark[8] = {};
 
@@ -60,13 +73,14 @@ Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, 
 
 Sampler::~Sampler() { code_.tell_of_freed(nullptr); }
 
-Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, OwnThreads& own, const AgentOptions& options,
-                                                 Hooks hooks) {
+Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, const RuntimeFrames& frames, OwnThreads& own,
+                                                 const AgentOptions& options, Hooks hooks) {
   std::unique_ptr<Sampler> sampler(new Sampler(code, own, options, std::move(hooks)));
   if (!sampler->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);
   SelfWalker::Options of_walker;
   of_walker.rules = kRules;
   if (options.walks_managed) of_walker.code = &code.rules();
+  if (options.walks_managed) of_walker.outer = &frames;
   of_walker.frame_pointers = true;
   of_walker.learns_stacks = true;
   of_walker.threads = kThreads;
@@ -234,6 +248,7 @@ void Sampler::take(const Signal& signal) noexcept {
   Sample* sample = ring_.reserve();
   if (sample == nullptr) return alternate_stacks_.enlarge_interrupted(*context);
   SelfTrace trace;
+  sample->knowledge = code_.learned();
   if (signal.has_room) {
     trace = walker_->walk(context, sample->addresses, sample->methods);
   } else {
@@ -295,9 +310,11 @@ void Sampler::tick(Clock::time_point now) {
   const auto tids = rounds_.next(budget_.allowed());
   postponed_.fetch_add(rounds_.size() - tids.size(), std::memory_order_relaxed);
   for (const std::uint32_t tid : tids) {
-    if (standing_.stands(tid, cpu_time(tid)) && hooks_.repeat(tid)) continue;
+    const bool stood = standing_.stands(tid, cpu_time(tid));
+    if (stood && !standing_.looks_again(tid, code_.learned(), now) && hooks_.repeat(tid)) continue;
     const std::uint64_t runs = task_runs(tid);
-    if (begins_to_stand(tid, runs) && hooks_.repeat(tid)) continue;
+    const bool begins = !stood && begins_to_stand(tid, runs);
+    if (begins && !standing_.looks_again(tid, code_.learned(), now) && hooks_.repeat(tid)) continue;
     const char state = task_state(tid);
     const bool waits = state == 'S' || state == 'D' || state == 'I';
     if (!waits && state != 'R') continue;  // stopped or gone
@@ -326,8 +343,7 @@ bool Sampler::send(std::uint32_t tid, std::uintptr_t what, bool repeats) {
 void Sampler::drain() {
   while (const Sample* sample = ring_.next()) {
     hooks_.sample(*sample);
-    if (sample->state == SampleState::waiting)
-      standing_.sampled(sample->tid, {sample->addresses[0], sample->sp, sample->was_cut_short});
+    if (sample->state == SampleState::waiting) standing_.sampled(sample->tid, wait_sample(*sample));
     ring_.release();
   }
   hooks_.pause();
