@@ -159,6 +159,7 @@ void Agent::stop() {
   const auto sampling = current();
   if (sampling == nullptr) return;
   const bool is_over = sampling->sampler->end();
+  sampling->recorder.finish();
   agent_link::Report last;
   add_facts(*sampling, last);
   if (sampling->options.explains) log(*sampling);

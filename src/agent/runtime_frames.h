@@ -18,10 +18,10 @@ namespace mixstack::agent {
 
 /// Where the list lies, as the runtime's own description of its structures tells.
 struct FrameListLayout {
-  std::uint32_t first = 0, os_id = 0;           ///< of Thread
-  std::uint32_t next = 0;                       ///< of Frame, whose first word says of which kind it is
-  std::uint32_t sp = 0, caller = 0, fp = 0;     ///< of InlinedCallFrame
-  std::uint64_t inlined_call = 0;               ///< its kind
+  std::uint32_t first = 0, os_id = 0;        ///< of Thread
+  std::uint32_t next = 0;                    ///< of Frame, whose first word says of which kind it is
+  std::uint32_t sp = 0, caller = 0, fp = 0;  ///< of InlinedCallFrame
+  std::uint64_t inlined_call = 0;            ///< its kind
 
   /// From the JSON of a descriptor. Nothing where it does not say (before .NET 10).
   [[nodiscard]] static std::optional<FrameListLayout> in(std::string_view json);

@@ -61,8 +61,8 @@ class RuntimeFramesList : public testing::Test {
     put(kObject + 40, tid());
     put(kObject + 8, kStack + 0x100);
     put_frame(kStack + 0x100, kStack + 0x200, 1, kStack + 0xf0, 0x1001, 0xa);
-    put_frame(kStack + 0x200, kStack + 0x300, 7, 0, 0, 0);                    // of another kind
-    put_frame(kStack + 0x300, kStack + 0x400, 1, kStack + 0x2f0, 0, 0);       // in no call
+    put_frame(kStack + 0x200, kStack + 0x300, 7, 0, 0, 0);               // of another kind
+    put_frame(kStack + 0x300, kStack + 0x400, 1, kStack + 0x2f0, 0, 0);  // in no call
     put_frame(kStack + 0x400, kEnd, 1, kStack + 0x3f0, 0x1004, 0xd);
     frames_.began({kObject, tid()});
   }

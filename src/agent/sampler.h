@@ -86,6 +86,9 @@ class Sampler {
   struct Signal;
   static void take_apart(void* signal) noexcept;
   void take(const Signal& signal) noexcept;
+  void walk(const Signal& signal, Sample& sample) noexcept;
+  void walk_into(const Signal& signal, Sample& sample, std::span<Address> addresses,
+                 std::span<std::uint32_t> methods) noexcept;
   void run();
   void give_signal_back() const;
   void look_at_threads();
@@ -106,6 +109,7 @@ class Sampler {
   const std::uint32_t pid_;
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
+  DeepStacks deep_;
   AlternateStacks alternate_stacks_;
   HandlerStacks stacks_;
   Progress progress_;

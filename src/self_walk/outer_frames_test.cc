@@ -125,8 +125,7 @@ TEST_F(OuterFramesWalk, AStuckWalkGoesOnFromTheList) {
   const SelfTrace outer = std::move(*SelfWalker::create())->walk_here(here);
   const std::size_t common = outer.count - 1;  // this function called twice
   ASSERT_LT(common, found_.trace.count);
-  for (std::size_t i = 1; i < common; i++)
-    EXPECT_EQ(found_.frames[found_.trace.count - i], here[outer.count - i]) << i;
+  for (std::size_t i = 1; i < common; i++) EXPECT_EQ(found_.frames[found_.trace.count - i], here[outer.count - i]) << i;
 }
 
 TEST_F(OuterFramesWalk, WhatFollowsNoCallIsPassedOver) {
