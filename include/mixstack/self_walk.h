@@ -14,7 +14,8 @@
 namespace mixstack {
 namespace self_walk {
 class CodeRules;
-}
+class OuterFrames;
+}  // namespace self_walk
 
 /// What a walk found. The addresses are in the span that was given: the first one is where the walk began, the others
 /// are return addresses (or, above a signal handler, interrupted code).
@@ -55,6 +56,9 @@ class SelfWalker {
     std::size_t threads = 256;                   ///< most threads whose stack bounds are known at once
     const self_walk::CodeRules* code = nullptr;  ///< the agent's, for code made at run time; borrowed
     bool frame_pointers = false;                 ///< where nothing else helps; such steps are less than certain
+    /// The agent's: where a walk that is stuck goes on; such steps are less than certain, and frames that lie between
+    /// are not shown. Borrowed.
+    const self_walk::OuterFrames* outer = nullptr;
     /// A thread that did not call `add_thread` is added by its first `walk` in a handler: the pages between sp and its
     /// control block, with which the C library ends each stack, are asked for once (64 MiB at most) instead of each
     /// time. Code that was interrupted elsewhere (goroutines, fibers) is not walked: it is the only frame, or the last

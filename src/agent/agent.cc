@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/contract_descriptor.h"
 #include "report/profile_report.h"
 
 namespace mixstack::agent {
@@ -51,6 +52,7 @@ template <class T>
 Agent::Sampling::Sampling(clr::ProfilerInfo info, AgentOptions o)
     : options(std::move(o)),
       code(info),
+      frames(FrameListLayout::in(own_descriptor())),
       recorder([this](Address lookup, std::uint64_t method) { return code.frame_at(lookup, method); },
                !options.out.empty()) {}
 
@@ -84,8 +86,14 @@ void Agent::loaded(clr::Id module) {
 void Agent::unloaded(clr::Id module) {
   if (const auto sampling = current()) sampling->code.unloaded(module);
 }
-void Agent::thread_began(std::uint32_t tid) {
-  if (const auto sampling = current()) sampling->sampler->thread_began(tid);
+void Agent::thread_began(const clr::Thread& thread) {
+  const auto sampling = current();
+  if (sampling == nullptr) return;
+  sampling->frames.began(thread);
+  sampling->sampler->thread_began(thread.tid);
+}
+void Agent::thread_ended(clr::Id thread) {
+  if (const auto sampling = current()) sampling->frames.ended(thread);
 }
 
 clr::Status Agent::begin(bool is_late) {
@@ -108,7 +116,7 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
     s->next_log = Clock::now() + kLogEvery;
     log(*s);
   };
-  auto sampler = Sampler::create(sampling->code, own_, options, std::move(hooks));
+  auto sampler = Sampler::create(sampling->code, sampling->frames, own_, options, std::move(hooks));
   if (!sampler) return fail(sampler.error());
   sampling->sampler = std::move(*sampler);
   {
@@ -132,7 +140,11 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
 /// A thread that handles a fault when its first signal comes has no room for it, and the kernel ends the process
 /// (alternate_stack.h). No thread does while the runtime is stopped. Those that begin from here on have room at once.
 void Agent::make_room(Sampling& sampling) {
-  const auto threads = info_.threads();
+  std::vector<std::uint32_t> threads;
+  for (const clr::Thread& thread : info_.threads()) {
+    sampling.frames.was_there(thread);
+    threads.push_back(thread.tid);
+  }
   const auto began = Clock::now();
   const bool is_stopped = info_.stop();
   const std::size_t without = is_stopped ? sampling.sampler->make_room(threads) : threads.size();
@@ -147,6 +159,7 @@ void Agent::stop() {
   const auto sampling = current();
   if (sampling == nullptr) return;
   const bool is_over = sampling->sampler->end();
+  sampling->recorder.finish();
   agent_link::Report last;
   add_facts(*sampling, last);
   if (sampling->options.explains) log(*sampling);

@@ -17,6 +17,7 @@
 #include "agent/known_code.h"
 #include "agent/options.h"
 #include "agent/recorder.h"
+#include "agent/runtime_frames.h"
 #include "agent/sampler.h"
 #include "agent_link/protocol.h"
 
@@ -39,7 +40,8 @@ class Agent {
   void freed(clr::Id function);
   void loaded(clr::Id module);
   void unloaded(clr::Id module);
-  void thread_began(std::uint32_t tid);
+  void thread_began(const clr::Thread& thread);
+  void thread_ended(clr::Id thread);
 
   /// As asked for when it was loaded: into a process that begins, or into one that has run (`is_late`).
   [[nodiscard]] clr::Status begin(bool is_late);
@@ -55,6 +57,7 @@ class Agent {
     Sampling(clr::ProfilerInfo info, AgentOptions o);
     AgentOptions options;
     KnownCode code;
+    RuntimeFrames frames;
     Recorder recorder;
     std::unique_ptr<Sampler> sampler;
     Clock::time_point began = Clock::now();

@@ -165,15 +165,15 @@ std::optional<Module> ProfilerInfo::module(Id id) const {
   return Module{reinterpret_cast<Address>(base), utf8(path.data(), std::min(length, room)), flags};
 }
 
-std::vector<std::uint32_t> ProfilerInfo::threads() const {
+std::vector<Thread> ProfilerInfo::threads() const {
   void* enumerator = nullptr;
-  std::vector<std::uint32_t> tids;
-  if (call(object_, kEnumThreads, &enumerator) < 0 || enumerator == nullptr) return tids;
+  std::vector<Thread> threads;
+  if (call(object_, kEnumThreads, &enumerator) < 0 || enumerator == nullptr) return threads;
   for (const Id thread : all_of<Id>(enumerator, kMostThreads)) {
     std::uint32_t tid = 0;
-    if (call(object_, kGetThreadInfo, thread, &tid) >= 0 && tid != 0) tids.push_back(tid);
+    if (call(object_, kGetThreadInfo, thread, &tid) >= 0 && tid != 0) threads.push_back({thread, tid});
   }
-  return tids;
+  return threads;
 }
 
 bool ProfilerInfo::stop() const {

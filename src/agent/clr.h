@@ -41,6 +41,12 @@ struct Function {
   Id id = 0, rejit = 0;
 };
 
+/// A thread of the runtime's, and what the kernel calls it.
+struct Thread {
+  Id id = 0;  ///< the address of its object (Thread in src/coreclr/vm/threads.h)
+  std::uint32_t tid = 0;
+};
+
 struct Module {
   static constexpr std::uint32_t kCollectible = 0x8;  ///< of COR_PRF_MODULE_FLAGS
 
@@ -76,8 +82,8 @@ class ProfilerInfo {
   /// a stub of interop. Only while it cannot be freed: inside the callback that tells of it. "[dynamic]" without a
   /// name.
   [[nodiscard]] std::string dynamic_name(Id function) const;
-  /// Kernel ids of the threads that have managed frames or may get them.
-  [[nodiscard]] std::vector<std::uint32_t> threads() const;
+  /// Threads that have managed frames or may get them.
+  [[nodiscard]] std::vector<Thread> threads() const;
   /// Stops all threads at places where managed code is whole, as for a collection, but collects nothing. Threads in
   /// native code go on there. Not from callbacks; the calling thread must not be managed. Tried again for a while
   /// where the runtime is stopped already. False: it was not stopped.

@@ -1,11 +1,8 @@
 #include "agent/code_header.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 
+#include "agent/contract_descriptor.h"
 #include "agent/decoded_pieces.h"
 #include "agent/unwind_bytes.h"
 #include "unwind/windows/format.h"
@@ -18,19 +15,7 @@ using unwind::windows::RuntimeFunction;
 constexpr std::uint32_t kMostRows = 4096;        // a method has one row and one for each funclet
 constexpr Address kLastStubKind = 16;            // smaller values are kinds of stub blocks, not headers
 constexpr std::uint16_t kLongestPrologue = 255;  // UNWIND_INFO keeps it in a byte
-constexpr std::uint32_t kMostJson = 1 << 20;
-
-/// The number behind `"key":`, plain or the first of an array.
-[[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view object, std::string_view key) {
-  const std::string quoted = '"' + std::string(key) + "\":";
-  const std::size_t at = object.find(quoted);
-  if (at == object.npos) return std::nullopt;
-  std::string_view rest = object.substr(at + quoted.size());
-  if (rest.starts_with('[')) rest.remove_prefix(1);
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
+constexpr std::uint64_t kMostOffset = 4096;
 
 [[nodiscard]] std::vector<RuntimeFunction> rows_at(Arch arch, const MemoryReader& memory, Address header,
                                                    const CodeHeaderLayout& layout) {
@@ -83,33 +68,10 @@ constexpr std::uint32_t kMostJson = 1 << 20;
 }  // namespace
 
 std::optional<CodeHeaderLayout> CodeHeaderLayout::in(std::string_view json) {
-  constexpr std::string_view kKey = "\"RealCodeHeader\":{";
-  const std::size_t at = json.find(kKey);
-  if (at == json.npos) return std::nullopt;
-  const std::string_view object = json.substr(at, json.find('}', at) - at);
-  const auto count = number_of(object, "NumUnwindInfos"), rows = number_of(object, "UnwindInfos");
-  if (!count || !rows || *count > 4096 || *rows > 4096) return std::nullopt;
-  return CodeHeaderLayout{*count, *rows};
-}
-
-std::optional<CodeHeaderLayout> CodeHeaderLayout::of_own_runtime() {
-  // ContractDescriptor: magic, flags, size of the JSON, JSON, ...
-  struct Descriptor {
-    std::uint64_t magic;
-    std::uint32_t flags, size;
-    const char* json;
-  };
-  constexpr std::uint64_t kMagic = 0x0043414443434e44;  // "DNCCDAC\0"
-  void* runtime = ::dlopen("libcoreclr.so", RTLD_NOLOAD | RTLD_LAZY);
-  const void* symbol = ::dlsym(runtime != nullptr ? runtime : RTLD_DEFAULT, "DotNetRuntimeContractDescriptor");
-  std::optional<CodeHeaderLayout> layout;
-  if (symbol != nullptr) {
-    Descriptor d;
-    std::memcpy(&d, symbol, sizeof(d));
-    if (d.magic == kMagic && d.json != nullptr && d.size <= kMostJson) layout = in({d.json, d.size});
-  }
-  if (runtime != nullptr) (void)::dlclose(runtime);
-  return layout;
+  const std::string_view header = type_in(json, "RealCodeHeader");
+  const auto count = number_in(header, "NumUnwindInfos"), rows = number_in(header, "UnwindInfos");
+  if (!count || !rows || *count > kMostOffset || *rows > kMostOffset) return std::nullopt;
+  return CodeHeaderLayout{static_cast<std::uint32_t>(*count), static_cast<std::uint32_t>(*rows)};
 }
 
 std::vector<JitCode> pieces_of(Arch arch, const MemoryReader& memory, const std::optional<CodeHeaderLayout>& layout,

@@ -19,8 +19,6 @@ struct CodeHeaderLayout {
 
   /// From the JSON of a descriptor. Nothing where it does not say.
   [[nodiscard]] static std::optional<CodeHeaderLayout> in(std::string_view json);
-  /// From the runtime in our own process. Not for signal handlers.
-  [[nodiscard]] static std::optional<CodeHeaderLayout> of_own_runtime();
 };
 
 /// The pieces of one native version of a method, whose hot part is `ranges[0]`, read by `memory`, which is of our own

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/contract_descriptor.h"
 #include "self_walk/host.h"
 #include "self_walk/probed_memory.h"
 #include "symbolize/demangle.h"
@@ -31,7 +32,7 @@ constexpr std::size_t kMostFreed = 256;
 }  // namespace
 
 KnownCode::KnownCode(clr::ProfilerInfo info)
-    : info_(info), layout_(CodeHeaderLayout::of_own_runtime()), rules_(self_walk::host::arch(), jitted_, images_) {}
+    : info_(info), layout_(CodeHeaderLayout::in(own_descriptor())), rules_(self_walk::host::arch(), jitted_, images_) {}
 
 /// FunctionUnload does not come for collectible assemblies: their functions are remembered by module.
 bool KnownCode::may_be_unloaded(clr::Id function) {
@@ -103,9 +104,14 @@ bool KnownCode::was_freed(clr::Id function) {
 void KnownCode::learn(Address lookup) {
   const clr::Function function = info_.any_function_at(lookup);
   if (function.id == 0 || was_freed(function.id)) return;
-  if (info_.function_at(lookup) != 0) return compiled(function, false);
+  if (info_.function_at(lookup) != 0) {
+    compiled(function, false);
+    learned_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   if (const std::uint64_t number = methods_.number_of(function.id, "[dynamic]"); number != 0)
     add_versions(function, number, true);
+  learned_.fetch_add(1, std::memory_order_relaxed);
   if (was_freed(function.id)) freed(function.id);
 }
 

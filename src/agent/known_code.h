@@ -1,6 +1,7 @@
 // All the code the runtime told us of: where it is, how it is unwound, what it is called.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -52,6 +53,9 @@ class KnownCode {
 
   [[nodiscard]] const ManagedCode& rules() const { return rules_; }
   [[nodiscard]] const JitMap& jitted() const { return jitted_; }
+  /// Grows when code is learned of that no callback told of. Signal-safe. (Code that callbacks tell of is known before
+  /// it runs: no stack that was seen before has it.)
+  [[nodiscard]] std::uint64_t learned() const { return learned_.load(std::memory_order_relaxed); }
   /// What a frame is called. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
   /// Code of nobody is learned of: the next walk knows it.
   [[nodiscard]] ProfileFrame frame_at(Address lookup, std::uint64_t method);
@@ -73,6 +77,7 @@ class KnownCode {
   ImageList images_;
   ModuleCode module_code_;
   ManagedCode rules_;
+  std::atomic<std::uint64_t> learned_{0};
   std::mutex mutex_;
   std::deque<clr::Id> freed_;  ///< the last ones
   std::mutex listener_mutex_;

@@ -13,8 +13,11 @@ namespace {
 
 constexpr std::size_t kBatch = 32u << 10;  // bytes of samples in a message
 constexpr std::size_t kMostThreadNames = 1u << 16, kMostAddresses = 1u << 18;
-constexpr std::size_t kMostWaiting = 4096;  // threads whose last stack is kept
-constexpr std::uint32_t kNoRoom = 0;        // the first frame of a profile, for those it has no room for
+constexpr std::size_t kMostWaiting = 4096;            // threads whose last stack is kept
+constexpr std::size_t kMostWaitingFrames = 1u << 22;  // of all of these; those beyond are shortened
+constexpr std::chrono::milliseconds kSettleEvery{250};
+constexpr std::size_t kMostSettled = 1u << 16;  // frames of those that are handed on together
+constexpr std::uint32_t kNoRoom = 0;            // the first frame of a profile, for those it has no room for
 
 [[nodiscard]] std::uint64_t unloaded_libraries() {
   std::uint64_t count = 0;
@@ -56,24 +59,59 @@ void Recorder::add(const Sample& sample) {
     forget_unloaded_libraries();
     stack.frames.reserve(sample.count);
     for (std::size_t i = 0; i < sample.count; i++)
-      stack.frames.push_back(number_of(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]));
+      stack.frames.push_back(number_of(sample.address(i) - (i == 0 ? 0 : 1), sample.method(i)));
   }
-  if (sample.state == SampleState::waiting && (waiting_.size() < kMostWaiting || waiting_.contains(sample.tid))) {
-    waiting_.insert_or_assign(sample.tid, stack);
-  } else {
-    waiting_.erase(sample.tid);
-  }
+  forget_waiting(sample.tid);
+  if (profile_.is_crowded()) stack.shorten(Profile::kFewFrames);
+  if (sample.state == SampleState::waiting && waiting_.size() < kMostWaiting) keep_waiting(stack);
   if (is_heard()) count(std::move(stack), sample.weight);
+}
+
+void Recorder::keep_waiting(Profile::Stack stack) {
+  if (waiting_frames_ > kMostWaitingFrames) stack.shorten(Profile::kFewFrames);
+  waiting_frames_ += stack.frames.size();
+  const std::uint32_t tid = stack.tid;
+  waiting_.insert_or_assign(tid, Waiting{std::move(stack)});
+}
+
+void Recorder::forget_waiting(std::uint32_t tid) {
+  const auto known = waiting_.find(tid);
+  if (known == waiting_.end()) return;
+  settle(known->second);
+  waiting_frames_ -= known->second.stack.frames.size();
+  waiting_.erase(known);
+}
+
+void Recorder::settle(Waiting& waiting) {
+  if (const std::uint32_t repeats = std::exchange(waiting.repeats, 0); repeats != 0) count(waiting.stack, repeats);
+}
+
+/// Deep stacks more rarely, and not all at once: who records has to read them all.
+void Recorder::settle_some() {
+  const auto now = Clock::now();
+  std::size_t frames = 0;
+  for (auto& [tid, waiting] : waiting_) {
+    if (waiting.repeats == 0 || now < waiting.next_settling) continue;
+    waiting.next_settling = now + kSettleEvery + std::chrono::milliseconds(waiting.stack.frames.size() / 64);
+    settle(waiting);
+    frames += waiting.stack.frames.size();
+    if (frames > kMostSettled) break;
+  }
+}
+
+void Recorder::settle_all() {
+  for (auto& [tid, waiting] : waiting_) settle(waiting);
 }
 
 bool Recorder::repeat(std::uint32_t tid) {
   const std::lock_guard lock(mutex_);
   const auto known = waiting_.find(tid);
   if (known == waiting_.end()) return false;
-  if (is_heard() && known->second.frames.empty()) return false;  // taken when nobody listened
+  Waiting& waiting = known->second;
+  if (is_heard() && waiting.stack.frames.empty()) return false;  // taken when nobody listened
   account_.samples++;
-  if (known->second.stop != StopReason::end_of_stack) account_.cut++;
-  if (is_heard()) count(known->second, 1);
+  if (waiting.stack.stop != StopReason::end_of_stack) account_.cut++;
+  if (is_heard()) waiting.repeats++;
   return true;
 }
 
@@ -83,13 +121,14 @@ void Recorder::count(Profile::Stack stack, std::uint32_t weight) {
                                   : std::pair(profile_.threads.find(stack.tid), false);
   if (is_new) name->second = task_name(stack.tid);
   for (Follower& follower : followers_) send(follower, stack, weight);
-  if (counts_ && !profile_.add(std::move(stack), weight)) account_.lost++;
+  const std::uint32_t samples = stack.state == SampleState::waiting ? weight : 1;
+  if (counts_ && !profile_.add(std::move(stack), weight)) account_.lost += samples;
 }
 
 /// Frames and threads go before the first sample that has them. Who is slow loses samples, never names.
 void Recorder::send(Follower& follower, const Profile::Stack& stack, std::uint32_t weight) {
   if (!follower.outbox->has_room()) {
-    account_.lost_on_way++;
+    account_.lost_on_way += stack.state == SampleState::waiting ? weight : 1;
     return;
   }
   for (const std::uint32_t number : stack.frames)
@@ -98,7 +137,9 @@ void Recorder::send(Follower& follower, const Profile::Stack& stack, std::uint32
   if (follower.tids.size() < kMostThreadNames && follower.tids.insert(stack.tid).second)
     if (const auto name = profile_.threads.find(stack.tid); name != profile_.threads.end())
       follower.outbox->put(agent_link::encode(agent_link::Thread{stack.tid, name->second}));
-  agent_link::append(follower.samples, {stack.tid, weight, stack.state, stack.stop, stack.frames, stack.doubtful});
+  const agent_link::Sample sample{stack.tid, weight, stack.state, stack.stop, stack.frames, stack.doubtful};
+  if (follower.samples.size() + agent_link::size_of(sample) > agent_link::kMostPayload) send_samples(follower);
+  agent_link::append(follower.samples, sample);
   if (follower.samples.size() >= kBatch) send_samples(follower);
 }
 
@@ -110,17 +151,26 @@ void Recorder::send_samples(Follower& follower) {
 
 void Recorder::flush() {
   const std::lock_guard lock(mutex_);
+  settle_some();
   for (Follower& follower : followers_) send_samples(follower);
   has_looked_ = false;
 }
 
+void Recorder::finish() {
+  const std::lock_guard lock(mutex_);
+  settle_all();
+  for (Follower& follower : followers_) send_samples(follower);
+}
+
 void Recorder::send_to(std::shared_ptr<Outbox> outbox) {
   const std::lock_guard lock(mutex_);
+  settle_all();  // what was seen before is not its
   followers_.push_back({std::move(outbox), {}, {}, {}});
 }
 
 bool Recorder::no_longer_to(const Outbox* outbox) {
   const std::lock_guard lock(mutex_);
+  settle_all();
   for (Follower& follower : followers_)
     if (follower.outbox.get() == outbox) send_samples(follower);
   std::erase_if(followers_, [&](const Follower& f) { return f.outbox.get() == outbox; });
@@ -134,6 +184,7 @@ ProfileAccount Recorder::account() const {
 
 Profile Recorder::take() {
   const std::lock_guard lock(mutex_);
+  settle_all();
   by_method_.clear();
   by_address_.clear();
   return std::exchange(profile_, {});

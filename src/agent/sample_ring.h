@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/deep_stacks.h"
 #include "mixstack/address.h"
 #include "mixstack/frame.h"
 #include "model/profile.h"
@@ -15,17 +16,22 @@ namespace mixstack::agent {
 
 /// A stack as a handler found it.
 struct Sample {
-  static constexpr std::size_t kMostFrames = 254;
+  static constexpr std::size_t kMostFrames = 254;  ///< more of them are in a stack of DeepStacks
   std::uint32_t tid = 0;
   std::uint32_t weight = 1;  ///< periods that it stands for
-  std::uint16_t count = 0;
-  std::uint16_t doubtful = 0;  ///< the last so many, as Profile::Stack has it
+  std::uint32_t count = 0;
+  std::uint32_t doubtful = 0;  ///< the last so many, as Profile::Stack has it
   StopReason stop = StopReason::end_of_stack;
   SampleState state = SampleState::cpu;
   bool was_cut_short = false;                      ///< a system call was left with EINTR for the signal
   Address sp = 0;                                  ///< of the first frame
+  std::uint64_t knowledge = 0;                     ///< KnownCode::learned when it was walked
+  DeepStack* deep = nullptr;                       ///< has the frames, in place of what follows; to be given back
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
   std::array<std::uint32_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
+
+  [[nodiscard]] Address address(std::size_t i) const { return deep != nullptr ? deep->addresses[i] : addresses[i]; }
+  [[nodiscard]] std::uint32_t method(std::size_t i) const { return deep != nullptr ? deep->methods[i] : methods[i]; }
 };
 
 /// Many writers in signal handlers, one reader. A writer that finds no room counts a loss and goes on; one that is

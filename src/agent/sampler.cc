@@ -33,9 +33,26 @@ constexpr int kLookShare = 100;
 constexpr milliseconds kEndTime{2000};
 constexpr milliseconds kRoomTime{250};
 
+constexpr std::size_t kMostRunningFrames = 4096;
+/// As Sample::knowledge: what was missing was no knowledge.
+constexpr std::uint64_t kLooksAgain = ~std::uint64_t{0};
+
 /// What our signals carry beside the mark: si_value of those of timers is the mark itself. The first two are of wall
 /// time, the third is that of `make_room`.
 constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
+
+[[nodiscard]] WaitSample wait_sample(const Sample& sample) {
+  WaitSample seen;
+  seen.pc = sample.addresses[0];
+  seen.sp = sample.sp;
+  seen.was_cut_short = sample.was_cut_short;
+  // A stack of somebody else's (a fiber) ends where it ends, whatever is known.
+  seen.is_in_doubt =
+      sample.doubtful != 0 || (sample.stop != StopReason::end_of_stack && sample.stop != StopReason::foreign_stack);
+  seen.frames = sample.count;
+  seen.knowledge = sample.knowledge;
+  return seen;
+}
 
 /// An address of ours, which nobody else sends: signals of others are told apart by it.
 alignas(8) constinit char mark[8] = {};
@@ -60,13 +77,14 @@ Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, 
 
 Sampler::~Sampler() { code_.tell_of_freed(nullptr); }
 
-Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, OwnThreads& own, const AgentOptions& options,
-                                                 Hooks hooks) {
+Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, const RuntimeFrames& frames, OwnThreads& own,
+                                                 const AgentOptions& options, Hooks hooks) {
   std::unique_ptr<Sampler> sampler(new Sampler(code, own, options, std::move(hooks)));
   if (!sampler->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);
   SelfWalker::Options of_walker;
   of_walker.rules = kRules;
   if (options.walks_managed) of_walker.code = &code.rules();
+  if (options.walks_managed) of_walker.outer = &frames;
   of_walker.frame_pointers = true;
   of_walker.learns_stacks = true;
   of_walker.threads = kThreads;
@@ -204,6 +222,46 @@ void Sampler::take_apart(void* signal) noexcept {
   s.sampler.take(s);
 }
 
+/// In a signal handler. Deeper stacks than most are walked once more, from the begin.
+void Sampler::walk(const Signal& signal, Sample& sample) noexcept {
+  sample.deep = nullptr;
+  sample.knowledge = code_.learned();
+  if (!signal.has_room) {
+    sample.addresses[0] = self_walk::host::light_frame(&signal.context).pc.raw();
+    JitCode code;
+    sample.methods[0] = code_.jitted().find(sample.addresses[0], code) ? static_cast<std::uint32_t>(code.method) : 0;
+    sample.count = 1;
+    sample.doubtful = 0;
+    sample.stop = StopReason::not_captured;
+    sample.knowledge = kLooksAgain;
+    return;
+  }
+  walk_into(signal, sample, sample.addresses, sample.methods);
+  if (sample.stop != StopReason::max_frames || sample.count < Sample::kMostFrames) return;
+  // Who waits is walked once and counted often; of others each stack may be another one.
+  const std::size_t most = sample.state == SampleState::waiting ? DeepStack::kMostFrames : kMostRunningFrames;
+  sample.deep = deep_.take();
+  if (sample.deep == nullptr) {
+    sample.knowledge = kLooksAgain;
+    return;
+  }
+  walk_into(signal, sample, std::span(sample.deep->addresses).first(most), std::span(sample.deep->methods).first(most));
+}
+
+void Sampler::walk_into(const Signal& signal, Sample& sample, std::span<Address> addresses,
+                        std::span<std::uint32_t> methods) noexcept {
+  const SelfTrace trace = walker_->walk(&signal.context, addresses, methods);
+  for (std::size_t i = 0; i < trace.count; i++) {
+    if (methods[i] != self_walk::CodeRules::kUnknownOwner) continue;
+    JitCode code;
+    const Address at = addresses[i] - (i == 0 ? 0 : 1);
+    methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
+  }
+  sample.count = static_cast<std::uint32_t>(trace.count);
+  sample.doubtful = static_cast<std::uint32_t>(trace.count - trace.sure);
+  sample.stop = trace.stop;
+}
+
 /// In a signal handler.
 void Sampler::take(const Signal& signal) noexcept {
   const siginfo_t& info = signal.info;
@@ -233,30 +291,13 @@ void Sampler::take(const Signal& signal) noexcept {
   }
   Sample* sample = ring_.reserve();
   if (sample == nullptr) return alternate_stacks_.enlarge_interrupted(*context);
-  SelfTrace trace;
-  if (signal.has_room) {
-    trace = walker_->walk(context, sample->addresses, sample->methods);
-  } else {
-    sample->addresses[0] = self_walk::host::light_frame(context).pc.raw();
-    sample->methods[0] = self_walk::CodeRules::kUnknownOwner;
-    trace.count = trace.sure = 1;
-    trace.stop = StopReason::not_captured;
-  }
-  for (std::size_t i = 0; i < trace.count; i++) {
-    if (sample->methods[i] != self_walk::CodeRules::kUnknownOwner) continue;
-    JitCode code;
-    const Address at = sample->addresses[i] - (i == 0 ? 0 : 1);
-    sample->methods[i] = code_.jitted().find(at, code) ? static_cast<std::uint32_t>(code.method) : 0;
-  }
+  sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
+  walk(signal, *sample);
   const unwind::LightFrame interrupted = self_walk::host::light_frame(context);
   sample->sp = interrupted.sp;
   sample->was_cut_short = self_walk::host::call_result(context) == -EINTR;
   sample->tid = tid;
   sample->weight = weight;
-  sample->state = is_timer ? SampleState::cpu : state == kRunning ? SampleState::running : SampleState::waiting;
-  sample->count = static_cast<std::uint16_t>(trace.count);
-  sample->doubtful = static_cast<std::uint16_t>(trace.count - trace.sure);
-  sample->stop = trace.stop;
   ring_.commit(sample);
   // Last: the walk goes by the alternate stack that the context names, and this handler may have begun on.
   alternate_stacks_.enlarge_interrupted(*context);
@@ -295,9 +336,11 @@ void Sampler::tick(Clock::time_point now) {
   const auto tids = rounds_.next(budget_.allowed());
   postponed_.fetch_add(rounds_.size() - tids.size(), std::memory_order_relaxed);
   for (const std::uint32_t tid : tids) {
-    if (standing_.stands(tid, cpu_time(tid)) && hooks_.repeat(tid)) continue;
+    const bool stood = standing_.stands(tid, cpu_time(tid));
+    if (stood && !standing_.looks_again(tid, code_.learned(), now) && hooks_.repeat(tid)) continue;
     const std::uint64_t runs = task_runs(tid);
-    if (begins_to_stand(tid, runs) && hooks_.repeat(tid)) continue;
+    const bool begins = !stood && begins_to_stand(tid, runs);
+    if (begins && !standing_.looks_again(tid, code_.learned(), now) && hooks_.repeat(tid)) continue;
     const char state = task_state(tid);
     const bool waits = state == 'S' || state == 'D' || state == 'I';
     if (!waits && state != 'R') continue;  // stopped or gone
@@ -326,8 +369,8 @@ bool Sampler::send(std::uint32_t tid, std::uintptr_t what, bool repeats) {
 void Sampler::drain() {
   while (const Sample* sample = ring_.next()) {
     hooks_.sample(*sample);
-    if (sample->state == SampleState::waiting)
-      standing_.sampled(sample->tid, {sample->addresses[0], sample->sp, sample->was_cut_short});
+    if (sample->state == SampleState::waiting) standing_.sampled(sample->tid, wait_sample(*sample));
+    deep_.give_back(sample->deep);
     ring_.release();
   }
   hooks_.pause();

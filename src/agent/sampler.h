@@ -20,6 +20,7 @@
 #include "agent/options.h"
 #include "agent/progress.h"
 #include "agent/repeated_calls.h"
+#include "agent/runtime_frames.h"
 #include "agent/sample_ring.h"
 #include "agent/standing_threads.h"
 #include "agent/thread_timers.h"
@@ -47,9 +48,11 @@ class Sampler {
     std::size_t threads = 0, untimed = 0, ring_bytes = 0;
   };
 
-  /// `code` and `own` must outlive the sampler. Errors: limit_exceeded (no memory), those of SelfWalker::create.
-  [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(KnownCode& code, OwnThreads& own,
-                                                               const AgentOptions& options, Hooks hooks);
+  /// `code`, `frames` and `own` must outlive the sampler. Errors: limit_exceeded (no memory), those of
+  /// SelfWalker::create.
+  [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(KnownCode& code, const RuntimeFrames& frames,
+                                                               OwnThreads& own, const AgentOptions& options,
+                                                               Hooks hooks);
   /// After `end`.
   ~Sampler();
   Sampler(const Sampler&) = delete;
@@ -83,6 +86,9 @@ class Sampler {
   struct Signal;
   static void take_apart(void* signal) noexcept;
   void take(const Signal& signal) noexcept;
+  void walk(const Signal& signal, Sample& sample) noexcept;
+  void walk_into(const Signal& signal, Sample& sample, std::span<Address> addresses,
+                 std::span<std::uint32_t> methods) noexcept;
   void run();
   void give_signal_back() const;
   void look_at_threads();
@@ -103,6 +109,7 @@ class Sampler {
   const std::uint32_t pid_;
   std::unique_ptr<SelfWalker> walker_;
   SampleRing ring_;
+  DeepStacks deep_;
   AlternateStacks alternate_stacks_;
   HandlerStacks stacks_;
   Progress progress_;

@@ -1,5 +1,6 @@
 #include "agent/standing_threads.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace mixstack::agent {
@@ -16,14 +17,40 @@ bool StandingThreads::may_stand(std::uint32_t tid, std::uint64_t runs) const {
 
 void StandingThreads::interrupted(std::uint32_t tid, std::uint64_t runs) {
   if (runs == 0 || (threads_.size() >= kMost && !threads_.contains(tid))) return forget(tid);
-  threads_[tid] = Thread{runs + 1, 0, {}, false, false};
+  Thread& thread = threads_[tid];
+  Thread next;
+  if (thread.is_looked_at_again) {
+    next.most_frames = thread.most_frames;
+    next.vain_looks = thread.vain_looks;
+    next.next_look = thread.next_look;
+  }
+  next.runs = runs + 1;
+  thread = next;
+}
+
+bool StandingThreads::looks_again(std::uint32_t tid, std::uint64_t knowledge, Time now) {
+  const auto known = threads_.find(tid);
+  if (known == threads_.end()) return false;
+  Thread& thread = known->second;
+  if (!thread.stands || !thread.sample.is_in_doubt || thread.sample.knowledge == knowledge) return false;
+  if (thread.vain_looks >= kMostVainLooks || now < thread.next_look) return false;
+  thread.next_look = now + kFirstPause * (1 << thread.vain_looks);
+  thread.vain_looks++;
+  thread.is_looked_at_again = true;
+  return true;
 }
 
 void StandingThreads::sampled(std::uint32_t tid, const WaitSample& sample) {
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
-  known->second.sample = sample;
-  known->second.is_sampled = true;
+  Thread& thread = known->second;
+  if (sample.frames > thread.most_frames) {
+    thread.most_frames = sample.frames;
+    thread.vain_looks = 0;
+    thread.next_look = {};
+  }
+  thread.sample = sample;
+  thread.is_sampled = true;
 }
 
 bool StandingThreads::confirm(std::uint32_t tid, const WaitPlace& place, std::uint64_t cpu) {

@@ -24,19 +24,21 @@ bool Recorded::take(agent_link::Kind kind, std::span<const std::byte> payload) {
 }
 
 void Recorded::add(const agent_link::Sample& sample) {
-  samples_++;
-  if (sample.stop != StopReason::end_of_stack) cut_++;
+  const std::uint64_t samples = sample.state == SampleState::waiting ? sample.weight : 1;
+  samples_ += samples;
+  if (sample.stop != StopReason::end_of_stack) cut_ += samples;
   Profile::Stack stack{sample.tid, sample.state, sample.stop, {}, sample.doubtful};
   stack.frames.reserve(sample.frames.size());
   for (const std::uint32_t number : sample.frames) {
     const auto known = frames_.find(number);
     if (known == frames_.end()) {
-      lost_++;
+      lost_ += samples;
       return;
     }
     stack.frames.push_back(known->second);
   }
-  if (!profile_.add(std::move(stack), sample.weight)) lost_++;
+  if (profile_.is_crowded()) stack.shorten(Profile::kFewFrames);
+  if (!profile_.add(std::move(stack), sample.weight)) lost_ += samples;
 }
 
 /// Samples are counted here: the agent may have sampled before we listened.

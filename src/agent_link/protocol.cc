@@ -126,6 +126,11 @@ Bytes encode(const Thread& thread) {
   return message(Kind::thread, payload);
 }
 
+std::size_t size_of(const Sample& sample) {
+  constexpr std::size_t kNumbers = 2 * sizeof(std::uint32_t) + 2 + 2 * sizeof(std::uint16_t);
+  return kNumbers + std::min(sample.frames.size(), kMostFrames) * sizeof(std::uint32_t);
+}
+
 void append(Bytes& payload, const Sample& sample) {
   Writer writer(payload);
   const std::size_t count = std::min(sample.frames.size(), kMostFrames);

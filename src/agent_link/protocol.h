@@ -16,12 +16,12 @@
 namespace mixstack::agent_link {
 
 /// Raised with every change of a message but `refused`. Another one is not spoken.
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint32_t kMark = 0x4741584d;  ///< "MXAG"
 inline constexpr std::size_t kHeaderSize = 12;
 /// Bounds of one message, and of what is in it.
-inline constexpr std::uint32_t kMostPayload = 256u << 10;
-inline constexpr std::size_t kMostText = 4096, kMostFrames = 1024;
+inline constexpr std::uint32_t kMostPayload = 512u << 10;
+inline constexpr std::size_t kMostText = 4096, kMostFrames = 0xffff;
 /// The socket of an agent: `mixstack-agent-PID-KEY-socket` in the temporary folder of its process, where PID is the one
 /// that the process sees and KEY a random number.
 inline constexpr std::string_view kSocketPrefix = "mixstack-agent-", kSocketSuffix = "-socket";
@@ -95,7 +95,8 @@ struct Thread {
 
 /// A stack by numbers of frames, innermost first.
 struct Sample {
-  std::uint32_t tid = 0, weight = 1;
+  std::uint32_t tid = 0;
+  std::uint32_t weight = 1;  ///< of one that waited: so often it was sampled there, with one and the same stack
   SampleState state = SampleState::cpu;
   StopReason stop = StopReason::end_of_stack;
   std::vector<std::uint32_t> frames;
@@ -111,7 +112,8 @@ using Bytes = std::vector<std::byte>;
 [[nodiscard]] Bytes encode(const Refusal& refusal);
 [[nodiscard]] Bytes encode(const Frame& frame);
 [[nodiscard]] Bytes encode(const Thread& thread);
-/// Adds one to the payload of a message of `samples`.
+/// Adds one to the payload of a message of `samples`: so many bytes.
+[[nodiscard]] std::size_t size_of(const Sample& sample);
 void append(Bytes& payload, const Sample& sample);
 
 /// Nothing where the bytes are no header, or announce more than kMostPayload.

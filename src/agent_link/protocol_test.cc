@@ -92,13 +92,15 @@ TEST(AgentProtocol, LongTextsAreCutAndDeepStacksSaySo) {
   EXPECT_EQ(samples->front().frames.size(), kMostFrames);
   EXPECT_EQ(samples->front().doubtful, 1u) << "one of two was left out";
   EXPECT_EQ(samples->front().stop, StopReason::max_frames);
+  EXPECT_EQ(deep.size(), size_of(samples->front()));
+  EXPECT_LE(deep.size(), kMostPayload) << "one that is as deep as can be fits a message";
 }
 
 /// What programs of other versions rely on: these bytes never change.
 TEST(AgentProtocol, HeaderAndRefusalAreOfEveryVersion) {
   const Bytes bytes = encode(Refusal{RefusalCode::other_version, "9", "x"});
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_EQ(text, std::string("MXAG\x02\x00\x11\x00\x08\x00\x00\x00\x01\x00\x01\x00"
+  EXPECT_EQ(text, std::string("MXAG\x03\x00\x11\x00\x08\x00\x00\x00\x01\x00\x01\x00"
                               "9\x01\x00x",
                               20));
 }

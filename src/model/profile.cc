@@ -1,5 +1,6 @@
 #include "model/profile.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mixstack {
@@ -14,6 +15,15 @@ std::string_view word_of(SampleState state) {
       return "waiting";
   }
   return "unknown";
+}
+
+void Profile::Stack::shorten(std::size_t most) {
+  if (frames.size() <= most) return;
+  const auto left_out = static_cast<std::uint32_t>(frames.size() - most);
+  frames.resize(most);
+  frames.shrink_to_fit();
+  doubtful -= std::min(doubtful, left_out);
+  stop = StopReason::max_frames;
 }
 
 std::optional<std::uint32_t> Profile::frame(const ProfileFrame& frame) {

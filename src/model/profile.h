@@ -47,6 +47,7 @@ class Profile {
   static constexpr std::size_t kMostStacks = 1u << 19;
   static constexpr std::size_t kMostPlaces = 1u << 24;  ///< frames of all different stacks together: 64 MiB
   static constexpr std::size_t kMostFrames = 1u << 18;  ///< different ones
+  static constexpr std::size_t kFewFrames = 254;        ///< that are left of a stack where it is crowded
 
   struct Stack {
     std::uint32_t tid = 0;
@@ -56,6 +57,8 @@ class Profile {
     /// How many of the outermost frames were found through a step less than certain: each of them may be wrong.
     std::uint32_t doubtful = 0;
     friend auto operator<=>(const Stack&, const Stack&) = default;
+    /// Leaves the innermost frames, so many at most, and says so.
+    void shorten(std::size_t most);
   };
 
   // Facts about the whole; plain data.
@@ -71,6 +74,8 @@ class Profile {
   /// Counts a stack. Its frames must be indices of `frames()`. False: no room.
   bool add(Stack stack, std::uint64_t weight);
 
+  /// Half of the room for frames is taken: deep stacks should be shortened, for others to find some.
+  [[nodiscard]] bool is_crowded() const { return places_ > kMostPlaces / 2; }
   [[nodiscard]] const std::vector<ProfileFrame>& frames() const { return frames_; }
   [[nodiscard]] const std::map<Stack, std::uint64_t>& stacks() const { return stacks_; }
 

@@ -33,5 +33,27 @@ TEST(Profile, ItsSizeIsBounded) {
   EXPECT_TRUE(profile.add(stack, 1)) << "one that is there is counted";
 }
 
+TEST(Profile, AShortenedStackSaysSo) {
+  Profile::Stack stack{1, SampleState::cpu, StopReason::end_of_stack, {1, 2, 3, 4, 5}, 3};
+  stack.shorten(5);
+  EXPECT_EQ(stack.stop, StopReason::end_of_stack) << "nothing was left out";
+  stack.shorten(3);
+  EXPECT_EQ(stack, (Profile::Stack{1, SampleState::cpu, StopReason::max_frames, {1, 2, 3}, 1}));
+  stack.shorten(1);
+  EXPECT_EQ(stack.doubtful, 0u);
+}
+
+TEST(Profile, SaysThatHalfOfItIsTaken) {
+  Profile profile;
+  Profile::Stack stack{0, SampleState::cpu, StopReason::end_of_stack, std::vector<std::uint32_t>(1u << 16)};
+  for (; stack.tid < Profile::kMostPlaces >> 17; stack.tid++) {
+    EXPECT_FALSE(profile.is_crowded());
+    ASSERT_TRUE(profile.add(stack, 1));
+  }
+  EXPECT_FALSE(profile.is_crowded());
+  ASSERT_TRUE(profile.add(stack, 1));
+  EXPECT_TRUE(profile.is_crowded());
+}
+
 }  // namespace
 }  // namespace mixstack

@@ -83,6 +83,7 @@ struct SelfWalker::Shared {
   explicit Shared(const Options& options)
       : threads(options.threads),
         code(options.code),
+        outer(options.outer),
         frame_pointers(options.frame_pointers),
         learns_stacks(options.learns_stacks) {}
 
@@ -147,6 +148,7 @@ struct SelfWalker::Shared {
   std::uint64_t pac_mask = memory::own_pac_mask();
   self_walk::ThreadStacks threads;
   const self_walk::CodeRules* code;
+  const self_walk::OuterFrames* outer;
   bool frame_pointers;
   bool learns_stacks;
   AddressRange main = self_walk::main_stack();
@@ -186,6 +188,7 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
   const Address own = reinterpret_cast<std::uintptr_t>(context);
   Walk walk = shared_->begin_walk(out, false, stack, own, shared_->learns_stacks);
   if (owners.size() >= out.size()) walk.tell_owners(owners.data());
+  walk.ask_outer_frames(shared_->outer);
   walk.steps(frame);
   if (walk.needs_all_registers()) {
     walk.begin_again();

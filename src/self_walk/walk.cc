@@ -133,10 +133,11 @@ void Walk::begin_again() {
   trace_.stop = StopReason::end_of_stack;
   needs_all_registers_ = led_nowhere_ = left_own_ = false;
   doubtful_at_ = ~std::size_t{0};
-  sp_at_least_ = 0;
+  sp_at_least_ = outer_place_ = 0;
 }
 
 void Walk::careful_steps(Registers registers, CodeAddress pc) {
+  is_careful_ = true;
   use_known_stack(registers.sp());
   if (!skips_first_ && !add(pc.raw())) return;
   while (general_step(pc, registers))
@@ -156,8 +157,13 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   general_->begin_at(here);
   general_->record(here);
   next.registers = registers;
-  const StepOutcome outcome = by_general_rule(pc, next.registers);
-  const walk::Heard heard = general_->hear(here, next, outcome);
+  StepOutcome outcome = by_general_rule(pc, next.registers);
+  walk::Heard heard = general_->hear(here, next, outcome);
+  if (heard == walk::Heard::nothing && outer_ != nullptr) {
+    next.registers = registers;
+    outcome = by_outer_frame(next.registers, outcome.error);
+    heard = general_->hear(here, next, outcome);
+  }
   if (heard == walk::Heard::nothing && led_nowhere_) return stop(StopReason::bad_return_address);
   if (heard == walk::Heard::nothing) general_->stop_stuck(here);
   if (heard != walk::Heard::caller) return stop(general_->stop_reason());
@@ -254,6 +260,26 @@ std::optional<StepOutcome> Walk::by_evidence(Registers& registers) {
   registers.set_sp(caller->sp);
   if (caller->fp) registers.set_fp(*caller->fp);
   return StepOutcome{.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
+}
+
+/// What lies between here and there is not known, and is not shown. The list is gone through once in a walk.
+StepOutcome Walk::by_outer_frame(Registers& registers, const Error& why) {
+  constexpr unsigned kMostTries = 64;  // each is about a call that is none: hardly one of a list is
+  // With all registers there may be a rule; a frame whose pc was none is taken back.
+  const StepOutcome stuck{.status = StepStatus::failed, .error = why};
+  if (led_nowhere_ || (why.code == ErrorCode::register_unknown && !is_careful_)) return stuck;
+  const Address sp = known_sp(registers);
+  OuterFrame found;
+  for (unsigned i = 0; i < kMostTries; i++) {
+    if (!outer_->next(sp, sources_.stack, memory_, outer_place_, found)) return stuck;
+    if (!follows_call(found.pc)) continue;
+    unwind::LightFrame frame;
+    frame.pc = CodeAddress::after_call(found.pc);
+    frame.sp = found.sp, frame.fp = found.fp;
+    registers = frame.registers(registers.arch());
+    return {.status = StepStatus::caller, .stepper = StepperId::explicit_frame, .trust = Trust::checkpoint};
+  }
+  return stuck;
 }
 
 std::optional<StepOutcome> Walk::by_frame_pointer(CodeAddress pc, Registers& registers) {

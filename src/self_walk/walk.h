@@ -9,6 +9,7 @@
 #include "mixstack/self_walk.h"
 #include "self_walk/code_rules.h"
 #include "self_walk/host.h"
+#include "self_walk/outer_frames.h"
 #include "self_walk/probed_memory.h"
 #include "self_walk/tables.h"
 #include "unwind/compact_row.h"
@@ -50,6 +51,8 @@ class Walk {
 
   /// As many as `out`, for SelfWalker::walk.
   void tell_owners(std::uint32_t* owners) { owners_ = owners; }
+  /// Of the thread that walks itself; null: nobody is asked where the walk is stuck.
+  void ask_outer_frames(const OuterFrames* outer) { outer_ = outer; }
   void steps(const unwind::LightFrame& frame);
   void careful_steps(Registers registers, CodeAddress pc);
   [[nodiscard]] bool needs_all_registers() const { return needs_all_registers_; }
@@ -136,6 +139,8 @@ class Walk {
   [[nodiscard]] StepOutcome without_rule(CodeAddress pc, Registers& registers, const Error& why);
   [[nodiscard]] std::optional<StepOutcome> by_evidence(Registers& registers);
   [[nodiscard]] std::optional<StepOutcome> by_frame_pointer(CodeAddress pc, Registers& registers);
+  /// Where the walk is stuck: what the thread's list says of a caller further out.
+  [[nodiscard]] StepOutcome by_outer_frame(Registers& registers, const Error& why);
   [[nodiscard]] bool follows_call(Address return_address);
   [[nodiscard]] bool is_described(CodeAddress pc);
   [[nodiscard]] bool is_replaced(CodeAddress pc);
@@ -172,6 +177,7 @@ class Walk {
   ProbedMemory memory_;
   std::span<Address> out_;
   std::uint32_t* owners_ = nullptr;
+  const OuterFrames* outer_ = nullptr;
   SelfTrace trace_;
   Address low_ = 0;  ///< plain loads are made in [low_, low_ + size_), which is proved to be readable
   std::uint64_t size_ = 0;
@@ -180,9 +186,11 @@ class Walk {
   bool skips_first_;
   bool needs_all_registers_ = false;
   bool led_nowhere_ = false;
+  bool is_careful_ = false;                    ///< all registers are known at the begin
   bool left_own_ = false;                      ///< the last frame is of interrupted code on another stack
   std::uint64_t turn_ = 0;                     ///< of RuleTurns, when the walk began
   std::size_t doubtful_at_ = ~std::size_t{0};  ///< the first frame that was found by a step less than certain
+  Address outer_place_ = 0;                    ///< in the list of OuterFrames
   Address sp_at_least_ = 0;                    ///< where a step by a frame pointer left sp unknown
   std::array<std::uint64_t, ModuleRecords::kMost / 64> valid_{};
   GeneralHost general_host_;

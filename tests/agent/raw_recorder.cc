@@ -22,9 +22,9 @@ void Recorder::add(const Sample& sample) {
   std::string line = std::to_string(sample.tid) + "\t" + std::string(word_of(sample.state)) + "\t" +
                      std::string(to_string(sample.stop));
   for (std::size_t i = 0; i < sample.count; i++) {
-    const ProfileFrame frame = namer_(sample.addresses[i] - (i == 0 ? 0 : 1), sample.methods[i]);
+    const ProfileFrame frame = namer_(sample.address(i) - (i == 0 ? 0 : 1), sample.method(i));
     char address[32];
-    (void)std::snprintf(address, sizeof(address), "\t%#" PRIx64 " ", sample.addresses[i]);
+    (void)std::snprintf(address, sizeof(address), "\t%#" PRIx64 " ", sample.address(i));
     line += address + std::string(frame.kind == FrameKind::managed ? "managed " : "other ") + frame.name;
   }
   line += "\n";
@@ -36,6 +36,7 @@ void Recorder::add(const Sample& sample) {
 /// Every sample is walked.
 bool Recorder::repeat(std::uint32_t) { return false; }
 void Recorder::flush() {}
+void Recorder::finish() {}
 void Recorder::send_to(std::shared_ptr<Outbox>) {}
 bool Recorder::no_longer_to(const Outbox*) { return true; }
 

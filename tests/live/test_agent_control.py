@@ -383,8 +383,8 @@ class Hostile(AgentControl):
         refusal = struct.pack("<HH", 1, 3) + b"9.9" + struct.pack("<H", 4) + b"new\x1b"
         cases = (("refusal", header(9, 17, len(refusal)) + refusal, 6, "another version (9.9: new\\x1b)"),
                  ("report of another version", header(9, 16, 3) + b"abc", 6, "another version"),
-                 ("too large", header(2, 16, 2**31), 6, "is none"), ("rubbish", b"x" * 64, 6, "is none"),
-                 ("half a report", header(2, 16, 40) + bytes(40), 6, "is none"))
+                 ("too large", header(3, 16, 2**31), 6, "is none"), ("rubbish", b"x" * 64, 6, "is none"),
+                 ("half a report", header(3, 16, 40) + bytes(40), 6, "is none"))
         for what, answer, expected, words in cases:
             with self.subTest(what), self.liar("mixstack-agent-PID-1-socket", answer) as pid:
                 for verb in ("status", "stop"):

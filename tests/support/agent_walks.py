@@ -14,7 +14,8 @@ _RT_TGSIGQUEUEINFO = {"x86_64": 297, "aarch64": 240}[platform.machine()]
 _AFTER_SYSCALL = {"x86_64": -2, "aarch64": 4}[platform.machine()]
 _SI_QUEUE = -1
 _WAITING = 2        # sampler.cc: what a tick's signal carries beside the mark
-MOST_FRAMES = 254   # of a sample: sample_ring.h
+# Of a sample: deep_stacks.h; of a thread that did not wait: sampler.cc.
+MOST_FRAMES = {"waiting": 0xffff, "running": 4096, "cpu": 4096}
 
 
 # The walk from inside.
@@ -111,7 +112,8 @@ def replaced_returns(thread, memory):
 def compare(outside, inside):
     """Differences between a dumped thread and the walk from inside, and the number of frames that were compared."""
     theirs = [f for f in outside["frames"] if f["code_kind"] != "runtime_frame"]
-    limit = min(len(theirs), MOST_FRAMES)
+    most = MOST_FRAMES[inside.state]
+    limit = min(len(theirs), most)
     differences = []
     for i in range(limit):
         if i >= len(inside.frames):
@@ -132,7 +134,7 @@ def compare(outside, inside):
     else:
         if len(inside.frames) > limit:
             differences.append(f"inside goes on behind {limit} frames to {inside.frames[limit][2]}")
-        if len(theirs) <= MOST_FRAMES and (outside["stop_reason"] == "end_of_stack") != (inside.stop == "end_of_stack"):
+        if len(theirs) <= most and (outside["stop_reason"] == "end_of_stack") != (inside.stop == "end_of_stack"):
             differences.append(f"outside ends with {outside['stop_reason']}, inside with {inside.stop}")
     return differences, limit
 

@@ -76,8 +76,12 @@ Status dynamic_unloaded(void*, clr::Id function) {
   the_agent.load()->freed(function);
   return clr::kOk;
 }
-Status thread_has_number(void*, clr::Id, std::uint32_t tid) {
-  the_agent.load()->thread_began(tid);
+Status thread_ended(void*, clr::Id thread) {
+  the_agent.load()->thread_ended(thread);
+  return clr::kOk;
+}
+Status thread_has_number(void*, clr::Id thread, std::uint32_t tid) {
+  the_agent.load()->thread_began({thread, tid});
   return clr::kOk;
 }
 
@@ -98,6 +102,7 @@ Status create_instance(void*, void*, const Guid*, void** out) {
                                                        {14, reinterpret_cast<void*>(module_loaded)},
                                                        {15, reinterpret_cast<void*>(module_unloads)},
                                                        {24, reinterpret_cast<void*>(compiled)},
+                                                       {30, reinterpret_cast<void*>(thread_ended)},
                                                        {31, reinterpret_cast<void*>(thread_has_number)},
                                                        {80, reinterpret_cast<void*>(attach)},
                                                        {81, reinterpret_cast<void*>(attached)},
