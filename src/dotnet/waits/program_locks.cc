@@ -1,10 +1,10 @@
 // Locks that the program or a library wrote itself: what an object that nobody lists does with an event.
 //
 // In: a wait whose end no owner is known of, and the objects on the thread's stack. Out: the same wait, or a wait for
-// the lock that it is a part of, with its owner. A lock is an object that refers to what the thread waits for (or, where
-// it naps or spins, whose method it is in) and has a field that names a thread, by reference or by managed id. Both
-// must be so, and of one object alone: then it is "likely", for a field may keep an owner that has left.
-// Bounds: the candidates of one thread, 64 fields of each type, 8 types that it derives from.
+// the lock that it is a part of, with its owner. A lock is an object that refers to what the thread waits for (or,
+// where it naps or spins, whose method it is in) and has a field that names a thread, by reference or by managed id.
+// Both must be so, and of one object alone: then it is "likely", for a field may keep an owner that has left. Bounds:
+// the candidates of one thread, 64 fields of each type, 8 types that it derives from.
 #include <algorithm>
 #include <array>
 
