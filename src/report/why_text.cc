@@ -260,25 +260,44 @@ void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Ve
   }
 }
 
-/// The function of a library of the program's own, called by managed code, in which a thread stands still that is not
-/// known to wait for anything; empty: it is none such. Waits inside the runtime and libc pass, mostly.
-std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t) {
+/// Calls that wait until somebody else acts, and do not say who: others say themselves what they wait for, a file, a
+/// signal, a time.
+bool waits_for_somebody(const ProcessDump& dump, const ThreadDump& t) {
+  if (t.facts.object.starts_with("futex")) return true;
+  constexpr std::string_view kCalls[] = {"semop", "semtimedop", "msgrcv", "msgsnd"};
+  const std::string_view call = t.syscall < 0 ? std::string_view() : syscall_name(dump.target.arch, t.syscall);
+  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+/// The function of a library of the program's own, or of libc, called by managed code, in which a thread stands still
+/// that is not known to wait for anything; empty: it is none such. Waits inside the runtime pass, mostly, and .NET's
+/// own code calls libc for them, too.
+std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t, const UserCode& user) {
   if (!t.captured || t.wait || (t.kernel_state != 'S' && t.kernel_state != 'D')) return {};
-  // Other calls say themselves what they wait for: a file, a signal, a time.
-  if (!t.facts.object.starts_with("futex")) return {};
-  constexpr std::string_view kPassing[] = {
-      "libcoreclr.so", "libclrjit.so",        "libclrgc", "libc.so", "libc-", "ld-", "ld.so",
-      "libpthread",    "libSystem.Native.so", "[vdso]"};
-  std::string words;
+  if (!waits_for_somebody(dump, t)) return {};
+  constexpr std::string_view kRuntime[] = {"libcoreclr.so", "libclrjit.so", "libclrgc", "libSystem.Native.so"};
+  constexpr std::string_view kLibc[] = {"libc.so", "libc-", "ld-", "ld.so", "libpthread", "[vdso]"};
+  std::string words, of_libc;
+  bool is_in_runtime = false;
   const std::size_t frames = std::min(t.trace.frames.size(), t.symbols.size());
   for (std::size_t i = 0; i < frames; i++) {
-    if (t.trace.frames[i].kind == FrameKind::managed) return words;
-    if (t.trace.frames[i].kind != FrameKind::native || t.symbols[i] >= dump.symbols.size()) continue;
+    const bool is_managed = t.trace.frames[i].kind == FrameKind::managed;
+    if (t.symbols[i] >= dump.symbols.size()) {
+      if (is_managed) return words;
+      continue;
+    }
     const SymbolInfo& symbol = dump.symbols[t.symbols[i]];
-    const bool passes =
-        symbol.module.empty() || std::any_of(std::begin(kPassing), std::end(kPassing),
-                                             [&](std::string_view name) { return symbol.module.starts_with(name); });
-    if (!passes) words = escape_for_terminal(symbol.name.empty() ? symbol.module : symbol.name + ", " + symbol.module);
+    if (is_managed)
+      return words.empty() && !is_in_runtime && user.is_user(symbol, FrameKind::managed) ? of_libc : words;
+    if (t.trace.frames[i].kind != FrameKind::native) continue;
+    const auto is_of = [&](const auto& names) {
+      return std::any_of(std::begin(names), std::end(names),
+                         [&](std::string_view name) { return symbol.module.starts_with(name); });
+    };
+    is_in_runtime = is_in_runtime || is_of(kRuntime);
+    if (symbol.module.empty() || is_of(kRuntime)) continue;
+    std::string& of = is_of(kLibc) ? of_libc : words;
+    of = escape_for_terminal(symbol.name.empty() ? symbol.module : symbol.name + ", " + symbol.module);
   }
   return {};
 }
@@ -286,8 +305,9 @@ std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t) {
 /// How many of these stand in which function.
 std::map<std::string, std::vector<ThreadId>> unknown_waits(const ProcessDump& dump) {
   std::map<std::string, std::vector<ThreadId>> found;
+  const UserCode user = user_code_of(dump);
   for (const ThreadDump& t : dump.threads)
-    if (const std::string words = unknown_wait(dump, t); !words.empty()) found[words].push_back(t.tid);
+    if (const std::string words = unknown_wait(dump, t, user); !words.empty()) found[words].push_back(t.tid);
   return found;
 }
 

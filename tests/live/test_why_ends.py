@@ -1,8 +1,9 @@
 """`mixstack why`: who waits for the end of what others run, and who for locks that programs wrote themselves."""
 import unittest
 
+import mixstack_dump
 import processes
-from why_case import FINE, WhyCase
+from why_case import FINE, NOT_KNOWN, WhyCase
 
 
 class Ends(WhyCase):
@@ -64,6 +65,12 @@ class OwnLocks(WhyCase):
             self.compare(answer, self.truth(debuggee))
             self.assertEqual([(v["kind"], v["is_certain"], len(v["steps"])) for v in answer["verdicts"]],
                              [("deadlock", False, 2)] * 4)
+
+    def test_a_wait_in_libc_is_not_known(self):
+        with processes.scenario("libc_semaphore") as debuggee:
+            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertEqual(status, NOT_KNOWN, error)
+            self.assertRegex(out, r'Not known: what 1 thread waits for in \S*sem_wait\S*, libc\.so\.6, called by managed code: \d+ "semaphore"')
 
     def test_threads_and_counts_in_fields_are_no_owners(self):
         with processes.scenario("own_turns") as debuggee:

@@ -109,6 +109,26 @@ internal static partial class Waits
         Ring(2, "lock", () => new NappingLock(), Inside, "nap");
     }
 
+    [System.Runtime.InteropServices.DllImport("libc")]
+    private static extern int sem_init(nint semaphore, int isShared, uint value);
+
+    [System.Runtime.InteropServices.DllImport("libc")]
+    private static extern int sem_wait(nint semaphore);
+
+    // Nothing between the program's method and libc tells what it is about.
+    [Scenario("libc_semaphore")]
+    private static void LibcSemaphore()
+    {
+        nint semaphore = System.Runtime.InteropServices.Marshal.AllocHGlobal(32);
+        _ = sem_init(semaphore, 0, 0);
+        Scene.Actor("semaphore", () =>
+        {
+            Scene.InPlace();
+            _ = sem_wait(semaphore);
+        });
+        Thread.Sleep(200);
+    }
+
     private sealed class Turns
     {
         public readonly AutoResetEvent Go = new(false);
