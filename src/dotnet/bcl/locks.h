@@ -58,7 +58,7 @@ inline constexpr std::array<NameStart, 14> kSpinning{
     kSpinWaitMethods,
     kSpinLockMethods,
     "System.Threading.Thread.SpinWait",
-    "System.Threading.Thread.Yield",
+    kYield,
     kSleep,
     "System.Threading.Thread.UninterruptibleSleep0",
     "System.Threading.Monitor.Enter",
