@@ -37,7 +37,7 @@ inline void put_jit_code(std::uint16_t machine, void* at) {
 }
 
 template <class T>
-void append(JitBytes& bytes, const T& value) {
+void append_jit(JitBytes& bytes, const T& value) {
   const auto* from = reinterpret_cast<const std::byte*>(&value);
   bytes.insert(bytes.end(), from, from + sizeof value);
 }
@@ -51,11 +51,11 @@ inline JitBytes jit_eh_frame(std::uint16_t machine, std::uint64_t code, const st
   JitBytes bytes;
   const auto entry = [&](JitBytes body) {
     while (body.size() % 8 != 4) body.push_back(std::byte{0});  // DW_CFA_nop
-    append(bytes, static_cast<std::uint32_t>(body.size()));
+    append_jit(bytes, static_cast<std::uint32_t>(body.size()));
     bytes.insert(bytes.end(), body.begin(), body.end());
   };
   JitBytes cie;
-  append(cie, std::uint32_t{0});
+  append_jit(cie, std::uint32_t{0});
   append_list(cie, {1, 'z', 'R', 0, 1, 0x78, is_arm ? 30u : 16u, 1, 0});
   if (is_arm) {
     append_list(cie, {0x0c, 31, 0});
@@ -65,9 +65,9 @@ inline JitBytes jit_eh_frame(std::uint16_t machine, std::uint64_t code, const st
   entry(std::move(cie));
   for (const JitFunction& f : functions) {
     JitBytes fde;
-    append(fde, static_cast<std::uint32_t>(bytes.size() + 4));  // back to the CIE
-    append(fde, code + f.offset);
-    append(fde, std::uint64_t{jit_code_size(machine)});
+    append_jit(fde, static_cast<std::uint32_t>(bytes.size() + 4));  // back to the CIE
+    append_jit(fde, code + f.offset);
+    append_jit(fde, std::uint64_t{jit_code_size(machine)});
     append_list(fde, {0});
     if (is_arm) {
       append_list(fde, {0x44, 0x0e, 32, 0x9e, 4, 0x48, 0x0e, 0, 0xde});
@@ -76,7 +76,7 @@ inline JitBytes jit_eh_frame(std::uint16_t machine, std::uint64_t code, const st
     }
     entry(std::move(fde));
   }
-  append(bytes, std::uint32_t{0});
+  append_jit(bytes, std::uint32_t{0});
   return bytes;
 }
 
@@ -131,7 +131,7 @@ inline JitBytes build_jit_elf(std::uint16_t machine, std::uint64_t code, std::ui
   while (file.size() % 8 != 0) file.push_back(std::byte{0});
   header.e_shoff = file.size();
   std::memcpy(file.data(), &header, sizeof header);
-  for (const Elf64_Shdr& s : sections) append(file, s);
+  for (const Elf64_Shdr& s : sections) append_jit(file, s);
   return file;
 }
 
