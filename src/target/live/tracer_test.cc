@@ -126,6 +126,7 @@ TEST(Tracer, EndsWithTheProcessItWorksFor) {
   });
   for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
     const TestProcess tool([&](Shared& s) {
+      ::signal(signal, SIG_DFL);  // what starts things in the background has them ignore Ctrl-C
       int ends[2];
       if (::pipe(ends) != 0) ::_exit(9);
       (void)run_as_tracer([&](Tracer& tracer) {
