@@ -26,9 +26,9 @@ inline constexpr SampleState kLastSampleState = SampleState::waiting;
 /// What a frame is called.
 struct ProfileFrame {
   FrameKind kind = FrameKind::native;
-  std::string name;    ///< never empty
-  std::string module;  ///< short name of its file; empty: none
-  friend auto operator<=>(const ProfileFrame&, const ProfileFrame&) = default;
+  std::string name;                                                             ///< never empty
+  std::string module;                                                           ///< short name of its file; empty: none
+  friend auto operator<=>(const ProfileFrame&, const ProfileFrame&) = default;  // NOLINT(modernize-use-nullptr): its 0
 };
 
 /// What was taken and what was not.
@@ -56,7 +56,7 @@ class Profile {
     std::vector<std::uint32_t> frames;  ///< indices of `frames()`, innermost first
     /// How many of the outermost frames were found through a step less than certain: each of them may be wrong.
     std::uint32_t doubtful = 0;
-    friend auto operator<=>(const Stack&, const Stack&) = default;
+    friend auto operator<=>(const Stack&, const Stack&) = default;  // NOLINT(modernize-use-nullptr): its 0
     /// Leaves the innermost frames, so many at most, and says so.
     void shorten(std::size_t most);
   };

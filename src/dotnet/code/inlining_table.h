@@ -28,7 +28,7 @@ class InliningTable {
   [[nodiscard]] bool holds(std::uint32_t inlinee, std::uint32_t inliner) const;
   struct Pair {
     std::uint32_t inliner = 0, inlinee = 0;
-    friend auto operator<=>(const Pair&, const Pair&) = default;
+    friend auto operator<=>(const Pair&, const Pair&) = default;  // NOLINT(modernize-use-nullptr): its 0
   };
   /// All that is in the code of a method, ascending.
   [[nodiscard]] std::span<const Pair> into(std::uint32_t inliner) const;
