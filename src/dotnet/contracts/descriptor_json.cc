@@ -112,6 +112,7 @@ class DescriptorJson {
     const Json* v = member(root, "version");
     if (v == nullptr) return {};
     const auto number = number_of(*v);
+    // NOLINTNEXTLINE(misc-redundant-expression): two numbers, of one kind
     if (number != Descriptor::kFormatOfNumbers && number != Descriptor::kFormatOfLetters)
       return refuse(ErrorCode::unsupported, "descriptor format version", number.value_or(~0ull));
     out_.format_ = static_cast<std::uint32_t>(*number);
