@@ -73,7 +73,9 @@ class Body {
     const std::size_t begin = in_.position();
     // A method that keeps no references may end here: its safe points are not needed then, nor there.
     const bool is_aligned = query_.offset == offset_ << cpu_.code_shift;
-    for (std::uint32_t i = 0; i < header_.safe_points && is_aligned && !query_.is_aborted && in_.left() >= width; i++) {
+    // Offsets that take no bits are all the same: however many are announced, one is looked at.
+    const std::uint32_t count = width == 0 ? std::min(header_.safe_points, 1u) : header_.safe_points;
+    for (std::uint32_t i = 0; i < count && is_aligned && !query_.is_aborted && in_.left() >= width; i++) {
       const std::uint32_t offset = in_.bits(width);
       if (offset == offset_) point_ = i;
       if (offset >= offset_) break;

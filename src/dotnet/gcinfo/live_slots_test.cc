@@ -168,6 +168,13 @@ TEST(LiveSlots, OfArm64OffsetsCountInstructions) {
   EXPECT_TRUE(decode(22)->slots.empty()) << "inside an instruction";
 }
 
+TEST(LiveSlots, SafePointsOfAMethodOfOneByteTakeNoTime) {
+  Bits bits;
+  bits.put(1, 1).put(0x40, 10).number(1, 8).number(0, 3).number(0, 3).number(0xfffffff0u, 2).number(0, 1).put(0, 16);
+  const auto live = at(bits, 1);  // four thousand million of no bits each, none of them there
+  EXPECT_TRUE(live && live->slots.empty());
+}
+
 TEST(LiveSlots, WhatCannotBeIsRefused) {
   Bits bits = header(2, 0);
   bits.put(50, kOffsetBits).put(90, kOffsetBits);
