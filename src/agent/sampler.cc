@@ -238,7 +238,7 @@ void Sampler::walk(const Signal& signal, Sample& sample) noexcept {
   }
   walk_into(signal, sample, sample.addresses, sample.methods);
   if (sample.stop != StopReason::max_frames || sample.count < Sample::kMostFrames) return;
-  // Who waits is walked once and counted often; of others each stack may be another one.
+  // A thread that waits is walked once and counted often; others may have another stack each time.
   const std::size_t most = sample.state == SampleState::waiting ? DeepStack::kMostFrames : kMostRunningFrames;
   sample.deep = deep_.take();
   if (sample.deep == nullptr) {

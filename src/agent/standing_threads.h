@@ -48,7 +48,7 @@ class StandingThreads {
   [[nodiscard]] bool stands(std::uint32_t tid, std::uint64_t cpu) const;
   /// It may: ask for its place, then `confirm`. `runs`: its count now.
   [[nodiscard]] bool may_stand(std::uint32_t tid, std::uint64_t runs) const;
-  /// Of one that stands: a signal is to go to it, since its stack is in doubt and more is known by now.
+  /// A signal is to go to one that stands, since its stack is in doubt and more is known by now.
   [[nodiscard]] bool looks_again(std::uint32_t tid, std::uint64_t knowledge, Time now);
   /// A signal goes to a thread that waits, whose count was `runs` just before.
   void interrupted(std::uint32_t tid, std::uint64_t runs);

@@ -140,7 +140,7 @@ void JitImage::add_symbol(std::span<const std::byte> table, std::size_t index, s
 void JitImage::read_symbols(const Section& table, const Section& strings) {
   const std::size_t count = std::min(table.bytes.size() / symbol_entry_size(elf_->is_64_bit()), kMostSymbols);
   for (std::size_t i = 1; i < count; i++) add_symbol(table.bytes, i, strings.bytes);
-  // Of aliases a function comes last, and is found first.
+  // A function comes last among aliases, and is found first.
   std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
     return std::tie(a.begin, a.is_function, b.name) < std::tie(b.begin, b.is_function, a.name);
   });

@@ -20,7 +20,7 @@ constexpr auto kSoonest = 50ms;
 constexpr unsigned kCostShare = 20;  // one twentieth of the time at most
 constexpr auto kImagesLife = 1s;     // an entry in the middle may go, and no head tells
 
-/// Of a process of this machine; a core's number is that of a process which has ended.
+/// For a process of this machine; a core's number is that of a process which has ended.
 std::optional<target::ProcDir> directory_of(const Target& target) {
   if (!target.proves_files() || !target.info().core_path.empty()) return std::nullopt;
   auto proc = target::ProcDir::open(target.info().pid);

@@ -20,7 +20,7 @@ class PerfMap {
   static constexpr std::size_t kMostNameBytes = 4096;
 
   PerfMap() = default;
-  /// Of more text or entries than that, the last count.
+  /// Where there is more text or are more entries than that, the last count.
   explicit PerfMap(std::string text);
   PerfMap(const PerfMap&) = delete;  // entries refer to the text
   PerfMap& operator=(const PerfMap&) = delete;

@@ -157,7 +157,7 @@ class ReferenceWalk {
     const auto header = code_.gc_info(info);
     return header && header->base_register && at.context.get(*header->base_register) == parent_->base;
   }
-  /// Of the explicit Frame that the context was made from.
+  /// The explicit Frame that the context was made from has it.
   [[nodiscard]] FrameType frame_type_behind(const StackDataFrame& at) const {
     if (at.context_frame == 0) return FrameType::unknown;
     const auto frame = read_frame(memory_, at.context_frame);
@@ -237,7 +237,7 @@ class ReferenceWalk {
     if (!first) return note(ReferenceGap::arguments, &at, first.error());
     const auto method = contract.method_desc(at.frame.address);
     const bool has_method = method && *method != 0;
-    // Who is dispatched by a stub is always the type of an object.
+    // A stub always dispatches by the type of an object.
     const bool has_this = at.frame.type == FrameType::stub_dispatch || (has_method && !is_static(memory_, *method));
     const bool is_object = at.frame.type == FrameType::stub_dispatch || (has_method && has_objects(memory_, *method));
     if (has_this) add_at(*first, {.is_interior = !is_object, .source = ReferenceSource::explicit_frame}, &at);

@@ -20,7 +20,7 @@ Bits header(std::uint32_t safe_points, std::uint32_t ranges) {
   bits.put(1, 1).put(0x40, 10).number(kLength, 8).number(0, 3).number(0, 3);
   return bits.number(safe_points, 2).number(ranges, 1);
 }
-/// Of registers rbx and r14, of [rbp-8] and, pinned, of an inner pointer at [rsp+16]; untracked [rbp-24] and [rbp-16].
+/// Slots: registers rbx and r14, [rbp-8] and, pinned, of an inner pointer at [rsp+16]; untracked [rbp-24] and [rbp-16].
 void put_slots(Bits& bits) {
   bits.put(1, 1).number(2, 2).put(1, 1).number(2, 2).number(0, 1);
   bits.number(3, 3).put(0, 2);                      // rbx, no flags

@@ -122,7 +122,7 @@ class Metadata {
   [[nodiscard]] RowRange generic_params_of(Token owner) const;
   [[nodiscard]] RowRange interfaces_of(std::uint32_t type_rid) const;
   [[nodiscard]] RowRange custom_attributes_of(Token parent) const;
-  /// Of a PDB: scopes of a method, and the variables that one of them declares.
+  /// In a PDB: scopes of a method, and the variables that one of them declares.
   [[nodiscard]] RowRange local_scopes_of(std::uint32_t method_rid) const;
   [[nodiscard]] RowRange local_variables_of(std::uint32_t scope_rid) const;
   /// Name and namespace of a type token (TypeDef or TypeRef; anything else: empty).

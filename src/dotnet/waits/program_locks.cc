@@ -103,7 +103,7 @@ ThreadWaits::OwnerField ThreadWaits::owner_field(const Candidate& c, std::string
       if (may_be_id(number, field.name)) owner = os_id_of_managed(number);
     }
     if (owner == 0) return;
-    found.is_ambiguous = found.thread != 0 && found.thread != owner;
+    found.is_ambiguous = found.is_ambiguous || (found.thread != 0 && found.thread != owner);
     found.thread = owner;
     found.name = field.name;
   });
