@@ -157,7 +157,7 @@ class ReferenceWalk {
     const auto header = code_.gc_info(info);
     return header && header->base_register && at.context.get(*header->base_register) == parent_->base;
   }
-  /// The explicit Frame that the context was made from has it.
+  /// The kind of the explicit Frame that the context was made from.
   [[nodiscard]] FrameType frame_type_behind(const StackDataFrame& at) const {
     if (at.context_frame == 0) return FrameType::unknown;
     const auto frame = read_frame(memory_, at.context_frame);
