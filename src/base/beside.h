@@ -1,4 +1,4 @@
-// Work that goes on beside a thread's own.
+// A helper thread with a queue of work.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +13,14 @@
 
 namespace mixstack::base {
 
-/// One more thread, which does what it is given one thing after the other: several would take the processor from whom
-/// they are to help where there are two. Thread-safe.
+/// One extra thread that runs queued work in order. One is enough: on a machine with two CPUs, more would take the CPU
+/// from the thread they help. Thread-safe.
 class Beside {
  public:
   Beside() = default;
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
-  /// Waits until all is done: what the work refers to must be there until then.
+  /// Waits until the queue is empty: objects that the work refers to must live until then.
   ~Beside() {
     {
       const std::lock_guard lock(mutex_);
@@ -30,14 +30,14 @@ class Beside {
     if (thread_.joinable()) thread_.join();
   }
 
-  /// `work` begins once all that was given before is done; where no thread can be had, when it is asked for.
+  /// `work` runs after all work queued before it. If no thread can be started, it runs when the future is waited for.
   template <class Work>
   [[nodiscard]] auto run(Work work) -> std::future<decltype(work())> {
     using Answer = decltype(work());
     {
       const std::lock_guard lock(mutex_);
       if (begin()) {
-        // Of what may only be moved, a function that can be copied.
+        // std::function must be copyable, and a packaged_task can only be moved: share it.
         auto task = std::make_shared<std::packaged_task<Answer()>>(std::move(work));
         auto answer = task->get_future();
         work_.emplace_back([task] { (*task)(); });

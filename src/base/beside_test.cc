@@ -11,7 +11,7 @@ namespace {
 
 TEST(Beside, OneThingAfterTheOther) {
   Beside beside;
-  std::vector<int> order;  // of the one thread, until it is waited for
+  std::vector<int> order;  // used by the one thread until it is waited for
   std::vector<std::future<std::thread::id>> all;
   for (int i = 0; i < 100; i++)
     all.push_back(beside.run([&order, i] {

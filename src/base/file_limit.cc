@@ -7,8 +7,8 @@
 namespace mixstack::base {
 namespace {
 
-/// What a dump takes: the share of the limit that target/live/thread_stats.cc keeps open, and some for all else; and
-/// what has been opened before, with the files of modules.
+/// Files of one dump: a share of the limit (1/kShare) that target/live/thread_stats.cc keeps open, kOthers for
+/// everything else, and kBefore opened earlier, such as modules.
 constexpr std::uint64_t kShare = 8, kOthers = 16, kBefore = 48;
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 namespace mixstack::base {
 
-/// Files that are opened for each thread of a target and stay open have numbers below this; those above are for whoever
-/// stops, reads and walks it. New descriptors have the lowest number that is free, so that one look at it is enough.
+/// The first descriptor number that per-thread files must not use. Those files stay open; the numbers from here on are
+/// for stopping, reading and walking the target. A new descriptor gets the lowest free number, so one check tells.
 [[nodiscard]] std::uint64_t end_of_thread_files();
-/// A limit with which so many of them can be open.
+/// The RLIMIT_NOFILE that `files` such files need.
 [[nodiscard]] std::uint64_t limit_for_thread_files(std::uint64_t files);
-/// As many as we may have at all. What is started later inherits it.
+/// Raises our limit to the hard limit. Programs started later inherit it.
 void raise_file_limit();
 
 }  // namespace mixstack::base

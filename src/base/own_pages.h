@@ -1,4 +1,4 @@
-// Memory of our own whose pages are there before they are used.
+// Memory of our own, populated before it is used.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 
 namespace mixstack::base {
 
-/// Has the kernel give the whole pages of a piece of our memory at once: one by one, at their first use, they cost
-/// several times as much. False: it cannot (MADV_POPULATE_WRITE is of Linux 5.14), and they come one by one.
+/// Makes the kernel allocate the whole pages of a piece of our memory at once: page faults one by one cost several
+/// times as much. False if it cannot (MADV_POPULATE_WRITE needs Linux 5.14); the pages then come one by one.
 inline bool populate(std::byte* begin, std::size_t size) {
   constexpr int kPopulateWrite = 23;  // missing from older headers
   constexpr std::uintptr_t kPage = 4096;

@@ -1,4 +1,4 @@
-// The file that we are.
+// The path of our own executable.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace mixstack::base {
 
-/// Its path, as words for a shell: quoted where it has to be. Not what `mixstack` means to one: that may be an alias,
-/// or a link. "PATH/mixstack" where it cannot be told, or is nothing for a terminal.
+/// Our own path, quoted for a shell where needed. Not the word `mixstack`, which may be an alias or a link.
+/// "PATH/mixstack" if the path is unknown or not printable.
 [[nodiscard]] std::string own_program_for_shell();
 [[nodiscard]] std::string quoted_for_shell(std::string_view path);
 

@@ -11,15 +11,15 @@
 namespace mixstack::base {
 namespace {
 
-/// The folders above it, too; those belong to whoever they belong to.
+/// Makes the parent folders, too; those that exist stay as they are.
 void make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
     (void)::mkdir(path.substr(0, at).c_str(), 0700);
   (void)::mkdir(path.c_str(), 0700);
 }
 
-/// Whether nobody but root and our user can exchange a part of the way: a link of another user may lead into a folder
-/// that is ours and no cache.
+/// Whether only root and our user can replace a component of the path: a link of another user may lead to a folder that
+/// is ours but no cache.
 bool is_way_ours(const std::string& path) {
   for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     struct stat st {};

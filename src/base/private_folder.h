@@ -1,4 +1,4 @@
-// A folder that is ours alone.
+// A folder that only our user can change.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace mixstack::base {
 
-/// Opens a folder that belongs to our user and that nobody else can write to, nor exchange a part of the way to it: so
-/// root does not believe what others have prepared. With `makes` it is made, mode 0700, with the folders above it.
-/// Errors: io_error with the errno (ENOENT: it is not there, and was not to be made); permission_denied: it is not
-/// ours, "not used as a `what`: ...".
+/// Opens a folder that our user owns and nobody else can write to, nor replace any component of its path: so root does
+/// not trust what others prepared. With `makes`, the folder and its parents are made, mode 0700. Errors: io_error with
+/// the errno (ENOENT: it does not exist, and was not to be made); permission_denied: it is not ours, "not used as a
+/// `what`: ...".
 [[nodiscard]] tl::expected<ScopedFd, Diagnosis> open_private_folder(const std::string& path, bool makes,
                                                                     const std::string& what);
 

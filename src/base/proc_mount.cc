@@ -55,7 +55,7 @@ bool is_status_of_other_namespace(std::string_view status, std::uint32_t own_pid
 
 bool is_proc_of_other_pid_namespace() {
   const ScopedFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  // proc_self_get_link() (fs/proc/self.c) answers ENOENT to who has no number in the namespace.
+  // proc_self_get_link() (fs/proc/self.c) answers ENOENT to a process that has no number in the namespace.
   if (!fd) return errno == ENOENT && is_proc_mounted();
   std::array<char, 4096> text;  // both lines are among the first ten
   const ssize_t n = ::read(fd.get(), text.data(), text.size());

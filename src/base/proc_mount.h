@@ -8,16 +8,16 @@
 
 namespace mixstack::base {
 
-/// What /proc/self/status says of us is checked: a /proc of an outer pid namespace shows us under another number and
-/// lists one for each namespace further in (NSpid, proc(5)); in one of a namespace that we are not in there is no
-/// /proc/self at all. Then /proc/PID and ptrace(PID) mean different processes, and nothing of either may be believed.
-/// False as well where there is no proc file system, or where it cannot be read: that shows by itself.
+/// Checks what /proc/self/status says of us. A /proc of an outer pid namespace shows us under another number and lists
+/// one number for each inner namespace (NSpid, proc(5)); a /proc of a namespace that we are not in has no /proc/self.
+/// Then /proc/PID and ptrace(PID) mean different processes, and neither can be trusted. False also if there is no proc
+/// file system or it cannot be read: later calls report that.
 [[nodiscard]] bool is_proc_of_other_pid_namespace();
 
-/// The decision: `status` as /proc/self/status has it, of the process that has the number `own_pid` for itself.
+/// The decision alone: `status` is the text of /proc/self/status, `own_pid` the pid that the process has for itself.
 [[nodiscard]] bool is_status_of_other_namespace(std::string_view status, std::uint32_t own_pid);
 
-/// How that is told where a process is opened: `unsupported`, with a value that no other error has.
+/// The error for that when a process is opened: `unsupported`, with a value that no other error has.
 [[nodiscard]] Error other_pid_namespace_error();
 
 }  // namespace mixstack::base

@@ -50,7 +50,7 @@ TEST_F(RegularFile, IsOpenedDirectlyAndThroughALink) {
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
 }
 
-/// Whoever opens a FIFO for writing waits until somebody opens it for reading: he tells whether we did.
+/// Opening a FIFO for writing blocks until it is opened for reading: the writer tells whether we opened it.
 TEST_F(RegularFile, AFifoIsNotOpenedAtAll) {
   ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
   ASSERT_EQ(::symlink("fifo", at("link").c_str()), 0);

@@ -106,7 +106,7 @@ std::string ServiceProcess::end() {
   socket_ = {};
   int status = 0;
   pid_t done = 0;
-  // One that crashed has closed its socket a moment before it can be waited for.
+  // A crashed child closes its socket a moment before it can be waited for.
   for (int i = 0; i < 20 && (done = ::waitpid(pid_, &status, WNOHANG)) == 0; i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::string text = done == pid_ ? how_it_ended(status) : "was ended";
@@ -134,7 +134,7 @@ tl::expected<TrustedFile, Diagnosis> find_service(const std::string& name, const
   folder.resize(folder.rfind('/') + 1);
   for (const char* place : {"", "../libexec/mixstack/"}) {
     const std::string candidate = folder + place + name;
-    if (::access(candidate.c_str(), F_OK) != 0) continue;  // only for the words: else /tmp would be blamed
+    if (::access(candidate.c_str(), F_OK) != 0) continue;  // only for the diagnosis: else it would blame /tmp
     auto program = open_trusted_file(candidate);
     if (program) return program;
     if (none.error.code == ErrorCode::not_found) none = program.error();

@@ -1,4 +1,4 @@
-// A program of ours as a child that is talked to over a socket: started, watched, ended.
+// A helper program as a child process, reached over a socket: started, watched, ended.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,12 @@
 
 namespace mixstack::base {
 
-/// Where such a child finds its end of the socket; descriptors handed over follow.
+/// The child's descriptor of the socket; descriptors handed over follow.
 inline constexpr int kServiceSocket = 3;
 
-/// A child with a process group of its own, no signals blocked, and no descriptors but the standard streams and those
-/// given. It ends with the thread that started it (it asks for that itself: PR_SET_PDEATHSIG) or when its socket is
-/// closed. Ended and reaped by the destructor; no other child of the program is waited for, and no signal handler is
-/// installed.
+/// The child has its own process group, no blocked signals, and only the standard streams and the given descriptors. It
+/// ends with the thread that started it (it requests that itself: PR_SET_PDEATHSIG) or when its socket is closed. The
+/// destructor ends and reaps it; no other child is waited for, and no signal handler is installed.
 class ServiceProcess {
  public:
   ServiceProcess() = default;
@@ -57,8 +56,8 @@ class ServiceProcess {
   ScopedFd socket_;
 };
 
-/// The program `name` beside our own, or in ../libexec/mixstack, never along PATH; the one at `path` where that is
-/// given. It may run as root, so one that others could have put there is refused: the diagnosis says whose it is, or
+/// The program `name` beside our own or in ../libexec/mixstack, never along PATH; the one at `path` if that is given.
+/// It may run as root, so a file that others could have put there is refused. The diagnosis names its owner, or says
 /// that there is none and what it is `needed_for`.
 [[nodiscard]] tl::expected<TrustedFile, Diagnosis> find_service(const std::string& name, const std::string& needed_for,
                                                                 const std::string& path = {});

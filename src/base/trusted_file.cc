@@ -96,12 +96,12 @@ class Walk {
     return ::fstat(here_.get(), &at_) == 0;
   }
 
-  /// Whether what was arrived at may be trusted.
+  /// Whether the file or folder reached may be trusted.
   bool look() {
     if (!here_ || ::fstat(here_.get(), &at_) != 0) return give_up(ErrorCode::io_error, errno, std::strerror(errno));
     if (at_.st_uid != 0 && at_.st_uid != trust_.root && at_.st_uid != trust_.user)
       return give_up(ErrorCode::permission_denied, 0, "belongs to uid " + std::to_string(at_.st_uid));
-    // Of a link only the owner counts: its mode is always 0777, and who may replace it, its folder says.
+    // For a link only the owner counts: its mode is always 0777, and its folder decides who may replace it.
     if (S_ISLNK(at_.st_mode) || (at_.st_mode & 0022) == 0) return true;
     return give_up(
         ErrorCode::permission_denied, 0,

@@ -11,21 +11,21 @@
 
 namespace mixstack::base {
 
-/// A program that was found good, held by descriptor: what is executed is what was checked, whatever lies at the path
+/// A program that passed the check, held by descriptor: what is executed is what was checked, whatever the path names
 /// by then.
 struct TrustedFile {
   ScopedFd fd;  ///< O_PATH; to be executed as /proc/self/fd/N or with execveat(AT_EMPTY_PATH)
   std::string path;
 };
 
-/// Whose files are trusted beside root's.
+/// The users whose files are trusted, beside root.
 struct ProgramTrust {
   uid_t user = 0;
-  uid_t root = 0;          ///< who counts as root beside root: of another user namespace its own
+  uid_t root = 0;          ///< counts as root, too: the root of another user namespace
   int root_folder = -1;    ///< descriptor of the folder that stands for /; -1: /
   bool is_program = true;  ///< else a library that another process is asked to load: it need not be executable
-  /// Of this process: its effective user. Root alone when it runs with more rights than its user has (AT_SECURE:
-  /// set-user-id, file capabilities), for then that user is who it must not believe.
+  /// For this process: its effective user. Root alone if it runs with more rights than its user has (AT_SECURE:
+  /// set-user-id, file capabilities), since that user must not be trusted then.
   [[nodiscard]] static ProgramTrust own();
 };
 

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr uid_t kStranger = 65534;
 
-/// A tree in a folder that nobody else can write to: /tmp would do for no test that is to succeed.
+/// A tree in a folder that only we can write to: below /tmp every check fails.
 class TrustedFiles : public testing::Test {
  protected:
   void SetUp() override {
