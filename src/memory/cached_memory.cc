@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNear = 2;             // pages between reads that follow each other
 constexpr std::size_t kMostAhead = 64;       // pages
-constexpr std::size_t kMostAgain = 1 << 20;  // bytes; more are not those of one capture like the last
+constexpr std::size_t kMostAgain = 1 << 20;  // bytes of used pages; more are not one capture's
 
 constexpr Address kNowhere = 1;                                         // where no page is
 constexpr std::size_t kFirstSlab = 32 << 10, kLargestSlab = 256 << 10;  // bytes
@@ -49,8 +49,8 @@ void CachedMemory::clear() {
   generation_++;
 }
 
-/// Of slabs, each twice as large as the last, whose pages the kernel gives at once: one by one they cost as much as
-/// what is read into them.
+/// Takes pages from slabs, each twice as large as the last (kFirstSlab to kLargestSlab), and populates a slab at once:
+/// page faults one by one cost as much as the bytes read.
 void CachedMemory::add_page() const {
   if (taken_of_slab_ == slab_pages_) {
     slab_pages_ = std::clamp(2 * slab_pages_, kFirstSlab / options_.page_size, kLargestSlab / options_.page_size);
@@ -81,8 +81,8 @@ CachedMemory::Page& CachedMemory::slot_for(Address aligned) const {
   return pages_[slot];
 }
 
-/// Pages that follow each other in memory, to be filled by one read: how many of `most`, and where. Null: there are
-/// none left, and older ones must make room.
+/// At most `most` spare pages that follow each other in memory, to be filled by one read. Empty: none are spare, and
+/// older ones must make room.
 std::span<std::byte> CachedMemory::free_run(std::size_t most) const {
   if (used_ == options_.max_pages) return {};
   std::size_t count = 0;
@@ -97,7 +97,7 @@ std::span<std::byte> CachedMemory::free_run(std::size_t most) const {
   return {pages_[used_].bytes, count * options_.page_size};
 }
 
-/// Bytes from the page on; what is read ahead is not worth another look.
+/// Reads from the page on; once that page is whole, a short read ends the read-ahead.
 std::size_t CachedMemory::read_pages(Address aligned, std::span<std::byte> out) const {
   std::size_t n = 0;
   while (n < out.size()) {
@@ -129,7 +129,7 @@ void CachedMemory::load(Address aligned, std::size_t count) const {
   }
 }
 
-/// What cannot be had whole this way is read when it is asked for.
+/// Pages that cannot be read whole this way are dropped, and read when they are asked for.
 void CachedMemory::load_scattered(std::span<const Address> addresses) const {
   std::vector<RangeRead> reads;
   std::vector<std::uint32_t> slots;
@@ -171,7 +171,7 @@ void CachedMemory::fetch(std::span<const AddressRange> ranges) {
 
 void CachedMemory::fetch_when_missed(std::span<const AddressRange> ranges) { again_ = pages_of(ranges); }
 
-/// Who asks for what follows the last read goes on so: twice as much each time.
+/// A read that follows the last one counts as sequential: it reads twice as far ahead each time, up to kMostAhead.
 std::size_t CachedMemory::ahead(Address aligned) const {
   const bool goes_on = aligned >= read_until_ && aligned - read_until_ <= kNear * options_.page_size;
   ahead_ = goes_on ? std::min(2 * ahead_, kMostAhead) : options_.read_ahead_pages;

@@ -20,23 +20,23 @@ struct CacheOptions {
 };
 
 /// Keeps pages of another reader, whose pages must be readable from their first byte on or not at all, as those of a
-/// process are. Pages that cannot be read are remembered too. What is cached is as old as the last
-/// `clear()`: the owner clears it when the target may have changed (a new capture) and says so to others by
-/// `generation()`. Not thread-safe, reads included: one cache per walking thread. Borrows the reader below.
+/// process are. Unreadable pages are remembered, too. Cached bytes are as old as the last `clear()`: the owner clears
+/// the cache when the target may have changed (a new capture), and `generation()` tells others. Not thread-safe, reads
+/// included: one cache per walking thread. Borrows the reader below.
 class CachedMemory final : public MemoryReader {
  public:
-  /// If the memory below can be read in many places at once, the pages that were used before a `clear()` are read again
-  /// with one call as soon as any is missed after it: who looked at them in one capture does so in the next.
+  /// If the memory below can be read in many places at once, the first miss after a `clear()` reads the pages used
+  /// before it again with one call: a capture usually reads what the last one read.
   explicit CachedMemory(const MemoryReader& below, const CacheOptions& options = {});
 
-  /// Reads larger than a quarter of the cache go past it, as do all of memory that has no whole pages.
+  /// Reads larger than a quarter of the cache bypass it, as do all reads of memory that has no whole pages.
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
   [[nodiscard]] bool has_whole_pages() const override { return has_whole_pages_; }
 
   /// Reads the pages of these ranges with one call, and nothing around them, if the memory below can be read in many
-  /// places at once; as many as there is room for. What cannot be had so is read when it is asked for.
+  /// places at once; as many as there is room for. Pages that fail this way are read when they are asked for.
   void fetch(std::span<const AddressRange> ranges);
-  /// The same, but with the first miss from now on: not before anything is asked for that is not there.
+  /// The same, but delayed until the first miss from now on.
   void fetch_when_missed(std::span<const AddressRange> ranges);
 
   /// Forgets everything; keeps the allocation.

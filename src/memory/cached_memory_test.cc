@@ -192,7 +192,7 @@ TEST(CachedMemory, TheTopOfTheAddressSpace) {
   EXPECT_FALSE(cache.read<int>(0).has_value());
 }
 
-/// Takes down what it hears of.
+/// Records the reads that it is told of.
 class Listening final : public WitnessedMemory {
  public:
   explicit Listening(const MemoryReader& below) : below_(below) {}
@@ -219,7 +219,7 @@ TEST_F(CachedMemoryTest, AWitnessHearsOfWhatWasAskedForAndNotOfPages) {
   EXPECT_EQ(listening.heard.size(), 4u);
 }
 
-/// Memory of which a page may be there in parts.
+/// Memory that may hold a page in part.
 class Gaps final : public MemoryReader {
  public:
   Gaps() {

@@ -7,7 +7,7 @@
 
 namespace mixstack::memory {
 
-/// For what is read rarely, by whoever comes first. Thread-safe. Borrows the reader below.
+/// For data that is read rarely and from any thread. Thread-safe. Borrows the reader below.
 class LockedCache final : public MemoryReader {
  public:
   explicit LockedCache(const MemoryReader& below) : cache_(below) {}
@@ -16,7 +16,7 @@ class LockedCache final : public MemoryReader {
     return cache_.read_some(address, out);
   }
   [[nodiscard]] bool has_whole_pages() const override { return cache_.has_whole_pages(); }
-  /// Forgets everything: what is read from now on is as the target is now.
+  /// Forgets everything: later reads see the target as it is now.
   void clear() {
     const std::lock_guard lock(mutex_);
     cache_.clear();

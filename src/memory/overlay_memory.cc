@@ -10,7 +10,7 @@ OverlayMemory::OverlayMemory(std::span<const MemorySlice> slices, const MemoryRe
 
 OverlayMemory::OverlayMemory(const Capture& capture, const MemoryReader* behind) : behind_(behind) {
   pieces_.reserve(capture.threads.size() + capture.roots.size());
-  // In their order, so that each goes to the end: 30,000 stacks put in one by one from below took seconds. Copies that
+  // Sorted by address, so that each slice is appended: inserting 30,000 stacks from below took seconds. Copies that
   // overlap are of one instant.
   std::vector<MemorySlice> slices;
   slices.reserve(std::max(capture.threads.size(), capture.roots.size()));
@@ -62,7 +62,7 @@ Result<std::size_t> OverlayMemory::read_piece(Address address, std::span<std::by
     return n;
   }
   if (behind_ == nullptr) return fail(ErrorCode::unreadable_memory, address);
-  // Not into the next slice: its bytes are those of the capture.
+  // Stop before the next slice: its bytes come from the capture.
   if (piece != pieces_.end() && piece->base - address < out.size()) out = out.first(piece->base - address);
   return behind_->read_some(address, out);
 }

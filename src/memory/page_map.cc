@@ -41,7 +41,7 @@ constexpr unsigned kMostScans = 256;
 
 }  // namespace
 
-/// Pages that were seen before, in one state; none: the run is empty.
+/// The run of pages seen before, all in one state; empty if the first was not seen.
 PageMap::Run PageMap::seen_pages(std::uint64_t first, std::uint64_t limit) const {
   const std::lock_guard lock(mutex_);
   Run run{State::absent, first};
@@ -63,13 +63,13 @@ PageMap::Run PageMap::seen_pages(std::uint64_t first, std::uint64_t limit) const
 
 PageMap::Run PageMap::look_up(std::uint64_t first, std::uint64_t limit) const {
   std::array<std::uint64_t, kChunkPages> entries;
-  // Who asks for a page asks for its neighbours next: a few more words cost less than another system call.
+  // Neighbouring pages are usually asked for next: a few more words cost less than another system call.
   const std::uint64_t wanted = std::clamp<std::uint64_t>(limit - first, kLeastLookUp, entries.size());
   const auto bytes = std::as_writable_bytes(std::span(entries).first(static_cast<std::size_t>(wanted)));
   ssize_t n = 0;
   do n = ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(first * sizeof(std::uint64_t)));
   while (n < 0 && errno == EINTR);
-  // Nothing is told of addresses that are no user's, and of a process whose memory has gone.
+  // Nothing to read: the addresses are not user space, or the process has lost its memory.
   if (n < static_cast<ssize_t>(sizeof(std::uint64_t))) return {State::absent, limit * page_size_};
   const auto known = static_cast<std::size_t>(n) / sizeof(std::uint64_t);
   const State state = state_of(entries[0]);

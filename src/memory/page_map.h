@@ -1,4 +1,4 @@
-// Which pages of a process are there, so that nobody's look makes the kernel fill one.
+// Which pages of a process are present, so that no read makes the kernel fill one.
 #pragma once
 
 #include <array>
@@ -13,16 +13,15 @@
 namespace mixstack::memory {
 
 /// Reads /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): one word a page, bit 63 says that it is in
-/// memory and mapped, bit 62 that it is in swap, bit 61 that it is a file's or shared. A page that was once seen to be
-/// there is taken to be there until `forget()`, be it by a look at its neighbours; any other is looked up each time.
-/// Thread-safe.
+/// memory and mapped, bit 62 that it is in swap, bit 61 that it is a file's or shared. A page once seen present counts
+/// as present until `forget()`, even if only a neighbour was asked for; any other is looked up each time. Thread-safe.
 class PageMap {
  public:
   enum class State : std::uint8_t {
     present,  ///< memory of the process alone
-    shared,   ///< there, but a file's page or shared: it may go at any moment, and be waited for when it is read then
+    shared,   ///< present, but a file's page or shared: it may be evicted at any moment, and a read then waits for it
     swapped,
-    absent,   ///< reading it would make the kernel make it, or read it from a file
+    absent,   ///< a read would make the kernel allocate it, or read it from a file
     unknown,  ///< the kernel does not say: no pagemap, or no right to it
   };
   /// Neighbouring pages in the same state.
@@ -39,8 +38,8 @@ class PageMap {
   /// The state of the page at `range.begin` and how far, within the range, pages share it; at least one page, at most
   /// some megabytes. The range must not be empty.
   [[nodiscard]] Run run(AddressRange range) const;
-  /// Looks at all of a long range with few system calls (PAGEMAP_SCAN, Linux 6.7) and remembers what is there, up to
-  /// 65,536 runs of pages. False where the kernel cannot: `run` is to be asked piece by piece.
+  /// Scans a long range with few system calls (PAGEMAP_SCAN, Linux 6.7) and remembers the present pages, up to 65,536
+  /// runs. False if the kernel cannot: use `run` piece by piece.
   [[nodiscard]] bool scan(AddressRange range) const;
   void forget();
 

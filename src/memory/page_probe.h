@@ -8,14 +8,13 @@
 
 namespace mixstack::memory {
 
-/// A value: how to ask. Signal-safe and thread-safe; leaves errno alone.
+/// The way to ask, as a value. Signal-safe and thread-safe; leaves errno alone.
 ///
-/// The answer is of the moment: another thread may unmap the page a moment later. So it is enough for memory that
-/// something keeps mapped (a stack that is in use, an image whose code is on it), and only tells the two apart from
-/// addresses that mean nothing.
+/// The answer may be outdated at once: another thread may unmap the page. That is enough for memory that something
+/// keeps mapped (a stack in use, an image whose code is on it), which it tells from meaningless addresses.
 class PageProbe {
  public:
-  /// Finds out which way works here: a few system calls. Where none does, nothing counts as readable.
+  /// Finds the way that works here, with a few system calls. If none works, nothing counts as readable.
   [[nodiscard]] static PageProbe find_way();
 
   /// Whether the eight bytes from `address`, which must be aligned to 8, can be read.

@@ -1,4 +1,4 @@
-// What pointer authentication makes of return addresses in this process; twins in x86_64/ and aarch64/.
+// The bits of return addresses that pointer authentication uses in this process; twins in x86_64/ and aarch64/.
 #pragma once
 
 #include <cstdint>

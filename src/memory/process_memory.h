@@ -44,7 +44,7 @@ class ProcessMemory final : public BulkMemory {
   void read_ranges(std::span<RangeRead> ranges) const override;
 
  private:
-  /// Reads ranges in order until one is not whole; answers how many were dealt with, 0 when the kernel refuses.
+  /// Reads ranges in order until one is not whole; answers how many were tried, 0 when the kernel refuses.
   [[nodiscard]] std::size_t read_batch(std::span<RangeRead> ranges) const;
   [[nodiscard]] Result<std::size_t> read_file(Address address, std::span<std::byte> out) const;
 
