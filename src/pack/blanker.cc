@@ -15,7 +15,7 @@ constexpr std::size_t kBuckets = 1 << 16;
   return (start * 2654435761U) >> 16;
 }
 
-/// Code points of UTF-8 as UTF-16; what is no UTF-8 byte by byte.
+/// UTF-8 as UTF-16LE; a byte that starts no sequence becomes a unit of its own.
 [[nodiscard]] std::string utf16(const std::string& text) {
   std::string out;
   const auto put = [&out](std::uint32_t unit) {
@@ -55,7 +55,7 @@ Blanker::Blanker(std::vector<std::string> texts) : by_start_(kBuckets) {
   }
 }
 
-/// How many bytes of the pattern are here: all, or as many as there are before the end.
+/// How many bytes of the pattern match here: all, or those up to the end of the piece.
 std::size_t Blanker::match(std::span<const std::byte> at, const Pattern& pattern, bool goes_on) const {
   const std::size_t n = std::min(at.size(), pattern.bytes.size());
   if (n < pattern.bytes.size() && goes_on) return 0;

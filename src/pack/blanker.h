@@ -8,15 +8,15 @@
 
 namespace mixstack::pack {
 
-/// Overwrites every occurrence of some texts, as bytes and in UTF-16, with asterisks of the same length. A piece that
-/// ends inside a text loses what it holds of it. Immutable.
+/// Overwrites every occurrence of some texts, as bytes and in UTF-16, with asterisks of the same length. A part at the
+/// end of a piece is overwritten, too, from kShortest characters on. Immutable.
 class Blanker {
  public:
-  static constexpr std::size_t kShortest = 6;  ///< shorter ones are found everywhere, and left
+  static constexpr std::size_t kShortest = 6;  ///< shorter texts occur everywhere, and stay
   explicit Blanker(std::vector<std::string> texts);
-  /// The longest of them, in bytes: pieces of one stream are to overlap by as much.
+  /// The longest of them, in bytes: pieces of one stream must overlap by one byte less.
   [[nodiscard]] std::size_t longest() const { return longest_; }
-  /// Answers how many were found. `goes_on`: more follows, and what begins at the end is looked at again then.
+  /// Answers how many were found. `goes_on`: more bytes follow, and a text cut at the end is left for the next call.
   std::size_t blank(std::span<std::byte> bytes, bool goes_on = false) const;
 
  private:

@@ -12,7 +12,7 @@ namespace mixstack::pack {
 /// Some neighbouring bytes of the process.
 struct CorePiece {
   AddressRange range;
-  std::span<const std::byte> bytes;  ///< borrowed; empty: they are read when they are written
+  std::span<const std::byte> bytes;  ///< borrowed; empty: read from memory when written
 };
 
 class CoreLayout {

@@ -70,7 +70,7 @@ void put_text(std::vector<std::byte>& out, std::size_t offset, std::size_t size,
   return out;
 }
 
-/// Also for debuggers that do not know our list.
+/// For debuggers, which do not know our own list of mappings.
 [[nodiscard]] std::vector<std::byte> file_note(std::span<const Region> regions) {
   std::vector<std::uint64_t> words{0, kPage};
   std::string names;

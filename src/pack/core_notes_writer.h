@@ -11,23 +11,23 @@
 
 namespace mixstack::pack {
 
-/// What notes say of the process beside its threads.
+/// Facts of the process for its notes, beside the threads.
 struct ProcessNotes {
   std::uint32_t pid = 0;
   std::string comm;
   std::string arguments;        ///< at most 79 bytes count
-  std::vector<std::byte> auxv;  ///< without what tells of the environment, see `public_auxv`
+  std::vector<std::byte> auxv;  ///< without entries that tell of the environment, see `public_auxv`
 };
 
 /// An auxiliary vector without the entries that point into the environment's part of the stack or to random bytes
 /// (AT_RANDOM, AT_EXECFN, AT_PLATFORM, AT_BASE_PLATFORM).
 [[nodiscard]] std::vector<std::byte> public_auxv(std::span<const std::byte> auxv);
 
-/// Of a process that was captured: NT_PRPSINFO, NT_AUXV, NT_FILE, all mappings, and for each thread NT_PRSTATUS and
-/// what only our note has room for. The main thread first, as the kernel has it. Layouts: those that
-/// `target::read_core_notes` reads.
+/// The notes of a captured process: NT_PRPSINFO, NT_AUXV, NT_FILE, all mappings, and for each thread NT_PRSTATUS and
+/// our own note. The main thread comes first, as in the kernel's cores. Layouts: those that `target::read_core_notes`
+/// reads.
 [[nodiscard]] std::vector<std::byte> notes_of(const ProcessNotes& process, Recording& recording);
-/// Those of another core, as they are but for the command line, the auxiliary vector and the mappings.
+/// The notes of another core, unchanged but for the command line, the auxiliary vector and the mappings.
 [[nodiscard]] std::vector<std::byte> notes_of(const ProcessNotes& process, std::span<const std::byte> notes,
                                               std::span<const Region> regions);
 

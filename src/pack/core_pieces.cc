@@ -18,7 +18,7 @@ using State = memory::PageMap::State;
   return r != nullptr && r->path.starts_with('/') && !r->writable && !r->shared;
 }
 
-/// JIT code lies in a file of memory that .NET maps twice; other shared memory may be anybody's.
+/// JIT code lies in a memfd that .NET maps twice; other shared memory may belong to other programs.
 [[nodiscard]] bool is_wanted(const Region& r) {
   if (!r.readable) return false;
   if (r.shared) return r.path.starts_with("/memfd:doublemapper");

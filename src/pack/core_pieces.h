@@ -10,8 +10,8 @@
 
 namespace mixstack::pack {
 
-/// Recorded bytes as neighbours in one piece each, texts blanked where the process itself wrote: pages of files that it
-/// cannot write to stay as they are. Owns what the pieces point into.
+/// Recorded bytes, neighbours joined into one piece. Texts are blanked, but not in pages of files that the process
+/// cannot write to. Owns the bytes of the pieces.
 class RecordedPieces {
  public:
   RecordedPieces(MemoryImage image, std::span<const Region> regions, const Blanker& blanker);
@@ -21,19 +21,19 @@ class RecordedPieces {
   std::vector<std::pair<Address, std::vector<std::byte>>> runs_;
 };
 
-/// `ranges`, ascending, without what `pieces` hold and without `hole`; together with `pieces`, in order.
+/// `ranges`, ascending, without those of `pieces` and without `hole`; together with `pieces`, in order.
 [[nodiscard]] std::vector<CorePiece> with_ranges(const std::vector<CorePiece>& pieces,
                                                  const std::vector<AddressRange>& ranges, AddressRange hole);
 
-/// The pages of a process that are there, of memory that no file tells: private memory that it writes to, and code made
-/// while it runs. Pages in swap are counted and left alone, as are all where the kernel does not say (`unknown`).
+/// The pages in memory that no file holds: private memory that the process writes to, and code made while it runs.
+/// Pages in swap are counted and left alone, as are all pages if the kernel does not tell (`unknown`).
 struct PresentMemory {
   std::vector<AddressRange> ranges;
   std::uint64_t swapped = 0, unknown = 0;
 };
 [[nodiscard]] PresentMemory present_memory(std::uint32_t pid, std::span<const Region> regions);
 
-/// What a core holds.
+/// The address ranges that a core holds.
 [[nodiscard]] std::vector<AddressRange> dumped_ranges(const target::CoreFile& core);
 
 }  // namespace mixstack::pack

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxSize = 8 << 20;  // an environment may have two megabytes, which escapes make longer
 constexpr int kMaxDepth = 8;
 
-/// Objects and arrays inside each other; what is in strings does not count.
+/// Whether objects and arrays nest at most kMaxDepth deep; brackets in strings do not count.
 [[nodiscard]] bool is_shallow(std::string_view json) {
   int depth = 0;
   bool in_string = false;

@@ -1,4 +1,4 @@
-// What a pack says of itself.
+// The manifest of a pack: what it holds, and where and when it was made.
 #pragma once
 
 #include <cstdint>

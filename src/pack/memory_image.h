@@ -13,12 +13,12 @@
 
 namespace mixstack::pack {
 
-/// Which bytes are known and what they are. At most 256 MiB; what is more is left out and counted. Not thread-safe.
+/// The known bytes of a process. At most 256 MiB (kMaxPages); more is left out, and `is_cut` says so. Not thread-safe.
 class MemoryImage {
  public:
   /// Bytes that are known already stay as they are, unless they come from before `begin_again`.
   void add(Address address, std::span<const std::byte> bytes);
-  /// Counts whatever was known.
+  /// Overwrites known bytes, too.
   void replace(Address address, std::span<const std::byte> bytes) { put(address, bytes, true); }
   void remove(AddressRange range);
   void begin_again();

@@ -72,7 +72,7 @@ Result<void> OutputFile::open(const std::string& path) {
   if (const int error = taken(name_); error != 0 && !(error == EEXIST && may_be_numbered_)) return failure(error);
   fd_ = base::ScopedFd(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (fd_) return {};
-  // What file systems and kernels without O_TMPFILE answer, open(2).
+  // Errors of file systems and kernels without O_TMPFILE, open(2).
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return failure(errno);
   const int error = open_named();
   return error == 0 ? Result<void>() : failure(error);
@@ -108,7 +108,7 @@ int OutputFile::link_to(const std::string& name) const {
   return ::linkat(AT_FDCWD, self.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-/// Whom a file that is replaced was hidden from is not shown the one that takes its place.
+/// A user who could not read the replaced file cannot read the new one.
 void OutputFile::set_mode(const std::string& name) const {
   if (!as_usual_) return;
   mode_t mode = usual_mode();
@@ -117,7 +117,7 @@ void OutputFile::set_mode(const std::string& name) const {
   if (::fstatat(folder_.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode) &&
       ::fstat(fd_.get(), &own) == 0) {
     mode = old.st_uid == own.st_uid ? old.st_mode & 0777 : mode & old.st_mode;
-    // What its group might do another one may not.
+    // If the old group cannot be kept, the new group may do only what others may.
     if (old.st_gid != own.st_gid && ::fchown(fd_.get(), static_cast<uid_t>(-1), old.st_gid) != 0)
       mode &= ~mode_t{070} | ((mode & 07) << 3);
   }
@@ -127,7 +127,7 @@ void OutputFile::set_mode(const std::string& name) const {
 int OutputFile::publish_unnamed(const std::string& name) const {
   int error = link_to(name);
   if (error != EEXIST || !replace_) return error;
-  // A name of its own first: rename(2) replaces, linkat(2) does not.
+  // linkat(2) does not replace: link a temporary name first, then rename(2) it.
   set_mode(name);
   for (int i = 0; i < kTries; i++) {
     const std::string other = temporary_name(name, i);
@@ -150,7 +150,7 @@ int OutputFile::publish_named(const std::string& name) {
     error = renamed();
   } else if (::renameat2(folder, temporary_.c_str(), folder, name.c_str(), RENAME_NOREPLACE) != 0) {
     error = errno;
-    // A file system that cannot promise it: the name is taken by an empty file first, which nobody else can then make.
+    // This file system cannot do so: take the name with an empty file first, which nobody else can then make.
     if (error == EINVAL || error == ENOSYS) {
       const base::ScopedFd made(
           ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

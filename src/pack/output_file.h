@@ -1,4 +1,4 @@
-// A file that is there whole or not at all.
+// A file that appears whole or not at all.
 #pragma once
 
 #include <sys/types.h>
@@ -10,10 +10,10 @@
 
 namespace mixstack::pack {
 
-/// Written without a name in the folder it will lie in, and given its name when it is whole: whatever happens to us
-/// before, nothing is left (on file systems without O_TMPFILE a file NAME.PID-N after a SIGKILL). Only its owner may
-/// read it (mode 0600), unless `be_readable_as_usual` was called. The folder is looked up once, and no link at the
-/// name is followed: who may write to the folder can hinder us, and not lead us to another file.
+/// Written without a name in its final folder, and named when it is whole: whatever happens to us before, nothing is
+/// left (on file systems without O_TMPFILE, a file NAME.PID-N after a SIGKILL). Only its owner may read it (mode 0600),
+/// unless `be_readable_as_usual` was called. The folder is looked up once, and no link at the name is followed: a user
+/// who may write to the folder can hinder us, but not redirect us to another file.
 class OutputFile {
  public:
   /// `replace`: an existing regular file may be replaced. Errors: `invalid_argument` with EEXIST (something is there),
@@ -29,8 +29,8 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// When it has its name: as the umask says or, where it replaces a file, as that one; of a file of another user not
-  /// more than both allow.
+  /// Its mode once it is named: as the umask says or, if it replaces a file, that file's; no more than both allow if
+  /// that file is another user's.
   void be_readable_as_usual() { as_usual_ = true; }
   /// Gives it its name, in one step, and answers the path it has. Errors as of `create`.
   [[nodiscard]] Result<std::string> publish();
@@ -43,7 +43,7 @@ class OutputFile {
   [[nodiscard]] std::string numbered(unsigned number) const;
   [[nodiscard]] int link_to(const std::string& name) const;
   void set_mode(const std::string& name) const;
-  // errno of what failed; 0: it has the name
+  // errno of the failure; 0: it has the name
   [[nodiscard]] int publish_as(const std::string& name);
   [[nodiscard]] int publish_unnamed(const std::string& name) const;
   [[nodiscard]] int publish_named(const std::string& name);

@@ -48,7 +48,7 @@ Result<OpenPack> open_pack(std::shared_ptr<const target::CoreBytes> bytes) {
   if (!contents) return fail(contents.error());
   const TarIndex& members = contents->members;
   const bool has_core = members.contains(kCore);
-  // What is missing because of a cut is no fault of who made the pack.
+  // If the pack was cut off, the missing core is not the fault of its maker.
   if (contents->is_cut_off && !has_core) return fail(ErrorCode::truncated, bytes->size());
   if (auto read = read_manifest(*bytes, members); !read) return fail(read.error());
   if (!has_core) return fail(error_of(PackFault::no_core));

@@ -122,7 +122,7 @@ TEST(PackReader, OneThatWasCutOffIsTakenAsFarAsItGoes) {
   archive.manifest().add(kCore, std::string(2000, 'c')).add("mixstack-pack/sysroot/a", std::string(2000, 'a'));
   const auto whole = archive.open();
   EXPECT_FALSE(open_pack(whole)->core->diagnosis());
-  const std::size_t end = whole->size() - 2 * kTarBlock;  // of what is not the mark of the end
+  const std::size_t end = whole->size() - 2 * kTarBlock;  // without the end mark
   for (std::size_t size = kTarBlock; size < whole->size(); size += 100) {
     const auto pack = open_pack(archive.open(size));
     if (!pack) {

@@ -14,7 +14,7 @@ struct ZSTD_CCtx_s;
 namespace mixstack::pack {
 
 /// Members one after the other, each with its size known before its bytes: `begin`, `write` until all are there. Memory
-/// is bounded, whatever is written. The first error stays and everything after it is in vain.
+/// is bounded, whatever is written. The first error stays, and later calls do nothing.
 class PackStream {
  public:
   /// Borrows the descriptor: a file, a pipe or a socket.
@@ -26,7 +26,7 @@ class PackStream {
   void begin(std::string_view path, std::uint64_t size);
   /// More than `begin` said is cut off.
   void write(std::span<const std::byte> bytes);
-  /// What is missing of the member, as zeros, and its padding. Answers how many bytes were missing.
+  /// Fills the rest of the member with zeros, and adds its padding. Answers how many bytes were missing.
   std::uint64_t end();
   /// The end of the archive and of the compressed stream. Errors: `io_error` with the system's (ENOSPC: disk full).
   [[nodiscard]] Result<void> finish();

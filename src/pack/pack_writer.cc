@@ -30,7 +30,7 @@ std::uint64_t read_or_zero(const MemoryReader& memory, Address address, std::spa
   return gone;
 }
 
-/// Piece by piece; a text that lies across two is found, too.
+/// Writes pieces that overlap, so that the blanker finds a text that lies across two.
 std::uint64_t write_memory(PackStream& out, AddressRange range, const MemoryReader& memory, const Blanker& blanker) {
   const std::size_t overlap = blanker.longest() == 0 ? 0 : blanker.longest() - 1;
   std::vector<std::byte> buffer(overlap + kAtOnce);

@@ -16,13 +16,12 @@ namespace mixstack::pack {
 struct WrittenPack {
   std::uint64_t core_bytes = 0, file_bytes = 0;
   std::size_t files = 0;
-  std::uint64_t bytes_gone = 0;        ///< of the core, that could not be read any more: zeros
+  std::uint64_t bytes_gone = 0;        ///< bytes of the core that could not be read any more: zeros
   std::vector<std::string> not_whole;  ///< files that shrank meanwhile, or whose path has no place in a pack
 };
 
-/// Manifest, core, files. `memory` is what pieces without bytes are read from, and `blanker` goes over these. Files
-/// larger than 2 GiB, and what is more than 4 GiB of all, are left out and named in `not_whole`. Errors are the
-/// stream's.
+/// Manifest, core, files. Pieces without bytes are read from `memory` and blanked by `blanker`. Files larger than 2
+/// GiB, and files beyond 4 GiB in all, are left out and named in `not_whole`. Errors are the stream's.
 [[nodiscard]] WrittenPack write_members(PackStream& out, const std::string& manifest, const CoreLayout& core,
                                         const MemoryReader& memory, const Blanker& blanker,
                                         std::span<const Recording::File> files);

@@ -69,7 +69,7 @@ ProcessWords read_process_words(std::uint32_t pid, const MemoryReader& memory, s
   words.environment = split(environment);
   words.command_line = split(command_line);
   words.environment_is_lost = is_overwritten_environment(environment);
-  // The rest of a title is zeros. (An empty last argument looks the same.)
+  // A process title is padded with zeros. (An empty last argument looks the same.)
   words.command_line_is_lost = command_line.ends_with(kTwoEnds) || (words.environment_is_lost && !environment.empty());
   ProcessWords below = find_process_words(words.auxv, memory, regions);
   words.on_stack = below.on_stack;
@@ -87,7 +87,7 @@ ProcessWords find_process_words(std::span<const std::byte> auxv, const MemoryRea
   std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(words.on_stack->size(), kMostStrings)), '\0');
   const auto n = memory.read_some(words.on_stack->begin, std::as_writable_bytes(std::span(text)));
   text.resize(n.value_or(0));
-  // The random bytes come first; what they look like does not matter.
+  // The random bytes come first; they are split like words, which does no harm.
   for (std::string& word : split(text)) {
     const bool has_name = word.find('=') != std::string::npos && word.front() != '-' && word.front() != '/';
     (has_name ? words.environment : words.command_line).push_back(std::move(word));

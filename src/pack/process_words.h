@@ -14,29 +14,28 @@ namespace mixstack::pack {
 
 struct ProcessWords {
   std::vector<std::string> command_line, environment;
-  /// Whether the program wrote over its own (as setproctitle does): what they were cannot be known any more, and copies
-  /// of them elsewhere cannot be found.
+  /// Whether the program overwrote them (as setproctitle does): the original text is unknown then, and copies of it
+  /// elsewhere cannot be found.
   bool command_line_is_lost = false, environment_is_lost = false;
-  std::vector<std::string> on_stack_words;  ///< what lies there beside these: of who moved them by prctl(PR_SET_MM)
+  std::vector<std::string> on_stack_words;  ///< those found there: others if moved by prctl(PR_SET_MM)
   std::vector<std::byte> auxv;
   /// The upper end of the main stack, where Linux puts the strings of both (create_elf_tables in fs/binfmt_elf.c: all
-  /// of them lie above the random bytes and the platform's name). Nothing: nobody tells.
+  /// of them lie above the random bytes and the platform's name). Nothing: unknown.
   std::optional<AddressRange> on_stack;
 
-  /// Texts that must not be in a pack: values of the environment and words of the command line, but for those that are
-  /// part of a mapped file's path or of `names`, what the process itself calls its code and threads: a pack says these
-  /// anyway.
+  /// Texts that must not be in a pack: values of the environment and words of the command line. Parts of a mapped
+  /// file's path or of `names` (the process's names for its code and threads) stay: a pack tells these anyway.
   [[nodiscard]] std::vector<std::string> secrets(std::span<const Region> regions, const std::string& names,
                                                  bool environment_too, bool command_line_too) const;
 };
 
-/// Whether /proc/PID/environ is not as a program finds it, "NAME=VALUE" by "NAME=VALUE".
+/// Whether /proc/PID/environ was overwritten: it is no longer a list of "NAME=VALUE".
 [[nodiscard]] bool is_overwritten_environment(std::string_view text);
 
-/// Of a process that runs. What cannot be read stays empty.
+/// Reads them from a running process. Fields that cannot be read stay empty.
 [[nodiscard]] ProcessWords read_process_words(std::uint32_t pid, const MemoryReader& memory,
                                               std::span<const Region> regions);
-/// Of a core, out of its memory.
+/// Finds them in the memory of a process or core.
 [[nodiscard]] ProcessWords find_process_words(std::span<const std::byte> auxv, const MemoryReader& memory,
                                               std::span<const Region> regions);
 

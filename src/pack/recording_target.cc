@@ -57,7 +57,7 @@ RecordingTarget::~RecordingTarget() = default;
 
 const MemoryReader& RecordingTarget::memory() const { return *memory_; }
 
-/// What a core makes of files for constants need not be recorded: the files are.
+/// Constant data that a core takes from files need not be recorded: the files are.
 const MemoryReader& RecordingTarget::loaded_memory() const {
   return &target_->loaded_memory() == &target_->memory() ? memory() : target_->loaded_memory();
 }
@@ -91,7 +91,7 @@ Result<Capture> RecordingTarget::capture(const CaptureRequest& wanted) {
 }
 
 void RecordingTarget::take_down(const Capture& capture) {
-  // Those of the common instant count where a late thread's tell otherwise.
+  // Late captures first: if they disagree with the common instant, it overwrites them.
   for (const Capture& late : capture.late) take_down(late);
   const std::lock_guard lock(mutex_);
   if (capture.regions != nullptr) recording_.regions = *capture.regions;

@@ -1,4 +1,4 @@
-// A target that takes down what a dump asks of it.
+// A target that records what a dump reads from it.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace mixstack::pack {
 
-/// Everything that was asked of a target, owned.
+/// Everything that was read from a target, owned.
 struct Recording {
   struct Thread {
     ThreadCapture capture;  ///< without its stack
@@ -27,22 +27,22 @@ struct Recording {
     std::shared_ptr<const FileBytes> bytes;
   };
   std::map<ThreadId, Thread> threads;
-  MemoryImage memory;  ///< what was read, stacks and roots included
+  MemoryImage memory;  ///< the bytes read, stacks and roots included
   std::vector<Region> regions;
   std::uint64_t pac_mask = 0;
   std::chrono::nanoseconds pause{0};
-  std::vector<File> files;  ///< that something was read from
+  std::vector<File> files;  ///< those that were read
 };
 
-/// Passes everything on to another target. What was read before a capture and again after it counts as it was after;
-/// what was read more than once after it, as it was first. Thread-safe as the other is.
+/// Passes everything on to another target. A read after the first capture replaces what was read before it; of several
+/// reads after it, the first counts. Thread-safe as the other is.
 class RecordingTarget final : public Target {
  public:
   explicit RecordingTarget(std::unique_ptr<Target> target);
   ~RecordingTarget() override;
-  /// What was recorded so far; it starts from nothing then.
+  /// Answers the recording so far, and starts a new one.
   [[nodiscard]] Recording take();
-  /// The memory, for reads that are not taken down.
+  /// The memory, for reads that are not recorded.
   [[nodiscard]] const MemoryReader& unrecorded() const { return target_->memory(); }
 
   [[nodiscard]] const TargetInfo& info() const override { return target_->info(); }

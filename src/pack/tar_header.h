@@ -13,16 +13,16 @@ namespace mixstack::pack {
 
 inline constexpr std::size_t kTarBlock = 512;
 
-/// A header as it lies there, its checksum right.
+/// A header whose checksum was right.
 struct TarHeader {
   std::string path;  ///< prefix and name together
   std::uint64_t size = 0;
   char type = '0';
 };
 
-/// Nothing when `block` is none. Sizes in octal, or in GNU's base-256 form.
+/// Nothing if `block` is not a header. Sizes in octal, or in GNU's base-256 form.
 [[nodiscard]] std::optional<TarHeader> parse_tar_header(std::span<const std::byte> block);
-/// Whether a header of this type says something of the one that follows, or of all.
+/// Whether a header of this type describes the next member, or all members that follow.
 [[nodiscard]] constexpr bool is_extension(char type) { return type == 'x' || type == 'g' || type == 'L'; }
 /// A path as `tar cf x ./folder` writes it, without the dot.
 [[nodiscard]] constexpr std::string_view without_dot(std::string_view path) {

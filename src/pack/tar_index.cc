@@ -16,7 +16,7 @@ constexpr std::size_t kMaxPaths = 8 << 20;       // of all members together
 constexpr std::uint64_t kMaxRecords = 64 << 10;  // of an extended header, or a long name
 constexpr std::size_t kMaxPath = 8192;
 
-/// What a path is below the folder that it is unpacked in; false when it would not stay there.
+/// Whether a path stays inside the folder that it is unpacked in.
 [[nodiscard]] bool is_safe(std::string_view path) {
   if (path.empty() || path.front() == '/' || path.size() > kMaxPath) return false;
   if (path.find('\0') != std::string_view::npos) return false;
@@ -60,7 +60,7 @@ class TarReader {
   [[nodiscard]] Result<void> take(TarHeader header) {
     size_of_last_ = header.size;
     if (header.type == 'x' || header.type == 'L') return take_extension(header);
-    if (header.type == 'g') return {};  // of all that follow: comments, nothing that we need
+    if (header.type == 'g') return {};  // for all that follow: comments, nothing that we need
     if (!long_name_.empty()) header.path = std::exchange(long_name_, {});
     if (!apply_pax_records(std::exchange(records_, {}), header)) return refuse(PackFault::damaged_archive);
     size_of_last_ = header.size;
@@ -75,7 +75,7 @@ class TarReader {
     return {};
   }
 
-  /// What the next header has no room for.
+  /// Keeps what the next header has no room for: pax records, or a long name.
   [[nodiscard]] Result<void> take_extension(const TarHeader& header) {
     if (header.size > kMaxRecords) return refuse(PackFault::damaged_archive);
     std::string text(static_cast<std::size_t>(header.size), '\0');
