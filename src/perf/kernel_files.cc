@@ -78,7 +78,7 @@ Result<std::vector<ThreadId>> threads_of(std::uint32_t pid) {
   const bool has_gone =
       list.empty() && (!error || error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process);
   if (has_gone) return fail(ErrorCode::no_such_process, pid, error.value());
-  // Too few files of ours say nothing of the process.
+  // Too many open files of ours say nothing about the process.
   const bool is_shortage = error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system;
   if (list.empty()) return fail(is_shortage ? ErrorCode::limit_exceeded : ErrorCode::io_error, pid, error.value());
   return list;

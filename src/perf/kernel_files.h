@@ -15,11 +15,11 @@ namespace mixstack::perf {
 [[nodiscard]] std::string small_file(const std::string& path);
 /// The number that a file begins with.
 [[nodiscard]] std::optional<std::int64_t> number_in(const std::string& path);
-/// "0-3,8": at most 8192 numbers, ascending as listed; of what is no such list, nothing.
+/// "0-3,8" as numbers, at most 8192, as listed; empty if the text is no such list.
 [[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
 /// Processors that run threads now; at least one.
 [[nodiscard]] std::vector<int> online_cpus();
-/// The threads of a process; empty: it has gone, or may not be seen.
+/// The threads of a process. Errors: no_such_process (it has gone, or is hidden), limit_exceeded (our files), io_error.
 [[nodiscard]] Result<std::vector<ThreadId>> threads_of(std::uint32_t pid);
 
 }  // namespace mixstack::perf

@@ -14,8 +14,9 @@
 namespace mixstack::perf {
 namespace {
 
-/// Processors of one kind each: big and little cores have counters of their own, and an event that counts cycles of one
-/// kind is silent on the others (Documentation: perf list, "hybrid"; arm_pmu). Each names its processors in `cpus`.
+/// Whether there are several kinds of cores: big and little cores have counters of their own, and an event that counts
+/// cycles of one kind is silent on the others (Documentation: perf list, "hybrid"; arm_pmu). Each lists its processors
+/// in `cpus`.
 bool has_several_core_counters() {
   std::error_code error;
   std::size_t found = 0;
@@ -67,7 +68,7 @@ bool weaken(EventPlan& plan, const EventPlan& best, int error) {
   const bool is_no_counter = error == ENOENT || error == ENODEV || error == EOPNOTSUPP;
   if (!is_no_counter && error != EINVAL) return false;
   if (!is_no_counter) {
-    // The kernel does not say what it does not know: the newest first.
+    // EINVAL does not tell which field the kernel does not know: drop the newest first.
     for (bool* wish : {&plan.tells_lost, &plan.threads_only, &plan.all_registers})
       if (std::exchange(*wish, false)) return true;
   }

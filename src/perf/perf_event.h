@@ -15,14 +15,14 @@ namespace mixstack::perf {
 struct PerfOptions {
   std::uint32_t hertz = 999;          ///< samples a second of processor time; no divisor of usual timers
   std::uint32_t stack_bytes = 16384;  ///< of each stack from sp on, at most kMostStackBytes; 0: none
-  bool kernel = false;                ///< where in the kernel, too, if we may know
+  bool kernel = false;                ///< kernel stacks, too, if permitted
   bool inherit_children = false;      ///< processes that the target forks are sampled, too
   bool hardware = true;               ///< count cycles where the machine can; false: the software clock
   bool follow_by_events = true;       ///< false: `Following::by_proc`, whatever files may be opened
   std::size_t ring_bytes = 0;         ///< of one ring, a power of two; 0: by rate, 64 MiB of all at most
 };
 
-/// What is asked of the kernel. `weaken` says what to do without when it refuses.
+/// The event to ask the kernel for. `weaken` drops a wish when the kernel refuses.
 struct EventPlan {
   bool hardware = true;       ///< cycles; else the software clock
   bool counts_kernel = true;  ///< time in the kernel, too
@@ -35,7 +35,7 @@ struct EventPlan {
 
 /// The plan for a machine that can do everything; cycles only where all processors count them alike.
 [[nodiscard]] EventPlan best_plan(const PerfOptions& options);
-/// The next best after perf_event_open answered `error` to `plan`; `best` is where it began. False: there is none.
+/// The next best plan after perf_event_open failed with `error`; `best` is the first plan. False: there is none.
 [[nodiscard]] bool weaken(EventPlan& plan, const EventPlan& best, int error);
 
 [[nodiscard]] RecordShape make_shape(Arch arch, const PerfOptions& options, const EventPlan& plan);

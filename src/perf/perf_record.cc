@@ -11,10 +11,10 @@ namespace {
 using base::ByteCursor;
 using Kind = PerfNotice::Kind;
 
-/// What sample_id_all puts at the end of every record but samples: pid, tid, time, cpu, reserved, event.
+/// The trailer that sample_id_all adds to every record but samples: pid, tid, time, cpu, reserved, event.
 constexpr std::size_t kTrailerBytes = 32;
 constexpr std::size_t kTimeInTrailer = 8, kEventInTrailer = 24;
-/// Of samples, after the header: event, pid, tid, time.
+/// Offsets in a sample, header included.
 constexpr std::size_t kSampleEvent = 8, kSampleTid = 20, kSampleTime = 24;
 
 struct Header {
@@ -63,7 +63,7 @@ void read_mapping(ByteCursor& body, bool has_build_id, PerfNotice& notice) {
   notice.pid = body.u32();
   notice.tid = body.u32();
   const std::uint64_t begin = body.u64(), size = body.u64();
-  // The end of the address space is nobody's.
+  // No range wraps around the end of the address space.
   if (size > ~begin) body.set_failed();
   notice.range = {begin, begin + size};
   notice.file_offset = body.u64();
@@ -76,7 +76,7 @@ void read_mapping(ByteCursor& body, bool has_build_id, PerfNotice& notice) {
   notice.text = body.cstring();
 }
 
-/// Answers whether it is a record that tells something.
+/// Answers whether the record is of a kind that we report.
 bool read_body(const Header& header, ByteCursor& body, PerfNotice& notice) {
   switch (header.type) {
     case PERF_RECORD_FORK:
@@ -129,7 +129,7 @@ bool read_chain(ByteCursor& body, std::vector<Address>& chain) {
   bool is_kernel = false;
   for (std::uint64_t i = 0; i < count; i++) {
     const std::uint64_t value = body.u64();
-    // Values like error numbers say what the addresses behind them are of.
+    // Marker values (like negative error numbers) tell what the addresses behind them belong to.
     if (value >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
       is_kernel = value == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
     } else if (is_kernel) {

@@ -24,8 +24,8 @@ struct RecordShape {
   bool kernel_chain = false;      ///< PERF_SAMPLE_CALLCHAIN, of the kernel alone
 };
 
-/// A thread as it was when an event of it had counted enough. Bytes and addresses are borrowed: from the ring, and from
-/// who read the record.
+/// A thread when one of its events reached the sample period. Bytes and addresses are borrowed from the ring and the
+/// RecordReader.
 struct PerfSample {
   std::uint64_t event = 0;  ///< the kernel's id of the event that we opened; threads that inherited it have the same
   ThreadId pid = 0, tid = 0;
@@ -42,7 +42,7 @@ struct PerfSample {
   std::span<const Address> kernel_chain;  ///< where the thread was in the kernel, innermost first
 };
 
-/// What happened to a thread, to the process, or to what is told of them.
+/// An event of a thread, of the process, or of the stream of records.
 struct PerfNotice {
   enum class Kind : std::uint8_t {
     thread_began,  ///< `tid` of `pid`, made by `parent`; another pid than its parent's: a process
@@ -65,7 +65,7 @@ struct PerfNotice {
   std::string_view text;  ///< as the kernel has it, not escaped; borrowed
 };
 
-/// A record that says nothing we ask for.
+/// A record of a kind that we do not report.
 struct NothingTold {};
 using PerfRecord = std::variant<NothingTold, PerfSample, PerfNotice>;
 
@@ -89,15 +89,15 @@ class RecordReader {
   std::vector<Address> chain_;
 };
 
-/// When a record was written, from its header and fixed places: cheap. Nothing: too short.
+/// When a record was written, read from its header and fixed offsets, so cheap. Nothing: too short.
 [[nodiscard]] std::optional<std::uint64_t> time_of(std::span<const std::byte> record);
 [[nodiscard]] std::optional<RecordOrigin> origin_of(std::span<const std::byte> record);
 
 /// No record is longer (perf_event_header.size has 16 bits), none shorter than its header.
 inline constexpr std::size_t kMostRecordBytes = 65535, kHeaderBytes = 8;
-/// What a sample has beside its stack, at most (48 registers, 127 kernel addresses).
+/// The most bytes of a sample beside its stack (48 registers, 127 kernel addresses).
 inline constexpr std::size_t kMostBesideStack = 2048;
-/// Room for the largest stack: so that a sample with all else stays below `kMostRecordBytes`, in steps of 8.
+/// The largest stack copy: a sample with all else stays below `kMostRecordBytes`; in steps of 8.
 inline constexpr std::uint32_t kMostStackBytes = 65528 - kMostBesideStack;
 
 }  // namespace mixstack::perf

@@ -30,7 +30,8 @@ std::uint64_t status_value(const std::string& status, std::string_view key, int 
 }
 
 std::string explain_denial(const Error& error, const PerfRights& rights) {
-  // The kernel itself says EACCES (perf_event_open(2)); EPERM is a filter's word, or that of a limit on locked memory.
+  // The kernel itself answers EACCES (perf_event_open(2)); EPERM comes from a filter, or from the limit on locked
+  // memory.
   if (rights.is_filtered && error.os_error == EPERM)
     return "a seccomp filter denies perf_event_open: in a container, run it with --cap-add=PERFMON or another profile "
            "(--security-opt seccomp=...)";

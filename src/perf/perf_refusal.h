@@ -7,18 +7,18 @@
 
 namespace mixstack::perf {
 
-/// What is known of this machine and of our rights; plain, so that words can be tested.
+/// Facts of this machine and of our rights; plain, so that the texts can be tested.
 struct PerfRights {
   int paranoid = 2;          ///< kernel.perf_event_paranoid
   bool has_perfmon = false;  ///< CAP_PERFMON, or CAP_SYS_ADMIN
-  bool is_filtered = false;  ///< a seccomp filter is upon us
+  bool is_filtered = false;  ///< a seccomp filter applies to us
   std::uint64_t most_files = 0;
 };
 [[nodiscard]] PerfRights read_perf_rights();
 
 /// One or two sentences about an error of `PerfSampler::open`.
 [[nodiscard]] std::string explain_perf_refusal(const Error& error, const PerfRights& rights = read_perf_rights());
-/// What more rights would bring to a sampler that works, e.g. time in the kernel; empty: nothing.
+/// Text about what more rights would add to a working sampler, e.g. time in the kernel; empty: nothing.
 [[nodiscard]] std::string explain_missing_kernel(const PerfRights& rights = read_perf_rights());
 
 }  // namespace mixstack::perf

@@ -26,7 +26,7 @@ Result<PerfRing> PerfRing::map(int event, std::size_t bytes, std::size_t least) 
   least = least < page ? page : least;
   for (; bytes >= least; bytes /= 2) {
     const std::size_t all = bytes + page;
-    // The page before the records is shared both ways: we write the tail there.
+    // The page before the records is written by both sides: we store the tail there.
     void* mapping = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (mapping != MAP_FAILED) {
       const std::span records(static_cast<const std::byte*>(mapping) + page, bytes);
@@ -40,7 +40,7 @@ Result<PerfRing> PerfRing::map(int event, std::size_t bytes, std::size_t least) 
 
 void PerfRing::look() {
   auto* page = static_cast<perf_event_mmap_page*>(mapping_.get());
-  // What was written before the head is there when the head is seen (perf_event.h, data_head).
+  // Records before the head are visible once the head is (perf_event.h, data_head).
   const std::uint64_t head = std::atomic_ref(page->data_head).load(std::memory_order_acquire);
   if (!window_.extend(head)) damages_++;
 }

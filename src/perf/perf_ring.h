@@ -19,18 +19,18 @@ class PerfRing {
   /// so much memory a smaller one is made, of `least` or more. Errors: permission_denied (not even `least`), io_error.
   [[nodiscard]] static Result<PerfRing> map(int event, std::size_t bytes, std::size_t least);
 
-  /// Takes notice of what the kernel has written by now.
+  /// Reads how far the kernel has written.
   void look();
   [[nodiscard]] bool is_empty() const { return window_.is_empty(); }
-  /// When the first record was written. Only of a ring that is not empty.
+  /// When the first record was written. The ring must not be empty.
   [[nodiscard]] std::uint64_t first_time();
-  /// The first record; empty: the ring was damaged, and all it held is given up.
+  /// The first record; empty: the ring was damaged, and everything in it was dropped.
   [[nodiscard]] std::span<const std::byte> first();
   /// Gives the first record's room back to the kernel; bytes that were borrowed from it may change from now on.
   void drop_first(std::size_t bytes);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// How often what was found could not be what the kernel writes.
+  /// How often the ring held something that the kernel does not write.
   [[nodiscard]] std::uint64_t damages() const { return damages_; }
 
  private:

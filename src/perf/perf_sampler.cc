@@ -1,3 +1,13 @@
+// Input: a process, its CPU and PerfOptions. Output: its samples and notices by time, and counts of lost records.
+// Algorithm: 1. settle_plan opens one event of one thread and drops what this kernel refuses: all events have one
+// layout then. 2. open_all lists the threads and opens one event for each thread and processor (by_events: threads that
+// begin later inherit them) or, if that needs too many files, one event and ring for each thread (by_proc). It lists
+// again until no thread is new. If a ring may not be locked, it begins again with rings half as large, since an event's
+// wakeup is set for its ring. 3. drain merges the rings by time, oldest record first. It leaves records younger than
+// kSettleNs, since an older one may come from another processor, and drops those that another event reports, too
+// (is_repeated). 4. close_ended (by_proc) closes the events of ended threads once their rings are empty.
+// Bounds: kListings listings; files below base::end_of_thread_files(); rings from kLeastRing to kLargestRing, aiming at
+// kMostOfAllRings in all, or kThreadRing each (by_proc), unless PerfOptions sets their size; `most` records a drain.
 #include "perf/perf_sampler.h"
 
 #include <sys/epoll.h>
@@ -22,7 +32,7 @@ constexpr std::size_t kMostOfAllRings = 64 << 20;
 constexpr std::size_t kLargestRing = 8 << 20;
 /// Room for two samples, whatever their stacks.
 constexpr std::size_t kLeastRing = 128 << 10;
-/// Where every thread has a ring of its own, most of which stay empty.
+/// With one ring for each thread, most of which stay empty.
 constexpr std::size_t kThreadRing = 256 << 10;
 constexpr int kListings = 5;  // of threads that begin while we open events of others
 
@@ -32,7 +42,7 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// What a fifth of a second needs, of which the reader takes a quarter at a time.
+/// Room for a fifth of a second; the reader is woken at a quarter of it.
 std::size_t ring_bytes_for(const PerfOptions& options, std::size_t rings) {
   if (options.ring_bytes != 0) return std::bit_floor(options.ring_bytes);
   const std::uint64_t rate = std::uint64_t{options.hertz} * (options.stack_bytes + kMostBesideStack / 4);
@@ -42,7 +52,7 @@ std::size_t ring_bytes_for(const PerfOptions& options, std::size_t rings) {
   return bytes;
 }
 
-/// Events are files: as many as we may have.
+/// Events are files: raises our soft limit if it is too low for so many.
 bool may_open(std::uint64_t files) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
@@ -78,7 +88,7 @@ Result<PerfSampler> PerfSampler::open(std::uint32_t pid, Arch arch, const PerfOp
   return sampler;
 }
 
-/// What of our wishes this kernel grants: tried with an event of a thread, which is closed again.
+/// Tries the plan with an event of one thread, which is closed again, and drops wishes that this kernel refuses.
 Result<void> PerfSampler::settle_plan(Arch arch, const std::vector<ThreadId>& threads) {
   const EventPlan best = best_plan(options_);
   plan_ = best;
@@ -111,8 +121,8 @@ void PerfSampler::use_by_proc() {
   plan_.inherits = false;
 }
 
-/// With rings as large as all of them may be. An event says when the kernel wakes us by the size that its ring was to
-/// have: with another one we would be told too late.
+/// Opens all events with the largest rings that may be locked for all of them. The wakeup of an event is set for the
+/// size of its ring: with a smaller ring it would come too late, so all events are opened again.
 Result<void> PerfSampler::open_all() {
   epoll_ = base::ScopedFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return fail(ErrorCode::limit_exceeded, 0, errno);
@@ -133,7 +143,7 @@ Result<void> PerfSampler::open_all() {
   }
 }
 
-/// Until a listing has no thread that is new: what is not in it began later, of threads that pass on their events.
+/// Lists until no thread is new: a thread in no listing began later, and inherits the events of its maker.
 Result<void> PerfSampler::open_listed(std::vector<ThreadId> threads) {
   for (int i = 0; i < kListings; i++) {
     std::size_t added = 0;
@@ -162,7 +172,7 @@ Result<void> PerfSampler::open_thread(ThreadId tid) {
     for (std::size_t i = 0; i < cpus_.size(); i++) {
       const auto event = add_event(tid, cpus_[i]);
       if (!event) return fail(event.error());
-      // A ring for each processor, of the first thread's event: all events there write into it.
+      // One ring for each processor, made for the first thread's event: all events there write into it.
       if (i >= rings_.size()) {
         if (auto ring = add_ring(*event); !ring) return fail(ring.error());
       } else if (::ioctl(*event, PERF_EVENT_IOC_SET_OUTPUT, ring_owners_[i]) != 0) {
@@ -195,7 +205,7 @@ Result<void> PerfSampler::add_ring(int event) {
     return fail(ring.error());
   }
   epoll_event interest{};
-  // Edges: an event whose thread has ended hangs up, and would never be quiet again.
+  // Edge-triggered: the event of an ended thread hangs up, and would stay readable for ever.
   interest.events = EPOLLIN | EPOLLET;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event, &interest) != 0) return fail(ErrorCode::io_error, 0, errno);
   rings_.push_back(std::move(*ring));
@@ -264,7 +274,7 @@ void PerfSampler::visit(std::span<const std::byte> record, PerfVisitor& visitor)
   }
 }
 
-/// Whether the same is told by another event that counts for the thread.
+/// Whether another event that counts for this thread reports the same.
 bool PerfSampler::is_repeated(const RecordOrigin& origin) const {
   const auto thread = source_of_thread_.find(origin.tid);
   const auto event = source_of_event_.find(origin.event);
@@ -301,7 +311,7 @@ std::uint64_t PerfSampler::lost_of(const Event& event) const {
   return values[1];
 }
 
-/// Each thread has one event and its ring: what was drained of one that has ended is all there will be.
+/// Each thread has one event and its ring here: once its thread has ended, an empty ring stays empty.
 void PerfSampler::close_ended() {
   for (std::size_t i = 0; i < events_.size() && !ended_.empty();) {
     if (!ended_.contains(events_[i].id) || !rings_[i].is_empty()) {

@@ -17,11 +17,11 @@
 
 namespace mixstack::perf {
 
-/// Records that are younger may be seen later: between the moment a record's time is taken and the moment it can be
-/// seen lies one interrupt.
+/// Records younger than this may not be visible yet: one interrupt lies between taking a record's time and publishing
+/// it.
 inline constexpr std::uint64_t kSettleNs = 2'000'000;
 
-/// Takes what was sampled. What is borrowed by samples and notices ends with the call.
+/// Receives samples and notices. The bytes that they borrow are valid during the call only.
 class PerfVisitor {
  public:
   virtual ~PerfVisitor() = default;
@@ -45,10 +45,10 @@ class PerfSampler {
   [[nodiscard]] static Result<PerfSampler> open(std::uint32_t pid, Arch arch, const PerfOptions& options);
 
   void start();
-  /// What was sampled until now may still be drained.
+  /// Stops the events. Samples taken until now can still be drained.
   void stop();
-  /// Threads that are not sampled yet are from now on: what `Following::by_proc` needs every now and then. Answers how
-  /// many these were.
+  /// Begins to sample threads that are not sampled yet: to be called every now and then with `Following::by_proc`.
+  /// Answers how many were added.
   std::size_t follow_threads();
 
   enum class Until : std::uint8_t {
@@ -63,7 +63,7 @@ class PerfSampler {
 
   /// Records that had no room. Reads the kernel's counters, one for each event.
   [[nodiscard]] std::uint64_t lost() const;
-  /// Records that could not be read: none, ever, of a kernel that keeps its word.
+  /// Records that could not be decoded; a correct kernel writes none.
   [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
   [[nodiscard]] Following following() const { return following_; }
   [[nodiscard]] std::uint32_t hertz() const { return options_.hertz; }
@@ -72,9 +72,9 @@ class PerfSampler {
   [[nodiscard]] bool has_kernel_chains() const { return plan_.kernel_chain; }
   [[nodiscard]] std::size_t events() const { return events_.size(); }
   [[nodiscard]] std::size_t ring_bytes() const;
-  /// Bytes of one ring, if it is smaller than it should be: no more was allowed to be locked. 0: it is as it should be.
+  /// Bytes of one ring, if it is smaller than wanted because no more may be locked. 0: it is not.
   [[nodiscard]] std::size_t short_ring_bytes() const;
-  /// In words, for people: "hardware cycles, user and kernel time". The rate is for who asked for it to tell.
+  /// A text for people: "hardware cycles, user and kernel time". It does not tell the rate.
   [[nodiscard]] std::string what() const;
 
  private:
@@ -114,8 +114,8 @@ class PerfSampler {
   bool is_started_ = false;
   RecordReader reader_;
   std::unordered_set<ThreadId> opened_;  ///< threads with events of their own
-  /// The thread whose events we opened, by event, and by thread that inherited them: one that began while we opened
-  /// those of its parent has some of these beside its own, and would be sampled twice.
+  /// By event, the thread that it was opened for; by thread, the one whose events it has. A thread that began while we
+  /// opened its maker's events inherits some of them beside its own, and would be sampled twice.
   std::unordered_map<std::uint64_t, ThreadId> source_of_event_;
   std::unordered_map<ThreadId, ThreadId> source_of_thread_;
   std::unordered_set<std::uint64_t> ended_;  ///< events of threads that have ended; only with `Following::by_proc`

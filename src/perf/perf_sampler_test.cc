@@ -149,7 +149,8 @@ TEST(PerfSampler, SaysWhatIsNoProcess) {
   EXPECT_EQ(sampler.error().code, ErrorCode::no_such_process);
 }
 
-/// As somebody without rights, of a process of his own. Answers 0: user time alone is sampled; else where it failed.
+/// Runs as a user without rights, on a process of that user. Answers 0: user time alone is sampled; else where it
+/// failed.
 int sample_as_nobody() {
   constexpr uid_t kNobody = 65534;
   if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) return 1;

@@ -16,15 +16,16 @@ class RecordWindow {
  public:
   explicit RecordWindow(std::span<const std::byte> ring) : ring_(ring) {}
 
-  /// There are records up to `head` now. False: no ring can hold so much, or less than before; then there are none.
+  /// Sets the end of the records to `head`. False: no ring holds so much, or `head` went back; then there are no
+  /// records.
   [[nodiscard]] bool extend(std::uint64_t head);
   [[nodiscard]] bool is_empty() const { return tail_ == head_; }
-  /// The record at the tail, in the ring or, where it is torn by the ring's end, in a copy that holds until the next
-  /// call. Errors: `malformed`: it cannot be a record, so that nobody knows where the next begins.
+  /// The record at the tail, in the ring or, if it is torn by the ring's end, in a copy that is valid until the next
+  /// call. Errors: `malformed`: it is no record, so the start of the next one is unknown.
   [[nodiscard]] Result<std::span<const std::byte>> first();
-  /// Done with it.
+  /// Consumes the first record.
   void drop_first(std::size_t bytes) { tail_ += bytes; }
-  /// Done with all.
+  /// Consumes all records.
   void drop_all() { tail_ = head_; }
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
 

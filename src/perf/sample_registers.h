@@ -1,4 +1,4 @@
-// Which registers the kernel puts into a sample, and what they are called here.
+// The registers that the kernel puts into a sample, and our numbers for them.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace mixstack::perf {
 
 /// Bits of perf_event_attr.sample_regs_user of one CPU.
 struct SampleRegisters {
-  std::uint64_t mask = 0;                  ///< asked for; 0: nobody looked them up
-  std::uint64_t optional = 0;              ///< asked for, too, where the kernel knows them
+  std::uint64_t mask = 0;                  ///< asked for; 0: not known for this CPU
+  std::uint64_t optional = 0;              ///< asked for, too, if the kernel knows them
   std::array<std::uint8_t, 64> numbers{};  ///< by bit: our number
 };
 
