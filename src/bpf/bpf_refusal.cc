@@ -79,7 +79,7 @@ BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts) {
   if (facts.in_user_namespace) return BpfRefusal::user_namespace;
   if (facts.is_locked_down) return BpfRefusal::lockdown;
   if (facts.has_filter) return BpfRefusal::filter;
-  // With every right of BPF's a refusal is about the process, and others explain it.
+  // With all rights for BPF, a denial concerns the process: explain_ptrace_refusal tells more.
   return error.code == ErrorCode::permission_denied ? BpfRefusal::none : BpfRefusal::other;
 }
 

@@ -1,4 +1,4 @@
-// Why the kernel does not take our program, and what would change that.
+// Why the kernel refuses our program, and what would change that.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace mixstack::bpf {
 
-/// The first thing that stands in the way.
+/// The first obstacle.
 enum class BpfRefusal : std::uint8_t {
   none,            ///< nothing of BPF's
   not_built_in,    ///< this mixstack was built without libbpf or without a compiler for BPF
@@ -22,7 +22,7 @@ enum class BpfRefusal : std::uint8_t {
   other
 };
 
-/// What /proc and /sys say of us and of the kernel.
+/// Facts from /proc and /sys about us and the kernel.
 struct BpfFacts {
   bool is_built_in = false;
   unsigned kernel_major = 0, kernel_minor = 0;
@@ -34,16 +34,16 @@ struct BpfFacts {
 };
 [[nodiscard]] BpfFacts read_bpf_facts();
 
-/// What an error of TaskIterator::open (or of bpf::open_unstopped) comes from.
+/// The cause of an error of TaskIterator::open (or of bpf::open_unstopped).
 [[nodiscard]] BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts = read_bpf_facts());
 
-/// For a person, without full stops. `error` adds the system's own word where that is all that is known.
+/// For a person, without full stops. `error` adds the system's own words if nothing else is known.
 struct RefusalWords {
   std::string why;
   std::string remedy;  ///< what would lift it; empty: nothing but another kernel
 };
 [[nodiscard]] RefusalWords refusal_words(BpfRefusal refusal, const Error& error);
-/// The same for who asked for --no-stop: two lines.
+/// The same in two lines, for a user of --no-stop.
 [[nodiscard]] std::string refusal_text(BpfRefusal refusal, const Error& error);
 
 }  // namespace mixstack::bpf

@@ -1,4 +1,4 @@
-/* What iterator.bpf.c needs of the kernel's types. Names and meaning of members are the kernel's
+/* The kernel's types that iterator.bpf.c uses. Names and meaning of members are the kernel's
  * (include/linux/sched.h, pid.h, mm_types.h); where they lie is filled in at load time from the running kernel's own
  * description (CO-RE). Behind record.h and thread_registers.bpf.h. */
 #ifndef MIXSTACK_BPF_KERNEL_TYPES_H

@@ -1,5 +1,5 @@
-/* What the program in the kernel (iterator.bpf.c) tells: C, for both sides. Never leaves the machine: a record is
- * written and read by the two halves of one file. */
+/* Records of the program in the kernel (iterator.bpf.c): C, for both sides. They never leave the machine: the two
+ * halves of one file write and read them. */
 #ifndef MIXSTACK_BPF_RECORD_H
 #define MIXSTACK_BPF_RECORD_H
 
@@ -11,8 +11,8 @@ enum {
   MIXSTACK_TABLE_SHIFT = 21,    /* what one page table maps, at least: 2 MiB */
   MIXSTACK_MOST_GROWN = 16,     /* in a minute */
   MIXSTACK_SPARE_ROOM = 2 << 20, /* bytes for records without a copy, when that for copies is used up */
-  MIXSTACK_MOST_MOVED = 1 << 12, /* threads that have run: of more a round tells all */
-  MIXSTACK_PART = 256 << 10      /* bytes of records after which those who read have their turn */
+  MIXSTACK_MOST_MOVED = 1 << 12, /* threads that have run; if more have, a round reports all */
+  MIXSTACK_PART = 256 << 10      /* bytes of records after which the reader has its turn */
 };
 
 enum mixstack_record_flags {

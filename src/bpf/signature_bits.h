@@ -1,5 +1,4 @@
-// Which bits of a return address are signature, told by the mappings: nobody asks the kernel about a thread that is not
-// stopped.
+// The signature bits of return addresses, inferred from the mappings: the kernel tells them of stopped threads only.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace mixstack::bpf {
 
-/// Of this build's CPU; `regions` are those of the process, by address. 0: none.
+/// For this build's CPU; `regions` are the process's, by address. 0: none.
 [[nodiscard]] std::uint64_t signature_bits(const std::vector<Region>& regions);
 
 }  // namespace mixstack::bpf

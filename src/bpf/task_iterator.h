@@ -19,12 +19,12 @@ struct IteratorOptions {
   std::uint32_t stack_bytes = 16 << 10;  ///< of a thread, at most (1 MiB); 0: none
   std::size_t room = 8 << 20;            ///< for all copies of a round; threads beyond it are in the next one
   std::uint32_t kernel_frames = 0;       ///< where in the kernel a thread is, so many calls at most (127); 0: not asked
-  /// Threads that would be on a processor if the round did not need it count as `on_cpu`: for those who sample threads
-  /// that run in another way. (Kernels without scheduler statistics cannot tell.)
+  /// Threads that are ready, and would run if this round did not need their processor, count as `on_cpu`: for callers
+  /// that sample running threads in another way. (Kernels without scheduler statistics cannot tell.)
   bool leaves_displaced = false;
 };
 
-/// What a round found out about a thread.
+/// The result of a round for one thread.
 enum class Look : std::uint8_t {
   fresh,      ///< registers and stack of one moment
   unchanged,  ///< has not run since it was `fresh` last, which is still right
@@ -54,14 +54,15 @@ struct ThreadState {
 
   /// Decodes them. Errors: unsupported_cpu (a thread in 32-bit mode), invalid_argument (not `fresh`).
   [[nodiscard]] Result<target::RegisterSet> registers() const;
-  /// Of a thread that has not run the number is the same.
+  /// Unchanged as long as the thread has not run.
   [[nodiscard]] std::uint64_t switches() const { return voluntary_switches + involuntary_switches; }
 };
 
 /// A program in the kernel that looks at every thread of one process when it is asked to. The process does not notice:
 /// no thread of it is stopped, woken or made to run.
 ///
-/// Movable, used by one thread at a time. What `read` gives points into the iterator and ends with the next call.
+/// Movable, used by one thread at a time. The result of `read` points into the iterator, and is valid until the next
+/// call.
 class TaskIterator {
  public:
   /// `pid` as we see it. Errors: unsupported (a kernel before 5.18, one without a description of its types, or a
@@ -72,24 +73,23 @@ class TaskIterator {
   TaskIterator& operator=(TaskIterator&&) noexcept;
   ~TaskIterator();
 
-  /// A round. A thread that has not run since its last copy costs no copy. Threads that are born or end meanwhile may
-  /// be missing, and in kernels before 6.7 others with them. Errors: no_such_process, limit_exceeded (threads that are
-  /// not even told any more), io_error, interrupted calls are made again.
+  /// One round. A thread that has not run since its last copy costs no copy. Threads that are born or end meanwhile may
+  /// be missing, and in kernels before 6.7 others with them. Errors: no_such_process, limit_exceeded (no room even for
+  /// records without a copy), io_error. Interrupted calls are made again.
   [[nodiscard]] Result<std::span<const ThreadState>> read();
   struct Moved {
     std::span<const ThreadState> threads;
-    /// They are all; otherwise those that are not told of are the others of the last round, and nothing about them has
-    /// changed: they wait, and have not run.
+    /// They are all threads; otherwise threads not listed are waiting, have not run since the last round, and are as
+    /// they were then.
     bool is_all = true;
   };
-  /// As `read`, of threads that may have run since the last round, or are ready to, where the kernel can find them more
-  /// cheaply than all (Linux 6.7 on).
-  /// These may be a part of them: `read_more` until it gives none.
+  /// As `read`, but only for threads that may have run since the last round or are ready to, if the kernel can find
+  /// them more cheaply than all (Linux 6.7 on). They may be a part of these: call `read_more` until it answers none.
   [[nodiscard]] Result<Moved> read_moved();
-  /// More threads of the same round. What was given before ends.
+  /// More threads of the same round. The answer before becomes invalid.
   [[nodiscard]] Result<std::span<const ThreadState>> read_more();
-  /// Asks only who has run since the copy that `read` gave last: `unchanged`, or not. Nothing is copied, and the next
-  /// `read` is as if this had not been.
+  /// Asks only which threads have run since the copy that `read` made last: `unchanged`, or not. Nothing is copied, and
+  /// the next `read` is not affected.
   [[nodiscard]] Result<std::span<const ThreadState>> check();
 
  private:

@@ -1,4 +1,4 @@
-// What the program in the kernel tells, against what ptrace and /proc tell of the same threads.
+// The program in the kernel, compared with ptrace and /proc for the same threads.
 #include "bpf/task_iterator.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ void run_threads(Shared& s, int sleeping, int spinning = 0) {
   return status.substr(std::min(status.find("voluntary_ctxt"), status.size()));
 }
 
-/// Its programs may go over tasks by themselves: by its own word, for that ours is refused there is a fault.
+/// Whether this kernel lets programs iterate over tasks, as it says itself: a refusal of ours is a fault there.
 [[nodiscard]] bool kernel_finds_moved() {
   utsname name{};
   int major = 0, minor = 0;
@@ -185,7 +185,7 @@ TEST_F(Iterator, OnlyWhoHasRunIsToldWhenAsked) {
   }
   EXPECT_EQ(told[obedient], std::set<Look>{Look::fresh});
   EXPECT_EQ(told.size(), 2u) << "and the one that computes";
-  // What was told so is known to a round over all, and the other way round.
+  // A round over all knows what `read_moved` reported, and the other way round.
   const auto all = iterator.read();
   ASSERT_TRUE(all.has_value());
   EXPECT_GE(std::count_if(all->begin(), all->end(), [](const auto& t) { return t.look == Look::unchanged; }), 12)

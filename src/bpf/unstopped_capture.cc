@@ -19,7 +19,7 @@ constexpr auto kFirstNap = 500us;  // for those that ran; doubled each time
 
 }  // namespace
 
-/// What belongs together: all that stood still from one look to the next.
+/// One instant: the threads that did not run from one look to the next.
 struct UnstoppedCapture::Instant {
   Instant(const target::ProcessView& view, const CaptureRequest& request)
       : copies(view.memory, view.info, request, room), roots(view.memory, view.memory.in_stop()) {}
@@ -51,7 +51,7 @@ Result<void> UnstoppedCapture::list_threads() {
   return {};
 }
 
-/// A round of the iterator: who stands still now, and with which registers.
+/// One round of the iterator: which threads wait, and with which registers.
 Result<void> UnstoppedCapture::learn(Instant& instant) {
   const auto round = iterator_.read();
   if (!round) return fail(round.error());
@@ -74,7 +74,7 @@ Result<void> UnstoppedCapture::learn(Instant& instant) {
   return {};
 }
 
-/// The last look: whoever has run since the first one is not of this instant.
+/// The last look: a thread that has run since the first one is not of this instant.
 Result<void> UnstoppedCapture::keep_what_stood_still(Instant& instant) {
   const auto round = iterator_.check();
   if (!round) return fail(round.error());
@@ -104,7 +104,7 @@ Result<std::unique_ptr<UnstoppedCapture::Instant>> UnstoppedCapture::look() {
   instant->copies.plan(*instant->regions);
   instant->copies.copy(0, instant->copies.size(), *instant->regions);
   if (request_.roots != nullptr) instant->roots.read(*request_.roots);
-  // A library that came meanwhile may have come where stacks return to.
+  // A library mapped meanwhile may lie where stacks return to: nothing is kept of this instant.
   auto after = view_.read_regions();
   if (after && target::mapped_code(*after) != code) return instant;
   if (auto kept = keep_what_stood_still(*instant); !kept) return fail(kept.error());
@@ -169,7 +169,7 @@ Result<Capture> UnstoppedCapture::take() {
   for (std::size_t i = 1; i < captures.size(); i++) all.late.push_back(std::move(captures[i]));
   for (const auto& [tid, state] : missing_) {
     ThreadCapture running = describe_running(tid);
-    // One that ended by itself is missed by nobody who did not ask for it.
+    // A thread that ended by itself is left out, unless it was asked for.
     if (running.error.code == ErrorCode::no_such_thread && request_.threads.empty()) continue;
     all.threads_not_stopped++;
     all.threads.push_back(std::move(running));

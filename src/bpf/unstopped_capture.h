@@ -14,17 +14,17 @@
 
 namespace mixstack::bpf {
 
-/// What is known of a thread, right as long as it has not run since.
+/// Facts of a thread, valid as long as it has not run.
 struct KnownThread {
   target::RegisterSet registers;
   std::string comm;
 };
 using KnownThreads = std::map<ThreadId, KnownThread>;
 
-/// Looks, copies, looks again: what has not run in between is captured at that instant. Used once.
+/// Looks, copies, looks again: threads that did not run in between are captured at that instant. Used once.
 class UnstoppedCapture {
  public:
-  /// Borrows all. `known`: of the iterator's rounds so far.
+  /// Borrows all. `known`: from the iterator's rounds so far.
   UnstoppedCapture(const target::ProcessView& view, TaskIterator& iterator, KnownThreads& known,
                    const CaptureRequest& request)
       : view_(view), iterator_(iterator), known_(known), request_(request) {}

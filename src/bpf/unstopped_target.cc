@@ -35,7 +35,7 @@ class UnstoppedSource final : public target::CaptureSource {
     UnstoppedCapture capture(*view_, iterator_, known_, request);
     auto taken = capture.take();
     if (taken && taken->regions) view_->memory.use(taken->regions);
-    // What was captured of a program that has been replaced since cannot be named: its memory is gone.
+    // If the program was replaced meanwhile, its memory is gone: nothing captured can be named.
     auto same = view_->check_same_program();
     if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
     return taken;

@@ -4,8 +4,8 @@
 
 namespace mixstack::bpf {
 
-/// From above the bits that user addresses have up to bit 54 (ptrauth_user_pac_mask in
-/// arch/arm64/include/asm/pointer_auth.h). The stack lies at the top of the user's addresses.
+/// The bits above a user address, up to bit 54 (ptrauth_user_pac_mask in arch/arm64/include/asm/pointer_auth.h). The
+/// stack is the uppermost mapping, so its end tells how wide user addresses are.
 std::uint64_t signature_bits(const std::vector<Region>& regions) {
   constexpr unsigned kTop = 55;
   const auto width = regions.empty() ? kTop : static_cast<unsigned>(std::bit_width(regions.back().range.end - 1));

@@ -1,4 +1,4 @@
-// Where libbpf or a compiler for BPF was not there when mixstack was built.
+// For builds without libbpf or without a compiler for BPF: every call is `unsupported`.
 #include "bpf/task_iterator.h"
 
 namespace mixstack::bpf {

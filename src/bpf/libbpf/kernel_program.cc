@@ -12,7 +12,7 @@ extern "C" const char mixstack_bpf_object_begin[], mixstack_bpf_object_end[];
 namespace mixstack::bpf {
 namespace {
 
-/// What libbpf and the kernel answer, in our terms.
+/// An errno of libbpf or of the kernel as our error.
 tl::unexpected<Error> failure(int error) {
   switch (error) {
     case EPERM:
@@ -39,7 +39,7 @@ std::size_t records_size(const mixstack_settings& settings) {
   return (size + kPage - 1) / kPage * kPage;
 }
 
-/// Memory of a map of the object's; empty when it cannot be had.
+/// Maps the memory of one of the object's maps; empty if it cannot.
 std::span<std::byte> map_memory(int fd, int protection, std::size_t size) {
   void* mapped = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
   return mapped == MAP_FAILED ? std::span<std::byte>() : std::span(static_cast<std::byte*>(mapped), size);
@@ -52,9 +52,9 @@ KernelProgram::~KernelProgram() {
     if (!memory.empty()) ::munmap(memory.data(), memory.size());
 }
 
-/// `can_iterate`: programs may go over tasks by themselves (Linux 6.7 on).
+/// `can_iterate`: also load the program that iterates over tasks itself (Linux 6.7 on).
 Result<void> KernelProgram::open(const mixstack_settings& settings, bool can_iterate) {
-  libbpf_set_print(nullptr);  // we have words of our own
+  libbpf_set_print(nullptr);  // we report errors ourselves
   const auto size = static_cast<std::size_t>(mixstack_bpf_object_end - mixstack_bpf_object_begin);
   object_.reset(bpf_object__open_mem(mixstack_bpf_object_begin, size, nullptr));
   if (object_ == nullptr) return failure(errno);
@@ -140,7 +140,7 @@ bool KernelProgram::run_program() {
 
 std::span<const std::byte> KernelProgram::run_for_more() {
   auto& control = *reinterpret_cast<mixstack_control*>(control_.data());
-  // One run tells of some, or of all that have not ended.
+  // A run reports a part, or all the rest; a thread that has ended is left out.
   while (moved_program_ >= 0 && control.told < control.moved) {
     control.used = 0;
     if (!run_program()) break;
@@ -156,11 +156,11 @@ Result<std::span<const std::byte>> KernelProgram::run(bool copies) {
   const base::ScopedFd round(bpf_iter_create(bpf_link__fd(link_.get())));
   if (round.get() < 0) return errno == ESRCH ? fail(ErrorCode::no_such_process, 0, errno) : failure(errno);
   for (;;) {
-    char nothing = 0;  // the program tells by its memory
+    char nothing = 0;  // the program answers through its memory
     const ssize_t n = ::read(round.get(), &nothing, sizeof nothing);
     if (n == 0) break;
     if (n < 0 && errno == ESRCH) return fail(ErrorCode::no_such_process, 0, errno);
-    // EAGAIN: many tasks were none of the process's, and the kernel takes a breath (bpf_seq_read in kernel/bpf).
+    // EAGAIN: many tasks were not the process's, and the kernel pauses (bpf_seq_read in kernel/bpf).
     if (n < 0 && errno != EINTR && errno != EAGAIN) return failure(errno);
   }
   if (control.untold != 0) return fail(ErrorCode::limit_exceeded, control.untold);

@@ -23,16 +23,16 @@ class KernelProgram {
   KernelProgram& operator=(const KernelProgram&) = delete;
   ~KernelProgram();
 
-  /// Looks at every thread once. What it says lies in the answer until the next round.
+  /// Looks at every thread once. The answer is valid until the next round.
   [[nodiscard]] Result<std::span<const std::byte>> run(bool copies);
-  /// Looks at threads that may have run since they were told last, or are ready to; the process has the same threads as
-  /// at the last `run`. Nothing: this kernel cannot, or other threads have come or gone.
+  /// Looks at threads that may have run since they were reported last, or are ready to; the process has the same
+  /// threads as at the last `run`. Nothing: this kernel cannot, or other threads have come or gone.
   [[nodiscard]] std::optional<std::span<const std::byte>> run_for_moved();
-  /// What `run_for_moved` had no room for: the next part, which takes the place of the last; empty: that was all.
+  /// The next part, if `run_for_moved` had no room for all; it replaces the last one. Empty: that was all.
   [[nodiscard]] std::span<const std::byte> run_for_more();
 
  private:
-  static constexpr int kRoundsOfAll = 4;  ///< when there was no use in asking who has run, before that is asked again
+  static constexpr int kRoundsOfAll = 4;  ///< full rounds after `run_for_moved` was of no use
 
   KernelProgram() = default;
   [[nodiscard]] Result<void> open(const mixstack_settings& settings, bool can_iterate);
@@ -51,7 +51,7 @@ class KernelProgram {
   std::span<std::byte> control_, records_;  ///< memory of its maps
   std::chrono::steady_clock::time_point minute_began_;
   int moved_program_ = -1;  ///< descriptor, the object's
-  int rounds_of_all_ = 0;   ///< still to come
+  int rounds_of_all_ = 0;   ///< full rounds still to come
 };
 
 }  // namespace mixstack::bpf
