@@ -32,7 +32,8 @@ Result<Pipe> make_pipe() {
   return Pipe{base::ScopedFd(ends[0]), base::ScopedFd(ends[1])};
 }
 
-/// Where a child finds its own program. Beyond the standard streams, and open in it: scripts are opened by this name.
+/// The child's descriptor of its own program. Beyond the standard streams, and left open: scripts are opened by this
+/// name.
 constexpr int kProgram = 9;
 constexpr const char* kProgramPath = "/proc/self/fd/9";
 
@@ -74,7 +75,7 @@ int milliseconds_until(Clock::time_point end) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
 }
 
-/// Takes what is there; false at the end.
+/// Reads the bytes that are there; false at the end.
 bool take_some(int fd, std::string& text, std::size_t limit) {
   std::array<char, 4096> piece;
   const auto n = ::read(fd, piece.data(), piece.size());

@@ -1,4 +1,4 @@
-// Another program, run for what it prints.
+// Runs another program and reads its output.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 namespace mixstack::target {
 
 /// The first executable `name` in the folders of `search_path` (a PATH; empty and relative entries do not count) that
-/// may be run (`base/trusted_file.h`). If there are only others, the first of those, for whose sake ChildProcess says
-/// why it does not run it; "" if there is none.
+/// may be run (`base/trusted_file.h`). If only refused ones exist, the first of those, so that ChildProcess explains
+/// why; "" if there is none.
 [[nodiscard]] std::string find_program(const std::string& name, const std::string& search_path);
 
 struct ChildOutput {
@@ -25,12 +25,12 @@ struct ChildOutput {
   bool timed_out = false;
 };
 
-/// What becomes of the child's standard error. Who reads only out() must drop it, or a child with much to say waits for
-/// ever.
+/// Whether the child's standard error is kept. A caller that reads only out() must drop it, or a child that prints much
+/// there waits for ever.
 enum class ChildErrors : std::uint8_t { keep, drop };
 
-/// A child with its output in pipes and no input, started without a shell and with no signal blocked. Whoever lets go
-/// of it kills it.
+/// A child with its output in pipes and no input, started without a shell and with no signal blocked. The destructor
+/// kills it.
 class ChildProcess final {
  public:
   /// `arguments` without the program's own name. A program that others could have put there or changed is not run.
@@ -43,7 +43,7 @@ class ChildProcess final {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  /// Its standard output, to be read by whoever wants more than `finish` gives.
+  /// Its standard output, for callers that want more than `finish` gives.
   [[nodiscard]] int out() const { return out_.get(); }
   /// Reads what it prints, up to `limit` bytes each, until it ends or the time is over; then kills it. Call once.
   [[nodiscard]] ChildOutput finish(std::chrono::milliseconds timeout, std::size_t limit = 64 << 10);

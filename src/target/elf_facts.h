@@ -1,4 +1,4 @@
-// What ELF headers and the auxiliary vector say of a process, live or dead.
+// Facts from ELF headers and the auxiliary vector of a process, live or dead.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace mixstack::target {
 
-/// The CPU of an ELF header's first bytes (gABI: EI_CLASS, EI_DATA, e_machine), which is `unsupported_cpu` with the
-/// e_machine as value when it is 32-bit, big-endian or unknown, and `malformed` when it is no ELF header.
+/// The CPU of an ELF header's first bytes (gABI: EI_CLASS, EI_DATA, e_machine). Errors: `unsupported_cpu` (value: the
+/// e_machine) if it is 32-bit, big-endian or unknown; `malformed` if it is no ELF header.
 [[nodiscard]] Result<Arch> arch_of_elf_header(std::span<const std::byte> header);
 
 /// A 16-bit field of an ELF header in the header's own byte order; 0 beyond its end.

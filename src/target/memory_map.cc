@@ -38,7 +38,7 @@ class LineCursor {
   void expect(char c) {
     if (next() != c) ok_ = false;
   }
-  /// What follows the blanks: the path column.
+  /// The path column: everything after the blanks.
   [[nodiscard]] std::string_view rest() {
     while (at_ < line_.size() && line_[at_] == ' ') at_++;
     return line_.substr(at_);

@@ -13,14 +13,13 @@ namespace mixstack::target {
 /// ranges that are empty are left out. Ascending as the kernel lists them.
 ///
 /// Paths: the kernel writes a newline as \012 and nothing else specially, and appends " (deleted)" to the path of an
-/// unlinked file. Both are undone here; that a file is really named so cannot be told from the text, so whoever opens
-/// the path compares device and inode.
+/// unlinked file. Both are undone here. A file that is really named so looks the same, so code that opens the path
+/// compares device and inode.
 [[nodiscard]] std::vector<Region> parse_memory_map(std::string_view text);
 
-/// The same of a file that is read piece by piece, so that no text is held beside the list. At most `most_regions`
-/// mappings and `most_text` bytes, else `limit_exceeded`; what reading answers, when that fails: no_such_process,
-/// io_error. Linux allows a process 65,530 mappings (vm.max_map_count), an administrator as many as fit an int; a path
-/// may have 4,095 bytes.
+/// The same from a file that is read piece by piece, so that the whole text is never held. More than `most_regions`
+/// mappings or `most_text` bytes is `limit_exceeded`; a failed read is no_such_process or io_error. Linux allows a
+/// process 65,530 mappings (vm.max_map_count), an administrator as many as fit an int; a path may have 4,095 bytes.
 struct MapLimits {
   std::size_t most_regions = 1 << 22;
   std::size_t most_text = std::size_t{1} << 30;

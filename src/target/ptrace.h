@@ -37,15 +37,15 @@ struct TraceeReport {
 
 /// Takes a report of any child or tracee of this process, if there is one.
 [[nodiscard]] std::optional<TraceeReport> take_report();
-/// What there is to report of a tracee, which stays to be reported. Nothing: no news.
+/// The next report of a tracee, which is not taken. Nothing: there is none.
 [[nodiscard]] std::optional<TraceeReport> peek_report(ThreadId tid);
-/// The stop that a tracee is in, whoever took the report of it. Nothing: it is in none.
+/// The stop that a tracee is in, even if its report was taken. Nothing: it is in no stop.
 [[nodiscard]] std::optional<TraceeReport> present_stop(ThreadId tid);
 /// Takes the report of an end, if there is one.
 void collect_end(ThreadId tid);
 
-/// To be made by the tracer of the thread. Those that answer bool: false when the thread does not stand still (any
-/// more), which for one that did means that it is being killed: its end will be reported.
+/// To be called by the tracer of the thread. Calls that answer bool: false if the thread is in no stop; if it was in
+/// one, it is being killed, and its end will be reported.
 [[nodiscard]] int ptrace_seize(ThreadId tid, long options);  ///< 0 or errno
 void ptrace_interrupt(ThreadId tid);
 bool ptrace_continue(ThreadId tid, int signal);
@@ -55,7 +55,7 @@ bool ptrace_continue(ThreadId tid, int signal);
 /// Only from a job-control stop, which it stays in until SIGCONT comes.
 [[nodiscard]] bool ptrace_listen(ThreadId tid);
 bool ptrace_detach(ThreadId tid, int signal = 0);
-/// Of a thread at `clone`, `fork` or `vfork`: whom it made; 0: unknown.
+/// The task that a thread at `clone`, `fork` or `vfork` made; 0: unknown.
 [[nodiscard]] ThreadId ptrace_new_task(ThreadId tid);
 
 }  // namespace mixstack::target

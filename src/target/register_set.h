@@ -12,7 +12,7 @@
 
 namespace mixstack::target {
 
-/// What a walk and a report need of NT_PRSTATUS.
+/// The part of NT_PRSTATUS that a walk and a report need.
 struct RegisterSet {
   Registers registers;
   std::int64_t syscall = -1;   ///< the system call the thread is in, -1: none, or not in this set
@@ -34,24 +34,22 @@ inline constexpr std::size_t kRegisterSetSize = 34 * 8;
 [[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
 }  // namespace aarch64
 
-/// In bytes; 0 for a CPU nobody looked at.
+/// In bytes; 0 for an unknown CPU.
 [[nodiscard]] std::size_t register_set_size(Arch arch);
 
 /// NT_PRSTATUS's registers (ptrace GETREGSET, or pr_reg of a core's note).
 [[nodiscard]] Result<RegisterSet> decode_register_set(Arch arch, std::span<const std::byte> bytes);
 
-/// The other way, for cores that we write: what is not known of the set is what user code usually has there. Empty for
-/// a CPU nobody looked at.
+/// The reverse, for cores that we write: unknown fields get the values usual for user code. Empty for an unknown CPU.
 [[nodiscard]] std::vector<std::byte> encode_register_set(const RegisterSet& set);
 
-/// The system call that a thread stands in, from its code where the set does not tell; one that the kernel restarted is
-/// what it was, where its code tells. Where code is not to be had it is -1.
+/// The system call that a thread is in, from its code if the set does not tell; -1 if that code cannot be read. For a
+/// call that the kernel restarted, the original one, if its code tells.
 [[nodiscard]] std::int64_t system_call_number(const RegisterSet& set, const MemoryReader& code);
 
-/// What a thread did at the instant of its registers. `before`: the letter of /proc/PID/task/TID/stat from a moment
-/// before the stop. Only a system call lets a thread sleep, so one that is in none (`call`, of `system_call_number`)
-/// runs, whatever it did then; one whose wait the stop interrupted sleeps. A D without a call is a page fault: it
-/// stays.
+/// The state of a thread at the instant of its registers. `before`: its letter in /proc/PID/task/TID/stat just before
+/// the stop. Only a system call lets a thread sleep: without one (`call`, of `system_call_number`) an S becomes R, and
+/// if the stop interrupted its wait, an R becomes S. A D without a call is a page fault and stays.
 [[nodiscard]] char state_at_stop(const RegisterSet& set, std::int64_t call, char before);
 
 }  // namespace mixstack::target

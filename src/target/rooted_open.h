@@ -9,11 +9,10 @@
 namespace mixstack::target {
 
 /// Opens an absolute path for reading as a process with `root_fd` as its root would: absolute links and ".." stay
-/// inside. Regular files only: anything else is looked at and not opened (`base/regular_file.h`). Errors:
-/// invalid_argument (not absolute), unsupported (no regular file), not_found, permission_denied, no_such_process,
-/// io_error.
+/// inside. Regular files only: nothing else is opened (`base/regular_file.h`). Errors: invalid_argument (not absolute),
+/// unsupported (no regular file), not_found, permission_denied, no_such_process, io_error.
 [[nodiscard]] Result<base::ScopedFd> open_below(int root_fd, const std::string& path);
-/// The same of a folder, as a place (O_PATH): what lies in it is opened by name then.
+/// The same for a folder (O_PATH), below which files are then opened by name.
 [[nodiscard]] Result<base::ScopedFd> open_folder_below(int root_fd, const std::string& path);
 
 }  // namespace mixstack::target

@@ -33,7 +33,7 @@ __attribute__((no_sanitize("thread", "address", "undefined"))) void SeizeWatch::
   errno = before;
 }
 
-/// The timer goes off once: one that goes on would be due again before a slow handler has ended, and so for ever.
+/// The timer is one-shot: a periodic one would be due again before a slow handler has ended, and so for ever.
 __attribute__((no_sanitize("thread", "address", "undefined"))) void SeizeWatch::collect_and_rearm() const {
   const long begin = now_ns();
   collect_();

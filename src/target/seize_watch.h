@@ -10,10 +10,10 @@
 
 namespace mixstack::target {
 
-/// An exec waits, with the lock held that PTRACE_SEIZE needs (cred_guard_mutex: de_thread in fs/exec.c, ptrace_attach
-/// in kernel/ptrace.c), until each dying thread that is traced was collected by its tracer. A tracer that already has
-/// some threads of the process and seizes another would wait for ever. So while it waits for the lock, which a signal
-/// may interrupt, a timer's handler collects what there is to collect, and the kernel begins the call again.
+/// An exec waits until each dying traced thread was collected by its tracer, and holds the lock that PTRACE_SEIZE needs
+/// (cred_guard_mutex: de_thread in fs/exec.c, ptrace_attach in kernel/ptrace.c). A tracer that already has some threads
+/// of the process and seizes another would wait for ever. So while it waits for the lock, which a signal may interrupt,
+/// a timer's handler collects the dead threads, and the kernel restarts the call.
 ///
 /// For a tracer in a process of its own: timer and handler are those of its process.
 class SeizeWatch {

@@ -99,7 +99,7 @@ MIXSTACK_PLAIN int TracerProcess::Job::lend(Job& job) {
 void* TracerProcess::Job::lending_thread(void* argument) {
   auto& job = *static_cast<Job*>(argument);
   const int error = lend(job);
-  job.answer(error != 0 ? error : ECHILD);  // it may have been killed before it said a word
+  job.answer(error != 0 ? error : ECHILD);  // it may have been killed before it answered
   job.ended();
   return nullptr;
 }

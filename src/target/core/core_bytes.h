@@ -15,7 +15,7 @@
 
 namespace mixstack::target {
 
-/// What the file was when it was opened, told by its first bytes and never by its name.
+/// The encoding of the file when it was opened, told by its first bytes and never by its name.
 enum class CoreEncoding : std::uint8_t { plain, zstd, gzip, lz4, xz };
 [[nodiscard]] const char* name_of(CoreEncoding encoding);
 
@@ -29,11 +29,11 @@ enum class CoreStreamEnd : std::uint8_t {
   read_error,  ///< the input could not be read further
 };
 
-/// What a compressed or piped core may cost. A plain regular file costs nothing.
+/// Limits for a compressed or piped core. A plain regular file costs nothing.
 struct CoreBytesOptions {
   std::uint64_t max_size = std::uint64_t{256} << 30;  ///< most bytes after decompression, zeros included
-  /// Beyond `sparse_size` a stream may expand that many times. Real cores, mostly zeros included, stay far below it; a
-  /// few MB that say "zero" 256 GiB long would keep us busy for minutes.
+  /// Beyond `sparse_size` a stream may expand at most so many times. Real cores, mostly zeros, stay far below; a few MB
+  /// that expand to 256 GiB of zeros would keep us busy for minutes.
   std::uint64_t sparse_size = std::uint64_t{16} << 30, most_expansion = 4096;
   std::string temporary_folder;                        ///< empty: $TMPDIR, else /var/tmp, else /tmp
   std::uint64_t keep_free = std::uint64_t{256} << 20;  ///< bytes left free on its file system; never less than 5 %
@@ -45,12 +45,12 @@ struct CoreBytesOptions {
 /// left behind whatever happens to us. Thread-safe once opened.
 class CoreBytes final {
  public:
-  /// Opens a regular file, a FIFO, or standard input ("-"); compressed (.zst, .gz, .lz4, .xz) or not. Fails when the
-  /// input cannot be opened (`not_found`, `permission_denied`, `io_error`) or is a directory, device or terminal
-  /// (`unsupported`, `value` is its st_mode). What goes wrong while it is unpacked shortens the bytes and is told by
-  /// `diagnosis()`; it is an error only when not a single byte could be had: `truncated`, `malformed` (the compressed
-  /// stream's own), `limit_exceeded`, `io_error`. `limit_exceeded` with an `os_error` speaks of the temporary file: it
-  /// cannot be made, or there is no room for it (ENOSPC). `io_error` with ETIMEDOUT: a FIFO that nobody writes to.
+  /// Opens a regular file, a FIFO, or standard input ("-"); compressed (.zst, .gz, .lz4, .xz) or not. Errors:
+  /// `not_found`, `permission_denied`, `io_error` (it cannot be opened), `unsupported` (a directory, device or
+  /// terminal). A fault while unpacking shortens the bytes and is reported by `diagnosis()`; it is an error only if not
+  /// a single byte was unpacked: `truncated`, `malformed` (the compressed stream's own), `limit_exceeded`, `io_error`.
+  /// `limit_exceeded` with an `os_error` concerns the temporary file: it cannot be made, or has no room (ENOSPC).
+  /// `io_error` with ETIMEDOUT: nobody writes to the FIFO.
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path);
   [[nodiscard]] static Result<std::unique_ptr<CoreBytes>> open(const std::string& path,
                                                                const CoreBytesOptions& options);
@@ -62,10 +62,10 @@ class CoreBytes final {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Reads up to `out.size()` bytes; fewer only where the file ends, none beyond it. Fails with `io_error`.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
-  /// Some of these bytes as a core of their own, called `name`; what lies beyond the end is cut off. Shares the file.
+  /// Some of these bytes as a core of their own, called `name`; cut off at the end. Shares the file.
   [[nodiscard]] Result<std::unique_ptr<CoreBytes>> part(std::uint64_t offset, std::uint64_t size,
                                                         std::string name) const;
-  /// Says of a plain file what only its reader sees: that it was cut off. What is said of a stream already stays.
+  /// Marks a plain file as cut off, which only its reader notices. A stream's own diagnosis stays.
   void tell_cut_off(Diagnosis why);
   /// Some of these bytes as a file; all of it must be there. Shares the file.
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> file_inside(std::uint64_t offset, std::uint64_t size) const;

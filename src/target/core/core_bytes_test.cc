@@ -117,7 +117,7 @@ TEST(CoreBytes, StopsBeforeTheDiskIsFull) {
   const auto none = CoreBytes::open(folder.write("c", test::compressed(folder, "lz4 -q -c", content)), options);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error(), (Error{ErrorCode::limit_exceeded, ENOSPC, 0}));
-  // What is zero needs no room.
+  // Zeros need no room.
   std::fill(content.begin(), content.begin() + 1'000'000, std::byte{0});
   const auto some = CoreBytes::open(folder.write("c", test::compressed(folder, "lz4 -q -c", content)), options);
   ASSERT_TRUE(some);

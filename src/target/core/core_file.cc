@@ -39,7 +39,7 @@ constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 63;  // no user mappin
   return std::uint64_t{base::load_at<std::uint32_t>(section, offsetof(Elf64_Shdr, sh_info)).value_or(0)};
 }
 
-/// What hostile headers promise may be more than can be counted.
+/// Stops at the largest number: hostile headers may promise more than 64 bits can count.
 void add_up(std::uint64_t& sum, std::uint64_t more) { sum = more > ~sum ? ~std::uint64_t{0} : sum + more; }
 
 [[nodiscard]] ProgramHeader decode(std::span<const std::byte> entry) {
@@ -141,7 +141,7 @@ void CoreFile::add_notes(const ProgramHeader& h, Damage& damage) {
   if (size != 0) note_segments_.push_back({h.offset, size});
 }
 
-/// All at once: a buffer that grows is two for a moment.
+/// Allocates once: a growing buffer would exist twice for a moment.
 void CoreFile::read_notes() {
   std::uint64_t sum = 0;
   for (const NoteSegment& s : note_segments_) sum += s.size;
@@ -154,7 +154,7 @@ void CoreFile::read_notes() {
   notes_.resize(filled);
 }
 
-/// Of two segments that claim the same address the one that starts first keeps it.
+/// If two segments claim the same address, the one that starts first keeps it.
 void CoreFile::put_in_order(Damage& damage) {
   std::stable_sort(segments_.begin(), segments_.end(),
                    [](const CoreSegment& a, const CoreSegment& b) { return a.range.begin < b.range.begin; });

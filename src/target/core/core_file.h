@@ -10,8 +10,8 @@
 
 namespace mixstack::target {
 
-/// A mapping of the process (PT_LOAD). What lies beyond `dumped` was not written to the core, which does not mean that
-/// it was zero: the kernel leaves out what its filter says, gdb and createdump what they choose.
+/// A mapping of the process (PT_LOAD). Bytes beyond `dumped` were not written to the core, and need not be zero: the
+/// kernel leaves out what its filter says, gdb and createdump what they choose.
 struct CoreSegment {
   AddressRange range;
   std::uint64_t file_offset = 0;
@@ -19,7 +19,7 @@ struct CoreSegment {
   bool readable = false, writable = false, executable = false;
 };
 
-/// What the headers say, each number checked: segments ascend by address and do not overlap, and what they claim lies
+/// The headers of a core, each number checked: segments ascend by address and do not overlap, and their bytes lie
 /// inside the file. Immutable.
 class CoreFile {
  public:
@@ -34,7 +34,7 @@ class CoreFile {
   [[nodiscard]] bool has_whole_pages() const { return has_whole_pages_; }
   /// All PT_NOTE segments, one after the other, as far as the file holds them.
   [[nodiscard]] const std::vector<std::byte>& notes() const { return notes_; }
-  /// What contradicts itself or is missing.
+  /// Contradictions and missing parts.
   [[nodiscard]] const std::vector<Diagnosis>& diagnoses() const { return diagnoses_; }
   [[nodiscard]] std::shared_ptr<const CoreBytes> shared_bytes() const { return bytes_; }
 

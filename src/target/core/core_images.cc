@@ -24,7 +24,7 @@ namespace {
   return {};
 }
 
-/// What the segments of an image allow on the pages of a mapping: flags of PT_LOAD, 0 for none.
+/// The permissions that an image's segments give to the pages of a mapping: flags of PT_LOAD, 0 for none.
 [[nodiscard]] std::uint32_t flags_of(const object::ImageHead& head, const Region& mapping) {
   constexpr std::uint64_t kPage = 4096;
   std::uint32_t flags = 0;
@@ -101,7 +101,7 @@ CoreImages::MappedFile& CoreImages::resolved(const Region& region) const {
 }
 
 void CoreImages::resolve(MappedFile& file) const {
-  // Memory by another name: there never was a file.
+  // Shared memory: there never was a file.
   if (file.mappings.empty() || file.mappings.front().shared) return;
   file.build_id = dumped_build_id(dumped_, file.mappings);
   std::string refused, unproven;

@@ -26,8 +26,8 @@ enum class PagesServed : std::uint8_t {
 /// A file is accepted when its build id is the one the core holds; without one, when the dumped pages of read-only
 /// mappings are the file's byte by byte and one of them holds the image's headers (which a PE image's timestamp, size
 /// and checksum are part of); without those, when the pointers in the dumped data sections of a ReadyToRun image are
-/// those that the file has at the same places. A file that fails is said and never used; so is one of which the core
-/// holds nothing to compare.
+/// those that the file has at the same places. A file that fails is reported and never used, as is one for which the
+/// core holds nothing to compare.
 ///
 /// Only what cannot have changed since it was loaded is served: pages of segments that are not writable, and RELRO
 /// pages, with the loader's relocations applied. Thread-safe.
@@ -45,9 +45,9 @@ class CoreImages {
   /// Bytes of `region` from its file, relocated; all of `out` lies in `region`.
   [[nodiscard]] Result<std::size_t> read(const Region& region, Address address, std::span<std::byte> out,
                                          PagesServed pages) const;
-  /// Any file at a path, unproven (debug files, which prove themselves to whoever asks).
+  /// Any file at a path, unproven (debug files, which their readers verify).
   [[nodiscard]] const FileFinder& finder() const { return finder_; }
-  /// What was missing or did not match among the files asked for so far.
+  /// Files that were missing or did not match, among those asked for so far.
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kArmPacMask = 0x406;  // NT_ARM_PAC_MASK: uapi/linux/elf.h
 constexpr std::size_t kMaxThreads = 200'000;  // Linux: pid_max is at most 4 million, 32,768 unless raised
-// Of files. Linux: max_map_count is 65,530 unless raised. One costs us about 1.6 KiB.
+// For NT_FILE. Linux: max_map_count is 65,530 unless raised. A mapping costs us about 1.6 KiB.
 constexpr std::size_t kMaxMappings = 250'000;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxBadLists = 8;
@@ -190,7 +190,7 @@ class NoteReader {
     }
   }
 
-  /// A core has one list; what a million of them would say is said a few times.
+  /// A core has one list: the complaint about a million bad lists is made kMaxBadLists times.
   void complain_of_files(ErrorCode code, std::string text, std::uint64_t value) {
     if (bad_lists_++ < kMaxBadLists) complain(code, "NT_FILE", std::move(text), value);
   }

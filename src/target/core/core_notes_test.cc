@@ -62,7 +62,7 @@ TEST(CoreNotes, ArmRegistersAndPointerAuthentication) {
   EXPECT_EQ(n.threads[0].registers->registers.sp(), 0x5678U);
   EXPECT_EQ(n.threads[0].pac_mask, 0x7f000000000000U);
   EXPECT_EQ(n.threads[1].pac_mask, 0U);
-  // Too short, or before any thread: nobody's.
+  // Too short, or before any thread: of no thread.
   masks.resize(8);
   NoteBuilder early(Arch::aarch64);
   early.note("LINUX", 0x406, masks).thread(1).note("LINUX", 0x406, masks);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 
-/// Mappings ascending, each cut where another claims the same addresses.
+/// Mappings ascending; one that begins inside another is dropped.
 std::vector<CoreMapping> in_order(std::vector<CoreMapping> mappings) {
   std::stable_sort(mappings.begin(), mappings.end(),
                    [](const CoreMapping& a, const CoreMapping& b) { return a.range.begin < b.range.begin; });
@@ -36,7 +36,7 @@ class RegionMaker {
   }
 
  private:
-  /// What segments show from `position_` on and below `end` is memory without a file.
+  /// Adds memory without a file: the segments from `position_` on and below `end`.
   void add_anonymous_until(Address end) {
     while (next_ < segments_.size() && segments_[next_].range.begin < end) {
       const CoreSegment& s = segments_[next_];

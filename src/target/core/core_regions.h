@@ -10,7 +10,7 @@ namespace mixstack::target {
 
 /// A mapping and whether its permissions are known. gdb and createdump list mapped files (NT_FILE) of which they write
 /// no segment; such a region counts as readable and executable until its image's headers say better. createdump also
-/// writes segments that are no mappings; then theirs count until the headers say more.
+/// writes segments that are no mappings; their permissions count until the headers say more.
 struct CoreRegion {
   Region region;
   bool permissions_known = true;

@@ -35,13 +35,13 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// What a comm can be of the name somebody gave.
+/// The comm of a process, from the name that the user gave.
 std::string comm_of(const std::string& name) {
   const auto slash = name.rfind('/');
   return name.substr(slash == std::string::npos ? 0 : slash + 1).substr(0, kCommLength);
 }
 
-/// What coredumpctl takes: a number, a comm, or an absolute path. It takes journal matches (FIELD=VALUE) as well.
+/// The argument for coredumpctl: a number, a comm, or an absolute path. Journal matches (FIELD=VALUE) stay as they are.
 std::string match_of(const std::string& given) {
   return given.find_first_of("/=") == std::string::npos ? given.substr(0, kCommLength) : given;
 }
@@ -116,7 +116,7 @@ Found readable(const std::string& given, const std::string& path) {
   return refuse(ErrorCode::io_error, given, path + " cannot be read (" + std::strerror(error) + ")", error);
 }
 
-/// A core in the journal, or none at all: coredumpctl tells by what it writes.
+/// Copies a core out of the journal; coredumpctl writes nothing if it holds none.
 Found copied_from_journal(const std::string& program, const std::string& given, const CoreStoreOptions& options) {
   const std::string folder = temporary_folder(options.bytes.temporary_folder);
   auto spool = SparseSpool::create(folder, {options.bytes.max_size, options.bytes.keep_free});
@@ -145,7 +145,7 @@ Found copied_from_journal(const std::string& program, const std::string& given, 
   return core;
 }
 
-/// Nothing when it knows no such crash.
+/// Nothing if coredumpctl cannot be asked, or knows no such crash.
 std::optional<Found> ask_coredumpctl(const std::string& program, const std::string& given,
                                      const CoreStoreOptions& options, std::string& said) {
   // The value of a journal field, which is stable; the forms for people and --json hold no file name.

@@ -94,7 +94,7 @@ TEST(CoreStore, SaysThatTheFileIsGoneOrOfAnotherUser) {
 
 TEST(CoreStore, CopiesACoreOutOfTheJournal) {
   Store store;
-  // What it says about the crash is more than a pipe holds.
+  // It prints more about the crash than a pipe holds.
   store.coredumpctl("case \"$*\" in *dump*) head -c 300000 /dev/zero >&2; printf 'ELF core';; esac");
   const auto found = store.find("4711");
   ASSERT_TRUE(found) << found.error().text;

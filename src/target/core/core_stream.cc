@@ -73,7 +73,7 @@ class Input {
       if (n >= 0) return n;
       if (errno == EINTR) continue;
       if (errno != EAGAIN) break;
-      pollfd wait{fd_, POLLIN, 0};  // whoever is at the other end made it non-blocking
+      pollfd wait{fd_, POLLIN, 0};  // another holder of it made it non-blocking
       if (::poll(&wait, 1, -1) < 0 && errno != EINTR) break;
     }
     error_ = errno;
@@ -130,8 +130,8 @@ class StreamReader {
     out_.error = {ErrorCode::io_error, input_.error(), spool_.size()};
   }
 
-  /// Skippable frames, which pzstd and others write, and padding; the latter never before the first frame, for a core
-  /// from a pipe is whatever it is.
+  /// Skips skippable frames, which pzstd and others write, and zero padding; no padding before the first frame, since a
+  /// core from a pipe may begin with any bytes.
   void skip_between_frames(bool first) {
     for (unsigned leading = 0; !first || leading < kMostLeadingFrames; leading++) {
       if (const auto size = skippable_frame(input_.peek(kMagicSize))) {

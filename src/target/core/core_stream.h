@@ -20,7 +20,7 @@ struct StreamOutcome {
   std::uint64_t input_read = 0;  ///< bytes of the input used
 };
 
-/// What a file that can be read at any offset begins with, to know whether it has to be spooled at all.
+/// The encoding of a file that can be read at any offset: whether it has to be spooled at all.
 [[nodiscard]] CoreEncoding encoding_of_file(int fd);
 
 struct ExpansionLimit {

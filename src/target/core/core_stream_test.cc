@@ -36,7 +36,7 @@ std::unique_ptr<CoreBytes> opened(const test::TemporaryFolder& folder, const Byt
   return core ? std::move(*core) : nullptr;
 }
 
-/// How a core of which nothing can be had is refused.
+/// The refusal of a core of which nothing can be read.
 ErrorCode refusal(const test::TemporaryFolder& folder, const Bytes& bytes, const CoreBytesOptions& options = {}) {
   const auto core = CoreBytes::open(folder.write("core", bytes), options);
   return core ? ErrorCode::none : core.error().code;

@@ -59,8 +59,8 @@ void mark_pages_that_ran(const std::vector<CoreThread>& threads, std::vector<Cor
   return parts;
 }
 
-/// What ended the process. A core of a running process (gcore, createdump by hand) tells of no signal but the stop of
-/// the debugger.
+/// The crash that ended the process. A core of a running process (gcore, createdump by hand) tells of no signal but the
+/// debugger's stop.
 [[nodiscard]] std::optional<CrashFacts> crash_of(const CoreNotes& notes) {
   const auto crashed =
       std::find_if(notes.threads.begin(), notes.threads.end(), [](const CoreThread& t) { return t.signal != 0; });
@@ -161,7 +161,7 @@ Result<Capture> CoreTarget::capture(const CaptureRequest& request) {
       capture.storage.pop_back();
     }
   }
-  // The thread that crashed is what the core is looked at for.
+  // The crashed thread comes first: it is why the core is looked at.
   if (info_.crash)
     std::stable_partition(capture.threads.begin(), capture.threads.end(),
                           [this](const ThreadCapture& t) { return t.tid == info_.crash->tid; });

@@ -156,7 +156,7 @@ TEST_F(CoreImagesTest, AFileWithTheSameBuildIdStandsInForItsPages) {
   EXPECT_EQ(memory.read<std::uint64_t>(kBase + 0x2208).value_or(1), 0U);
   EXPECT_EQ(memory.read<std::uint64_t>(kBase + 0x2300).value_or(0), kBase + 0x2300);
   EXPECT_EQ(memory.read<std::uint64_t>(kBase + 0x2308).value_or(0), 0x2308U);
-  // Pages that can have been written are served only to who knows that they were not.
+  // Pages that the program may have written are served only to readers of constant data.
   EXPECT_FALSE(serves(*target, 0x3000));
   EXPECT_FALSE(serves(*target, 0x3ff8));
   EXPECT_EQ(target->loaded_memory().read<std::uint64_t>(kBase + 0x3300).value_or(0), kBase + 0x3300);

@@ -6,7 +6,7 @@
 
 namespace mixstack::target {
 
-/// What was written to the core, and nothing else. Borrows the file. Thread-safe.
+/// The bytes that were written to the core, and nothing else. Borrows the file. Thread-safe.
 class DumpedMemory final : public MemoryReader {
  public:
   explicit DumpedMemory(const CoreFile& file) : file_(file) {}

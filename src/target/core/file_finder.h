@@ -41,10 +41,10 @@ class FileFinder {
  public:
   explicit FileFinder(FileFinderOptions options);
 
-  /// Calls `accept` with each file that might be `path`, most likely first, until it answers true: the executable
-  /// given, files that come with the core, then per root the full path, the bare name, and the folders of binaries by
-  /// build id
-  /// (/usr/lib/debug/.build-id and .build-id). `build_id` may be empty. Answers whether one was accepted.
+  /// Calls `accept` with each file that might be `path`, most likely first, until it answers true: the given
+  /// executable, files that come with the core, then for each root the full path, the bare name, and the folders of
+  /// binaries by build id (/usr/lib/debug/.build-id and .build-id); last, `fetch`. `build_id` may be empty. Answers
+  /// whether one was accepted.
   bool find(const std::string& path, const object::BuildId& build_id,
             const std::function<bool(const FileCandidate&)>& accept) const;
   /// The first file there is at that path (debug files beside an image). Nothing is verified.

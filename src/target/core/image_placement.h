@@ -39,10 +39,10 @@ class ImagePlacement {
   [[nodiscard]] const object::BuildId& build_id() const { return build_id_; }
   /// Whether the program may have changed the bytes at `address` since they were loaded.
   [[nodiscard]] bool is_changeable(Address address) const;
-  /// What the image's headers say of the page at `address`.
+  /// The permissions of the page at `address`, by the image's headers.
   [[nodiscard]] bool is_executable(Address address) const;
   [[nodiscard]] bool is_writable(Address address) const;
-  /// Makes file bytes at `address` what the loader made of them.
+  /// Applies the loader's relocations to the file's bytes at `address`.
   void relocate(Address address, std::span<std::byte> bytes) const;
   [[nodiscard]] std::span<const object::Relocation> relocations() const;
   [[nodiscard]] std::uint64_t load_bias() const { return load_bias_; }

@@ -20,7 +20,7 @@ struct ProofResult {
   std::string reason;  ///< in words, for `refuted`: what differs
 };
 
-/// What is compared and when it suffices: see `CoreImages`. `expected` is the build id the core holds, or empty.
+/// Compares as `CoreImages` documents. `expected` is the build id that the core holds, or empty.
 [[nodiscard]] ProofResult prove_image(const FileBytes& file,
                                       std::span<const std::unique_ptr<ImagePlacement>> placements,
                                       std::span<const Region> mappings, const DumpedMemory& dumped, Arch arch,

@@ -16,7 +16,7 @@ inline constexpr std::string_view kOwnNotes = "MIXSTACK";
 inline constexpr std::uint32_t kMappingsNote = 1;  ///< all mappings, with rights; once
 inline constexpr std::uint32_t kThreadNote = 2;    ///< behind the NT_PRSTATUS of its thread
 
-/// What is known of a thread beside its registers.
+/// Facts of a thread beside its registers.
 struct ThreadNote {
   ThreadId ns_tid = 0;
   char state = '?';

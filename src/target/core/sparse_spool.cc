@@ -31,7 +31,7 @@ bool is_writable_folder(const std::string& path) {
 
 base::ScopedFd open_unnamed(const std::string& folder) {
   base::ScopedFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  // What file systems and kernels without O_TMPFILE answer, open(2).
+  // Errors of file systems and kernels without O_TMPFILE, open(2).
   if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
   std::string name = folder + "/mixstack-core-XXXXXX";
   fd = base::ScopedFd(::mkostemp(name.data(), O_CLOEXEC));

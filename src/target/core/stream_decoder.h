@@ -14,8 +14,8 @@ namespace mixstack::target {
 /// Fewest bytes by which encoding_of() and skippable_frame() decide.
 inline constexpr std::size_t kMagicSize = 8;
 
-/// What begins with these bytes: a zstd frame (RFC 8878), a gzip member (RFC 1952), an lz4 frame (LZ4 Frame Format
-/// 1.6) or an .xz stream (The .xz File Format 1.1). Anything else is `plain`.
+/// The encoding that begins with these bytes: a zstd frame (RFC 8878), a gzip member (RFC 1952), an lz4 frame (LZ4
+/// Frame Format 1.6) or an .xz stream (The .xz File Format 1.1). Anything else is `plain`.
 [[nodiscard]] CoreEncoding encoding_of(std::span<const std::byte> first);
 /// The whole size of the skippable frame (user data, RFC 8878 section 3.1.2; equal in zstd and lz4) that begins here.
 [[nodiscard]] std::optional<std::uint64_t> skippable_frame(std::span<const std::byte> first);

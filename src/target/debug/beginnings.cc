@@ -55,7 +55,7 @@ constexpr int kMaxPasses = 1000;  // over the list of threads of a process that 
 
 }  // namespace
 
-/// False: it has ended, or another thread's seizure has brought it already.
+/// False: the thread has ended. One that the kernel seized for us already counts as seized.
 Result<bool> Beginnings::seize(TracedProcess& process, ThreadId tid) {
   const ProcDir& proc = process.program->proc;
   if (const int error = loop_.seize(tid, trace_options(process.options)); error != 0) {
@@ -74,7 +74,7 @@ Result<bool> Beginnings::seize(TracedProcess& process, ThreadId tid) {
   return true;
 }
 
-/// Until a look at the list finds no new thread. From its first thread on, those it makes are seized by the kernel.
+/// Until a listing has no new thread. From the first one on, the kernel seizes the threads that they make.
 Result<void> Beginnings::seize_all(TracedProcess& process) {
   bool found_new = true;
   for (int pass = 0; found_new && pass < kMaxPasses; pass++) {
@@ -83,15 +83,15 @@ Result<void> Beginnings::seize_all(TracedProcess& process) {
     if (!tids) return fail(tids.error());
     for (const ThreadId tid : *tids) {
       if (process.threads.contains(tid)) continue;
-      // Stopped, a worker of io_uring would end what it does for the program with an error.
+      // A stop would end the work of an io_uring worker with an error that no program expects.
       const auto stat = process.program->proc.thread_stat(tid);
       if (stat && process.program->proc.kernel_task(tid, *stat) != 0) continue;
       auto seized = seize(process, tid);
       if (!seized) return fail(seized.error());
       found_new = found_new || *seized;
     }
-    // A thread that we did not have yet called exec: it took the main thread's id, and nobody told us that the one we
-    // had is gone.
+    // A thread that we did not have yet called exec: it has the main thread's id now, and the end of the one we had was
+    // not reported.
     if (process.threads.contains(process.pid) && !process.is_ours(process.pid)) {
       process.threads.remove(process.pid);
       found_new = true;
@@ -117,7 +117,7 @@ Result<ProcessPointer> Beginnings::attach_once(std::uint32_t pid, const DebugOpt
 
   auto wishes = options;
   wishes.kill_with_us = false;
-  wishes.report = wishes.hold_at = {};  // what is there is no news
+  wishes.report = wishes.hold_at = {};  // existing threads and libraries are no events
   const auto process = table_.add(pid, std::move(*program), wishes);
   if (options.hold) process->threads.hold_all();
   auto seized = seize_all(*process);
@@ -132,7 +132,7 @@ Result<ProcessPointer> Beginnings::attach_once(std::uint32_t pid, const DebugOpt
   return fail(seized.error());
 }
 
-/// Waits a while for threads that are still traced of a process that was left.
+/// Waits a while for threads of a detached process that are still traced.
 void Beginnings::wait_until_left(std::uint32_t pid) {
   auto next_look = Clock::now();
   auto has_left = [&] {
@@ -146,8 +146,8 @@ void Beginnings::wait_until_left(std::uint32_t pid) {
   (void)loop_.wait_until(has_left, Clock::now() + kLeavingLimit);
 }
 
-/// In the middle of an exec, which takes long when many threads have to end first, threads and files vanish and the
-/// main thread is a zombie: what looks like an end or a refusal is looked at again while the process is there.
+/// During an exec, which takes long if many threads must end first, threads and files vanish and the main thread is a
+/// zombie: an apparent end or refusal is retried while the process is there.
 Result<ProcessPointer> Beginnings::attach(std::uint32_t pid, const DebugOptions& options) {
   Result<ProcessPointer> process = fail(ErrorCode::internal);
   for (auto nap = kFirstNap; nap <= kLastNap; nap *= 2) {

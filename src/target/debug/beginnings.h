@@ -1,4 +1,4 @@
-// How the tracer comes to its processes.
+// How the tracer attaches to processes and launches them.
 #pragma once
 
 #include "target/debug/holds.h"

@@ -12,7 +12,7 @@
 namespace mixstack::target {
 namespace {
 
-/// All a child needs, made before the fork: a copy of a process of many threads may not allocate.
+/// Everything the child needs, made before the fork: a copy of a process of many threads may not allocate.
 struct Plan {
   std::vector<char*> arguments, environment;
   std::vector<LaunchRequest::Descriptor> descriptors;
@@ -37,7 +37,7 @@ __attribute__((no_sanitize("thread", "address", "undefined"), noinline)) bool pl
                                                                                                 int* spares) {
   const LaunchRequest::Descriptor* wanted = plan.descriptors.data();
   const std::size_t count = plan.descriptors.size();
-  // First out of each other's way, then where they belong: a number may be the source of one and the place of another.
+  // First copy them above all wanted numbers, then to their numbers: one's number may be another's source.
   for (std::size_t i = 0; i < count; i++) {
     if (wanted[i].of_host < 0) continue;
     spares[i] = static_cast<int>(::syscall(SYS_fcntl, wanted[i].of_host, F_DUPFD_CLOEXEC, plan.lowest_spare));
@@ -57,7 +57,7 @@ __attribute__((no_sanitize("thread", "address", "undefined"), noinline, noreturn
                                                                                                  int* spares) {
   char byte = 0;
   (void)::syscall(SYS_close, plan.gate_of_tracer);
-  // Ends when the tracer lets us through, or has gone (then nobody wants this program).
+  // The read ends when the tracer lets us through, or has died (then this program is not wanted).
   if (::syscall(SYS_read, plan.gate, &byte, 1) == 1) {
     const unsigned long none = 0;
     (void)::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
@@ -122,7 +122,7 @@ Result<ChildProgram> ChildProgram::fork(const LaunchRequest& request) {
   child.pid_ = static_cast<pid_t>(pid);
   child.gate_ = std::move(gate.in);
   child.failure_ = std::move(failure.out);
-  // A child that the host forked in between may hold the other end open.
+  // A child that the host forked in between may hold the write end open: a read must not wait for it.
   (void)::fcntl(child.failure_.get(), F_SETFL, O_NONBLOCK);
   return child;
 }

@@ -20,14 +20,14 @@ class ChildProgram {
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// Lets it exec. Once, after it was seized.
   void let_through();
-  /// When it ended without exec: why. Errors as `DebugSession::launch` names them.
+  /// Why it ended without exec. Errors as `DebugSession::launch` names them.
   [[nodiscard]] Error failure() const;
 
  private:
   ChildProgram() = default;
   pid_t pid_ = -1;
-  base::ScopedFd gate_;     // the child waits for its other end to close
-  base::ScopedFd failure_;  // errno comes out of it, or its end
+  base::ScopedFd gate_;     // the child waits for a byte from it
+  base::ScopedFd failure_;  // the child writes its errno to it, or closes it by its exec
 };
 
 }  // namespace mixstack::target

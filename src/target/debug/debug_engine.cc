@@ -28,7 +28,7 @@ Result<std::shared_ptr<DebugEngine>> DebugEngine::start() {
       ended);
   if (!process) return fail(process.error());
   engine->process_ = std::move(*process);
-  // A first request tells whether it could set itself up.
+  // A first request shows whether the tracer's setup worked.
   if (auto alive = engine->run([] {}); !alive) return fail(alive.error());
   return engine;
 }
@@ -65,7 +65,7 @@ void DebugEngine::answer_requests() {
   }
 }
 
-/// The life of the tracer.
+/// The main loop of the tracer.
 void DebugEngine::serve() {
   for (;;) {
     tracer_.serve(wake_.get());

@@ -16,8 +16,8 @@
 
 namespace mixstack::target {
 
-/// What a session, its handles and its targets share. Lives as long as any of them; the tracer ends with the session.
-/// Thread-safe.
+/// The state that a session, its handles and its targets share. Lives as long as any of them; the tracer ends with the
+/// session. Thread-safe.
 class DebugEngine : public std::enable_shared_from_this<DebugEngine> {
  public:
   /// Errors: `internal`.
@@ -39,8 +39,8 @@ class DebugEngine : public std::enable_shared_from_this<DebugEngine> {
     return std::move(*answer);
   }
 
-  /// The same for a process, if it is debugged. Errors before those: see ProcessStatus. What is known for good needs no
-  /// tracer: an ended process stays ended when its session is destroyed.
+  /// The same for a process, if it is debugged. Errors before those: see ProcessStatus. An ended process stays ended,
+  /// also when its session is destroyed, so that answer needs no tracer.
   template <class Work>
   [[nodiscard]] std::invoke_result_t<Work&, DebugTracer&> ask(const TracedProcess& process, Work work) {
     if (auto there = process.status.check(); !there) return fail(there.error());

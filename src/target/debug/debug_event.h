@@ -1,4 +1,4 @@
-// What happens to a debugged process, as its debugger is told.
+// Events of a debugged process, as its debugger receives them.
 #pragma once
 
 #include <cstdint>

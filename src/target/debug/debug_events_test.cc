@@ -1,4 +1,4 @@
-// What a debugger is told of: threads, children, programs, libraries, signals.
+// Events of a debugger: threads, children, programs, libraries, signals.
 #include <sys/syscall.h>
 
 #include <algorithm>

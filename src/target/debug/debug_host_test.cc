@@ -1,4 +1,4 @@
-// What the host notices of debugging: nothing. And what the targets notice of its end.
+// Debugging disturbs nothing in the host, and the targets run on when the host ends.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/ptrace.h>

@@ -1,4 +1,4 @@
-// What a debugger is told of: libraries and signals; and that it is told of an end whenever it comes.
+// Events of libraries and signals; and the event of an end, whenever it comes.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST(DebugReports, LibrariesComeAndGoWithoutATrap) {
     ASSERT_TRUE(p.resume().has_value());
     loop.forget();
   }
-  // What the linker's list says is what is mapped.
+  // The linker's list is what is mapped.
   const std::string maps = slurp("/proc/" + std::to_string(p.pid()) + "/maps");
   const auto all = p.libraries();
   ASSERT_TRUE(all.has_value());

@@ -85,7 +85,7 @@ void DebugSession::remove_handler(std::uint64_t id) { handlers_->remove(id); }
 std::size_t DebugSession::handle_events(bool block) {
   EventQueue& events = engine_->events();
   if (block) events.wait();
-  // Those that arrive meanwhile are the next call's: a busy process must not keep the host here.
+  // Events that arrive meanwhile are the next call's: a busy process must not keep the host here.
   std::size_t handled = 0;
   for (std::size_t left = events.size(); left > 0; left--) {
     const auto event = events.pop();

@@ -63,10 +63,10 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
 
   [[nodiscard]] virtual std::uint32_t pid() const = 0;
 
-  /// Stops all threads, and those that are born meanwhile. Answers when all stand still. A stop that a signal caused is
-  /// made use of: the signal is delivered first, as if it had come before; so none is ever held back. At the deadline
-  /// `thread_not_stopped` (value is a tid that is in a vfork or an uninterruptible sleep): the others are held, that
-  /// thread will be as soon as it can.
+  /// Stops all threads, and those that are born meanwhile. Answers when all stand still. If a signal stops a thread
+  /// first, it is delivered before the thread is held, so none is ever held back. At the deadline `thread_not_stopped`
+  /// (value is a tid that is in a vfork or an uninterruptible sleep): the others are held, that thread will be as soon
+  /// as it can.
   [[nodiscard]] virtual Result<void> pause(std::chrono::milliseconds timeout = std::chrono::seconds(1)) = 0;
   /// Lets all threads go on, those of `pause(tid)` included; a process that is stopped by job control (SIGSTOP) returns
   /// to that stop. Threads that a ThreadHold holds go on when it lets go.
@@ -82,7 +82,7 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
   /// SIGKILL; the end is reported as an event.
   [[nodiscard]] virtual Result<void> kill() = 0;
 
-  /// It ended, by itself or by a signal. Never blocks; false after detach, for nobody tells us any more.
+  /// It ended, by itself or by a signal. Never blocks; false after detach, since its end is no longer reported to us.
   [[nodiscard]] virtual bool is_terminated() const = 0;
   [[nodiscard]] virtual bool is_debugged() const = 0;
   /// At least one thread is not held. False when it ended; true after detach.
@@ -104,13 +104,13 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
   /// Empty for static programs and before the linker has begun. Errors: `process_changed` while the linker is at work
   /// on the list, if nothing was known before.
   [[nodiscard]] virtual Result<std::vector<LoadedLibrary>> libraries() const = 0;
-  /// r_debug's r_brk: where other debuggers plant a trap to learn of changes. Answered, never used. `not_found` when
-  /// there is no r_debug (yet).
+  /// r_debug's r_brk: where other debuggers plant a trap to learn of changes. Only answered, never used. `not_found`
+  /// when there is no r_debug (yet).
   [[nodiscard]] virtual Result<Address> library_trap_address() const = 0;
 
-  /// The program it runs now as a Target, for whoever walks targets (CaptureWalk): its `capture()` stops what is not
-  /// held already, reads registers by the tracer that is there, and leaves every thread as it was before. After an exec
-  /// it answers `process_changed`; open another. Use from one thread at a time. Independent of the handle's lifetime.
+  /// The program it runs now as a Target, for CaptureWalk and the like: its `capture()` stops what is not held already,
+  /// reads registers by the tracer that is there, and leaves every thread as it was before. After an exec it answers
+  /// `process_changed`; open another. Use from one thread at a time. Independent of the handle's lifetime.
   [[nodiscard]] virtual Result<std::unique_ptr<Target>> open_target() = 0;
 
   /// Stops threads (empty: all, newborn ones included) until the guard is destroyed. Errors: no_such_thread,
@@ -134,8 +134,8 @@ class DebuggedProcess : public std::enable_shared_from_this<DebuggedProcess> {
 /// those (with __WALL also the tracer's end), no handler is installed, and launched processes are children of the
 /// tracer. It dies with its host; then, as always when a tracer ends, the kernel lets every tracee go.
 ///
-/// What that costs: where kernel.yama.ptrace_scope is 1 and CAP_SYS_PTRACE is lacking, the host's own children cannot
-/// be attached to (permission_denied); launch them instead.
+/// The cost: if kernel.yama.ptrace_scope is 1 and CAP_SYS_PTRACE is lacking, the host's own children cannot be attached
+/// to (permission_denied); launch them instead.
 class DebugSession {
  public:
   /// Errors: `internal` (no thread or no process can be made).
@@ -159,8 +159,8 @@ class DebugSession {
   /// All that are debugged now, by ascending pid.
   [[nodiscard]] std::vector<std::shared_ptr<DebuggedProcess>> processes() const;
 
-  /// Readable exactly while events wait: it holds one byte then, which need not be read, and may be by those who handle
-  /// the events next. For select, poll, epoll; never close it.
+  /// Readable exactly while events wait. Its one byte need not be read; a caller that reads it must handle the events
+  /// next. For select, poll, epoll; never close it.
   [[nodiscard]] int event_fd() const;
   using EventHandler = std::function<void(const DebugEvent&)>;
   /// Adds a receiver of events; `remove_handler` with the number it answers ends that. Handlers run inside

@@ -30,7 +30,7 @@ void EventQueue::tell() const {
 }
 
 void EventQueue::hush() const {
-  // Whoever waits may have read the byte himself.
+  // The waiter may have read the byte already.
   std::array<std::byte, 16> bytes;
   (void)!::read(ready_.get(), bytes.data(), bytes.size());
 }

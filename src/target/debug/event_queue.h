@@ -12,19 +12,19 @@
 
 namespace mixstack::target {
 
-/// Bounded; with a descriptor that is readable exactly while events wait. Thread-safe.
+/// With a descriptor that is readable exactly while events wait. Bounded for signals and threads only. Thread-safe.
 class EventQueue {
  public:
   EventQueue();
   [[nodiscard]] int fd() const { return ready_.get(); }
-  /// Drops signals and threads' comings and goings when the queue is full; never another kind.
+  /// Drops signals and thread events when the queue is full; never another kind.
   void push(DebugEvent event);
   [[nodiscard]] std::optional<DebugEvent> pop();
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::uint64_t lost() const;
   /// How many processes can still cause events; waiters look again.
   void set_sources(std::size_t count);
-  /// Until an event waits or none can come.
+  /// Waits until an event waits or none can come.
   void wait() const;
   void clear();
 

@@ -26,8 +26,8 @@ class HeldCapture {
 
   /// While the process still runs: asks for all that may be asked before. `threads` are those known so far.
   void prepare(const std::vector<ThreadId>& threads);
-  /// While the threads stand still. `threads` may have some that are new; `read_registers` says what is in a thread's
-  /// registers, or why it is not known.
+  /// While the threads stand still. `threads` may have some that are new; `read_registers` reads a thread's registers,
+  /// or tells why it cannot.
   void copy(const std::vector<ThreadId>& threads, const std::function<Result<RegisterSet>(ThreadId)>& read_registers);
   /// Afterwards.
   [[nodiscard]] Capture take();
@@ -49,7 +49,7 @@ class HeldCapture {
   StackCopies copies_;
   std::shared_ptr<const std::vector<Region>> regions_;
   std::vector<Slot> slots_;
-  std::optional<std::uint64_t> pac_mask_;  ///< of whichever thread was read first
+  std::optional<std::uint64_t> pac_mask_;  ///< of the first thread that was read
 };
 
 }  // namespace mixstack::target

@@ -19,7 +19,7 @@ class Holds {
   /// Holds threads (empty: all). With `must_stop`, at the deadline nothing is held and the answer is an error.
   [[nodiscard]] Result<std::uint64_t> add_guard(TracedProcess& process, std::span<const ThreadId> tids,
                                                 Clock::time_point deadline, bool must_stop);
-  /// Until every thread stands still that somebody wants to; `guard`: that this guard holds. False at the deadline.
+  /// Waits until every held thread stands still; with `guard`, those that it holds. False at the deadline.
   [[nodiscard]] bool wait_until_still(TracedProcess& process, Clock::time_point deadline, std::uint64_t guard = 0);
 
  private:

@@ -107,7 +107,7 @@ Result<void> LinkMapList::read_lists(const MemoryReader& memory, Address debug, 
     if (n >= kMaxNamespaces) return fail(ErrorCode::limit_exceeded, at);
     auto words = read_debug(memory, at);
     if (!words) return fail(words.error());
-    // The linker fills it in before it says so; nothing holds yet.
+    // Version 0: the linker has not filled it in yet, and nothing holds.
     if (low_half((*words)[kVersion]) == 0) return fail(n == 0 ? ErrorCode::not_found : ErrorCode::process_changed, at);
     state.consistent = state.consistent && low_half((*words)[kState]) == 0 && (n > 0 || (*words)[kMap] != 0);
     seen_.push_back({at, *words, low_half((*words)[kVersion]) >= 2 ? kDebugWords : kDebugWords - 1});

@@ -1,4 +1,4 @@
-// The dynamic linker's list of what is loaded, read out of a process that may be changing it.
+// The dynamic linker's list of loaded libraries, read out of a process that may be changing it.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ class LinkMapList {
   [[nodiscard]] Result<State> read(const MemoryReader& memory, const std::string& executable);
   /// r_brk, or errors as above.
   [[nodiscard]] Result<Address> trap(const MemoryReader& memory);
-  /// What the last `read` that succeeded has read is still the same, by one system call. (Names are not looked at: the
-  /// linker does not change them.)
+  /// Whether everything that the last successful `read` has read is still the same, by one system call. (Names are not
+  /// looked at: the linker does not change them.)
   [[nodiscard]] bool is_unchanged(const memory::BulkMemory& memory);
 
  private:

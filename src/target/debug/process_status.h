@@ -1,4 +1,4 @@
-// What any thread may know of a debugged process without asking its tracer.
+// The state of a debugged process that any thread may read without asking the tracer.
 #pragma once
 
 #include <memory>

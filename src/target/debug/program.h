@@ -10,8 +10,8 @@
 
 namespace mixstack::target {
 
-/// Made at attach, launch, fork and exec; shared by the handle and by targets. `links` belongs to the tracer. What of
-/// `info` cannot be read (a program we have no right to) is empty.
+/// Made at attach, launch, fork and exec; shared by the handle and by targets. `links` belongs to the tracer. Fields of
+/// `info` that cannot be read (a program we have no right to) are empty.
 struct Program : ProcessView {
   Address interpreter = 0;  ///< AT_BASE; 0: a static program
   LinkMapList links;

@@ -6,7 +6,7 @@
 namespace mixstack::target {
 namespace {
 
-/// From that call to the end of the linker's work: 1,022 instructions with glibc 2.36 (x86-64).
+/// Steps from the last early call to the end of the linker's work: 1,022 with glibc 2.36 (x86-64).
 constexpr unsigned kStartupSteps = 5'000;
 
 /// The process a thread belongs to; 0 when it has gone.
@@ -20,8 +20,8 @@ constexpr unsigned kStartupSteps = 5'000;
   return event == TraceeEvent::vfork ? ChildKind::vfork : ChildKind::clone;
 }
 
-/// Code of a library is run while the linker is still at work on the list, and the linker will make no system call when
-/// it has done its work: it would unmap its cache. The library that begins nearest below the pc is not the linker.
+/// Whether library code runs before the linker is done, and the linker will make no further system call: its only one
+/// would unmap ld.so.cache, which is not mapped. The library that begins nearest below the pc must not be the linker.
 [[nodiscard]] bool is_in_last_early_code(TracedProcess& process, ThreadId tid, const LinkMapList::State& links) {
   const auto registers = process.registers(tid);
   if (!registers) return false;
@@ -52,7 +52,7 @@ void ReportHandler::handle(const TraceeReport& report) {
   on_stop(*process, *process->threads.find(tid), report);
 }
 
-/// A thread that stopped at its birth before its maker's report came.
+/// For a thread that stopped at its birth before its maker's report came.
 TracedProcess* ReportHandler::adopt(ThreadId tid) {
   const auto process = table_.find(pid_of(tid));
   if (process != nullptr) (void)process->add_thread(tid);
@@ -70,7 +70,8 @@ void ReportHandler::on_end(const TraceeReport& end) {
   process.publish();
   process.emit({.kind = DebugEventKind::thread_exited, .tid = end.tid});
   if (process.threads.is_leaving()) return table_.remove_if_left(process);
-  // A main thread that had ended before we came is not ours: nobody tells us of its end, which is the process's.
+  // A main thread that had ended before we attached is not ours: its end, which is the process's, is not reported to
+  // us.
   if (process.threads.empty()) return end_process(process, end);
   process.report_if_still();
 }
@@ -82,7 +83,7 @@ void ReportHandler::end_process(TracedProcess& process, const TraceeReport& end)
 
 void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeReport& report) {
   TraceeReport stop = report;
-  // No signal, but the end of a step of ours.
+  // The SIGTRAP at the end of our own step is no signal.
   if (process.is_stepping && stop.event == TraceeEvent::signal && stop.value == SIGTRAP)
     stop.event = TraceeEvent::other;
   process.is_stepping = false;
@@ -110,12 +111,12 @@ void ReportHandler::on_stop(TracedProcess& process, Tracee& t, const TraceeRepor
   table_.remove_if_left(process);
 }
 
-/// A launched program on its way to where it is held: from one system call to the next, for the linker makes some after
-/// it has filled in r_debug and before any other code runs. True while it is on its way.
+/// Brings a launched program to where it is held, from one system call to the next: the linker makes some after it has
+/// filled in r_debug and before any other code runs. True while it is on its way.
 ///
-/// Not if it needed no ld.so.cache (LD_LIBRARY_PATH, RUNPATH, containers without one), which glibc unmaps last: then
-/// the last system call is one of the C library, which it initialises early, and the next is of a constructor or of the
-/// program. From such a call on it goes instruction by instruction until the linker has done its work.
+/// If it needs no ld.so.cache (LD_LIBRARY_PATH, RUNPATH, containers without one), which glibc unmaps last, the last
+/// such call is one of the C library, which the linker initialises early, and the next is of a constructor or of the
+/// program. From that call on it goes instruction by instruction until the linker has done its work.
 bool ReportHandler::on_startup(TracedProcess& process, Tracee& t, TraceeEvent event) {
   if (process.startup == TracedProcess::Startup::exec) {
     if (event != TraceeEvent::exec) {
@@ -143,9 +144,9 @@ bool ReportHandler::on_startup(TracedProcess& process, Tracee& t, TraceeEvent ev
   return goes_on_in_startup(process, t);
 }
 
-/// A thread that was stepped and whose tracer dies is stepped on by the kernel, by nobody's wish, and ends by SIGTRAP:
-/// detaching and going on take the step back, the tracer's death does not. So it goes on once, into a stop that is
-/// already waiting for it. False where it was not stepped.
+/// If the tracer dies, the kernel goes on stepping a thread that was stepped, and SIGTRAP ends it: detaching and
+/// continuing end the stepping, the tracer's death does not. So it is continued once, into a stop that is already
+/// requested. False if it was not stepped.
 bool ReportHandler::ends_stepping(TracedProcess& process, Tracee& t) {
   process.startup_steps = 0;
   if (!process.would_step || t.job_stop != 0) return false;
@@ -156,7 +157,7 @@ bool ReportHandler::ends_stepping(TracedProcess& process, Tracee& t) {
   return true;
 }
 
-/// By an instruction, or to the next system call. True.
+/// Continues by one instruction, or to the next system call. Answers true.
 bool ReportHandler::goes_on_in_startup(TracedProcess& process, Tracee& t) {
   const bool is_step = process.startup_steps > 0;
   if (is_step) process.startup_steps--;

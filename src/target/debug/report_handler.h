@@ -1,4 +1,4 @@
-// What the tracer makes of the kernel's reports.
+// How the tracer handles the kernel's reports.
 #pragma once
 
 #include "target/debug/process_table.h"

@@ -1,4 +1,4 @@
-// What a debugger is told and what becomes of its threads, by reports made by hand.
+// The events of a debugger and the fate of its threads, by reports made by hand.
 #include "target/debug/report_handler.h"
 
 #include <gtest/gtest.h>

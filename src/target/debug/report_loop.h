@@ -31,7 +31,7 @@ class ReportLoop {
   void turn();
   /// The last batch was full.
   [[nodiscard]] bool is_behind() const;
-  /// Deals with reports until something is so. False at the deadline.
+  /// Handles reports until `done` answers true. False at the deadline.
   [[nodiscard]] bool wait_until(const std::function<bool()>& done, Clock::time_point deadline);
 
  private:

@@ -87,7 +87,7 @@ void TracedProcess::hold_at(DebugEventKind kind) {
   if (options.hold_at.contains(kind) && !threads.is_leaving()) hold_all();
 }
 
-/// Whoever called exec has the main thread's id now; the one it was before went without a report.
+/// The thread that called exec has the main thread's id now; its old id vanished without a report.
 void TracedProcess::take_exec(Tracee& t) {
   for (const ThreadId tid : threads.ids()) {
     if (tid == t.tid) continue;

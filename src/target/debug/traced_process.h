@@ -16,7 +16,7 @@ namespace mixstack::target {
 /// Belongs to the tracer, except `pid` and `status`. Requests are documented by DebuggedProcess; here are those that
 /// wait for nothing.
 struct TracedProcess {
-  /// Where a launched program is on its way to where it is held.
+  /// How far a launched program has come on its way to where it is held.
   enum class Startup : std::uint8_t { exec, linker, done };
 
   /// Borrows queue and index.
@@ -50,7 +50,7 @@ struct TracedProcess {
   // Changes, told as events
   Tracee& add_thread(ThreadId tid);
   void hold_all();
-  /// Holds the process if that is wished at such an event.
+  /// Holds the process if `hold_at` names this event.
   void hold_at(DebugEventKind kind);
   /// Every thread but `t` has gone, and the program is another.
   void take_exec(Tracee& t);
@@ -64,7 +64,7 @@ struct TracedProcess {
 
   /// To be called after every change of wishes or threads.
   void publish();
-  /// Whether the kernel says so: a thread that another's exec has replaced vanishes without a report.
+  /// Whether the kernel says that we trace it: a thread that another's exec has replaced vanishes without a report.
   [[nodiscard]] bool is_ours(ThreadId tid) const;
 
  private:

@@ -1,4 +1,4 @@
-// One traced thread: what a stop makes of it, and what is to be done with it.
+// One traced thread: its state after a stop, and its next action.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mixstack::target {
 
-/// What everybody together wants of a thread.
+/// The combined wish of all who hold a thread.
 enum class Wish : std::uint8_t { run, stand_still, leave };
 
 /// Makes no system calls; `TraceeGroup` does what `next_action` says.

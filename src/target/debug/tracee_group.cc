@@ -107,7 +107,8 @@ void TraceeGroup::carry_out(Tracee& t, Tracee::Action action) {
 }
 
 void TraceeGroup::settle_all() {
-  // The main thread first: were it still ours when a thread that we let go calls exec, it would vanish unreported.
+  // The main thread first: if a released thread calls exec while the main thread is still ours, that vanishes
+  // unreported.
   for (const ThreadId tid : ids())
     if (Tracee* const t = find(tid); t != nullptr) settle(*t);
 }

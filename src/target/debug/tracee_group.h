@@ -1,4 +1,4 @@
-// The traced threads of a process, who wants which of them to stand still, and what brings them to it.
+// The traced threads of a process: which of them are to stand still, for whom, and how they are stopped.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace mixstack::target {
 
 struct TracedProcess;
-/// Whose thread it is: where reports are looked up.
+/// The process of each traced thread, for reports.
 using TraceeIndex = std::unordered_map<ThreadId, TracedProcess*>;
 
 class TraceeGroup {
@@ -19,8 +19,8 @@ class TraceeGroup {
   /// `main` is the main thread's id. Keeps its threads in `index` as those of `owner`; borrows both.
   TraceeGroup(ThreadId main, TracedProcess& owner, TraceeIndex& index) : main_(main), owner_(owner), index_(index) {}
 
-  // Who is there
-  /// Held from the beginning while all are.
+  // Members
+  /// A new thread is held from its beginning while all are held.
   Tracee& add(ThreadId tid);
   void remove(ThreadId tid);
   [[nodiscard]] Tracee* find(ThreadId tid);
@@ -30,7 +30,7 @@ class TraceeGroup {
   /// Ascending, but the main thread first.
   [[nodiscard]] std::vector<ThreadId> ids() const;
 
-  // Wishes: they only say who is wanted still; `interrupt` and `settle` bring it about
+  // Wishes: they only record which threads are to stand still; `interrupt_wanted` and `settle` act on them
   void hold_all();
   void release_all();
   void release(Tracee& t);
@@ -43,23 +43,23 @@ class TraceeGroup {
   [[nodiscard]] bool is_leaving() const { return leaving_; }
   [[nodiscard]] Wish wish_for(const Tracee& t) const;
 
-  // How things stand
+  // State
   [[nodiscard]] bool is_still() const;
   /// A thread that should stand still and does not, or 0; with `guard`, of those that it holds.
   [[nodiscard]] ThreadId straggler(std::uint64_t guard = 0) const;
-  /// A thread that the user does not hold.
+  /// Whether there is a thread that the user does not hold.
   [[nodiscard]] bool has_free() const;
-  /// Nothing is there but, maybe, a main thread that ended before the others, which nobody can detach from.
+  /// Whether nothing is left but, maybe, a main thread that ended before the others, which cannot be detached from.
   [[nodiscard]] bool has_left() const;
 
-  // What is done about it
+  // Actions
   /// Requests a stop of those that should stand still and do not.
   void interrupt_wanted() const;
   void interrupt_all() const;
-  /// Brings a thread that has stopped to what is wished of it. May remove `t`.
+  /// Does what is wished of a thread that has stopped. May remove `t`.
   void settle(Tracee& t) { carry_out(t, t.next_action(wish_for(t))); }
   void settle_all();
-  /// Whatever is wished of it.
+  /// Continues it, whatever is wished.
   void go_on(Tracee& t) { carry_out(t, t.next_action(Wish::run)); }
 
  private:
@@ -67,7 +67,7 @@ class TraceeGroup {
     std::uint64_t id = 0;
     std::vector<ThreadId> tids;  ///< ascending; empty: all
   };
-  /// By the user or a guard; with `guard`, by that one.
+  /// Whether the user or a guard holds it; with `guard`, whether that one does.
   [[nodiscard]] bool is_held(const Tracee& t, std::uint64_t guard = 0) const;
   void carry_out(Tracee& t, Tracee::Action action);
 

@@ -22,7 +22,7 @@ std::string read_small(const std::string& path) {
   return text;
 }
 
-/// The next piece, which is taken away.
+/// Takes the next piece off `text`.
 std::string_view next(std::string_view& text, char until) {
   const std::size_t end = std::min(text.find(until), text.size());
   const std::string_view piece = text.substr(0, end);
@@ -80,7 +80,7 @@ std::optional<Mount> mount_of(std::string_view mountinfo, bool is_v2) {
   return std::nullopt;
 }
 
-/// Where both versions are mounted, the CPU is one's: version 1 names it.
+/// If both versions are mounted, one has the CPU controller: version 1 names it.
 std::optional<std::pair<std::string, bool>> path_of(std::string_view cgroups) {
   std::optional<std::pair<std::string, bool>> found;
   while (!cgroups.empty()) {

@@ -1,4 +1,4 @@
-// The CPU quotas of the cgroups a process is in: who has used his up stands still, though processors are free.
+// The CPU quotas of a process's cgroups: a process that has used its quota up is throttled, though processors are free.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@ struct CpuQuota {
   std::string cgroup;  ///< as /proc/PID/cgroup has it
   std::uint64_t quota_us = 0, period_us = 0;
   std::uint64_t periods = 0,
-                throttled = 0;  ///< since the cgroup was made: those in which somebody was ready, was stopped
+                throttled = 0;  ///< since the cgroup was made: periods with ready threads, and throttled ones
 };
 
-/// Those of the process's cgroup and of the ones above it, the innermost first, at most 32. Empty: none has a quota, or
-/// their files are not to be seen from here.
+/// The quotas of the process's cgroup and of those above it, innermost first, at most 32. Empty: none has a quota, or
+/// their files are not visible from here.
 [[nodiscard]] std::vector<CpuQuota> cpu_quotas(std::uint32_t pid);
 
-/// What a quota did between two looks: of the cgroup that stopped the process most.
+/// The effect of a quota between two looks, for the cgroup that throttled the process most.
 struct QuotaUse {
   CpuQuota quota;
   std::uint64_t periods = 0, throttled = 0;
-  /// In a fifth of the periods and more: it is the quota that threads wait for, not a processor.
+  /// Throttled in at least a fifth of the periods: threads wait for the quota, not for a processor.
   [[nodiscard]] bool is_felt() const { return throttled != 0 && throttled * 5 >= periods; }
 };
 [[nodiscard]] std::optional<QuotaUse> quota_use(const std::vector<CpuQuota>& before,
                                                 const std::vector<CpuQuota>& after);
-/// "its cgroup /a/b allows 0.2 processors (a quota of 20 ms in each 100 ms), which was used up in 38 of 40 periods".
+/// "the CPU quota of its cgroup /a/b allows 0.2 processors (20 ms in each 100 ms): throttled in 38 of 40 periods".
 [[nodiscard]] std::string quota_words(const QuotaUse& use);
 
-/// Where a cgroup's files are: of the lines of /proc/PID/cgroup and of /proc/self/mountinfo. Tried by tests.
+/// The place of a cgroup's files, from the lines of /proc/PID/cgroup and /proc/self/mountinfo. Public for tests.
 struct CgroupPlace {
   std::string mount, path;  ///< the folder it is mounted at; below it, "/" or "/a/b"
   bool is_v2 = false;

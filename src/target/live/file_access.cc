@@ -56,7 +56,7 @@ Result<std::shared_ptr<const FileBytes>> open_mapped_file(const ProcDir& proc, c
   if (const auto place = proc.open_file(map_file_name(region), O_PATH)) {
     auto fd = base::reopen_regular(place->get());
     if (!fd) return fail(fd.error());
-    // Another file may be mapped there by now: the mapping is one of some moment ago.
+    // Another file may be mapped there by now: the list of mappings may be outdated.
     if (check_identity(fd->get(), region)) return object::file_bytes_from_fd(std::move(*fd));
   }
   auto fd = open_in_root(proc, region.path);

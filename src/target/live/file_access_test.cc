@@ -79,7 +79,7 @@ TEST_F(MappedFile, IsFoundAfterItWasDeletedAndReplaced) {
   if (::geteuid() == 0) {
     EXPECT_EQ(text_of(target_->open_file(mapping())), "first");
   }
-  // Who has not opened the file before finds another one at its path.
+  // A target that has not opened the file before finds another one at its path.
   const auto other = open_live(process_->id());
   ASSERT_TRUE(other.has_value());
   auto wrong = (*other)->open_file(by_path_only());
@@ -107,7 +107,7 @@ TEST_F(MappedFile, AnonymousAndDeviceMappingsAreNotOpened) {
   EXPECT_EQ(target_->open_path("/no/such/file").error().code, ErrorCode::not_found);
 }
 
-/// Who opens a FIFO for writing waits for a reader: the child tells whether one came.
+/// Opening a FIFO for writing waits for a reader: the child tells whether one came.
 TEST(FileAccess, WhatIsNoRegularFileIsNotOpenedAtAll) {
   const std::string room = testing::TempDir() + "mixstack-fifo-" + std::to_string(::getpid());
   ::mkdir(room.c_str(), 0755);

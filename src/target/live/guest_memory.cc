@@ -1,3 +1,12 @@
+// Reads the memory of a process without changing it.
+// Input: ranges of addresses, the list of mappings, /proc/PID/pagemap. Output: the bytes that the process would see, up
+// to the first one that cannot be read.
+// Algorithm of read_some, for each mapping of the range: 1. No mapping, or an unreadable one: read only if the page is
+// present (read_if_there). 2. Code of an image: from its file, since the library may have been unloaded. 3. All else by
+// runs of pages in one state (read_in): present pages from the process, swapped ones within a budget, absent ones
+// never, since a read would make the kernel fill them: those are zeros, or come from the file or our own vDSO
+// (read_past). In a stop (read_ranges) only pages that answer at once are read.
+// Bounds: the caller's buffer; kSwapBudget and kTouchBudget bytes a capture; kMostFiles open files.
 #include "target/live/guest_memory.h"
 
 #include <fcntl.h>
@@ -54,7 +63,7 @@ constexpr Address kPage = 4096;
   return base::ScopedFd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
-/// Who asks for whole pages keeps them: a copy of the file's beside theirs would only take time.
+/// Copies whole pages without keeping them in `file`: a caller that reads whole pages keeps its own copy.
 [[nodiscard]] std::size_t copy_of(const FileBytes& file, std::uint64_t offset, std::span<std::byte> out) {
   if (out.size() >= kPage) return file.copy(offset, out);
   const auto bytes = file.range(offset, out.size());
@@ -62,7 +71,7 @@ constexpr Address kPage = 4096;
   return bytes.size();
 }
 
-/// The kernel gives every 64-bit process the same pages, of which ours need not be mapped into the target.
+/// The kernel gives every 64-bit process the same vDSO: reads ours, so that no page is mapped into the target.
 [[nodiscard]] Result<std::size_t> read_own_vdso(std::uint64_t offset, std::span<std::byte> out) {
   const Address own = ::getauxval(AT_SYSINFO_EHDR);
   const std::int64_t n = own == 0 ? 0 : memory::copy_own_memory(own + offset, out);
@@ -142,7 +151,7 @@ Result<std::size_t> GuestMemory::read_in(const Region& region, Address address, 
   return done;
 }
 
-/// What the list of mappings does not know, or knows no better.
+/// Reads an address that is in no known mapping, or in an unreadable one: only if its page is present.
 Result<std::size_t> GuestMemory::read_if_there(Address address, std::span<std::byte> out) const {
   const auto run = pages_.run({address, address + out.size()});
   return read_page(run, address, out.first(static_cast<std::size_t>(run.end - address)));
@@ -161,7 +170,7 @@ Result<std::size_t> GuestMemory::read_page(const memory::PageMap::Run& run, Addr
   return memory_.read_some(address, out);
 }
 
-/// What the process would see at pages that are not there.
+/// The bytes that the process would see at absent pages.
 Result<std::size_t> GuestMemory::read_past(const Region& region, Address address, std::span<std::byte> out) const {
   if (is_anonymous(region)) {
     std::memset(out.data(), 0, out.size());
@@ -186,7 +195,7 @@ Result<std::size_t> GuestMemory::read_file(const Region& region, Address address
     const auto wanted = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size - offset)));
     const std::size_t n = copy_of(*file, offset, wanted);
     if (n < wanted.size()) return n != 0 ? Result<std::size_t>(n) : fail(ErrorCode::unreadable_memory, address);
-    // What follows the file's end on its last page is zeros.
+    // The rest of the file's last page is zeros.
     const auto rest = std::min<std::size_t>(out.size() - n, static_cast<std::size_t>((0 - size) & 4095));
     std::memset(out.data() + n, 0, rest);
     return n + rest;
@@ -201,7 +210,7 @@ std::shared_ptr<const FileBytes> GuestMemory::file_of(const Region& region) cons
     const std::lock_guard lock(mutex_);
     if (const auto known = files_.find(key); known != files_.end()) return known->second;
   }
-  // A file system that is slow to open one holds nobody else up.
+  // Opened without the lock: a slow file system must not block other threads.
   auto opened = open_mapped_file(proc_, region);
   const std::lock_guard lock(mutex_);
   if (files_.size() >= kMostFiles) files_.clear();
@@ -218,7 +227,7 @@ bool GuestMemory::answers_at_once(State state, const Region* region) {
 
 void GuestMemory::read_ranges(std::span<memory::RangeRead> ranges) const {
   const auto regions = this->regions();
-  // Ranges are made shorter for the time of the read, so that one system call can do all of them.
+  // Each range is limited to its present part, so that one system call reads all of them.
   for (auto& r : ranges) {
     r.done = 0;
     r.limit = 0;

@@ -16,14 +16,14 @@
 
 namespace mixstack::target {
 
-/// Reading a page that is not there makes the kernel fill it: the process grows (a shared mapping may grow until its
-/// memory cgroup kills it), or whoever serves the page (userfaultfd, FUSE, NFS) is waited for. So only pages that are
-/// there are read. What else is asked for is answered as the process itself would see it, past the process: zeros for
-/// private memory never touched, the file's bytes for file mappings. What can be had in neither way cannot be read,
-/// but for pages in swap, of which a few are brought back. Code of images is always read from the file, which proves
-/// to be the mapped one, so that a library unloaded meanwhile is still itself.
+/// Reading a page that is not present makes the kernel fill it: the process grows (a shared mapping may grow until its
+/// memory cgroup kills it), or the read waits for the page's server (userfaultfd, FUSE, NFS). So only present pages are
+/// read. Other pages are answered as the process would see them, without touching it: zeros for private memory never
+/// touched, the file's bytes for file mappings. Pages that have neither cannot be read, except a few in swap, which are
+/// brought back. Code of images is always read from the file, which proves to be the mapped one, so that a library
+/// unloaded meanwhile can still be read.
 ///
-/// Where the kernel does not say which pages are there (no /proc/PID/pagemap), all are taken to be.
+/// If the kernel does not tell which pages are present (no /proc/PID/pagemap), all count as present.
 ///
 /// Thread-safe. Errors: those of ProcessMemory.
 class GuestMemory final : public memory::BulkMemory {
@@ -35,26 +35,26 @@ class GuestMemory final : public memory::BulkMemory {
   GuestMemory(const ProcDir& proc, base::ScopedFd mem, std::function<RegionList()> load);
 
   [[nodiscard]] Result<std::size_t> read_some(Address address, std::span<std::byte> out) const override;
-  /// Only what is there.
+  /// Reads only present pages.
   void read_ranges(std::span<memory::RangeRead> ranges) const override;
-  /// Pages that the caller knows to be there: up to the limit of each range.
+  /// Reads pages that the caller knows to be present, up to the limit of each range.
   void read_present(std::span<memory::RangeRead> ranges) const { memory_.read_ranges(ranges); }
-  /// A view for the time in which the process stands still: only pages that are there, and never a file.
+  /// A view for the time in which the process stands still: only present pages, and never a file.
   [[nodiscard]] const memory::BulkMemory& in_stop() const { return in_stop_; }
-  /// Whether the stop may wait for a read of such a page: a page of a file's that goes between the look and the read is
-  /// read from the file system again, and one that does not answer cannot even be killed out of (FUSE). Memory that is
-  /// shared without a file system (memfd, /dev/shm) always answers.
+  /// Whether a read of such a page cannot block the stop. A page of a file may be evicted between the look and the
+  /// read; the read then waits for the file system, and if that does not answer (FUSE), not even a kill ends the wait.
+  /// Memory that is shared without a file system (memfd, /dev/shm) always answers.
   [[nodiscard]] static bool answers_at_once(memory::PageMap::State state, const Region* region);
   /// Brings pages of the range that are in swap back into memory, as far as the budget goes (4 MiB a dump).
   void bring_back(AddressRange range) const;
-  /// Something was left in swap because the budget was used up.
+  /// Whether pages were left in swap because the budget was used up.
   [[nodiscard]] bool is_swap_spent() const { return is_swap_spent_; }
 
   /// The mappings that reads refer to from now on, sorted by address.
   void use(RegionList regions);
-  /// Another capture begins: pages seen to be there may have gone. It has budgets of its own, unless it `goes_on`.
+  /// Another capture begins: pages seen present may have gone. Its budgets are new, unless it `goes_on`.
   void begin_capture(bool goes_on = false);
-  /// The mapped file itself, opened once and kept; null when it cannot be had.
+  /// The mapped file itself, opened once and kept; null if it cannot be opened.
   [[nodiscard]] std::shared_ptr<const FileBytes> file_of(const Region& region) const;
   [[nodiscard]] const memory::PageMap& pages() const { return pages_; }
 

@@ -1,4 +1,4 @@
-// What the captures of one live process leave to the next one, so that it need not find out again.
+// State that the captures of one live process leave to the next one, so that it need not find it out again.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct LastCapture {
   /// The mappings, and what the kernel said of their sizes before they were read; null: not to be used again.
   std::shared_ptr<const std::vector<Region>> regions;
   MappedSizes sizes;
-  /// Of mappings that are of no capture: when they were listed.
+  /// For mappings of no capture: when they were listed.
   std::optional<std::chrono::steady_clock::time_point> listed_at;
   std::size_t usual_stack = 0;       ///< bytes of a stack, on average; 0 before the first capture
   std::vector<ThreadId> threads;     ///< that had these mappings and `roots`

@@ -1,4 +1,4 @@
-// What a capture takes over from the one before, and when it must not.
+// The state that a capture takes over from the one before, and when it must not.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -137,7 +137,7 @@ TEST(ThreadStats, OfThreadsThatStayComeAndGo) {
     }
   }
   EXPECT_EQ(stats.name_files(), (std::vector<int>{-1, -1}));
-  // Of those that waited, the file of the name is left open, by which its reader knows that the thread is there.
+  // For those that waited, the comm file stays open: its reader knows by it that the thread is there.
   stats.expect_waiting({tids[1]});
   const auto one = stats.read(tids);
   EXPECT_NE(one[0]->state, '?');

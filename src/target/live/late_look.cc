@@ -13,7 +13,7 @@ constexpr auto kLookAgain = 50ms;  // at those that ran while they were looked a
 
 using ThreadIds = std::unordered_set<ThreadId>;
 
-/// One in an uninterruptible sleep is none of them: whoever holds it may hold what a look waits for, too.
+/// Without threads in an uninterruptible sleep: whatever blocks them may block a look, too.
 std::vector<ThreadId> threads_without_processor(const Capture& capture) {
   std::vector<ThreadId> found;
   for (const ThreadCapture& t : capture.threads)
@@ -21,7 +21,7 @@ std::vector<ThreadId> threads_without_processor(const Capture& capture) {
   return found;
 }
 
-/// Those of `wanted` that `part` has seen are wanted no more.
+/// Moves the threads of `wanted` that `part` has seen into a late capture.
 void take_over(Capture part, std::chrono::nanoseconds since_instant, ThreadIds& wanted, Capture& capture) {
   std::erase_if(part.threads, [&wanted](const ThreadCapture& t) { return !t.captured || wanted.erase(t.tid) == 0; });
   if (part.threads.empty()) return;

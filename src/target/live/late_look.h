@@ -1,4 +1,4 @@
-// Threads that did not come to stop in time, looked at without a stop.
+// Threads that did not stop in time, looked at without a stop.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace mixstack::target {
 
-/// Sees what a thread did that no processor is given to: its registers do not move, so nothing has to be stopped.
+/// Looks at a thread that gets no processor: its registers do not change, so nothing has to be stopped.
 class LateLook {
  public:
   virtual ~LateLook() = default;
-  /// Makes ready what takes time, once. False: this machine does not let us, and `diagnoses` says why.
+  /// Prepares what takes time, once. False: this machine does not permit it, and `diagnoses` says why.
   [[nodiscard]] virtual bool prepare() = 0;
   /// After `prepare`, and begins at once. Captures those of the request's threads that provably did not run while
   /// they were read (others in `Capture::late`), and names the rest with an error. Stops nothing.
@@ -25,9 +25,9 @@ class LateLook {
 using MakeLateLook = std::function<std::unique_ptr<LateLook>(std::shared_ptr<const ProcessView>)>;
 
 /// Looks at the threads of `capture` that were ready to run and did not stop. Each one that is seen becomes one of
-/// `Capture::late`, in a capture that is `not_stopped`; of the others `capture` says what it said. `instant`: when the
-/// threads that were captured together were asked to stop. `request`: what `capture` was taken for. Answers whether
-/// there was any such thread.
+/// `Capture::late`, in a capture that is `not_stopped`; the others stay in `capture` as they were. `instant`: when the
+/// threads that were captured together were asked to stop. `request`: the one of `capture`. Answers whether there was
+/// any such thread.
 bool look_at_late_threads(Capture& capture, const CaptureRequest& request,
                           std::chrono::steady_clock::time_point instant, LateLook& look);
 

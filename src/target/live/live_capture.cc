@@ -1,3 +1,11 @@
+// One stop. Input: a CaptureRequest, /proc, the last capture. Output: registers, stacks and runtime roots by instant.
+// Algorithm: 1. prepare, while the process runs: list threads and mappings (the last ones if unchanged), skip kernel
+// tasks, allocate and touch buffers, look up stack pages, rehearse the roots: so the stop is short. 2. stop, in the
+// tracer: seize, interrupt and wait for all; read registers; copy the stacks of running threads and the roots and
+// release these threads, then copy and release the waiting ones: a thread at work stands shortest. take_late captures
+// threads that stop after that, each at its own instant. With `together`, all this is done in groups. 3. finish, after
+// the stop: names, calls; state for the next capture.
+// Bounds: stop_timeout, late_timeout (kLatePatiences of it), kGroupPatience; stack_byte_budget and initial_stack_bytes.
 #include "target/live/live_capture.h"
 
 #include <sched.h>
@@ -36,7 +44,7 @@ const auto kNotRead = fail(ErrorCode::no_such_thread);
 
 }  // namespace
 
-/// What belongs together: all that stood still at the same time.
+/// One instant: the threads that stood still at the same time.
 struct LiveCapture::Instant {
   Instant(const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request, RootReads& root_reads)
       : copies(memory, info, request, room), roots(root_reads) {}
@@ -62,7 +70,7 @@ LiveCapture::LiveCapture(const ProcDir& proc, const GuestMemory& memory, const T
 
 LiveCapture::~LiveCapture() = default;
 
-/// As many as before, all of which are still there, are the same.
+/// The list is the same if it has as many threads as before and all of those are still there.
 bool LiveCapture::list_as_before() {
   if (last_.all_threads.empty() || proc_.task_count() != last_.all_threads.size()) return false;
   auto stats = last_.stats.read(last_.all_threads);
@@ -94,7 +102,7 @@ Result<void> LiveCapture::list_threads() {
     last_.all_threads = tids;
   }
   if (tids.empty()) return fail(ErrorCode::no_such_process, proc_.pid());
-  // Tracing by id would reach any thread of the machine: those of other processes are none of ours to stop.
+  // Tracing by id would reach any thread of the machine: threads of other processes are left out.
   if (!request_.threads.empty()) std::erase_if(tids, [this](ThreadId tid) { return !proc_.has_task(tid); });
   if (tids.empty()) return fail(ErrorCode::no_such_thread, request_.threads.front());
   // Which threads of an idle process run need not be known before, and their names can wait until they go on.
@@ -107,8 +115,7 @@ Result<void> LiveCapture::list_threads() {
   return {};
 }
 
-/// A stop would end what a worker of io_uring does for the program, with an error that no program expects. Asked once
-/// of each thread.
+/// A stop would end the work of an io_uring worker with an error that no program expects. Asked once for each thread.
 void LiveCapture::find_kernel_tasks() {
   const auto look = [this](std::size_t i) {
     Slot& slot = slots_[i];
@@ -129,7 +136,7 @@ void LiveCapture::find_kernel_tasks() {
   std::sort(last_.programs.begin(), last_.programs.end());
 }
 
-/// What the stacks of waiting threads take, on average: how much of the buffer is worth touching beforehand.
+/// The average stack use of waiting threads: how much of the buffer is worth touching beforehand.
 std::size_t LiveCapture::estimate_usual_stack() const {
   std::size_t total = 0, asked = 0;
   const std::size_t step = slots_.size() / kAsked + 1;
@@ -166,8 +173,7 @@ void LiveCapture::expect_roots() {
   }
 }
 
-/// Which pages of stacks are there is known before the stop, so far as stacks are told by the guard page below them;
-/// of what a thread has used since, the stop asks.
+/// Looks up stack pages before the stop, for stacks above a guard page; the stop looks up pages used since.
 void LiveCapture::look_at_stacks() const {
   std::vector<AddressRange> stacks;
   const auto& regions = *regions_;
@@ -177,7 +183,6 @@ void LiveCapture::look_at_stacks() const {
     if (has_guard && r.writable && !r.shared && r.inode == 0 && r.range.size() >= kUsualInitial)
       stacks.push_back(r.range);
   }
-  // Those that lie side by side are looked at together.
   const auto is_neighbour = [&](std::size_t i) {
     return stacks[i].begin - stacks[i - 1].end <= kUsualInitial && stacks[i].size() <= kUsualMost;
   };
@@ -189,8 +194,7 @@ void LiveCapture::look_at_stacks() const {
   }
 }
 
-/// Pages in swap are no part of a stop, which must be short. Where more than usual is asked for, because a stack had
-/// holes, they are fetched before it.
+/// A stop must be short: if more than usual is asked for (a stack had holes), swapped pages are fetched before it.
 void LiveCapture::bring_back_stacks() const {
   if (request_.initial_stack_bytes <= kUsualInitial) return;
   for (const Slot& slot : slots_) {
@@ -200,7 +204,7 @@ void LiveCapture::bring_back_stacks() const {
   }
 }
 
-/// Whether mappings of no capture can be taken for those of now, whose sizes are the same.
+/// Whether mappings listed outside a capture still hold: they are recent, and the same code is mapped.
 bool LiveCapture::were_just_listed() {
   if (std::chrono::steady_clock::now() - *last_.listed_at > kJustNow) return false;
   const auto code = mapped_code(*last_.regions);
@@ -208,8 +212,7 @@ bool LiveCapture::were_just_listed() {
   return code_query_.ask(found_).has_value() && found_ == code;
 }
 
-/// The same threads and the same sizes have the same mappings, but for one that took another's place meanwhile. Whether
-/// code did is asked in the stop; of other memory the list serves to tell what is worth a look.
+/// The last list is used again if threads and sizes are the same; the stop notices code that took another's place.
 Result<void> LiveCapture::find_mappings() {
   sizes_ = proc_.mapped_sizes();
   const bool is_usable = last_.regions != nullptr && sizes_.all != 0 && sizes_ == last_.sizes;
@@ -227,7 +230,7 @@ Result<void> LiveCapture::find_mappings() {
 
 Result<void> LiveCapture::prepare() {
   is_idle_ = last_.use.is_at_rest();
-  // What is read of the runtime has nothing to do with the list of threads, unless both were read before.
+  // The runtime's roots do not depend on the list of threads, unless both are known from before.
   const std::size_t tasks = last_.roots.empty() && request_.roots != nullptr ? proc_.task_count() : 0;
   std::future<void> first_roots;
   base::Beside beside;
@@ -239,7 +242,7 @@ Result<void> LiveCapture::prepare() {
   find_kernel_tasks();
   if (auto found = find_mappings(); !found) return fail(found.error());
   instants_.push_back(std::make_unique<Instant>(memory_, info_, request_, roots_));
-  // The kernel makes room meanwhile.
+  // make_room runs meanwhile.
   const auto look = [&, this] {
     bring_back_stacks();
     look_at_stacks();
@@ -255,7 +258,7 @@ Result<void> LiveCapture::prepare() {
   return {};
 }
 
-/// Whose file can still be read has had its id since before the seize: it is the thread that is traced.
+/// If the comm file we opened earlier is still readable, the TID was not reused: the seized thread is the right one.
 void LiveCapture::read_names(std::size_t begin) {
   constexpr std::size_t kLongest = 15;  // TASK_COMM_LEN without its end: a string of ours needs no memory for it
   const auto threads = stopper_->threads();
@@ -281,7 +284,7 @@ void LiveCapture::seize(std::size_t begin, std::size_t end) {
 }
 
 Result<void> LiveCapture::seize_all() {
-  // Some threads that cannot be had are those threads' misfortune; all of them are the capture's.
+  // If some threads cannot be seized, report each; if none can, fail the capture.
   const auto threads = stopper_->threads();
   const auto is_refused = [](const StoppedThread& t) {
     return t.phase == StopPhase::refused || t.phase == StopPhase::gone;
@@ -293,7 +296,7 @@ Result<void> LiveCapture::seize_all() {
   return {};
 }
 
-/// Of threads that stand still and are in no instant yet.
+/// For threads that stand still and are in no instant yet.
 void LiveCapture::read_registers() {
   const auto threads = stopper_->threads();
   for (std::size_t i = slots_.size(); i < threads.size(); i++) {
@@ -305,7 +308,7 @@ void LiveCapture::read_registers() {
     auto& registers = slots_[i].registers;
     registers = read_thread_registers(static_cast<pid_t>(threads[i].tid));
     if (registers && registers->syscall < 0) threads[i].is_running = true;
-    // The process was at rest: who is in a call waited. The answer does not always say so (a send that is half done).
+    // The process was at rest, so a thread in a call waited. Its result may not show it (a half-done send).
     if (registers && slots_[i].stat.state == '?')
       slots_[i].stat.state = threads[i].is_in_job_stop ? 'T' : registers->syscall >= 0 ? 'S' : 'R';
     if (registers && !pac_mask_) pac_mask_ = read_pac_mask(static_cast<pid_t>(threads[i].tid));
@@ -323,7 +326,7 @@ void LiveCapture::add_copies(Instant& instant, bool of_running) {
   }
 }
 
-/// Libraries come and go: the instant's mappings are those of the stop. Usually they are still what they were.
+/// The instant's mappings are those of the stop, since libraries come and go; usually nothing has changed.
 void LiveCapture::follow_mappings(Instant& instant) {
   instant.regions = instants_.front()->regions ? instants_.front()->regions : regions_;
   const auto asked = code_query_.ask(found_);
@@ -355,8 +358,7 @@ void LiveCapture::copy_and_release() {
   stopper_->release_all();
 }
 
-/// Copies those that stand still and lets them go. If these are all there are, what the runtimes record at that instant
-/// belongs to it.
+/// Copies the threads that stand still and releases them. If these are all, the runtimes' roots are of that instant.
 void LiveCapture::take_group(Instant& instant, std::vector<Clock::time_point>& since) {
   is_one_group_ = request_.roots != nullptr && instant.copies.size() == 0 && slots_.size() <= request_.together &&
                   !stopper_->has_pending();
@@ -389,8 +391,7 @@ void LiveCapture::copy_group(Instant& instant) {
   tracer_->end_read();
 }
 
-/// Seized in its group, too: a thread that is traced stops by itself at every signal. One that does not stop in time is
-/// copied with the group in which it stands.
+/// Each group is seized just before its stop: a traced thread stops at every signal. Late ones join a later group.
 void LiveCapture::stop_in_groups() {
   tracer_->come_first();
   Instant& instant = *instants_.front();
@@ -405,7 +406,7 @@ void LiveCapture::stop_in_groups() {
     (void)stopper_->wait_until_stopped(at, at + request_.together, begin + kGroupPatience);
     take_group(instant, since);
   }
-  // Waiting for those that have no processor holds nobody.
+  // Waiting for threads that have no processor holds no other thread.
   const auto patience = std::min(end, Clock::now() + request_.late_timeout);
   while (stopper_->has_pending() && !stopper_->has_execed() && stopper_->wait_for_any(patience))
     take_group(instant, since);
@@ -446,8 +447,7 @@ bool LiveCapture::all_wait_uninterruptibly() {
   return true;
 }
 
-/// What is missing is runnable and not given a CPU: waiting for it hurts nobody. Hundreds of threads under a quota come
-/// a few in each of its periods, so the time begins again with each that comes.
+/// Waiting for ready threads without a CPU hurts nobody. Under a quota they come a few a period: each extends the wait.
 void LiveCapture::take_late(Clock::time_point begin) {
   const auto patience = std::max(request_.late_timeout, request_.stop_timeout);
   const auto last = begin + kLatePatiences * patience;

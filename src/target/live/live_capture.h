@@ -20,23 +20,23 @@ namespace mixstack::target {
 
 /// Takes one capture. Everything that can be done before or after the stop is: the list of threads, their names and
 /// states (but for those of an idle process, see `CaptureRequest::names`) and the mappings are read before, buffers are
-/// allocated and touched before, what remains is one pass each of interrupt, wait, GETREGSET, bulk read and detach.
+/// allocated and touched before; the stop itself is one pass each of interrupt, wait, GETREGSET, bulk read and detach.
 /// Used once: `prepare`, then `stop` in a tracer, then `finish`.
 ///
 /// The instant captured is the one at which all threads stand still: all registers are read then, and each thread's
 /// stack before that thread goes on. Threads that were at work are copied first, with the runtime's roots, and released
-/// at once; those that wait in a system call stand until theirs are copied, which they cannot notice. (What is given
-/// up: a word that a released thread writes into the stack of a standing one. No return address or saved register is
-/// written so. `LiveOptions::hold_all` keeps all until everything is copied.)
+/// at once; those that wait in a system call stand until theirs are copied, which they cannot notice. (The price: a
+/// released thread may write a word into the stack of a standing one, though never a return address or saved register.
+/// `LiveOptions::hold_all` keeps all until everything is copied.)
 ///
-/// Threads that do not stop in time, because a busy machine or a CPU quota does not let them run, hold nobody up: the
-/// others go on, and each of these is taken when it stops, as a capture of its own.
+/// Threads that do not stop in time, because a busy machine or a CPU quota does not let them run, do not delay the
+/// others: each is captured when it stops, as a capture of its own.
 class LiveCapture {
  public:
   /// Reads the list of mappings as it is now.
   using ReadRegions = std::function<Result<std::vector<Region>>()>;
 
-  /// Borrows all. `last` is of the captures before, and of this one afterwards.
+  /// Borrows all. `last`: left by earlier captures, and updated by this one.
   LiveCapture(const ProcDir& proc, const GuestMemory& memory, const TargetInfo& info, const CaptureRequest& request,
               bool hold_all, ReadRegions read_regions, LastCapture& last);
   ~LiveCapture();
@@ -44,10 +44,10 @@ class LiveCapture {
   LiveCapture& operator=(const LiveCapture&) = delete;
 
   [[nodiscard]] Result<void> prepare();
-  /// In a tracer. When it does not return, because the tracer was killed, `finish` tells what was copied before.
+  /// In a tracer. If it does not return, because the tracer was killed, `finish` answers what was copied before.
   void stop(Tracer& tracer);
   [[nodiscard]] Result<Capture> finish();
-  /// Nothing could be seized, for want of permission.
+  /// No thread could be seized, for want of permission.
   [[nodiscard]] bool is_refused() const { return error_.code == ErrorCode::permission_denied; }
 
  private:
@@ -121,7 +121,7 @@ class LiveCapture {
   std::vector<Slot> slots_;           // parallel to the stopper's threads
   std::vector<VectorBytes> vectors_;  // parallel to them, if wanted
   std::vector<std::unique_ptr<Instant>> instants_;
-  std::optional<std::uint64_t> pac_mask_;  ///< of whichever thread stood first
+  std::optional<std::uint64_t> pac_mask_;  ///< of the first thread that stood still
   std::chrono::nanoseconds pause_{0}, held_{0};
   Error error_;
 };

@@ -1,4 +1,4 @@
-// What a capture holds, against what the kernel and gdb say of the same process.
+// The contents of a capture, compared with what the kernel and gdb say of the same process.
 #include <gtest/gtest.h>
 #include <sys/uio.h>
 

@@ -183,7 +183,7 @@ TEST(LiveOpen, OneThreadThatIsTracedAlreadyDoesNotHideTheOthers) {
   EXPECT_TRUE(capture->threads[1].captured);
 }
 
-/// What a process of another user is told; in a child, for the test itself is root.
+/// The errors that a process of another user gets; in a child, for the test itself is root.
 void expect_refusal(pid_t pid, uid_t uid, PtraceRefusal reason) {
   const TestProcess stranger([&](Shared& s) {
     if (::setgid(uid) != 0 || ::setuid(uid) != 0) ::_exit(1);
@@ -228,7 +228,7 @@ void deny_ptrace() {
     ::_exit(2);
 }
 
-/// What is said of a process of the same user, who is under such a filter.
+/// The explanation that a process of the same user gets under such a filter.
 void expect_refusal_under_filter(pid_t pid, PtraceRefusal reason) {
   const TestProcess same_user([&](Shared& s) {
     if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) ::_exit(1);

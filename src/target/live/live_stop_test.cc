@@ -1,4 +1,4 @@
-// What the target notices of a stop: nothing, however it behaves meanwhile.
+// A stop does not disturb the target, however that behaves meanwhile.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -275,7 +275,7 @@ TEST(LiveStop, AHostThatCollectsAllItsChildrenDoesNotDisturbUs) {
       if (::waitpid(-1, nullptr, flags | WNOHANG) > 0 && flags == 0) seen++;
   });
   for (int i = 0; i < 200; i++) {
-    // Who asks for clones, too, collects our tracer.
+    // A wait that asks for clones, too, collects our tracer.
     if (i == 100) flags = __WALL;
     auto capture = (*target)->capture(kPatient);
     EXPECT_TRUE(capture.has_value());

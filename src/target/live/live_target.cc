@@ -49,13 +49,13 @@ class PtraceStops final : public CaptureSource {
     return list;
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override {
-    // In the middle of an exec, which takes long when many threads have to end first, threads and files vanish and the
-    // main thread is a zombie: what looks like an end or a refusal is looked at again while the process is there.
+    // During an exec, which takes long if many threads must end first, threads and files vanish and the main thread is
+    // a zombie: an apparent end or refusal is retried while the process is there.
     for (unsigned nap = kFirstNap;; nap *= 2) {
       auto taken = capture_once(request);
       if (taken || !may_be_exec(taken.error().code) || has_ended()) return taken;
       if (nap > kLastNap) {
-        // The process is there, and what was there at the beginning is not: an exec, which a busy machine makes long.
+        // The process is there, but not what was there at the beginning: an exec, which takes long on a busy machine.
         const bool replaced = taken.error().code != ErrorCode::permission_denied;
         return replaced ? fail(ErrorCode::process_changed, view_->info.pid) : std::move(taken);
       }
@@ -64,8 +64,8 @@ class PtraceStops final : public CaptureSource {
   }
 
  private:
-  /// In an exec there is always a thread that is no zombie. It takes the place of the main thread at some moment, which
-  /// may lie between two things that are read here: only what a second look sees, too, has ended.
+  /// In an exec there is always a thread that is no zombie, but it takes the main thread's place between two of our
+  /// reads: the process has ended only if a second look says so, too.
   [[nodiscard]] bool has_ended() const {
     if (!looks_ended()) return false;
     ::usleep(kFirstNap);
@@ -85,7 +85,7 @@ class PtraceStops final : public CaptureSource {
     if (!ran && ran.error().os_error != ETIMEDOUT) return fail(ran.error());
     if (!ran) unserved_reads_++;
     auto taken = capture.finish();
-    // Whoever samples (`together`) has the next round.
+    // A sampler (`together`) sees them in its next round.
     had_late_threads_ = taken && late_look_ != nullptr && request.together == 0 &&
                         look_at_late_threads(*taken, request, begin, *late_look_);
     return taken;
@@ -96,17 +96,17 @@ class PtraceStops final : public CaptureSource {
     if (last_.regions == nullptr) use_mappings_of_view();
     bool is_refused = false;
     auto taken = capture_as(Tracer::Kind::process, request, is_refused);
-    // With Yama a process may trace its own children, and ours are not the tracer's.
+    // Yama lets a process trace its own children, and ours are not the tracer's.
     if (!taken && is_refused && explain_ptrace_refusal(proc_.pid()).reason == PtraceRefusal::yama_children_only)
       taken = capture_as(Tracer::Kind::thread, request, is_refused);
     if (taken && taken->regions) memory_.use(taken->regions);
-    // What was captured of a program that has been replaced since cannot be named: its memory is gone.
+    // If the program was replaced meanwhile, its memory is gone: nothing captured can be named.
     auto same = view_->check_same_program();
     if (!same && same.error().code == ErrorCode::process_changed) return fail(same.error());
     return taken;
   }
 
-  /// Whoever opens a process lists its mappings just before the first capture.
+  /// Opening a process lists its mappings just before the first capture.
   void use_mappings_of_view() {
     ListedMappings listed = view_->listed();
     last_.regions = std::move(listed.regions);
@@ -119,7 +119,7 @@ class PtraceStops final : public CaptureSource {
   GuestMemory& memory_ = view_->memory;
   LiveOptions options_;
   std::unique_ptr<LateLook> late_look_;
-  bool had_late_threads_ = false;  ///< that the last capture wanted a look at
+  bool had_late_threads_ = false;  ///< the last capture asked for a late look
   std::uint32_t unserved_reads_ = 0;
   LastCapture last_{proc_};
 };

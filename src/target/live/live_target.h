@@ -10,7 +10,7 @@ namespace mixstack::target {
 
 struct LiveOptions {
   bool hold_all = false;     ///< hold every thread until all stacks are copied (live_capture.h says what differs)
-  MakeLateLook late_look{};  ///< of threads that do not stop in time; null: they are missing
+  MakeLateLook late_look{};  ///< for threads that do not stop in time; null: they are missing
 };
 
 /// Opens a running process without disturbing it: nothing is attached between captures. `pid` may be the id of any of

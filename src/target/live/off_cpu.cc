@@ -29,7 +29,7 @@ std::optional<std::chrono::nanoseconds> clock_of(int processor) {
   return n <= 0 ? std::nullopt : parse_exec_start({text.data(), static_cast<std::size_t>(n)});
 }
 
-/// Asked in a thread that ends then: nobody else's affinity changes. False: the system gives us no thread.
+/// Read by a thread that then ends, so that no other thread's affinity changes. False: no thread can be started.
 bool read_clocks(std::map<int, std::chrono::nanoseconds>& clocks) {
   try {
     std::thread([&clocks] {

@@ -11,10 +11,10 @@
 
 namespace mixstack::target {
 
-/// Of those that wait, as the scheduler tells: when a thread last left its processor, by the clock of that processor.
-/// These clocks do not agree with each other, so a helper thread of ours looks at each of them there; threads that ran
-/// last where we may not run, or on more than 32 processors, are left out, and all of them where the kernel does not
-/// tell (CONFIG_SCHED_DEBUG). A stop makes each thread run: ask before it. Some 15 us a thread.
+/// For threads that wait, by the scheduler: when a thread last left its processor, by the clock of that processor.
+/// These clocks disagree, so a helper thread of ours reads each one there. Threads that ran last where we may not run,
+/// or on more than 32 processors, are left out, and all of them if the kernel does not tell (CONFIG_SCHED_DEBUG). A
+/// stop makes each thread run: ask before it. Some 15 us a thread.
 [[nodiscard]] std::unordered_map<ThreadId, std::chrono::nanoseconds> off_cpu_times(const ProcDir& proc,
                                                                                    std::span<const ThreadId> threads);
 

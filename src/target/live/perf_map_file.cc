@@ -36,7 +36,7 @@ std::optional<uid_t> effective_user(const ProcDir& proc) {
 }
 
 /// Whether the file was last written before the process began. Clocks of files and processes differ by some
-/// milliseconds: one second of doubt is the file's.
+/// milliseconds, so one second of doubt counts for the file.
 bool is_older(const struct stat& file, const ProcDir& proc) {
   const auto uptime = uptime_of(read_ticks(proc));
   timespec now{};
@@ -66,7 +66,7 @@ Result<base::ScopedFd> open_map(const ProcDir& proc) {
   return base::reopen_regular(place.get(), [&] { return open_it(base::kReadFlags | O_NOFOLLOW); });
 }
 
-/// From the first whole line on.
+/// Reads the end of the file, from its first whole line on.
 Result<std::string> read_end(int fd, std::uint64_t size, std::size_t most) {
   const std::uint64_t begin = size > most ? size - most : 0;
   std::string text(static_cast<std::size_t>(size - begin), '\0');

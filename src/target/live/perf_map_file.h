@@ -14,10 +14,10 @@ struct PerfMapText {
   std::string text;           ///< whole lines from the file's end; empty where `version` is the one that was known
 };
 
-/// Of the process's own number (in its innermost pid namespace) and below its own root. The file tells names, and
-/// anybody can put one there before the process does: it counts only if it is a regular file, no link, of the process's
-/// effective user or root, writable by nobody else, and was written since the process began (pids are used again, and
-/// nobody removes these files). `known`: the version that the caller has, 0: none. At most `most` bytes of its end.
+/// Read by the process's own number (in its innermost pid namespace) and below its own root. The file tells names, and
+/// anybody can put one there first: it counts only if it is a regular file, no link, of the process's effective user or
+/// root, writable by nobody else, and written since the process began (pids are reused, and these files are never
+/// removed). `known`: the version that the caller has, 0: none. At most the last `most` bytes.
 ///
 /// Errors: not_found, permission_denied (`value`: the owner), mismatch (older than the process), unsupported (no
 /// regular file, or a link), no_such_process, io_error.

@@ -1,3 +1,12 @@
+// Reads /proc/PID by descriptors that stay open.
+// Input: the id of any thread of a process. Output: its threads, their stat lines, and small files of that process
+// alone.
+// Algorithm of open: 1. refuse a /proc of another pid namespace, whose numbers mean other processes. 2. open /proc/PID
+// and read its Tgid; if that is another number, open that directory instead. 3. open task/. 4. if the main thread is a
+// zombie, find a thread that still has memory (find_memory_tid): maps, mem and auxv are read there. All later paths are
+// relative to these descriptors, so they fail once the process has gone, even if its number is used again. A name in a
+// stat line may hold parentheses, so the last one ends it.
+// Bounds: `limit` bytes in read(); one read into at most 1,024 bytes for small files; kMaxTasks threads.
 #include "target/live/proc_dir.h"
 
 #include <dirent.h>
@@ -73,7 +82,7 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view line) {
 
 std::uint64_t ProcDir::kernel_task(ThreadId tid, const ThreadStat& stat) const {
   if (stat.is_io_worker) return model::kIoWorker;
-  // A program's thread has a stack, which is told where it waits.
+  // A program's thread has a user stack, which is told while it waits.
   const bool is_worker = stat.is_user_worker && thread_stack_pointer(tid) == 0;
   return stat.is_kernel_thread || is_worker ? model::kKernelTask : 0;
 }

@@ -13,14 +13,14 @@
 
 namespace mixstack::target {
 
-/// What /proc/PID/task/TID/stat says of a thread.
+/// The fields of /proc/PID/task/TID/stat that we use.
 struct ThreadStat {
   std::string comm;
   char state = '?';
   int cpu = -1;  ///< where it ran last
   bool is_kernel_thread = false;
   bool is_io_worker = false;    ///< of io_uring: a task of the kernel in a process
-  bool is_user_worker = false;  ///< as above, of whatever makes such, since Linux 6.4; before, this bit meant else
+  bool is_user_worker = false;  ///< another such task, since Linux 6.4; before, this bit meant something else
 };
 /// Pages that a process has mapped, in all and privately writable (the first and the sixth number of /proc/PID/statm):
 /// mapping, unmapping and most changes of a mapping's rights change them.
@@ -40,8 +40,8 @@ struct MappedSizes {
 /// its number is in use again. Thread-safe except `tasks`.
 class ProcDir {
  public:
-  /// `pid` may be the id of any thread; the process is the one it belongs to. Where /proc belongs to another pid
-  /// namespace there is none with the numbers that ptrace takes: base/proc_mount.h.
+  /// `pid` may be the id of any thread; the process is the one it belongs to. If /proc belongs to another pid
+  /// namespace, its numbers are not those that ptrace takes: an error, see base/proc_mount.h.
   [[nodiscard]] static Result<ProcDir> open(std::uint32_t pid);
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
@@ -73,12 +73,12 @@ class ProcDir {
   /// model::kIoWorker or kKernelTask: a task that the kernel made in the process for itself, without user mode. 0:
   /// none.
   [[nodiscard]] std::uint64_t kernel_task(ThreadId tid, const ThreadStat& stat) const;
-  /// The file that tells it, and the one that tells the name alone; none when the thread has gone.
+  /// Opens the thread's stat file, or the one that tells its name alone; none if the thread has gone.
   [[nodiscard]] base::ScopedFd open_thread_stat(ThreadId tid) const;
   [[nodiscard]] base::ScopedFd open_thread_name(ThreadId tid) const;
-  /// The system call a thread is blocked in, -1 when it runs or nobody may know.
+  /// The system call a thread is blocked in, -1 if it runs or the kernel does not tell.
   [[nodiscard]] std::int64_t thread_syscall(ThreadId tid) const;
-  /// The stack pointer of a thread that waits in the kernel, 0 when it runs or nobody may know.
+  /// The stack pointer of a thread that waits in the kernel, 0 if it runs or the kernel does not tell.
   [[nodiscard]] Address thread_stack_pointer(ThreadId tid) const;
   /// The id of a thread in its innermost pid namespace, or `tid`.
   [[nodiscard]] ThreadId namespace_tid(ThreadId tid) const;

@@ -29,7 +29,7 @@ namespace {
   return 0;
 }
 
-/// By the header that is mapped, which lies ahead of the program headers. For programs that their own users alone may
+/// Reads the mapped ELF header, which lies just before the program headers. For programs that only their own users may
 /// open: on FUSE, and on NFS with root_squash, root may not.
 [[nodiscard]] Result<Arch> read_arch_in_memory(const ProcDir& proc, std::string_view auxv, const Error& otherwise) {
   std::array<std::byte, 64> header{};

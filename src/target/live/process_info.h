@@ -1,4 +1,4 @@
-// What a process is: executable, command line, auxiliary vector, CPU.
+// Facts of a process: executable, command line, auxiliary vector, CPU.
 #pragma once
 
 #include "mixstack/result.h"

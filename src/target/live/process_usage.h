@@ -33,8 +33,8 @@ class UsageMeter {
   explicit UsageMeter(std::uint32_t pid);
   /// Rates are those since the last look. `stopped` of that time the process could not run.
   [[nodiscard]] ProcessUsage look(const ProcDir& proc, std::chrono::nanoseconds stopped);
-  /// Whether it has hardly run since the last look. No: it has, or that look was less than a millisecond or more than
-  /// five seconds ago, which tell nothing of now.
+  /// Whether it has hardly run since the last look. False, too, if that look was less than a millisecond or more than
+  /// five seconds ago, which tells nothing of now.
   [[nodiscard]] bool is_at_rest() const;
 
  private:

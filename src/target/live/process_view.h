@@ -1,4 +1,4 @@
-// What /proc tells of a process of this machine: one view, whoever captures its threads.
+// A process of this machine as /proc shows it: one view, whichever source captures its threads.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ struct ListedMappings {
   std::chrono::steady_clock::time_point at;
 };
 
-/// Mappings, files and memory of the program that the process runs. What it is (`proc`, `info`, `auxv`) never changes
-/// after it is made; an exec makes another program. Thread-safe as its parts are.
+/// Mappings, files and memory of the program that the process runs. `proc`, `info` and `auxv` never change once made;
+/// an exec makes another program. Thread-safe as its parts are.
 struct ProcessView {
   ProcDir proc;
   TargetInfo info;
@@ -42,7 +42,7 @@ struct ProcessView {
   [[nodiscard]] Result<std::vector<Region>> read_regions() const;
   /// The same; `memory` refers to them from now on.
   [[nodiscard]] Result<std::vector<Region>> regions() const;
-  /// What `regions` answered last.
+  /// The last answer of `regions`.
   [[nodiscard]] ListedMappings listed() const;
   /// The very file that is mapped, opened once as long as `memory` knows it. Errors: those of open_mapped_file.
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file(const Region& region) const;

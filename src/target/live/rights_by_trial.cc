@@ -40,7 +40,7 @@ class IdleChild {
   pid_t pid_ = -1;
 };
 
-/// Runs a try in a child, since a filter may kill who tries. What it answers, an errno, is its exit status.
+/// Runs a try in a child, since a filter may kill it. The errno that it answers is the exit status.
 template <class Try>
 Tried in_a_child(Try attempt) {
   const pid_t pid = ::fork();

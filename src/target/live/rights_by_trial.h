@@ -1,11 +1,11 @@
-// What this process may do to others, found out by trying it.
+// The rights of this process over others, found out by trying.
 #pragma once
 
 #include <cstdint>
 
 namespace mixstack::target {
 
-/// How a try went. `error` 0: it worked; an errno; `kKilled`: whoever tries is killed (a seccomp filter).
+/// The result of a try. `error` 0: it worked; an errno; `kKilled`: a seccomp filter kills the process that tries.
 struct Tried {
   static constexpr int kKilled = -1;
   int error = 0;

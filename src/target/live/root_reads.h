@@ -25,9 +25,9 @@ class RootReads {
   void expect(std::vector<AddressRange> ranges) { expected_ = make_reads(std::move(ranges)); }
   /// All that was expected.
   [[nodiscard]] std::vector<AddressRange> ranges() const;
-  /// In the stop all was as expected.
+  /// Whether the stop needed nothing but the expected ranges.
   [[nodiscard]] bool was_expected() const { return extra_.empty(); }
-  /// For another stop of the same process: what was expected in this one is expected there.
+  /// For another stop of the same process, with the same expected ranges.
   [[nodiscard]] RootReads again() const;
   /// In the stop.
   void read(RootSource& source);

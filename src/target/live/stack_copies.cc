@@ -89,7 +89,7 @@ bool StackCopies::is_readable(State state, Address at, Regions regions) {
   return GuestMemory::answers_at_once(state, state == State::shared ? find_region(regions, at) : nullptr);
 }
 
-/// A run may end where the look-up did.
+/// A look-up may end early, so pages are looked up run by run.
 std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Address at, Regions regions) const {
   const Address end = copy.begin + copy.size;
   while (at < end) {
@@ -100,8 +100,8 @@ std::size_t StackCopies::end_of_pages_that_are_there(const StackCopy& copy, Addr
   return static_cast<std::size_t>(at - copy.begin);
 }
 
-/// The red zone may begin on a page never touched, and so may the frame itself. Answers how many bytes from there on
-/// are on pages that are.
+/// The red zone, or the frame itself, may begin on a page never touched: skips such pages. Answers how many present
+/// bytes follow.
 std::size_t StackCopies::begin_at_a_page_that_is_there(StackCopy& copy, Regions regions) const {
   for (std::size_t tries = 0; copy.size > 0 && tries < kMostHoles; tries++) {
     const auto run = memory_.pages().run({copy.begin, copy.begin + copy.size});

@@ -22,12 +22,12 @@ struct StackBytes {
   std::atomic<bool> is_lent{false};  ///< to a capture that has not ended
 };
 
-/// Bytes for copies: one large piece whose front was touched before the stop, for page faults of our own would count as
-/// its pause, and others when that is used up.
+/// Memory for copies: one large piece, whose front is touched before the stop since our own page faults would lengthen
+/// the pause, and more pieces when that is used up.
 class StackRoom {
  public:
-  /// Address space for `most` bytes, less where that is not to be had, and pages for `likely` of them. `kept` is used
-  /// if it fits and nobody has it, and is what to keep for the next time afterwards. Errors: limit_exceeded.
+  /// Address space for `most` bytes, less if there is not so much, and pages for `likely` of them. `kept` is used if it
+  /// fits and is not lent; afterwards it is the piece to keep for the next time. Errors: limit_exceeded.
   [[nodiscard]] Result<void> prepare(std::size_t most, std::size_t likely, std::shared_ptr<StackBytes>& kept);
   /// Empty when there is no memory.
   [[nodiscard]] std::span<std::byte> take(std::size_t size);
@@ -58,13 +58,13 @@ class StackCopies {
   /// Answers the number of the copy.
   std::size_t add(ThreadId tid, const RegisterSet& registers);
   [[nodiscard]] std::size_t size() const { return copies_.size(); }
-  /// Of the copies from `first` on: the others were copied, and took their part of the budget.
+  /// Plans the copies from `first` on: the others were copied, and have used their part of the budget.
   void plan(const std::vector<Region>& regions, std::size_t first = 0);
   void copy(std::size_t begin, std::size_t end, const std::vector<Region>& regions);
 
   /// Stack and `stack_truncated`.
   void describe(std::size_t index, ThreadCapture& out) const;
-  /// What lies behind holes, and what threads have left for other stacks.
+  /// Adds the memory behind holes, and the stacks that threads have left for other stacks.
   void hand_over(Capture& capture) const;
 
  private:

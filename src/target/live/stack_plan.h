@@ -33,8 +33,8 @@ inline constexpr std::size_t kRedZone = 128;
 /// below that pointer. Empty when it cannot be told.
 [[nodiscard]] AddressRange home_stack(const std::vector<Region>& regions, bool is_main_thread, Address thread_pointer);
 
-/// Whether that extent ends where the stack does: at the thread's control block, or it is the main thread's stack. Of
-/// others (fibers, coroutines, stacks on the heap or in shared memory) it says only where the mapping ends, which may
+/// Whether that extent ends where the stack does: at the thread's control block, or it is the main thread's stack. For
+/// others (fibers, coroutines, stacks on the heap or in shared memory) it tells only where the mapping ends, which may
 /// hold anything else.
 [[nodiscard]] bool is_known_stack(const std::vector<Region>& regions, Address sp, Address thread_pointer);
 
@@ -48,9 +48,10 @@ std::size_t plan_stacks(std::span<StackCopy> copies, const std::vector<Region>& 
 /// interrupted sp, and nothing on it points below that but leftovers.
 [[nodiscard]] Address lowest_pointer_into(MemorySlice stack, Address from, AddressRange other);
 
-/// What a thread that runs on another stack (in a handler on an alternate signal stack, or on one of its own making)
-/// has left on `own`, its home stack, red zone included: from the lowest address there that the kernel's signal frame,
-/// a saved or a preserved register points to. `stack` is the copy of the one it runs on. Empty when it has left none.
+/// The part of `own`, its home stack, that a thread left when it went to another stack (a handler on an alternate
+/// signal stack, or a stack of its own making), red zone included: from the lowest address there that the kernel's
+/// signal frame, a saved or a preserved register points to. `stack` is the copy of the current one. Empty if there is
+/// none.
 [[nodiscard]] AddressRange left_part(const Registers& registers, MemorySlice stack, AddressRange own);
 
 }  // namespace mixstack::target

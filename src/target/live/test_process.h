@@ -26,7 +26,7 @@ namespace mixstack::target::test {
 
 using namespace std::chrono_literals;
 
-/// What a child tells its test and the test tells its child.
+/// Words that a child and its test share.
 struct Shared {
   std::atomic<int> ready{0};
   std::atomic<int> go{0};

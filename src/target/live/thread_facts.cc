@@ -1,3 +1,12 @@
+// Facts about captured threads, read from /proc after the stop.
+// Input: the captured threads, the view of the process, off-CPU times from before the stop. Output: for each thread its
+// name, CPU and queue time, wait channel, and the arguments and object of the call that it blocks in.
+// Algorithm: 1. for each thread: name (if the capture has none), call, wait channel. A call counts only if number and
+// stack pointer are those of the capture. Its object depends on the call: polled files, futex, path, or the file of its
+// descriptor; socket tables are read only if a socket occurs. 2. threads that still run after the stop are asked again.
+// 3. times come last: a thread that is back in its wait uses no more time, so they fit the calls.
+// Bounds: kMostNet bytes of a table, kMostPath of a path, kShown polled files, kMostRounds rounds; a file is looked up
+// once.
 #include "target/live/thread_facts.h"
 
 #include <arpa/inet.h>
@@ -112,7 +121,7 @@ void for_each_line(std::string_view text, Line line) {
   }
 }
 
-/// What the files of one process are, each looked up once.
+/// The names of the files of one process, each looked up once.
 class Descriptors {
  public:
   explicit Descriptors(const ProcessView& view) : view_(view) {}
@@ -155,7 +164,7 @@ class Descriptors {
       [&view = view_](const std::string& file) { return view.proc.read(file, kMostNet).value_or(std::string()); }};
 };
 
-/// The path that an openat is about: a FIFO without a partner, a file system that does not answer.
+/// The path that an openat opens: a FIFO without a partner, or a file system that does not answer, may block it.
 std::string path_at(const MemoryReader& memory, Address address) {
   std::string path(kMostPath, '\0');
   const auto read = memory.read_some(address, std::as_writable_bytes(std::span(path)));
@@ -193,7 +202,7 @@ void read_times(const ProcDir& proc, ThreadId tid, ThreadFacts& facts) {
   facts.queued = std::chrono::nanoseconds(queued);
 }
 
-/// Whether it may be asked of the next thread: kernels without such names answer "0" (proc(5), wchan).
+/// Answers whether to ask for the next thread, too: kernels without such names answer "0" (proc(5), wchan).
 bool read_channel(const ProcDir& proc, const ThreadCapture& thread, ThreadFacts& facts) {
   if (thread.kernel_state == 'R') return true;
   auto name = proc.read_of_task(thread.tid, "wchan");
@@ -215,7 +224,7 @@ std::string hex(std::uint64_t value) {
   return "0x" + std::string(digits.data(), end);
 }
 
-/// False: the thread has not come back to where it was stopped yet, ask again.
+/// False: the thread is not yet back in the call that it was stopped in, ask again.
 bool read_call(const ProcessView& view, const ThreadCapture& thread, Descriptors& descriptors, ThreadFacts& facts) {
   if (!thread.captured || thread.syscall < 0) return true;
   const auto text = view.proc.read_of_task(thread.tid, "syscall");
@@ -326,7 +335,7 @@ std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<co
     if (!is_settled(i)) again.push_back(i);
     if (tells_channels) tells_channels = read_channel(view.proc, threads[i], all[i]);
   }
-  // A busy machine lets them run one after the other.
+  // On a busy machine they come back one after the other.
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds && !again.empty(); round++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,4 +1,4 @@
-// What /proc says of threads that were captured: their time, and what they are blocked on.
+// Facts from /proc about captured threads: their time, and what they block on.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace mixstack::target {
 /// By thread, what `off_cpu_times` said before the stop.
 using OffCpuTimes = std::unordered_map<ThreadId, std::chrono::nanoseconds>;
 
-/// Of each thread two small files are read, a third for its name where the capture has none, and tables of sockets once
-/// if one is blocked on a socket: some 10 us a thread. A thread that left the call it was captured in (another number
-/// or stack pointer) has no call here. `off_cpu` null: neither that nor where threads wait in the kernel.
+/// Reads two small files of each thread, a third for its name if the capture has none, and tables of sockets once if
+/// one blocks on a socket: some 10 us a thread. A thread that left the call it was captured in (another number or stack
+/// pointer) has no call here. `off_cpu` null: no off-CPU times and no wait channels.
 [[nodiscard]] std::vector<ThreadFacts> read_thread_facts(const ProcessView& view,
                                                          std::span<const ThreadCapture> threads,
                                                          const OffCpuTimes* off_cpu);
@@ -34,12 +34,12 @@ struct BlockedCall {
 
 /// Sockets by inode, as /proc/PID/net has them: "tcp 10.0.0.1:443 -> 10.0.0.9:51012", "tcp listening on [::]:80".
 using SocketNames = std::map<std::uint64_t, std::string>;
-/// A table of /proc/PID/net (tcp, tcp6, udp, udp6), of which lines that make no sense are left out.
+/// Parses a table of /proc/PID/net (tcp, tcp6, udp, udp6); lines that make no sense are left out.
 void parse_inet_sockets(std::string_view table, std::string_view protocol, SocketNames& out);
 void parse_unix_sockets(std::string_view table, SocketNames& out);
 
-/// The tables of one network namespace, each read when a socket is in none of those before it: the kernel walks all of
-/// its hash table for each of the Internet's, which takes milliseconds, and every .NET process waits at a local socket.
+/// The tables of one network namespace, read one by one until a socket is found: for each Internet table the kernel
+/// walks a whole hash table, which takes milliseconds, and every .NET process waits at a local socket.
 class SocketTables {
  public:
   /// `read`: the text of "net/unix" and the others, empty where there is none.

@@ -24,7 +24,7 @@ namespace mixstack::target {
 /// none, or the kernel does not tell. Must be called by its tracer.
 [[nodiscard]] std::uint64_t read_pac_mask(pid_t tid);
 
-/// What the kernel tells of a thread's floating-point and vector registers, to be decoded when the thread runs again.
+/// The kernel's bytes of a thread's floating-point and vector registers, decoded when the thread runs again.
 struct VectorBytes {
   std::array<std::byte, kVectorSetBytes> bytes{};
   std::size_t size = 0;  ///< 0: it told nothing

@@ -12,7 +12,7 @@
 namespace mixstack::target {
 namespace {
 
-// The descriptors of a process are its host's, too: an eighth of what it may have, usually 128.
+// The host program shares our descriptors: keep an eighth of its limit, usually 128.
 constexpr std::size_t kMostOpen = 1024;
 constexpr std::size_t kShare = 8;
 
@@ -101,7 +101,7 @@ void ThreadStats::expect_waiting(const std::vector<ThreadId>& tids) {
     const auto at = std::find(next, tids.end(), file.tid);
     const Told told = at == tids.end() ? Told::all : Told::name;
     if (at != tids.end()) next = at + 1;
-    // The file that is open is closed when another one is wanted: a process may be looked at once only.
+    // The open file is closed only when the other one is wanted: a process may be looked at once only.
     if (told != file.told) file.is_other = !file.is_other;
     file.told = told;
   }

@@ -1,4 +1,4 @@
-// What the kernel says of the threads of a process, asked again and again.
+// The kernel's stat files of a process's threads, read again and again.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,26 @@
 namespace mixstack::target {
 
 /// Keeps the stat files of the threads that were asked about last open: to read one again costs a third of opening,
-/// reading and closing it. An open one belongs to its thread for good; when that has ended and another one has its id,
-/// the file is opened anew. Of threads that waited at the last stop only the name is to be read, for a quarter of
-/// that, and when the thread is seized, for that proves whose it is: whether it still waits is told by its registers.
-/// So it is of all threads of a process that does nothing. One thread at a time.
+/// reading and closing it. An open file belongs to its thread for good; if that has ended and another one has its id,
+/// the file is opened anew. For threads that waited at the last stop only the comm file is opened. Reading it after the
+/// seize costs a quarter of that and proves whose it is; the registers tell whether the thread still waits. The same
+/// holds for all threads of a process that does nothing. One thread at a time.
 class ThreadStats {
  public:
   explicit ThreadStats(const ProcDir& proc);
 
-  /// So many threads will be asked about for the first time. The table of open files grows to what they need at once: a
-  /// process with several threads waits for all processors whenever it grows, some ten milliseconds each time, so this
-  /// is best called before there is a second one.
+  /// So many threads will be asked about for the first time. Grows our table of open files at once: a process with
+  /// several threads waits for all processors whenever it grows, some ten milliseconds each time, so this is best
+  /// called before there is a second thread.
   void expect(std::size_t threads);
-  /// Whether threads that nothing is known of are taken for waiting ones, until `expect_waiting` says which are.
+  /// Whether unknown threads are taken for waiting ones, until `expect_waiting` says which are.
   void suppose_waiting(bool are) { usually_ = are ? Told::name : Told::all; }
-  /// Of `tids`, in their order; nothing for a thread that has gone. Files of others are closed.
+  /// The stat of each of `tids`, in their order; nothing for a thread that has gone. Files of other threads are closed.
   [[nodiscard]] std::vector<std::optional<ThreadStat>> read(const std::vector<ThreadId>& tids);
-  /// Of those asked about last, in their order, of which nothing was read (state '?'): the file that tells the name as
-  /// long as the thread is there; -1: of another one.
+  /// For those asked about last, in their order: the comm file, if nothing else was read (state '?'), which can be read
+  /// as long as the thread is there; else -1.
   [[nodiscard]] const std::vector<int>& name_files() const { return name_files_; }
-  /// Of those read last, in their order: which waited in a system call when they were stopped.
+  /// Which of those read last, in their order, waited in a system call when they were stopped.
   void expect_waiting(const std::vector<ThreadId>& tids);
 
  private:

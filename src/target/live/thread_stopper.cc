@@ -1,3 +1,11 @@
+// Stops the threads of a process by PTRACE_SEIZE and PTRACE_INTERRUPT, and releases them.
+// Input: thread ids and deadlines; the kernel's reports and /proc/PID/task. Output: the phase of each thread; a stopped
+// one keeps registers and memory until it is released.
+// Algorithm: 1. seize the listed threads, which does not disturb them. 2. interrupt them, running ones last, so that
+// they stand shortest. 3. ask for reports without taking them: yield for kEager, then nap; at the longest nap, look for
+// stops whose report somebody else took. 4. for a whole process, compare the kernel's count of threads with ours; if
+// they differ, list, seize and stop new ones, until a listing has no new id. 5. release running threads first.
+// Bounds: every wait has a deadline; naps last from kFirstNap to kLongestNap.
 #include "target/live/thread_stopper.h"
 
 #include <sched.h>
@@ -15,8 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Rather than sleep in waitpid, which has no deadline, the tracer asks and naps. Naps are short while most stops are
-// still to come and grow for the stragglers.
+// waitpid has no deadline, so the tracer asks and naps. Naps are short while most stops are still to come and grow for
+// the stragglers.
 constexpr long kFirstNap = 5'000;
 constexpr long kLongestNap = 100'000;
 // Before the first nap, and after every stop: going to sleep and waking up costs as much as most stops take.
@@ -242,7 +250,7 @@ bool ThreadStopper::wait_for_any(Clock::time_point deadline) {
 bool ThreadStopper::wait_until_stopped(Clock::time_point deadline, bool whole_process) {
   for (;;) {
     if (!wait_for_pending(deadline)) {
-      if (whole_process) (void)is_complete();  // those nobody knows yet are late, too
+      if (whole_process) (void)is_complete();  // unknown threads are late, too
       return false;
     }
     if (execed_ || !whole_process || is_complete()) return true;

@@ -50,7 +50,7 @@ class ThreadStopper {
 
   void reserve(std::size_t n);
   /// Begins to trace a thread without disturbing it. The id could have been given to another process since it was
-  /// listed: that is looked at, unless the caller does, who calls `check_owner` where it cannot tell.
+  /// listed: that is checked, unless the caller does so (`caller_looks`), which calls `check_owner` if it cannot tell.
   void seize(ThreadId tid, bool is_running, bool caller_looks = false);
   /// One that is not to be touched (model::kernel_task); counts as refused.
   void pass_over(ThreadId tid, std::uint64_t kernel_task);
@@ -63,8 +63,8 @@ class ThreadStopper {
   /// stand still by then are `stopped`, too.
   [[nodiscard]] bool wait_until_stopped(std::size_t begin, std::size_t end,
                                         std::chrono::steady_clock::time_point deadline);
-  /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until all there
-  /// are stand still. False at the deadline: some are still `pending`, those born meanwhile among them.
+  /// Waits for the stops. With `whole_process`, also finds, seizes and stops threads born meanwhile, until every thread
+  /// stands still. False at the deadline: some are still `pending`, those born meanwhile among them.
   [[nodiscard]] bool wait_until_stopped(std::chrono::steady_clock::time_point deadline, bool whole_process);
   /// After `release_all`: waits until at least one more thread has stopped. False at the deadline.
   [[nodiscard]] bool wait_for_any(std::chrono::steady_clock::time_point deadline);

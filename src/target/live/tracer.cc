@@ -73,7 +73,7 @@ class Finish {
   return stat && (stat->state == 'D' || stat->state == 'S');
 }
 
-/// Beyond the tracer a failed allocation would end everything; what is held is let go either way. False: it failed.
+/// An exception that left the tracer would end everything; held threads are released either way. False: out of memory.
 [[nodiscard]] bool run_work(const std::function<void(Tracer&)>& work, Tracer& tracer) {
   try {
     work(tracer);
@@ -106,7 +106,7 @@ Result<void> run_in_process(const std::function<void(Tracer&)>& work) {
   }
   if (is_out_of_memory) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   if (has_returned) return {};
-  // It shares our memory, and the program's handler of a lack of it may have ended it at once.
+  // It shares our memory: the program's out-of-memory handler may have ended it at once.
   if ((*process)->exit_status() != 0) return fail(ErrorCode::limit_exceeded, 0, ENOMEM);
   return fail(ErrorCode::io_error, 0, was_killed ? ETIMEDOUT : ECHILD);
 }

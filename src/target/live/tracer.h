@@ -1,4 +1,4 @@
-// Whoever traces during one stop: a process of its own, which ends with the stop.
+// The tracer of one stop: a process of its own, which ends with the stop.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace mixstack::target {
 
-/// What a stop needs of the process or thread that makes it. Used by that one only, but for what is said otherwise.
+/// Services for a stop, in the process or thread that makes it. Used by that one only, unless said otherwise.
 class Tracer {
  public:
   enum class Kind : std::uint8_t {
@@ -29,12 +29,12 @@ class Tracer {
   void reserve(std::size_t threads);
   /// The thread was seized. Not for the main thread, whose end only its parent may collect.
   void add(ThreadId tid);
-  /// PTRACE_SEIZE; 0 or errno. While it waits for an exec that waits for us, a SeizeWatch (in a thread: the thread that
-  /// waits for it) collects what has died.
+  /// PTRACE_SEIZE; 0 or errno. While it waits for an exec that waits for us, a SeizeWatch (for a tracer thread: the
+  /// thread that waits for it) collects dead threads.
   [[nodiscard]] int seize(ThreadId tid, long options);
 
-  /// Before all that computes, where we may (SCHED_RR), until the tracer ends: whom it holds stands still until it has
-  /// a processor, where all are busy some 10 ms. For a few threads at a time; hundreds need its processor to stop at
+  /// Gives the tracer real-time priority (SCHED_RR), if permitted, until it ends: its held threads stand still until it
+  /// gets a processor, some 10 ms if all are busy. For a few threads at a time; hundreds need its processor to stop at
   /// all. A tracer that is a thread stays as it is.
   void come_first() const;
 
@@ -42,10 +42,10 @@ class Tracer {
   /// thread of the stopped target for example. A tracer that sleeps in such a read too long is killed.
   void begin_read() { read_since_.store(now(), std::memory_order_release); }
   void end_read() { read_since_.store(0, std::memory_order_release); }
-  /// For the one who watches, in another thread: how long the read has taken so far, 0 when there is none.
+  /// For the watching thread: how long the read has taken so far, 0 if there is none.
   [[nodiscard]] std::chrono::nanoseconds reading_for() const;
 
-  /// Collects seized threads that have died. For the one who watches, and for the timer's handler.
+  /// Collects seized threads that have died. For the watching thread, and for the timer's handler.
   void collect_dead() const;
 
  private:

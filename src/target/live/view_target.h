@@ -7,7 +7,7 @@
 
 namespace mixstack::target {
 
-/// One way of finding out where the threads of a process stand: a stop by ptrace, a signal, a child that looks at us, a
+/// One way to find out where the threads of a process are: a stop by ptrace, a signal, a child that looks at us, a
 /// debugger that holds the threads anyway.
 class CaptureSource {
  public:
@@ -15,11 +15,11 @@ class CaptureSource {
   [[nodiscard]] virtual Result<std::vector<ThreadId>> threads() const = 0;
   /// As Target::capture.
   [[nodiscard]] virtual Result<Capture> capture(const CaptureRequest& request) = 0;
-  /// What was found wrong so far.
+  /// Faults found so far.
   [[nodiscard]] virtual std::vector<Diagnosis> diagnoses() const { return {}; }
 };
 
-/// All but captures and threads comes from the view.
+/// Everything but captures and threads comes from the view.
 [[nodiscard]] std::unique_ptr<Target> make_view_target(std::shared_ptr<const ProcessView> view,
                                                        std::unique_ptr<CaptureSource> source);
 

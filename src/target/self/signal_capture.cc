@@ -19,11 +19,11 @@ using memory::system_call;
 using Round = SignalCapture::Round;
 constexpr std::chrono::milliseconds kGrace{1000};
 
-// The one place a signal handler can look: whose round it is, and how many handlers are looking at it.
+// Globals, since a signal handler reaches nothing else: the current round, and how many handlers use it.
 std::atomic<Round*> g_round{nullptr};
 std::atomic<std::uint32_t> g_inside{0};
 
-/// As many of the bytes as there is room for and can be read.
+/// Copies as many of the bytes as there is room for and can be read.
 [[nodiscard]] std::span<std::byte> copy_bytes(Round& round, Address base, std::uint64_t most) {
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, round.room_size));
   const std::size_t at = round.room_used.fetch_add(size);
@@ -138,7 +138,7 @@ Result<void> SignalCapture::run(const std::vector<ThreadId>& tids, std::chrono::
       std::uint32_t asked = SignalSlot::asked;
       round.slots[i].state.compare_exchange_strong(asked, SignalSlot::given_up);
     }
-    // What is still pending goes away when the signal is ignored (POSIX, sigaction): it must not meet what comes next.
+    // Ignoring the signal drops pending ones (POSIX, sigaction): they must not reach the action that is set next.
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
     (void)::sigaction(signal_, &ignore, nullptr);

@@ -14,7 +14,7 @@
 
 namespace mixstack::target {
 
-/// What one thread's handler fills in.
+/// Filled in by one thread's handler.
 struct SignalSlot {
   enum State : std::uint32_t { asked, copying, done, given_up };
   std::atomic<std::uint32_t> state{asked};
@@ -43,7 +43,7 @@ class SignalCapture {
   /// The copies' memory, to be kept as long as they.
   [[nodiscard]] std::unique_ptr<std::byte[]> take_room();
 
-  /// What handlers work on. Lives on when one of them does not come to its end.
+  /// Shared with the handlers. Lives on if one of them does not finish.
   struct Round {
     const std::vector<Region>* regions = nullptr;
     std::size_t initial = 0;

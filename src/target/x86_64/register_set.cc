@@ -64,7 +64,7 @@ constexpr std::array<Pair, 17> kPairs{{{reg::rax, ax},
                                        {reg::r15, r15},
                                        {reg::rip, ip}}};
 
-/// What a system call that waited answers to an interruption, before it is restarted (include/linux/errno.h):
+/// The results of a waiting system call that was interrupted, before it is restarted (include/linux/errno.h):
 /// ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK; or EINTR, which is never restarted.
 bool is_interrupted(std::int64_t answer) {
   return answer == -512 || answer == -513 || answer == -514 || answer == -516 || answer == -EINTR;

@@ -31,7 +31,7 @@ std::uint64_t read_pac_mask(pid_t) { return 0; }
 
 void read_thread_vectors(pid_t tid, VectorBytes& out) {
   iovec v{out.bytes.data(), out.bytes.size()};
-  // The FXSAVE area, which the second note has, too, is how the first one begins.
+  // Both notes begin with the FXSAVE area.
   if (::ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) != 0) {
     v.iov_len = out.bytes.size();
     if (::ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &v) != 0) v.iov_len = 0;
