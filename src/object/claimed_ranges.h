@@ -1,4 +1,4 @@
-// Which addresses somebody has spoken for already, newest word first.
+// Addresses that newer entries have claimed already.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace mixstack::object {
 
-/// Of lists in which later entries replace earlier ones: they are read from the last to the first. Ranges that overlap
-/// or touch are kept as one, so that the cost of a list is that of sorting it.
+/// For lists in which later entries replace earlier ones: read the last entry first. Ranges that overlap or touch are
+/// kept as one, so that a list costs no more than sorting it.
 class ClaimedRanges {
  public:
-  /// Whether nobody has spoken for any byte of it. From now on it is spoken for, in either case: what a later entry has
-  /// replaced is gone as a whole, and what it had replaced itself does not come back.
+  /// Whether no byte of the range was claimed before. Claims it in either case: an entry that a later one has replaced
+  /// is gone as a whole, and the entries it had replaced do not come back.
   bool claim(const AddressRange& range) {
     auto at = claimed_.upper_bound(range.begin);
     if (at != claimed_.begin() && std::prev(at)->second >= range.begin) --at;

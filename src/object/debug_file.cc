@@ -35,7 +35,7 @@ std::optional<DebugLink> read_debug_link(const ElfImage& image) {
   link.name = cursor.cstring();
   cursor.seek((cursor.position() + 3) & ~std::size_t{3});
   link.crc = cursor.u32();
-  // A name with a slash would lead anywhere the target likes.
+  // A name with a slash would lead to any path that the target likes.
   if (!cursor.ok() || link.name.empty() || link.name.find('/') != std::string::npos) return std::nullopt;
   return link;
 }

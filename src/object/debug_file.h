@@ -17,12 +17,12 @@ struct FetchedFile {
   std::shared_ptr<const FileBytes> file;
   std::string where;
 };
-/// Fetches the debug file of an image from elsewhere, which may take its time; an error when there is none. `link` is
-/// what its .gnu_debuglink says, or empty.
+/// Fetches the debug file of an image from elsewhere, which may take long; an error when there is none. `link` is the
+/// name in its .gnu_debuglink, or empty.
 using DebugFetcher =
     std::function<Result<FetchedFile>(const BuildId& build_id, const std::string& image_path, const std::string& link)>;
 
-/// What .gnu_debuglink calls the debug file; empty where there is none.
+/// The name of the debug file in .gnu_debuglink; empty where there is none.
 [[nodiscard]] std::string debug_link_name(const ElfImage& image);
 
 /// The debug file of an image, null when there is none that fits; `path` is where it was. Looked for as gdb does (GDB
@@ -38,12 +38,12 @@ using DebugFetcher =
 [[nodiscard]] SymbolSources find_symbol_sources(std::shared_ptr<const ElfImage> image, const std::string& image_path,
                                                 const PathOpener& open, const DebugFetcher& fetch = nullptr);
 
-/// Where the lines and inlined functions of an image are told.
+/// The images that hold the line tables and inlined functions of an image.
 struct DebugInformation {
   std::shared_ptr<const ElfImage> image;   ///< with a .debug_info: the image itself, or its debug file; null: none
-  std::shared_ptr<const ElfImage> shared;  ///< what several debug files have in common (.gnu_debugaltlink); may be null
+  std::shared_ptr<const ElfImage> shared;  ///< the part that several debug files share (.gnu_debugaltlink); may be null
 };
-/// `debug_file` is what is known of it already; null: it is looked for. Both parts must have the build ids asked for.
+/// `debug_file`, if it is known already; null: it is looked for. Both parts must have the build ids asked for.
 [[nodiscard]] DebugInformation find_debug_information(std::shared_ptr<const ElfImage> image,
                                                       const std::string& image_path, const PathOpener& open,
                                                       std::shared_ptr<const ElfImage> debug_file = nullptr);

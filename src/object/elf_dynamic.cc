@@ -49,7 +49,7 @@ std::optional<GnuHash> read_gnu_hash(const ElfImage& image, std::uint64_t addres
   return h;
 }
 
-/// .gnu.hash does not hold its number of symbols: the last chain ends at the last one.
+/// .gnu.hash does not hold its number of symbols: it is the end of the last chain.
 std::uint64_t gnu_hash_symbol_count(const ElfImage& image, const GnuHash& h) {
   std::uint32_t last = 0;
   for (std::uint64_t i = 0; i < h.bucket_count; i++)

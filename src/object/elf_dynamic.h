@@ -1,4 +1,4 @@
-// What the dynamic linker knows about an image: found through PT_DYNAMIC, so it is there without section headers.
+// The dynamic linker's tables of an image, found through PT_DYNAMIC, so they are there without section headers.
 #pragma once
 
 #include "object/elf_image.h"
@@ -7,7 +7,7 @@ namespace mixstack::object {
 
 /// The dynamic section's tables. Addresses are link-time; spans are empty where absent or not held.
 struct DynamicTables {
-  std::span<const std::byte> symbols;  ///< whole entries, as many as the hash tables vouch for
+  std::span<const std::byte> symbols;  ///< whole entries, as many as the section or hash tables count
   std::span<const std::byte> strings;
   std::uint64_t symbols_address = 0;
   std::uint64_t gnu_hash = 0, sysv_hash = 0;
@@ -19,7 +19,7 @@ struct DynamicTables {
 /// Reads PT_DYNAMIC; an image without one gives empty tables. Symbols and strings only if `with_symbols`: reading them
 /// is most of the cost.
 [[nodiscard]] DynamicTables read_dynamic(const ElfImage& image, bool with_symbols = true);
-/// The entry of `name` through .gnu.hash, else .hash, else a scan; only defined symbols.
+/// The value of the symbol `name` through .gnu.hash, else by a scan; only defined symbols.
 [[nodiscard]] std::optional<std::uint64_t> find_dynamic_symbol(const ElfImage& image, const DynamicTables& tables,
                                                                std::string_view name);
 

@@ -73,7 +73,8 @@ class FileImage final : public ElfImage {
 
  private:
   void read_build_id() {
-    // Sections first: a separate debug file keeps the program headers of its image, whose offsets mean nothing in it.
+    // Sections first: a separate debug file keeps the program headers of its image, but their offsets are not valid in
+    // it.
     unsigned tried = 0;
     for (const auto& s : sections_)
       if (build_id_.empty() && s.type == SHT_NOTE && s.size <= kMaxNotes && tried++ < kMaxNoteSections)

@@ -1,4 +1,4 @@
-// What an ELF image says about itself, from a file's bytes or from the memory of a process.
+// An ELF image's own description, from a file's bytes or from the memory of a process.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct Segment {
   std::uint64_t offset = 0, vaddr = 0, file_size = 0, memory_size = 0;
 };
 
-/// A piece of the image: where it lies at link time and its bytes (empty for NOBITS, when not held, and in the list
-/// that `ElfImage::sections` answers, which loads nothing).
+/// A part of the image: its place at link time and its bytes (empty for NOBITS, when not held, and in the list that
+/// `ElfImage::sections` answers, which loads nothing).
 struct Section {
   std::string_view name;
   std::uint32_t type = 0;
@@ -75,7 +75,7 @@ class ElfImage {
   /// `size` bytes at a link-time address, or empty when they are not all in the file part of one segment.
   [[nodiscard]] virtual std::span<const std::byte> bytes_at(std::uint64_t address, std::size_t size) const = 0;
   [[nodiscard]] virtual UnwindSections unwind_sections() const = 0;
-  /// Link-time address of a defined dynamic symbol (through .gnu.hash, .hash or a scan), any version.
+  /// Link-time address of a defined dynamic symbol (through .gnu.hash, else by a scan), any version.
   [[nodiscard]] virtual std::optional<std::uint64_t> dynamic_symbol(std::string_view name) const = 0;
 };
 

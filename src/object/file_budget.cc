@@ -33,10 +33,10 @@ class BudgetedBytes final : public FileBytes {
   }
 
  private:
-  /// Chunks that were not counted yet cost what they hold.
+  /// Chunks cost their size once, when first read.
   [[nodiscard]] bool count(std::uint64_t first, std::uint64_t last) const {
     const std::lock_guard lock(mutex_);
-    // Files are read in few places: room for as far as was read.
+    // Most files are read in few places: keeps marks only up to the last one.
     if (counted_.size() <= last) counted_.resize(static_cast<std::size_t>(last) + 1);
     std::uint64_t fresh = 0;
     for (std::uint64_t c = first; c <= last; c++) fresh += counted_[static_cast<std::size_t>(c)] ? 0 : 1;

@@ -1,4 +1,4 @@
-// What all files of a target together may cost: any one of them may claim to hold tables of half a gigabyte.
+// A limit for all files of a target together, because any one of them may claim to hold tables of half a gigabyte.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ class LazyFileBytes final : public FileBytes {
     const std::uint64_t stop = std::min(end * kChunk, size_);
     if (stop - at > budget_) return false;
     budget_ -= stop - at;
-    // Holes cost nothing: reserved pages that nobody writes to read as zeros, too.
+    // Holes cost nothing: reserved pages that were never written to read as zeros, too.
     if (stop - at >= kPopulateFrom && is_hole(at, stop)) return mark_loaded(first, end);
     // One call instead of a page fault every 4 KiB while the kernel copies; older kernels refuse, and nothing is lost.
     if (stop - at >= kPopulateFrom) (void)::madvise(base_ + at, static_cast<std::size_t>(stop - at), kPopulateWrite);
@@ -120,7 +120,7 @@ class LazyFileBytes final : public FileBytes {
 
   base::ScopedFd fd_;
   std::byte* base_;
-  std::uint64_t origin_;  ///< where in `fd_` it begins
+  std::uint64_t origin_;  ///< offset in `fd_` where it begins
   std::uint64_t size_;
   mutable std::uint64_t budget_;
   mutable std::mutex mutex_;

@@ -10,7 +10,7 @@
 
 namespace mixstack::object {
 
-/// What one file may cost us.
+/// Limits for one file.
 struct FileLimits {
   std::uint64_t reserve = std::uint64_t{64} << 30;  ///< largest file accepted (address space only)
   std::uint64_t load = std::uint64_t{512} << 20;    ///< most bytes ever read from it
@@ -19,9 +19,9 @@ struct FileLimits {
 /// Opens a regular file (anything else is `unsupported`). Nothing is read before it is asked for.
 ///
 /// Files are never mapped: a file that is truncated while mapped kills the reader with SIGBUS, and one that is
-/// rewritten changes under a parser that has already checked it. Files of a target are its own to change. So a range
-/// of address space as large as the file is reserved, and pieces are read into it with pread when first asked for; what
-/// was handed out stays as it was. Thread-safe.
+/// rewritten changes under a parser that has already checked it. Files of a target are its own to change. So a range of
+/// address space as large as the file is reserved, and pieces are read into it with pread when first asked for; pieces
+/// handed out never change. Thread-safe.
 [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_file_bytes(const std::string& path,
                                                                        const FileLimits& limits = {});
 /// The same for a descriptor that is already open (a deleted file through map_files, a path below another root).

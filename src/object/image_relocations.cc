@@ -61,7 +61,7 @@ void read_rela(std::span<const std::byte> table, std::uint32_t relative, std::ve
   }
 }
 
-/// Where the image ends in memory. Half of all addresses: what is added to it below cannot wrap.
+/// The end of the image in memory; at most half of all addresses, so that sums below cannot wrap.
 [[nodiscard]] std::uint64_t end_of(const ElfImage& image) {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 63;
   std::uint64_t end = 0;
@@ -70,8 +70,8 @@ void read_rela(std::span<const std::byte> table, std::uint32_t relative, std::ve
   return end;
 }
 
-/// DT_RELR: an even word is an address, an odd one a bitmap of the 63 words behind the last (gABI). What leads out of
-/// the image, or counts from no address, is damage.
+/// DT_RELR: an even word is an address, an odd one a bitmap of the 63 words behind the last (gABI). A table that leads
+/// out of the image, or starts with a bitmap, is damaged.
 void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vector<Relocation>& out) {
   base::ByteCursor c(table);
   const std::uint64_t end = end_of(image);
@@ -95,7 +95,7 @@ void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vec
   }
 }
 
-/// Words of an image, read a page at a time: neighbours are asked for one after the other.
+/// Words of an image, read a page at a time, because neighbours are asked for one after the other.
 class PageWords {
  public:
   explicit PageWords(const PeImage& image) : image_(image) {}

@@ -3,13 +3,12 @@
 //
 // Output: for each image the code it describes, its symbols, and an ElfImage whose addresses are the target's.
 //
-// Algorithm: from the head of each list on, which is where new entries are put, an image counts if no image before it
-// has any of its code. In object files (ET_REL) symbols are relative to their sections, and the relocations of their
-// unwind information are not applied: the loaded copy at the section's address is taken instead; where it cannot be
-// read, there is none rather than a wrong one.
-//
-// Bounds: `Limits`; entries that were visited before end a list. Sections, symbols and names are checked by ElfImage
-// and here against the bytes held.
+// Algorithm: each list is followed from its head, where new entries are put, so that of two images with the same code
+// the newer one counts. In object files (ET_REL) symbols are relative to their sections, and the relocations of their
+// unwind information are not applied: the loaded copy at the section's address is taken instead. If that cannot be
+// read, the section is cleared, because no unwind information is better than wrong one.
+// Bounds: `Limits` for entries and bytes; a list ends at an entry that was visited before; kMostRanges, kMostSymbols,
+// kMostName, kMostAliases. Sections, symbols and names are checked by ElfImage and here against the bytes held.
 #include "object/jit_images.h"
 
 #include <elf.h>
@@ -40,7 +39,7 @@ struct CodeEntry {
   std::uint64_t next, previous, image, size;
 };
 
-/// FNV-1a over words: images are compared with themselves, a collision harms who made it.
+/// FNV-1a over words: an image is only compared with its own earlier bytes, so a collision harms only its maker.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325 ^ bytes.size();
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
@@ -64,7 +63,7 @@ bool has_relocations(const ElfImage& image, std::size_t section) {
   });
 }
 
-/// Unwind information of an object file, as it was loaded.
+/// Replaces the unwind information of an object file by the loaded copy.
 void relocate_unwind_information(const ElfImage& draft, const MemoryReader& memory, std::vector<std::byte>& bytes) {
   const auto sections = draft.sections();
   for (std::size_t i = 0; i < sections.size(); i++) {
@@ -115,7 +114,7 @@ void JitImage::read_code() {
         s.vaddr != 0 && s.vaddr + s.memory_size > s.vaddr)
       code_.push_back({s.vaddr, s.vaddr + s.memory_size});
   std::sort(code_.begin(), code_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  // Sections of one image do not overlap; where they are said to, the first counts.
+  // Sections of one image do not overlap; if they do, the first one counts.
   std::size_t kept = 0;
   for (const AddressRange& range : code_)
     if (kept == 0 || code_[kept - 1].end <= range.begin) code_[kept++] = range;
@@ -131,7 +130,7 @@ void JitImage::add_symbol(std::span<const std::byte> table, std::size_t index, s
   const Section& section = sections[s->section];
   const Address begin = elf_->type() == ET_REL ? section.address + s->value : s->value;
   const std::string_view name = name_at(strings, s->name);
-  const bool is_marker = type == STT_NOTYPE && name.starts_with('$');  // what lies there (ELF for the Arm Architecture)
+  const bool is_marker = type == STT_NOTYPE && name.starts_with('$');  // kind of code or data (ELF for the Arm)
   if (begin - section.address >= section.size || name.empty() || is_marker) return;
   const std::uint64_t left = section.address + section.size - begin;
   symbols_.push_back({begin, begin + std::min(s->size, left), name, type != STT_NOTYPE});
@@ -140,7 +139,7 @@ void JitImage::add_symbol(std::span<const std::byte> table, std::size_t index, s
 void JitImage::read_symbols(const Section& table, const Section& strings) {
   const std::size_t count = std::min(table.bytes.size() / symbol_entry_size(elf_->is_64_bit()), kMostSymbols);
   for (std::size_t i = 1; i < count; i++) add_symbol(table.bytes, i, strings.bytes);
-  // A function comes last among aliases, and is found first.
+  // Among aliases, a function is sorted last, and so is found first.
   std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
     return std::tie(a.begin, a.is_function, b.name) < std::tie(b.begin, b.is_function, a.name);
   });

@@ -13,8 +13,8 @@
 
 namespace mixstack::object {
 
-/// One ELF image in the target's memory that describes code elsewhere in it. Its addresses are the target's: what the
-/// headers of its sections say is where they lie now. Immutable.
+/// One ELF image in the target's memory that describes code elsewhere in it. Its addresses are the target's: its
+/// section headers hold the loaded addresses. Immutable.
 class JitImage {
  public:
   struct Symbol {
@@ -24,14 +24,14 @@ class JitImage {
   };
 
   /// `bytes` are those of the image; `memory` is asked for unwind information that was relocated where it is loaded (an
-  /// object file's own copy of it is not). Errors: `malformed`, `truncated`, `unsupported` (no ELF, of another CPU),
+  /// object file's own copy of it is not). Errors: `malformed`, `truncated`, `unsupported` (no ELF, or of another CPU),
   /// `not_found` (it describes no code).
   [[nodiscard]] static Result<std::shared_ptr<const JitImage>> read(std::vector<std::byte> bytes, Arch arch,
                                                                     const MemoryReader& memory);
 
-  /// At addresses of the target, unwind information included.
+  /// The image at addresses of the target, unwind information included.
   [[nodiscard]] const std::shared_ptr<const ElfImage>& elf() const { return elf_; }
-  /// Where its code lies, ascending.
+  /// The ranges of its code, ascending.
   [[nodiscard]] std::span<const AddressRange> code() const { return code_; }
   [[nodiscard]] std::optional<Symbol> find(Address address) const;
 
@@ -49,21 +49,21 @@ class JitImage {
 /// The images of one process at one moment. Immutable, so that any number of walkers share it.
 class JitImages {
  public:
-  /// What the list is trusted with: it may be circular or endless, and images may claim any size.
+  /// Limits for the lists: they may be circular or endless, and images may claim any size.
   struct Limits {
     std::size_t entries = 1 << 16;
     std::size_t image_bytes = std::size_t{32} << 20;
     std::size_t all_bytes = std::size_t{128} << 20;  ///< of all images together
   };
-  /// Follows the lists at these addresses (`__jit_debug_descriptor`). Images that are the same bytes still are taken
-  /// from `before` (may be null). Where code of two overlaps, the one nearer to the list's head counts, which was
+  /// Follows the lists at these addresses (`__jit_debug_descriptor`). Images whose bytes have not changed are taken
+  /// from `before` (may be null). If code of two overlaps, the one nearer to the list's head counts, because it was
   /// registered later. A list that cannot be read, or is of another version, is empty.
   [[nodiscard]] static std::shared_ptr<const JitImages> read(const MemoryReader& memory,
                                                              std::span<const Address> descriptors, Arch arch,
                                                              const JitImages* before, const Limits& limits);
 
   [[nodiscard]] std::span<const std::shared_ptr<const JitImage>> images() const { return images_; }
-  /// The one whose code lies there; null: none.
+  /// The image whose code contains the address; null: none.
   [[nodiscard]] const JitImage* find(Address address) const;
 
  private:
@@ -84,8 +84,8 @@ class JitImages {
   std::vector<Place> places_;  ///< by begin, disjoint
 };
 
-/// Link-time address of a data symbol: of the dynamic table, else of .symtab. `budget` bounds the bytes that tables may
-/// have, and is lowered by those that were looked at.
+/// Link-time address of a data symbol, from the dynamic table, else from .symtab. `budget` bounds the bytes of the
+/// tables, and is lowered by those that were read.
 [[nodiscard]] std::optional<std::uint64_t> find_data_symbol(const ElfImage& image, std::string_view name,
                                                             std::size_t& budget);
 

@@ -91,7 +91,7 @@ Result<std::shared_ptr<const ElfImage>> ModuleMap::open_image(ModuleIndex index)
   const auto& m = modules_[index];
   Result<std::shared_ptr<const ElfImage>> from_file = fail(ErrorCode::not_found);
   if (m.has_file) from_file = open_from_file(index);
-  // Memory that contradicts the mapped file holds another library by now: nothing in it belongs to this one.
+  // Memory that contradicts the mapped file belongs to another library by now: do not use it for this one.
   const bool has_changed = !from_file && from_file.error().code == ErrorCode::mismatch;
   if (from_file || (has_changed && trust_ == FileTrust::is_the_mapped)) return from_file;
   auto from_memory = ElfImage::from_memory(*memory_, m.header.range.begin);
@@ -119,8 +119,8 @@ Result<std::shared_ptr<const ElfImage>> ModuleMap::open_from_file(ModuleIndex in
   return image;
 }
 
-/// The header was read after the stop, when another library lay in this one's place. What follows from it besides the
-/// image is where the image was loaded, and that must be what the file says.
+/// The header was read after the stop, when another library lay in this one's place. Besides the image, the load bias
+/// was derived from it, so the load bias must agree with the file.
 Result<std::shared_ptr<const ElfImage>> ModuleMap::open_in_spite_of_memory(
     ModuleIndex index, const std::shared_ptr<const FileBytes>& file) const {
   if (trust_ != FileTrust::is_the_mapped) return fail(ErrorCode::mismatch, index);

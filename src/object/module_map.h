@@ -1,4 +1,4 @@
-// The images loaded in a process: which one an address belongs to, and what it says of itself.
+// The images loaded in a process: the image of an address, and its description.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct Module {
   Address load_bias = 0;
   AddressRange range;                    ///< from the first to the last mapping; others may lie in its gaps
   std::vector<AddressRange> executable;  ///< ascending
-  Region header;                         ///< its lowest mapping; what the opener is given
+  Region header;                         ///< its lowest mapping, which is given to the opener
   std::uint64_t file_offset = 0;         ///< of the image in that file: not 0 for libraries inside an archive
   bool deleted = false;
   bool has_file = false;  ///< false: vDSO, anonymous memory
@@ -40,7 +40,7 @@ class ModuleMap {
   using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const Region&)>;
 
   ModuleMap() = default;
-  /// What the opener's answer is worth.
+  /// The meaning of a difference between the opener's file and memory.
   enum class FileTrust : std::uint8_t {
     may_differ,     ///< a file of the same path: it counts only if memory says the same
     is_the_mapped,  ///< the very file: it counts even if memory says otherwise by now (the library was unloaded)
@@ -56,14 +56,14 @@ class ModuleMap {
   /// Whether `address` lies in any executable mapping, of an image or not (JIT code, stubs).
   [[nodiscard]] bool is_executable(Address address) const { return executable_.find(address) != RangeIndex::kNone; }
 
-  /// The image from its file, or from memory where the file cannot be opened or is not (any more) what is mapped.
-  /// Kept, also when it failed. `unsupported` for modules that are not ELF, `invalid_argument` beyond the list.
+  /// The image from its file, or from memory where the file cannot be opened or is no longer the mapped one. Kept, also
+  /// when it failed. `unsupported` for modules that are not ELF, `invalid_argument` beyond the list.
   [[nodiscard]] Result<std::shared_ptr<const ElfImage>> image(ModuleIndex index) const;
   /// Empty when there is none. Read from memory; opens no file unless memory does not hold the notes.
   [[nodiscard]] BuildId build_id(ModuleIndex index) const;
 
  private:
-  struct Lazy;  // what is read when first asked for, one per module
+  struct Lazy;  // parts that are read when first asked for, one per module
 
   [[nodiscard]] Result<std::shared_ptr<const ElfImage>> open_image(ModuleIndex index) const;
   [[nodiscard]] Result<std::shared_ptr<const ElfImage>> open_from_file(ModuleIndex index) const;

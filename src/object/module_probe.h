@@ -1,4 +1,4 @@
-// What kind of image starts at an address: decided from its first bytes in memory.
+// Recognises the kind of image at an address by its first bytes in memory.
 #pragma once
 
 #include <vector>

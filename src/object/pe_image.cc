@@ -157,7 +157,7 @@ Result<std::uint64_t> PeImage::offset_of(std::uint32_t rva, std::uint64_t size) 
     return std::uint64_t{rva};
   }
   for (const auto& s : sections_) {
-    // What is stored: the file part, without padding behind the section's real size.
+    // The stored part: the bytes in the file, without padding behind the section's real size.
     const std::uint64_t stored = s.virtual_size == 0 ? s.raw_size : std::min(s.raw_size, s.virtual_size);
     if (rva < s.rva || end > s.rva + stored) continue;
     const std::uint64_t offset = std::uint64_t{s.raw_offset} + (rva - s.rva);

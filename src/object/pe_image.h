@@ -1,4 +1,4 @@
-// Headers of PE images: what .NET assemblies, ReadyToRun ones included, are stored in on every OS.
+// Headers of PE images, the format of .NET assemblies on every OS, ReadyToRun ones included.
 // Layout of the structures: "PE Format" (Microsoft) and ECMA-335 partition II.25.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mixstack::object {
 
-/// How the bytes of the image lie before us.
+/// The arrangement of the image's bytes.
 enum class PeLayout : std::uint8_t {
   flat,    ///< as in the file: an RVA is found through the section table
   mapped,  ///< as loaded: an RVA is the distance from the base

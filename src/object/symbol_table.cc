@@ -13,7 +13,7 @@ constexpr std::size_t kMaxName = 64 << 10;
 constexpr std::size_t kMaxPltSections = 16;
 constexpr int kMaxNesting = 64;  // real tables nest two deep; a forged one must not make look-ups linear
 
-/// "memcpy@@GLIBC_2.14", "realpath@GLIBC_2.2.5": the linker's versions, which stand in .symtab only.
+/// "memcpy@@GLIBC_2.14", "realpath@GLIBC_2.2.5": the linker's versions, which only .symtab has.
 std::string_view without_version(std::string_view name) {
   const auto at = name.find('@');
   return at == std::string_view::npos || at == 0 ? name : name.substr(0, at);

@@ -18,7 +18,7 @@ struct Symbol {
   bool is_plt = false;     ///< a stub that jumps to `name`; print `name@plt`
 };
 
-/// Where the symbols of one image come from. Only `image` is required.
+/// The sources of the symbols of one image. Only `image` is required.
 struct SymbolSources {
   std::shared_ptr<const ElfImage> image;
   std::shared_ptr<const ElfImage> debug;  ///< separate debug file (debug_file.h)
@@ -29,8 +29,8 @@ struct SymbolSources {
 /// All function symbols of an image, sorted by address. Immutable and thread-safe; PLT entries are read when an
 /// address in a PLT is first asked for. Keeps the images alive.
 ///
-/// Of several symbols at one address a function wins over a label, then global over weak over local, then the name
-/// with the fewest leading underscores, then the first in byte order: the same answer whatever the order of the file.
+/// Among several symbols at one address a function wins over a label, then global over weak over local, then the name
+/// with the fewest leading underscores, then the first in byte order: the same answer in any order of the file.
 class SymbolTable {
  public:
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -54,7 +54,7 @@ class SymbolTable {
   /// The separate debug file among its sources; may be null.
   [[nodiscard]] const std::shared_ptr<const ElfImage>& debug_file() const { return sources_.debug; }
 
-  /// Reach of a symbol without a size: with a .symtab, where the next symbol tells its end anyway...
+  /// Reach of a symbol without a size: with a .symtab, where the next symbol ends it anyway...
   static constexpr std::uint32_t kMaxUnsized = 4096;
   /// ...and without one, where the next symbol is just the next exported one.
   static constexpr std::uint32_t kMaxUnsizedPartial = 16;

@@ -29,7 +29,7 @@ unsigned rank_of(unsigned type, unsigned binding) {
   return base + (binding == STB_WEAK ? 1 : 2);
 }
 
-/// "$x", "$d.12": what the code or data at an address is, not what it is called (ELF for the Arm Architecture).
+/// "$x", "$d.12": the kind of code or data at an address, not its name (ELF for the Arm Architecture).
 bool is_mapping_symbol(std::string_view name) {
   return name.size() >= 2 && name[0] == '$' && std::string_view("xdat").find(name[1]) != std::string_view::npos &&
          (name.size() == 2 || name[2] == '.');
@@ -84,7 +84,7 @@ void SymbolTableBuilder::add_image(const ElfImage& image) {
     if ((s.type != SHT_SYMTAB && s.type != SHT_DYNSYM) || s.link >= sections.size()) continue;
     if (table_->strings_.size() >= kMaxTables) return;
     has_dynamic |= s.type == SHT_DYNSYM;
-    Section symbols = s;  // of which no more is read than is used
+    Section symbols = s;  // read no more than is used
     if ((s.flags & SHF_COMPRESSED) == 0)
       symbols.size = std::min<std::uint64_t>(s.size, kMaxSymbols * sizeof(Elf64_Sym));
     add_table(image, image.load(symbols).bytes, image.load(sections[s.link]).bytes);

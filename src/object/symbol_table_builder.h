@@ -18,11 +18,11 @@ class SymbolTableBuilder {
     std::uint32_t start;
     std::uint32_t size;  // 0: unsized
     std::uint32_t name;
-    std::uint32_t section : 20;  // index + 1 into section_ends_ of the source, 0: unknown
+    std::uint32_t section : 20;  // index + 1 into sections_ of the source, 0: unknown
     std::uint32_t source : 8;
     std::uint32_t rank : 4;  // lower wins
   };
-  /// What is needed of one section header, for speed in the collecting loop.
+  /// The fields of a section header that the collecting loop needs, apart for speed.
   struct SectionRange {
     std::uint64_t begin = 0, end = 0;
     bool is_code = false;

@@ -18,10 +18,10 @@ namespace mixstack::symbol_files {
 namespace {
 
 constexpr char kStagedPrefix[] = ".part-";
-constexpr std::time_t kStaleAfter = 24 * 3600;  // what a program that was killed has left
+constexpr std::time_t kStaleAfter = 24 * 3600;  // left by a program that was killed
 constexpr std::size_t kMostFiles = 100'000;
 
-/// As SymbolKey::cache_name makes them: nothing else in the folder is ours to remove.
+/// Names as SymbolKey::cache_name makes them: other files in the folder are not ours to remove.
 bool is_kept_name(std::string_view name) {
   const std::string_view id = name.substr(0, name.rfind('.')), kind = name.substr(id.size());
   return !id.empty() && id.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
@@ -34,7 +34,7 @@ struct KeptFile {
   timespec used{};
 };
 
-/// Regular files of a folder; those half written that nobody can be writing any more are removed.
+/// Regular files of a folder; removes half-written files that are too old to be in use.
 std::vector<KeptFile> files_of(int folder) {
   std::vector<KeptFile> files;
   const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const FileBytes>> SymbolCache::find(const std::string& na
   if (!open(false)) return fail(ErrorCode::not_found);
   base::ScopedFd file(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file) return fail(ErrorCode::not_found, 0, errno);
-  (void)::futimens(file.get(), nullptr);  // when it was used last; on a read-only disk it stays as it is
+  (void)::futimens(file.get(), nullptr);  // marks the last use; fails on a read-only disk
   return object::file_bytes_from_fd(std::move(file));
 }
 
@@ -102,7 +102,7 @@ void SymbolCache::remove(const std::string& name) {
 Result<StagedFile> SymbolCache::stage() {
   if (open(true)) {
     std::string name = kStagedPrefix + std::to_string(::getpid()) + "-" + std::to_string(++staged_);
-    (void)::unlinkat(fd_.get(), name.c_str(), 0);  // of a process that had our number
+    (void)::unlinkat(fd_.get(), name.c_str(), 0);  // left by a process that had our pid
     constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     base::ScopedFd fd(::openat(fd_.get(), name.c_str(), kFlags, 0600));
     if (fd) return StagedFile(std::move(fd), std::move(name));

@@ -24,7 +24,8 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-/// What a server may have it at. The symbol server protocol goes first: of .NET's own files only such servers know.
+/// Paths that a server may have the file at. The symbol server protocol first, because only such servers have .NET's
+/// files.
 std::vector<std::string> paths_on(const SymbolPlace& place, const SymbolKey& key) {
   std::vector<std::string> paths;
   if (place.kind != Kind::debuginfod) paths.push_back(escaped(key.store_key()));
@@ -154,7 +155,7 @@ Result<SymbolFile> SymbolFinder::accept(const StagedFile& staged, const std::str
   return fetched_[key.cache_name()] = SymbolFile{std::move(*file), url};
 }
 
-/// What a server that has no such file says is nothing to speak of.
+/// Notes the failure of a server. "No such file" is none.
 void SymbolFinder::note(Server& server, const FetchEnd& end) {
   std::string words = outcome_words(end);
   if (words.empty()) return;

@@ -1,4 +1,4 @@
-// Files with symbols, wherever they are: in folders, in the cache, on servers.
+// Files with symbols from all places: folders, the cache, servers.
 #pragma once
 
 #include <chrono>
@@ -32,23 +32,23 @@ struct SymbolFile {
   std::string where;  ///< its path on this machine, or its URL where it is kept nowhere
 };
 
-/// Finds files and believes none: `proof` says whether it is the one that was asked for. A file that a server sent is
-/// kept in the cache only after that. Thread-safe: one question at a time.
+/// Finds files; `proof` decides whether one is the file asked for. A file from a server is kept in the cache only after
+/// that. Thread-safe: one question at a time.
 ///
 /// Servers are asked only while there is time for them. One that cannot be reached or stalls is not asked again; no
 /// file is asked for twice.
 class SymbolFinder {
  public:
-  /// Empty when it is the right file, else what it is: "it has build id 1234".
+  /// Empty when it is the right file, else the reason: "it has build id 1234".
   using Proof = std::function<std::string(const std::shared_ptr<const FileBytes>&)>;
 
   explicit SymbolFinder(SymbolFinderOptions options);
 
-  /// Errors: not_found; mismatch: only others that were called so.
+  /// Errors: not_found; mismatch: only other files had the name.
   [[nodiscard]] Result<SymbolFile> find(const SymbolKey& key, const Proof& proof);
   /// Whether any server may be asked.
   [[nodiscard]] bool uses_network() const { return !servers_.empty(); }
-  /// What servers, folders and files of the path were refused, once each.
+  /// Refusals of servers, folders and files of the path, each once.
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const;
 
  private:
@@ -77,9 +77,9 @@ class SymbolFinder {
   fetch_link::FetchProcess fetcher_;
   bool has_no_fetcher_ = false;
   Clock::duration left_;
-  unsigned given_up_ = 0;                      ///< questions that there was no time for
-  std::set<std::string> asked_;                ///< of servers, found or not
-  std::map<std::string, SymbolFile> fetched_;  ///< what could not be kept in the cache
+  unsigned given_up_ = 0;                      ///< questions for which there was no time
+  std::set<std::string> asked_;                ///< keys that servers were asked for, found or not
+  std::map<std::string, SymbolFile> fetched_;  ///< files that could not be kept in the cache
   std::vector<Diagnosis> said_;
 };
 

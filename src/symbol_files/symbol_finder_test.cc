@@ -55,7 +55,7 @@ class SymbolFinderTest : public testing::Test {
     for (const Diagnosis& d : finder.diagnoses()) all += d.subject + ": " + d.text + "\n";
     return all;
   }
-  /// What a fetcher says that found `text`: a piece, and the end.
+  /// The output of a fetcher that found `text`: a piece, and the end.
   static std::string found(const std::string& text) {
     return "IFS= read -r -n 5 -u 3 _; printf '\\0\\0\\0\\0\\" + octal(text.size()) + "\\0\\0\\0" + text +
            "\\1\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0' >&3; exec sleep 100";

@@ -5,7 +5,7 @@
 namespace mixstack::symbol_files {
 namespace {
 
-constexpr std::size_t kStoreIdDigits = 40;  // shorter build ids are filled up with zeros, SSQP_Key_Conventions.md
+constexpr std::size_t kStoreIdDigits = 40;  // shorter build ids are padded with zeros, SSQP_Key_Conventions.md
 constexpr std::size_t kGuidDigits = 32;
 constexpr std::string_view kPortable = "ffffffff";  // where other PDBs have their age
 

@@ -1,4 +1,4 @@
-// By what a file with symbols is asked for.
+// The key by which a file with symbols is asked for.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ namespace mixstack::symbol_files {
 
 enum class FileKind : std::uint8_t { debug, executable, pdb };
 
-/// What a file is called wherever it may lie. Ids and names come out of the target: an id goes into paths and URLs as
-/// hexadecimal digits, a name only as one part of a path and only if it consists of harmless characters; else it is
-/// left out and what needs it is not asked.
+/// The names of a file in all places. Ids and names come from the target: an id goes into paths and URLs as hexadecimal
+/// digits, a name only as one part of a path and only if it consists of harmless characters; else it is left out, and
+/// places that need it are not asked.
 struct SymbolKey {
   FileKind kind = FileKind::debug;
   std::string id;                   ///< lower-case digits: a build id, or GUID and stamp of a PDB
@@ -29,17 +29,17 @@ struct SymbolKey {
   [[nodiscard]] static SymbolKey executable(const object::BuildId& build_id, std::string_view image_path);
   [[nodiscard]] static SymbolKey pdb(const std::array<std::byte, 20>& id, std::string_view name);
 
-  /// Whether there is anything to ask by: an id of at least four bytes.
+  /// Whether there is no key: an id of less than four bytes.
   [[nodiscard]] bool empty() const { return id.size() < 8; }
   /// Key of the symbol server protocol of .NET (dotnet/symstore, docs/specs/SSQP_Key_Conventions.md), in lower case:
   /// "_.debug/elf-buildid-sym-ID/_.debug". Empty: it has none.
   [[nodiscard]] std::string store_key() const;
-  /// Path that a debuginfod server has it at (debuginfod(8), WEBAPI): "buildid/ID/debuginfo". Empty: PDBs.
+  /// Path on a debuginfod server (debuginfod(8), WEBAPI): "buildid/ID/debuginfo". Empty: PDBs.
   [[nodiscard]] std::string debuginfod_path() const;
   /// "ID.debug", "ID.elf", "ID.pdb".
   [[nodiscard]] std::string cache_name() const;
-  /// All paths below a folder under which it may lie: by build id as gdb does, as symbol stores do (with the capitals
-  /// that their makers use), as debuginfod's own cache does, and flat.
+  /// All paths below a folder at which it may lie: by build id as in gdb, as in symbol stores (with the capitals that
+  /// their makers use), as in debuginfod's own cache, and flat.
   [[nodiscard]] std::vector<std::string> paths_in_folder() const;
 };
 

@@ -11,7 +11,7 @@ constexpr std::size_t kMostPlaces = 64, kLongest = 1024;
 
 bool is_url(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-/// Empty: nothing is.
+/// Empty: the URL is right.
 std::string what_is_wrong_with(std::string_view url) {
   const bool is_http = url.starts_with("http://"), is_https = url.starts_with("https://");
   if (!is_http && !is_https) return "only http:// and https:// are asked";
@@ -32,7 +32,7 @@ class Reader {
       return refuse(text.substr(0, 64), "too long, or with control characters");
     const bool is_server = is_url(text);
     if (const std::string wrong = is_server ? what_is_wrong_with(text) : ""; !wrong.empty()) {
-      // What is behind an @ is the server; what is before it stays unsaid.
+      // Only the server, after the @, is shown: the part before it may hold a password.
       const auto at = text.rfind('@');
       return refuse(at == std::string_view::npos ? text : text.substr(at + 1), wrong);
     }

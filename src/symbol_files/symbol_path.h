@@ -1,4 +1,4 @@
-// Where to look for symbols, as people write it.
+// The places to look for symbols, in the user's notation.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct SymbolPlace {
 
 struct SymbolPath {
   std::vector<SymbolPlace> places;
-  std::vector<Diagnosis> refused;  ///< entries that are none: what is wrong with each
+  std::vector<Diagnosis> refused;  ///< invalid entries, each with the reason
 };
 
 /// `path`: folders and http(s) URLs with ; between them; also `srv*FOLDER*URL`, as other debuggers have it, and

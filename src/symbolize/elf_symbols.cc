@@ -37,7 +37,7 @@ std::shared_ptr<const object::SymbolTable> SymbolTables::get(const std::shared_p
     if (const auto it = tables_.find(image.get()); it != tables_.end() && (it->second.is_final || !fetches))
       return it->second.table;
   }
-  // Built outside the lock: two threads may do it twice, none waits for another image.
+  // Built outside the lock: two threads may build the same table, but none waits for another image.
   auto table = object::SymbolTable::build(object::find_symbol_sources(image, path, open, fetches ? fetch_ : nullptr));
   const std::lock_guard lock(mutex_);
   if (tables_.size() >= kMost) tables_.clear();

@@ -14,12 +14,12 @@ namespace mixstack::symbolize {
 /// Symbol tables by image, shared by the processes of a session as their images are. Thread-safe.
 class SymbolTables {
  public:
-  /// `fetch` gets debug files from elsewhere; null: what this machine has must do. Without `names` they are for walks
-  /// alone: places have no name.
+  /// `fetch` gets debug files from elsewhere; null: only files of this machine are used. Without `names` the tables are
+  /// for walks alone: places have no name.
   explicit SymbolTables(object::DebugFetcher fetch = nullptr, bool names = true)
       : fetch_(std::move(fetch)), has_names_(names) {}
   [[nodiscard]] bool has_names() const { return has_names_; }
-  /// Whether debug files may be fetched for it: not while walking.
+  /// Whether debug files may be fetched for it; not allowed while walking.
   enum class Effort : std::uint8_t { of_this_machine, any };
   /// Never null; empty when the image has no symbols.
   [[nodiscard]] std::shared_ptr<const object::SymbolTable> get(const std::shared_ptr<const object::ElfImage>& image,
@@ -28,18 +28,18 @@ class SymbolTables {
 
  private:
   struct Entry {
-    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
+    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address is not reused for another image
     std::shared_ptr<const object::SymbolTable> table;
     bool is_final = false;  ///< nothing more can be fetched for it
   };
-  static constexpr std::size_t kMost = 1024;  // more than that and it starts anew
+  static constexpr std::size_t kMost = 1024;  // when there are more, it starts anew
   object::DebugFetcher fetch_;
   bool has_names_;
   std::mutex mutex_;
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
 
-/// What is said of a place in an image without asking its symbols: module and offset.
+/// A place in an image without its symbol: module and offset.
 [[nodiscard]] SymbolInfo unnamed_place(std::string_view path, std::string build_id, std::uint64_t offset);
 /// Names such a place by the symbol around it.
 void name_by(const object::Symbol& symbol, SymbolInfo& place);
@@ -58,7 +58,7 @@ class ElfSymbols final : public NameProvider {
   [[nodiscard]] std::optional<Address> function_start(const Frame& frame);
 
  private:
-  /// `beyond`: how far the address to print lies behind the one to look up (1 for return addresses).
+  /// `beyond`: distance from the address to look up to the address to print (1 for return addresses).
   [[nodiscard]] SymbolInfo describe_at(ModuleIndex index, std::uint64_t lookup, std::uint64_t beyond);
   [[nodiscard]] std::optional<object::Symbol> find(ModuleIndex module, std::uint64_t link_address,
                                                    SymbolTables::Effort effort = SymbolTables::Effort::any);

@@ -24,13 +24,13 @@ extern "C" __attribute__((weak, visibility("hidden"))) int __snprintf_chk(char* 
 }
 #endif
 
-// libiberty's (demangle.h, which is no header for C++20 under our warnings). The first answers 1 on success.
+// From libiberty (its demangle.h does not compile as C++20 under our warnings). The first answers 1 on success.
 extern "C" int rust_demangle_callback(const char* mangled, int options,
                                       void (*callback)(const char*, std::size_t, void*), void* opaque);
 extern "C" char* dlang_demangle(const char* mangled, int options);
 
-// What libiberty allocates with, so that nothing else of that archive is linked. Weak: a program that is linked with
-// libmixstack.a may have its own of these names.
+// The allocators that libiberty calls, so that nothing else of that archive is linked. Weak: a program that is linked
+// with libmixstack.a may have its own of these names.
 extern "C" __attribute__((weak, visibility("hidden"))) void* xmalloc(std::size_t size) {
   void* memory = std::malloc(size != 0 ? size : 1);
   if (memory == nullptr) std::abort();
@@ -52,8 +52,8 @@ struct Sink {
   std::array<char, kMaxDemangled> text;
 };
 
-/// What is too long is left by a jump, since back references of a hostile name can double its text without end. Not
-/// while a name of Punycode is written, whose memory libiberty would not free: that text alone has other than ASCII.
+/// A text that is too long is left by longjmp, because back references of a hostile name can double it without end. Not
+/// while a Punycode name is written, whose memory libiberty would not free; only that text has non-ASCII bytes.
 void append(const char* text, std::size_t size, void* opaque) {
   auto* sink = static_cast<Sink*>(opaque);
   if (size <= sink->text.size() - sink->used) {

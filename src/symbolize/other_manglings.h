@@ -7,9 +7,9 @@
 
 namespace mixstack::symbolize {
 
-/// Nothing when it is no such name, or its text would be too long. Rust's without the hashes of crates.
+/// Nothing when it is no such name, or its text would be too long. Rust names are without the hashes of crates.
 [[nodiscard]] std::optional<std::string> demangle_rust_v0(std::string_view linker_name);
-/// D's with parameters.
+/// D names are with parameters.
 [[nodiscard]] std::optional<std::string> demangle_d(std::string_view linker_name);
 
 }  // namespace mixstack::symbolize

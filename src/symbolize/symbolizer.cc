@@ -19,7 +19,7 @@ bool is_same_name(const SymbolInfo& a, const SymbolInfo& b) {
          a.offset == b.offset && a.file == b.file && a.line == b.line && a.note == b.note && a.inlining == b.inlining;
 }
 
-/// Whoever made a name (a helper that runs foreign code, a user's provider): control bytes end here.
+/// Escapes control bytes in names, whatever made it (a helper that runs foreign code, a user's provider).
 void make_printable(SymbolInfo& symbol) {
   for (std::string* text :
        {&symbol.name, &symbol.raw_name, &symbol.module, &symbol.module_path, &symbol.file, &symbol.note}) {

@@ -1,4 +1,4 @@
-// A DAC's walk of one thread as the mixed walk wants it: explicit Frames as witnesses and places to resume.
+// A DAC's walk of one thread for the mixed walk: explicit Frames as witnesses and places to resume.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace mixstack::dotnet::dac {
 
-/// What a kind of explicit Frame restores, by its name in any runtime since .NET 8. Sources: src/coreclr/vm/frames.h of
-/// each release.
+/// The registers that a kind of explicit Frame restores, by its name in any runtime since .NET 8. Sources:
+/// src/coreclr/vm/frames.h of each release.
 struct RecordKind {
   std::uint64_t known = 0;   ///< registers it defines, one bit per DWARF number
   bool interrupted = false;  ///< the pc it restores was interrupted, not calling

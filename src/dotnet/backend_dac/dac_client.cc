@@ -1,3 +1,12 @@
+// Input: questions about one capture: threads, a walk, a description of code or of a method.
+// Output: the DAC's answer, or a diagnosis; afterwards the client can be asked again.
+// Algorithm: ask() starts the helper and opens the DAC if needed, flushes the DAC's cache after bind(), sends the
+// question, then serves the helper's own questions (memory, CONTEXTs, metadata) until the answer is complete. The
+// helper runs foreign code, so each message is checked; on an error, a timeout or a malformed message it is ended, and
+// the next question starts a new one. After a crash the same question is asked again, because the running process may
+// have changed meanwhile.
+// Bounds: ClientLimits: `silence`, `request` and `total` time, `storage` bytes of answers, `restarts`, `max_frames`,
+// `max_threads`; kTriesAfterCrash; kMaxRead bytes for one read, kMaxPayload for one message.
 #include "dotnet/backend_dac/dac_client.h"
 
 #include <array>
@@ -17,7 +26,7 @@ std::string hex(std::int32_t result) {
 
 constexpr int kTriesAfterCrash = 3;
 
-/// Everything the helper sends that has no business where it stands.
+/// An unexpected or malformed message of the helper.
 Error nonsense() { return {ErrorCode::malformed, 0, 0}; }
 
 mixstack::Diagnosis used_up(const std::string& subject, const std::string& what) {
@@ -111,7 +120,7 @@ Outcome<void> DacClient::exchange(MessageType question, std::span<const std::byt
   while (true) {
     const auto message = helper_.channel().receive(next_deadline());
     if (!message) return tl::unexpected(lost(message.error()));
-    // One that always has something to say never makes us wait.
+    // A helper that sends without end never makes us wait, so the deadline is checked here, too.
     if (is_late()) return tl::unexpected(lost({ErrorCode::io_error, ETIMEDOUT, 0}));
     if (message->type == MessageType::refused) return tl::unexpected(refused(*message));
     if (is_question(message->type)) {
@@ -216,7 +225,8 @@ mixstack::Diagnosis DacClient::refused(const Message& message) {
   return {{ErrorCode::not_found, 0, static_cast<std::uint32_t>(refusal->result)}, setup_.subject, text};
 }
 
-/// DACs crash over structures that the running process changes while they read. A moment later these are others.
+/// DACs crash over structures that the running process changes while they read. A moment later these may be sound
+/// again.
 template <class Ask>
 auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
   auto answer = ask();

@@ -17,10 +17,10 @@ struct ClientLimits {
   std::uint64_t storage = 256u << 20;        ///< bytes that all answers of one dump may make us hold
   std::uint32_t max_frames = 1u << 18;
   std::uint32_t max_threads = 1u << 16;
-  unsigned restarts = 8;  ///< after crashes and hangs; the time in all is bounded beside
+  unsigned restarts = 8;  ///< after crashes and hangs; their time counts in `total`
 };
 
-/// Where the helper's questions are answered from. Borrowed; bound for the length of a capture.
+/// The answers to the helper's questions come from here. Borrowed; bound for the length of a capture.
 struct Source {
   const MemoryReader* memory = nullptr;
   /// Registers of a thread (its id in the target's own pid namespace), or null.
@@ -28,14 +28,14 @@ struct Source {
 };
 
 /// Starts the helper when first asked. Every failure is a diagnosis and leaves the client usable: after a crash or a
-/// hang the next question starts a new helper, a few times; one over which the helper crashed is asked once more. When
-/// the time or the memory that all its answers may cost is used up, the helper is ended and nothing is asked any more.
-/// Not thread-safe.
+/// hang the next question starts a new helper, up to `restarts` times; a question over which the helper crashed is
+/// asked again a few times. When the time or the memory for all its answers is used up, the helper is ended and nothing
+/// is asked any more. Not thread-safe.
 class DacClient {
  public:
   struct Setup {
     base::TrustedFile helper;  ///< mixstack-helper
-    std::string subject;       ///< how diagnoses call the DAC: its path
+    std::string subject;       ///< the name of the DAC in diagnoses: its path
     base::ScopedFd dac;        ///< see sealed_copy
     Opening facts;
     /// Opens files as the target sees them: assemblies whose metadata is not in its memory.
@@ -44,9 +44,9 @@ class DacClient {
   };
   explicit DacClient(Setup setup) : setup_(std::move(setup)) {}
 
-  /// The state that questions are about from now on; what the helper has read of an earlier one is forgotten.
+  /// The state for all later questions; the helper forgets what it has read of an earlier one.
   void bind(Source source);
-  /// Another dump begins, and with it another budget, unless one has been used up.
+  /// Begins another dump with a new budget; a budget that was used up stays so.
   void renew_budget();
 
   /// Starts the helper and opens the DAC, if that is not done.
@@ -87,15 +87,15 @@ class DacClient {
   [[nodiscard]] Result<void> serve_metadata(const Message& message);
   [[nodiscard]] Deadline next_deadline() const;
   [[nodiscard]] bool is_late() const;
-  /// Counts what an answer makes us hold. False when that is too much.
+  /// Counts bytes that an answer makes us hold. False: too many.
   [[nodiscard]] bool charge(std::size_t bytes);
-  /// The helper is ended; says why.
+  /// Ends the helper and says why.
   [[nodiscard]] mixstack::Diagnosis lost(const Error& error);
   [[nodiscard]] mixstack::Diagnosis refused(const Message& message);
 
   Setup setup_;
   Source source_;
-  AssemblyFile assembly_;  ///< asked for last
+  AssemblyFile assembly_;  ///< the one of the last request
   HelperProcess helper_;
   Deadline request_deadline_{}, budget_end_{};
   std::chrono::nanoseconds time_spent_{};  ///< by finished conversations of this dump

@@ -63,7 +63,7 @@ Outcome<base::ScopedFd> sealed_copy(std::span<const std::byte> file, const std::
     if (n <= 0) return failed(errno, path, "the copy could not be written");
     done += static_cast<std::size_t>(n);
   }
-  // After the change of user the helper opens it as somebody else.
+  // The helper opens it after it has changed its user.
   if (::fchmod(fd.get(), 0555) != 0) return failed(errno, path, "the copy could not be made readable");
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     return failed(errno, path, "the copy could not be sealed");

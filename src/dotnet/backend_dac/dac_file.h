@@ -1,4 +1,4 @@
-// The DAC's file: which runtime it was built with, and a copy of it that nobody can change any more.
+// The DAC's file: the runtime it was built with, and a copy of it that cannot be changed any more.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,7 @@ using Outcome = tl::expected<T, mixstack::Diagnosis>;
 
 inline constexpr std::string_view kDacFileName = "libmscordaccore.so";
 
-/// Where the DAC of a runtime lies: beside libcoreclr.so. Of a single-file program it is beside the program, if
-/// anywhere.
+/// The path of a runtime's DAC: beside libcoreclr.so, or for a single-file program beside the program, if anywhere.
 [[nodiscard]] std::string dac_path_beside(const RuntimeImage& runtime);
 
 /// Version and commit in the DAC's data, in the form of RuntimeImage; empty when it holds none.
@@ -25,8 +24,8 @@ struct DacVersion {
 };
 [[nodiscard]] DacVersion dac_version(std::span<const std::byte> file);
 
-/// Refuses a DAC of another build than the runtime's: it would read other structures than there are. A runtime whose
-/// version is not known (no image to read it from) is taken at its word.
+/// Refuses a DAC of another build than the runtime's, because it would read other structures. A runtime without a known
+/// commit (no image to read it from) accepts any.
 [[nodiscard]] Outcome<void> check_version(const DacVersion& dac, const RuntimeImage& runtime, const std::string& path);
 
 /// A sealed copy in anonymous memory. The helper loads it by descriptor: paths of other mount namespaces, deleted files

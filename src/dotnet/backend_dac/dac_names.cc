@@ -13,7 +13,7 @@ std::string short_module(const std::string& path) {
   return name;
 }
 
-/// What a DAC says where it cannot read an assembly's metadata: "App.dll!Unknown".
+/// The DAC's answer where it cannot read an assembly's metadata: "App.dll!Unknown".
 bool is_unknown(std::string_view name) { return name.empty() || name.ends_with("!Unknown"); }
 
 }  // namespace
@@ -44,7 +44,7 @@ SymbolInfo DacNames::method(const Frame& frame) {
   if (info.name.empty()) {
     info.note = "method could not be named";
   } else if (frame.is_funclet()) {
-    // A fault handler may be what is left of a `finally`; only the IL would tell.
+    // A fault handler may be the rest of a `finally`; only the IL would tell.
     info.note = to_string(frame.funclet == FuncletKind::fault ? FuncletKind::unknown : frame.funclet);
   }
   return info;

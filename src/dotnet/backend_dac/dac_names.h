@@ -9,8 +9,8 @@
 
 namespace mixstack::dotnet::dac {
 
-/// Methods and stubs by their address, explicit Frames by what `remember` was told. The text is the DAC's own (what
-/// `!clrstack` shows), as readable and as raw name. Borrows the provider. Not thread-safe.
+/// Methods and stubs by their address, explicit Frames by the last `remember`. The text is the DAC's own (as
+/// `!clrstack` shows it), as readable and as raw name. Borrows the provider. Not thread-safe.
 class DacNames final : public NameProvider {
  public:
   explicit DacNames(DacProvider& provider) : provider_(provider) {}
@@ -21,7 +21,7 @@ class DacNames final : public NameProvider {
   void begin_capture() { records_.clear(); }
   /// Names of the Frames of a walk.
   void remember(std::span<const Element> elements);
-  /// A number for the type of a Frame of such a walk, the same for equal names: by it the symbolizer tells Frames
+  /// A number for the type of a Frame of such a walk, the same for equal names, so that the symbolizer can tell Frames
   /// apart. 0: not known.
   [[nodiscard]] std::uint32_t type_of(Address record) const;
 

@@ -32,9 +32,9 @@ class DacProvider {
  public:
   using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const std::string&)>;
 
-  /// Finds and checks the DAC's file; the helper is started with the first question. Diagnoses: `not_found` (no DAC, no
-  /// helper), `mismatch` (of another build than the runtime). `open_path` opens files as the target sees them and
-  /// must outlive the provider.
+  /// Finds and checks the DAC's file; the helper starts with the first question. Diagnoses: `not_found` (no DAC, no
+  /// helper), `mismatch` (of another build than the runtime). `open_path` opens files as the target sees them and must
+  /// outlive the provider.
   [[nodiscard]] static Outcome<std::unique_ptr<DacProvider>> open(const RuntimeImage& runtime, Arch arch,
                                                                   const FileOpener& open_path,
                                                                   const ProviderOptions& options);
@@ -49,13 +49,13 @@ class DacProvider {
   [[nodiscard]] Outcome<std::vector<ManagedFrame>> walk(std::uint32_t thread);
   /// The same as the DAC gives it, with registers.
   [[nodiscard]] Outcome<DacClient::Walk> raw_walk(const WalkRequest& request) { return client_->walk(request); }
-  /// What lies at a code address; kind `none` when nothing of the runtime does.
+  /// The code at an address; kind `none` when it is not the runtime's.
   [[nodiscard]] const Description& describe(CodeAddress code);
   [[nodiscard]] const Description& describe_method(Address method);
   /// The article's question: IXCLRDataProcess::GetRuntimeNameByAddress, or the method's name.
   [[nodiscard]] std::string name_of(Address code) { return describe(CodeAddress::exact(code)).name; }
 
-  /// What went wrong in questions whose answers have no room for it (names), each once.
+  /// Failures of questions whose answers have no room for them (names), each once.
   [[nodiscard]] std::vector<mixstack::Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
   [[nodiscard]] const std::string& dac_path() const { return path_; }
   [[nodiscard]] DacClient& client() { return *client_; }

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kHandlers = 8, kGcInfo = 16, kMethodDesc = 24, kRowCount = 32, kRows = 36;
 
 /// The parts of the runtime's layouts that are needed here: RUNTIME_FUNCTION, fixed by each CPU's exception format, and
-/// where a method's exception clauses are.
+/// the place of a method's exception clauses.
 Layouts row_layouts(Arch arch, const unwind::windows::Format& format) {
   Layouts layouts;
   layouts.arch = arch;
@@ -35,7 +35,7 @@ Result<FunctionTable> jit_table(const RuntimeMemory& memory, const Description& 
   auto first = memory.reader().read<std::uint32_t>(*header + kRows);
   if (!owner || !gc_info || !count || !first) return fail(ErrorCode::unreadable_memory, *header);
   if (*owner != method.method || *gc_info != method.gc_info) return fail(ErrorCode::mismatch, *header);
-  // The first row is the method's own: what it is relative to follows from where the method starts.
+  // The first row is the method's own, so the base of the rows follows from the method's start.
   if (*first > method.start) return fail(ErrorCode::malformed, *header);
   return FunctionTable{*header + kRows, *count, method.start - *first};
 }

@@ -1,5 +1,5 @@
-// The runtime's unwind codes for a method that a DAC has described: where the DAC's own walk ends too early, and to
-// tell funclets.
+// The runtime's unwind codes for a method that a DAC has described: used where the DAC's own walk ends too early, and
+// to recognise funclets.
 #pragma once
 
 #include "dotnet/backend_dac/protocol.h"
@@ -18,14 +18,14 @@ struct ManagedRow {
   FuncletKind funclet = FuncletKind::none;
 };
 
-/// Finds the row of `pc` in `method`. Of jitted code it lies in the header before the code, whose layout is the same
-/// from .NET 8 to 10 (RealCodeHeader in src/coreclr/vm/codeman.h) and is believed only where its MethodDesc and its GC
-/// info are those the DAC told; of precompiled code in the exception directory of its PE image. Errors: `mismatch` (the
-/// header is another's), `not_found`, `unsupported_cpu`, those of reading.
+/// Finds the row of `pc` in `method`. For jitted code the row is in the header before the code, whose layout is the
+/// same from .NET 8 to 10 (RealCodeHeader in src/coreclr/vm/codeman.h) and is used only if its MethodDesc and GC info
+/// are those that the DAC named. For precompiled code it is in the exception directory of its PE image. Errors:
+/// `mismatch` (the header is another's), `not_found`, `unsupported_cpu`, those of reading.
 [[nodiscard]] Result<ManagedRow> managed_row(const MemoryReader& memory, const object::ModuleMap& modules, Arch arch,
                                              const Description& method, CodeAddress pc);
 
-/// How to get from the frame at `pc` to its caller.
+/// The rule that leads from the frame at `pc` to its caller.
 [[nodiscard]] Result<unwind::UnwindRule> managed_rule(const MemoryReader& memory, const ManagedRow& row, Arch arch,
                                                       CodeAddress pc);
 

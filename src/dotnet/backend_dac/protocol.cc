@@ -7,7 +7,7 @@ namespace {
 
 using base::ByteCursor;
 
-/// Half of a value is none, and neither is one with something behind it.
+/// The payload must be exactly one value.
 template <class T>
 Result<T> whole(const ByteCursor& in, T value) {
   if (!in.ok() || !in.at_end()) return fail(ErrorCode::malformed, in.position());

@@ -1,4 +1,4 @@
-// What the library and mixstack-helper say to each other over a socket pair. Both sides bound and check everything: the
+// Messages between the library and mixstack-helper over a socket pair. Both sides bound and check everything: the
 // helper runs foreign code (a DAC), the library serves foreign memory.
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kFramesPerMessage = 256;
 /// The descriptors the helper is started with.
 inline constexpr int kHelperSocket = 3;
 inline constexpr int kHelperDac = 4;
-/// What the helper calls the DAC.
+/// The path by which the helper loads the DAC.
 inline constexpr const char* kHelperDacPath = "/proc/self/fd/4";
 
 enum class MessageType : std::uint16_t {
@@ -49,7 +49,7 @@ enum class MessageType : std::uint16_t {
   memory = 24,  ///< the bytes that could be read, from the address on; empty: none
   context,      ///< a CONTEXT; empty: no such thread
   // The helper answers.
-  opened = 32,  ///< text: what the DAC says of itself
+  opened = 32,  ///< text: the DAC's description of itself
   flushed,
   thread_list,
   frames,
@@ -72,14 +72,14 @@ struct WalkRequest {
   std::vector<std::byte> context;
 };
 
-/// What an element of a DAC walk is.
+/// The kind of an element of a DAC walk.
 enum class ElementKind : std::uint8_t {
   method = 1,      ///< managed code at the context's pc
   record = 2,      ///< an explicit Frame
   transition = 3,  ///< code that is no method and has no Frame, above managed code
 };
 
-/// One stop of the DAC's stack walk: registers *before* a record is applied, so behind a method those of its caller.
+/// One stop of the DAC's stack walk: registers *before* a record is applied, so after a method those of its caller.
 struct Element {
   ElementKind kind = ElementKind::transition;
   Registers registers;
@@ -105,7 +105,7 @@ struct ThreadRecord {
 
 enum class CodeClass : std::uint8_t { none = 0, method = 1, stub = 2 };
 
-/// What lies at a code address, or what a MethodDesc is.
+/// A code address or a MethodDesc, described.
 struct Description {
   CodeClass kind = CodeClass::none;
   Address method = 0;
@@ -130,7 +130,7 @@ struct MetadataRequest {
   std::string path;
 };
 
-/// Where something went wrong in the helper.
+/// The stage at which the helper failed.
 enum class Stage : std::uint8_t {
   request = 1,    ///< a message that makes no sense
   load = 2,       ///< dlopen

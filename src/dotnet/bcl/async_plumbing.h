@@ -1,4 +1,4 @@
-// What is machinery of async methods, and where does it keep them while they are suspended?
+// Machinery of async methods, and the objects in which suspended ones lie.
 #pragma once
 
 #include "dotnet/bcl/kinds.h"
@@ -73,7 +73,7 @@ inline constexpr std::array<NameStart, 8> kStarting{
 /// In whose context does a box call its method?
 inline constexpr NameStart kContextMethods = "System.Threading.ExecutionContext.";
 
-/// What resumes it, out to where the pool or another method took it up? Without what a thread begins with.
+/// Methods between a resumed method and the pool or the method that resumed it, without those a thread begins with.
 inline constexpr std::array<NameStart, 14> kResuming{
     "System.Runtime.CompilerServices.AsyncTaskMethodBuilder",
     "System.Runtime.CompilerServices.AsyncValueTaskMethodBuilder",

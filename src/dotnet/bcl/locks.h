@@ -21,7 +21,7 @@ struct Lock {
 };
 inline constexpr NameStart kLockMethods = "System.Threading.Lock.";
 
-/// What does Monitor.Wait wait for?
+/// The lock behind a Monitor.Wait.
 struct Condition {
   static constexpr TypeName kType = "System.Threading.Condition";  // [11]
   static constexpr FieldName kLock = "_lock";

@@ -9,7 +9,7 @@ namespace mixstack::dotnet::bcl {
 inline constexpr AssemblyName kSockets = "System.Net.Sockets";
 struct SocketEngine {
   static constexpr TypeName kType = "System.Net.Sockets.SocketAsyncEngine";
-  /// In .NET 9 it is a dictionary, `_handleToContextMap`, which nobody reads.
+  /// In .NET 9 it is a dictionary, `_handleToContextMap`, which is not read.
   static constexpr FieldName kContexts = "s_registeredContexts";  // [10-11]
 };
 struct SocketContext {
@@ -28,7 +28,7 @@ struct SocketEventArgs {
 };
 inline constexpr TypeName kSafeSocketHandle = "System.Net.Sockets.SafeSocketHandle";
 
-/// Where is a socket's other end?
+/// The remote end of a socket.
 struct Socket {
   static constexpr TypeName kType = "System.Net.Sockets.Socket";
   static constexpr FieldName kHandle = "_handle";
@@ -116,7 +116,7 @@ struct HttpConnection {
 /// Which query of a database is it?
 struct DbCommand {
   static constexpr TypeName kType = "System.Data.Common.DbCommand";
-  /// What most drivers call it, which come in packages.
+  /// The field's name in most drivers, which come in packages.
   static constexpr FieldName kText = "_commandText";  // [none]
 };
 inline constexpr NamePart kCommandMethods = "Command.";

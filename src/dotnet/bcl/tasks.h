@@ -28,7 +28,7 @@ struct Contingent {
 /// The thread that runs a task.
 inline constexpr NameStart kRunsTask = "System.Threading.Tasks.Task.ExecuteWithThreadLocal";
 
-/// Behind which task does one stand that only stands for it?
+/// The task that a dependent task follows.
 struct ContinuationTask {
   static constexpr TypeName kType = "System.Threading.Tasks.ContinuationTaskFromTask";
   static constexpr FieldName kAntecedent = "m_antecedent";
@@ -96,7 +96,7 @@ inline constexpr std::array<NamePart, 2> kParallelWorkers{"AsyncState<", "Async.
 }
 struct ParallelLambda {
   static constexpr TypeStart kType = "System.Threading.Tasks.Parallel+<>c";
-  /// Its argument; of .NET 11 the lambda is no state machine.
+  /// Its argument; in .NET 11 the lambda is no state machine.
   static constexpr FieldName kShared = "o";  // [9-10]
 };
 
@@ -110,14 +110,14 @@ struct Registrations {
 };
 inline constexpr NameStart kAwaitsCallback =
     "System.Threading.CancellationTokenSource.Registrations.WaitForCallbackToCompleteAsync";
-/// Its state machine; of .NET 11 it has none.
+/// Its state machine; in .NET 11 it has none.
 struct AwaitsCallback {
   static constexpr TypeStart kType =
       "System.Threading.CancellationTokenSource+Registrations+<WaitForCallbackToCompleteAsync>d__";  // [9-10]
   static constexpr FieldName kCallback = "id";
 };
 
-/// What readers and writers of a channel await.
+/// Objects that readers and writers of a channel await.
 inline constexpr NameStart kBlockedRead = "System.Threading.Channels.BlockedRead";    // [10-11]
 inline constexpr NameStart kWaitingRead = "System.Threading.Channels.WaitingRead";    // [10-11]
 inline constexpr NameStart kBlockedWrite = "System.Threading.Channels.BlockedWrite";  // [10-11]

@@ -32,7 +32,7 @@ inline constexpr NameStart kHeartbeat =
 inline constexpr NameStart kConsoleLogger =
     "Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.ProcessLogQueue(";
 
-/// What may such a thread have on its stack while it has nothing to do?
+/// Methods that such a thread may have on its stack while it is idle.
 inline constexpr std::array<NameStart, 17> kIdling{
     "System.Threading.LowLevel",
     kWaitHandleMethods,

@@ -8,7 +8,7 @@ namespace mixstack::dotnet::bcl {
 /// Where most of the types here are.
 inline constexpr AssemblyName kCoreLib = "System.Private.CoreLib";
 
-/// What begins the names of most of its assemblies, and of its types; of C#'s keywords the types: "System.Int32".
+/// The start of the names of most of its assemblies and types, and of the types behind C#'s keywords: "System.Int32".
 inline constexpr NameStart kSystem = "System.";
 inline constexpr NameStart kMicrosoft = "Microsoft.";
 
@@ -33,13 +33,13 @@ inline constexpr std::array<FileStart, 12> kFiles{"System.",
                                                   "libmscordbi.so",
                                                   "WindowsBase."};
 
-/// The type that a value is of.
+/// Types of plain values.
 inline constexpr TypeName kString = "System.String";
 inline constexpr TypeName kEnum = "System.Enum";
 inline constexpr TypeName kNullable = "System.Nullable`1";
-/// What shared generic code has in the place of a reference type.
+/// Stands for any reference type in shared generic code.
 inline constexpr TypeName kAnyReference = "System.__Canon";
-/// What all that hold several exceptions derive from.
+/// Base of all exceptions that hold several others.
 inline constexpr TypeName kAggregateException = "System.AggregateException";
 
 /// What does a delegate call, and on what?

@@ -1,4 +1,4 @@
-// What a NativeAOT program writes of its end into its memory.
+// The crash record that a NativeAOT program leaves in its memory when it ends.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet {
 
-/// The runtime's crash record (System/CrashInfo.cs): JSON, for whoever reads the core.
+/// The runtime's crash record (System/CrashInfo.cs), in JSON; the runtime writes it for readers of the core.
 struct AotCrash {
   struct Exception {
     std::string type, message;
@@ -18,12 +18,12 @@ struct AotCrash {
   Reason reason = Reason::unknown;
   std::uint32_t thread = 0;  ///< in the program's own pid namespace; 0: not told
   std::string message;
-  std::vector<Exception> exceptions;  ///< outermost first; each is the inner one of that before
+  std::vector<Exception> exceptions;  ///< outermost first; each is the inner exception of the one before
 };
 
 inline constexpr std::size_t kMostCrashRecord = 64 << 10;
 
-/// Nothing where it is no such record.
+/// False, and `out` unchanged, where the text is no such record.
 [[nodiscard]] bool parse_aot_crash(std::string_view json, AotCrash& out);
 
 }  // namespace mixstack::dotnet

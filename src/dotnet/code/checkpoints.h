@@ -21,19 +21,20 @@ struct CheckpointList {
 [[nodiscard]] CheckpointList read_checkpoints(CodeManager& code, const ManagedThread& thread, bool methods,
                                               std::size_t most = kMaxFrames);
 
-/// The Frames that a sample's stack has at `sp` and above: `sample` reads its copied bytes, and elsewhere the memory of
-/// the thread as it is now. `thread` is read anew: its newest Frame may have been made since; what leads from it to the
-/// sample's stack is followed. What is no Frame in the copied bytes was none then, and ends the list.
+/// The Frames that a sample's stack has at `sp` and above. `sample` reads the sample's copied bytes, and elsewhere the
+/// thread's memory as it is now. `thread` is read anew, so its newest Frame may be younger than the sample: the links
+/// from there to the sample's stack are followed. Copied bytes that are no Frame were none at the sample either; they
+/// end the list.
 [[nodiscard]] CheckpointList read_sampled_checkpoints(CodeManager& code, const RuntimeMemory& sample,
                                                       const ManagedThread& thread, Address sp, bool methods);
 
-/// No place to resume lies below the sp at which the thread stands: that part of its stack is dead.
+/// Resumes nowhere below `sp`, where the thread stands: that part of its stack is dead.
 void forget_dead_places(CheckpointList& list, const ManagedThread& thread, Address sp);
 
 /// The same for a walk of addresses alone, which needs no contexts: all Frames of the thread, from its copied bytes,
-/// into `out`. False where the list is not as simple as most are (Frames of a kind other than InlinedCallFrame that
-/// restore a context, an unknown or a handler's stack, a list that leaves the copied bytes or does not ascend); then
-/// nobody knows them all and `read_checkpoints` is to be asked. Allocates only to make `out` larger.
+/// into `out`. False where the list is not a simple one (a Frame other than InlinedCallFrame that restores a context,
+/// an unknown or a handler's stack, a list that leaves the copied bytes or does not ascend); then call
+/// `read_checkpoints`. Allocates only to make `out` larger.
 [[nodiscard]] bool read_marks(CodeManager& code, const ManagedThread& thread, const StackView& stack, Address sp,
                               std::vector<walk::Mark>& out);
 

@@ -1,3 +1,12 @@
+// Input: a code address of the target, or the CodeInfo of an earlier answer.
+// Output: CodeInfo (kind, method, row that unwinds it), the unwind rule, and tables of the method: IL map, variables,
+// GC info, inlined methods, suspension points.
+// Algorithm: find() asks two caches, then look_up(). Range section first, because it says which code map holds the
+// address: nibble map (JIT), image tables (ReadyToRun) or precode (stubs). Answers about methods that are never freed
+// go to `kept_`, which outlives a capture; all others go to `of_capture_`, which clear() empties, because their code
+// may be replaced. compact() makes a rule once for each pc and keeps equal rules once (intern).
+// Bounds: kMaxCached entries in each cache; GC info is read in the steps of kSizes, at most 1 MiB; tables of images and
+// of debug information have the limits of their decoders.
 #include "dotnet/code/code_manager.h"
 
 #include <array>
@@ -50,8 +59,7 @@ void CodeManager::rebind(const RuntimeMemory& memory) {
   ranges_.rebind(memory);
 }
 
-/// Where the method is known, that is all there is to know. (Which method precompiled code is of, the runtime may learn
-/// later.)
+/// Known method: the answer is final. (Until the runtime prepares a precompiled method, its MethodDesc is not known.)
 bool CodeManager::is_kept(const CodeInfo& info) {
   return info.is_managed() && info.method_desc != 0 && !info.is_collectible && info.error.code == ErrorCode::none;
 }
@@ -215,7 +223,7 @@ Result<GcInfoHeader> CodeManager::gc_info(const CodeInfo& info) {
 }
 
 Result<LiveSlots> CodeManager::live_slots(const CodeInfo& info, const LiveSlotsQuery& query) {
-  // How long it is nobody says: nearly all is shorter than the first size, the last one is of a method of megabytes.
+  // GC info has no length: nearly all is shorter than the first size; only a method of megabytes needs the last.
   constexpr std::array<std::size_t, 3> kSizes{1u << 9, 1u << 14, 1u << 20};
   const auto at = gc_info_place(info);
   if (!at) return fail(at.error());
@@ -287,7 +295,7 @@ const unwind::CompactRule& CodeManager::compact(CodeAddress pc) {
   const unwind::CompactRule* made = &unwind::kNoCompactRule;
   Known* keeper = &of_capture_;
   if (const auto rule = general(pc)) {
-    // Unwind codes of a method that cannot be found may as well be another's: no small rule, which would be believed.
+    // Without a method the unwind codes may belong to other code: no compact rule, because that would be believed.
     const CodeInfo& info = find(pc);
     const auto small = info.method_desc != 0 ? unwind::compact(*rule, memory_.layouts().arch) : std::nullopt;
     if (is_kept(info)) keeper = &kept_;

@@ -58,41 +58,40 @@ class CodeManager final : public unwind::RuleSource {
   /// `contracts` must admit ExecutionManager, else nothing is ever found.
   CodeManager(const RuntimeMemory& memory, const Contracts& contracts);
 
-  /// What lies at the address (looked up inside the call for a return address). The reference holds until the next
-  /// call of any member. A hit in the cache takes some 10 ns.
+  /// The code at the address (looked up inside the call for a return address). The reference holds until the next call
+  /// of any member. A hit in the cache takes some 10 ns.
   [[nodiscard]] const CodeInfo& find(CodeAddress pc);
   /// Whether the address is code of a method.
   [[nodiscard]] bool is_managed(CodeAddress pc) { return find(pc).is_managed(); }
 
-  /// How to get from the frame at `pc` to its caller, kept as long as the capture.
+  /// The rule that leads from the frame at `pc` to its caller, kept as long as the capture.
   [[nodiscard]] const unwind::CompactRule& compact(CodeAddress pc) override;
   /// The same, made anew. `not_found`: no method there.
   [[nodiscard]] Result<unwind::UnwindRule> general(CodeAddress pc) override;
 
-  /// Which IL the code was made from. `not_found`: nobody recorded it; other errors of reading or decoding.
+  /// The IL that the code was made from. `not_found`: it was not recorded; other errors of reading or decoding.
   [[nodiscard]] Result<std::vector<IlMapRow>> il_map(const CodeInfo& info);
 
   /// Where its variables are kept. Errors as above.
   [[nodiscard]] Result<std::vector<VariableHome>> variables(const CodeInfo& info);
 
-  /// What the garbage collector is told of its frames. Errors of reading or decoding.
+  /// The header of its GC info. Errors of reading or decoding.
   [[nodiscard]] Result<GcInfoHeader> gc_info(const CodeInfo& info);
-  /// Where they hold references at an offset from the method's origin. Errors as above; `limit_exceeded`: GC info
+  /// The slots that hold references at an offset from the method's origin. Errors as above; `limit_exceeded`: GC info
   /// without end.
   [[nodiscard]] Result<LiveSlots> live_slots(const CodeInfo& info, const LiveSlotsQuery& query);
 
-  /// Where the arguments of a call through a slot of an image's imports lie, which the call's callee has not taken yet:
-  /// the address of a map (gc_ref_map.h). `not_found`: the slot is of no image, or its calls have none.
+  /// The address of the map (gc_ref_map.h) of the arguments that a call through a slot of an image's imports passes,
+  /// for a callee that has not taken them yet. `not_found`: the slot is of no image, or its calls have no map.
   [[nodiscard]] Result<Address> gc_ref_map(Address slot);
 
-  /// Where it can be suspended, and what it keeps then (.NET 11). Errors as above.
+  /// The places where it can be suspended, and the variables it keeps then (.NET 11). Errors as above.
   [[nodiscard]] Result<std::vector<SuspensionPoint>> suspension_points(const CodeInfo& info);
 
-  /// Which methods the JIT put into it. `not_found`: it was not told to record that.
+  /// The methods that the JIT inlined into it. `not_found`: the JIT was not told to record that.
   [[nodiscard]] Result<RichDebugInfo> rich_debug_info(const CodeInfo& info);
 
-  /// What the image of precompiled code says about inlined methods; null: nothing that can be read. Valid until images
-  /// are forgotten.
+  /// The inlining table of the precompiled image; null: none that can be read. Valid until images are forgotten.
   [[nodiscard]] const InliningTable* inlining(const CodeInfo& info);
 
   /// Whether the code is never freed while its process lives and its image, if it is of one, is mapped: methods that
@@ -102,10 +101,10 @@ class CodeManager final : public unwind::RuleSource {
   /// the old.)
   [[nodiscard]] static bool is_kept(const CodeInfo& info);
 
-  /// Forgets what was read: after each capture, methods may have been freed or replaced. What is known of methods that
-  /// are kept stays.
+  /// Forgets what was read, because methods may have been freed or replaced after a capture. Keeps what is known of
+  /// methods that are never freed (is_kept).
   void clear();
-  /// Forgets that, too: images have come or gone.
+  /// Forgets that, too: images were loaded or unloaded.
   void forget_images();
   /// clear(), then reads through another reader (the overlay of a new capture).
   void rebind(const RuntimeMemory& memory);
@@ -115,7 +114,7 @@ class CodeManager final : public unwind::RuleSource {
   static constexpr std::size_t kMaxCached = 1u << 16;  ///< addresses; then the cache starts anew
 
  private:
-  /// What is known of code, and its rules.
+  /// Known code, and its rules.
   struct Known {
     AddressCache<CodeInfo> found{kMaxCached};                    // by looked-up address
     AddressCache<const unwind::CompactRule*> rules{kMaxCached};  // by raw address and how it was obtained

@@ -86,7 +86,7 @@ constexpr std::string_view kCodeOf9 = R"({
 
 constexpr std::size_t kTableEntries = 158, kFirstFrame = 126, kLastFrame = 148;
 
-// What pins the table and the structures: these are told by both.
+// Entries that the descriptor tells as well: they prove that the table and the structures are those of 9.0.
 struct KnownEntry {
   std::string_view global;
   std::size_t entry;
@@ -145,9 +145,9 @@ Result<Address> tables_of(const RuntimeMemory& memory, Address module) {
   return own ? memory.pointer(*own, l.ready_to_run_info.composite_info) : own;
 }
 
-// The core library is always there and always precompiled: the class of System.Object leads to its module, that to the
-// tables of its image, these lie in a range whose section names a module of the same image.
-// An error: what should tell is not there.
+// The core library is always there and always precompiled. The class of System.Object leads to its module, the module
+// to the tables of its image; these lie in a range whose section names a module of the same image. An error: one of the
+// reads failed, so nothing is proved.
 Result<bool> leads_to_core_library(const RuntimeMemory& memory) {
   const Layouts& l = memory.layouts();
   const auto object = memory.through(l.globals.object_method_table);
@@ -190,7 +190,7 @@ Diagnosed<Descriptor> describe_code_of_9(const MemoryReader& memory, const DacTa
   whole.complete(*code);
   const Layouts layouts = resolve_layouts(whole);
   if (layouts.arch != place.arch) return refused(ErrorCode::unsupported_cpu);
-  // A small core lacks much: of a release that is known by its build id, what is not there speaks against nothing.
+  // A small core lacks much. In a release that is known by its build id, absent memory is no contradiction.
   const auto proof = leads_to_core_library(RuntimeMemory(memory, layouts, constants));
   const bool is_absent = !proof && proof.error().code == ErrorCode::unreadable_memory && place.is_known_release;
   if (!is_absent && !proof.value_or(false)) return refused(ErrorCode::mismatch);

@@ -1,5 +1,5 @@
-// .NET 9 describes its threads, types and methods, but neither its code nor its explicit Frames. What is missing is
-// known, and counts only after it was held against the process.
+// .NET 9 describes its threads, types and methods, but neither its code nor its explicit Frames. The missing part is
+// known here, and is used only after it was checked against the process.
 #pragma once
 
 #include "dotnet/contracts/descriptor.h"
@@ -16,7 +16,7 @@ struct DacTablePlace {
   Address table = 0;       ///< 0: not exported
   Address image_base = 0;  ///< load bias
   Arch arch = Arch::unknown;
-  bool is_known_release = false;  ///< then what is not in a core speaks against nothing
+  bool is_known_release = false;  ///< then memory that a core lacks is no contradiction
 };
 
 /// Whether `described` tells threads and types but nothing of code: .NET 9.

@@ -27,9 +27,9 @@ struct Collector {
   HeapSegmentLayout segment;        ///< one region, or segment
   Field fill_pointers;              ///< of a finalizer queue
   Address invalid = 0;              ///< 32 bits: not zero while a collection works on the heap
-  Address background_state = 0;     ///< 32 bits; 0: not told
-  AddressRange mechanisms;          ///< counts of collections by what they did; empty: not told (.NET 10's server)
-  AddressRange counts_of_heap;      ///< where mechanisms are not told: such counts of the first heap; else empty
+  Address background_state = 0;     ///< 32 bits; 0: not described
+  AddressRange mechanisms;          ///< counts of collections by what they did; empty: not described (.NET 10's server)
+  AddressRange counts_of_heap;      ///< without mechanisms: such counts of the first heap; else empty
   Address lowest = 0, highest = 0;  ///< pointers at the bounds of all regions
 };
 

@@ -10,7 +10,7 @@ constexpr std::uint64_t kFillPointers = 7, kLeastMechanisms = 5, kMostMechanisms
 
 bool has(const Global& global) { return global && global.value != 0; }
 
-/// Every structure is told, and as large as is known.
+/// Every structure is described, and its sizes and counts are the known ones.
 bool agrees(const CollectorLayout& c) {
   const CollectorGlobals& g = c.globals;
   const HeapSegmentLayout& s = c.segment;

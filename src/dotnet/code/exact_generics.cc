@@ -17,7 +17,7 @@ constexpr std::uint32_t kHasComponentSize = 0x80000000, kCollectible = 0x0020000
 constexpr std::uint32_t kCategory = 0x000c0000, kValueType = 0x00040000;
 constexpr Address kTypeDesc = 2;  // bit of a TypeHandle
 
-/// What is looked at of a MethodTable.
+/// The fields of a MethodTable that are used here.
 struct Type {
   std::uint32_t flags = 0;
   Address canonical = 0;
@@ -38,7 +38,7 @@ std::optional<Type> type_at(const RuntimeMemory& memory, Address table) {
 /// InstantiatedMethodDescFlags2.
 enum class Instantiation : std::uint8_t { none, definition = 1, unshared = 2, shared = 3, wrapper = 4 };
 
-/// What is looked at of a MethodDesc.
+/// The fields of a MethodDesc that are used here.
 struct Method {
   Address table = 0;
   std::uint64_t token = 0;  ///< its two parts as they stand: good for comparing

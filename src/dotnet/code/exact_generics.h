@@ -1,4 +1,4 @@
-// Shared generic code and the exact instantiations it runs for: which proves to be one of which.
+// Shared generic code and the exact instantiations it runs for: proof that one belongs to the other.
 #pragma once
 
 #include "dotnet/contracts/runtime_memory.h"
@@ -7,7 +7,7 @@
 
 namespace mixstack::dotnet {
 
-/// What code of a MethodDesc is shared by.
+/// The instantiations that share the code of a MethodDesc.
 enum class SharedBy : std::uint8_t {
   nobody,   ///< one instantiation, or not generic, or it cannot be told
   types,    ///< instantiations of its class
@@ -18,12 +18,13 @@ enum class SharedBy : std::uint8_t {
 /// Whether a method is static (mdfStatic in src/coreclr/vm/method.hpp).
 [[nodiscard]] bool is_static(const RuntimeMemory& memory, Address method_desc);
 
-/// Whether `this` of an instance method is an object: its class is no value type. Of one that is, it is an address.
+/// Whether `this` of an instance method is an object: its class is no value type. (`this` of a value type is an
+/// address.)
 [[nodiscard]] bool has_objects(const RuntimeMemory& memory, Address method_desc);
 
-/// The exact instantiation that `found` (what stood where the code keeps its context) is of `shared`, a method of
-/// shared code. `found` of kind this_object: the MethodTable of the object. Nothing unless what it is proves itself: a
-/// type whose canonical form is the method's own class, a base type of one where objects tell, or a MethodDesc of the
+/// The exact instantiation of `shared`, a method of shared code, that `found` is: the value read where the code keeps
+/// its context. `found` of kind this_object: the MethodTable of the object. Answers nothing unless `found` is proved: a
+/// type whose canonical form is the method's own class, for objects also one of its base types, or a MethodDesc of the
 /// same method with the same number of arguments that are shared alike.
 /// Sources: Generics::GetExactInstantiationsOfMethodAndItsClassFromCallInformation in src/coreclr/vm/generics.cpp,
 /// methodtable.h, method.hpp.

@@ -1,5 +1,5 @@
-// What exception objects hold. Heap objects of a running process may move or change at any time, so that every step
-// proves by MethodTables that it still reads what it thinks it reads.
+// Reads exception objects. Heap objects of a running process may move or change at any time, so each step proves by
+// MethodTables that it still reads the object it means.
 #include <algorithm>
 #include <array>
 

@@ -71,7 +71,7 @@ TEST(ExceptionObject, OnlyWhatDerivesFromExceptionIsOne) {
   EXPECT_EQ(read_exception(heap.runtime(), kObject).error(), (Error{ErrorCode::mismatch, 0, kObject}));
   EXPECT_EQ(read_exception(heap.runtime(), 0).error().code, ErrorCode::malformed);
   EXPECT_EQ(read_exception(heap.runtime(), 0x999000).error().code, ErrorCode::unreadable_memory);
-  // A circle of parents ends.
+  // A cycle of parents ends.
   heap.put_pointer(kBytesType + heap.layouts.method_table.parent.offset, kBytesType);
   EXPECT_FALSE(derives_from(heap.runtime(), kBytesType, kExceptionType));
 }

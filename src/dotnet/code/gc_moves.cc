@@ -18,7 +18,7 @@ std::optional<std::vector<std::uint64_t>> read_gc_counts(const RuntimeMemory& me
   const auto suspends = memory.through(gc_thread);
   const auto invalid = memory.reader().read<std::int32_t>(at.invalid);
   if (!suspends || *suspends != 0 || !invalid || *invalid != 0) return std::nullopt;
-  // After the two: a collection that has ended before has counted by now.
+  // Read after those two: a collection that ended before them has already counted.
   std::vector<std::uint64_t> values(at.counts.size() / 8);
   if (!memory.reader().read_exact(at.counts.begin, std::as_writable_bytes(std::span(values)))) return std::nullopt;
   return values;

@@ -33,7 +33,7 @@ Result<Address> pass_maps(const MemoryReader& memory, Address at, std::uint32_t 
   return count == 0 ? Result<Address>(at) : fail(ErrorCode::limit_exceeded, at);
 }
 
-/// Bits, seven of each byte; behind the last byte there are zeros.
+/// Bits, seven in each byte; behind the last byte there are zeros.
 class Bits {
  public:
   explicit Bits(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -53,7 +53,7 @@ class Bits {
     is_ok_ = false;
     return 0;
   }
-  /// What is left are zeros alone.
+  /// Only zeros are left.
   [[nodiscard]] bool is_at_end() const { return !goes_on_ && pending_ == 0; }
   [[nodiscard]] bool ok() const { return is_ok_; }
 
@@ -106,8 +106,8 @@ Result<Address> find_gc_ref_map(const MemoryReader& memory, Address image_base, 
 }
 
 Result<std::vector<GcRefMapEntry>> decode_gc_ref_map(std::span<const std::byte> bytes) {
-  // Tokens: 0 no reference, 1 a reference, 2 one into an object, 3 and a number: words to pass, or a token from 3 on,
-  // which is no reference to an object either.
+  // Tokens: 0 no reference, 1 a reference, 2 an interior reference, 3 with a number: words to skip, or a token from 3
+  // on, which is no object reference either.
   constexpr std::uint32_t kReference = 1, kInterior = 2, kMore = 3, kLeastPassed = 4;
   Bits in(bytes);
   std::vector<GcRefMapEntry> found;

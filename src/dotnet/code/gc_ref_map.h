@@ -1,5 +1,5 @@
-// Arguments of calls through the imports of precompiled images, as long as the callee is only looked for: which words
-// of the block that the runtime's stub has saved are references (GCRefMap).
+// Arguments of calls through the imports of precompiled images while the runtime still looks for the callee: the words
+// of the saved block that are references (GCRefMap).
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace mixstack::dotnet {
 
-/// Where the map of calls through the slot at `slot` lies. `import_sections`: the image's table of slots. `not_found`:
-/// no slot of it, or one without a map. Source: docs/design/coreclr/botr/readytorun-format.md,
+/// Address of the map of calls through the slot at `slot`. `import_sections`: the image's table of slots. `not_found`:
+/// the image has no such slot, or one without a map. Source: docs/design/coreclr/botr/readytorun-format.md,
 /// READYTORUN_IMPORT_SECTION; FindGCRefMap in src/coreclr/vm/frames.cpp.
 [[nodiscard]] Result<Address> find_gc_ref_map(const MemoryReader& memory, Address image_base,
                                               const AddressRange& import_sections, Address slot);

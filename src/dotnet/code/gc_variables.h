@@ -8,10 +8,10 @@
 
 namespace mixstack::dotnet {
 
-/// GcDacVars (src/coreclr/gc/gcinterface.dacvars.def in dotnet/runtime), a contract with a version of its own. How it
-/// is found, the table that the runtime makes for its DAC, has no description: its order (src/coreclr/inc/dacvars.h, as
-/// 10.0 has it) is believed where entries agree with what the descriptor tells of the same variables. A value type that
-/// borrows the memory.
+/// GcDacVars (src/coreclr/gc/gcinterface.dacvars.def in dotnet/runtime), a contract with a version of its own. It is
+/// found through the table that the runtime makes for its DAC, which nothing describes: the order of 10.0
+/// (src/coreclr/inc/dacvars.h) is used if its entries agree with the descriptor's globals of the same names. A value
+/// type that borrows the memory.
 class GcVariables {
  public:
   /// Entries of the table.
@@ -44,10 +44,9 @@ class GcVariables {
   /// Nothing where the table does not agree with the descriptor, or has another version.
   [[nodiscard]] static std::optional<GcVariables> find(RuntimeMemory memory, Address dac_table);
 
-  /// What the table has there: an address of one of the runtime's variables; 0 where it cannot be read.
+  /// The entry of the table: the address of one of the runtime's variables; 0 where it cannot be read.
   [[nodiscard]] Address entry(Entry index) const;
-  /// Where the variable lies; 0 where the collector has none of this name (which a server's and a workstation's differ
-  /// in).
+  /// Address of the variable; 0 where this collector has none of that name (server and workstation differ).
   [[nodiscard]] Address variable(Variable index) const;
   /// The pointer that the variable holds; 0: none.
   [[nodiscard]] Address through(Variable index) const;

@@ -16,8 +16,8 @@ struct Position {
   bool is_exact = false;
 };
 
-/// Interrupted code may have its frame not yet, or not any more; where it is whole, the bounds of the IL tell. Of
-/// funclets nothing tells.
+/// Interrupted code may not have its frame yet, or no longer. The bounds of the IL tell where the frame is whole; for
+/// funclets they do not, so those are refused.
 bool is_whole(CodeManager& code, const CodeInfo& info, std::uint32_t native) {
   if (info.is_funclet()) return false;
   const auto map = code.il_map(info);
@@ -36,7 +36,7 @@ std::optional<Position> position_of(CodeManager& code, const CodeInfo& info, Cod
   return at;
 }
 
-/// The slot that the collector is told of.
+/// The slot that the GC info names.
 GenericContextPlace by_gc_info(CodeManager& code, const CodeInfo& info, const Position& at) {
   const auto header = code.gc_info(info);
   if (!header || header->context == GenericContextKind::none) return {};
@@ -48,13 +48,13 @@ GenericContextPlace by_gc_info(CodeManager& code, const CodeInfo& info, const Po
   return {header->context, {Kind::on_stack, base, 0, header->context_slot}};
 }
 
-/// What the debugger is told of, at this place alone.
+/// The place that the debug information names, for this native offset only.
 GenericContextPlace by_variables(CodeManager& code, const CodeInfo& info, Position at, SharedBy shared) {
   if (info.is_funclet()) return {};
   const auto homes = code.variables(info);
   if (!homes) return {};
-  // What only the call still needed is not kept up to date any more: it must be needed behind the call as well, or
-  // there is nothing behind it but the method's end.
+  // If only the call needed the variable, its place is stale after the call: the variable must live behind the call,
+  // too, unless the method ends there.
   const auto map = code.il_map(info);
   if (!at.is_exact && map && begins_epilogue(*map, at.to)) at.to = at.from;
   std::uint32_t end = 0;
@@ -75,7 +75,7 @@ GenericContextPlace by_variables(CodeManager& code, const CodeInfo& info, Positi
 
 std::optional<Address> read_word(const VariablePlace& place, CodeAddress pc, const Registers& registers,
                                  const StackView& stack) {
-  // Behind a call only those hold what they held before it.
+  // After a call, only callee-saved registers hold what they held before it.
   if (!pc.is_exact() && !is_kept_across_calls(registers.arch(), place.first)) return std::nullopt;
   const auto base = registers.get(place.first);
   if (!base) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Address> read_word(const VariablePlace& place, CodeAddress pc, con
   return stack.word(slot, word) ? std::optional<Address>(word) : std::nullopt;
 }
 
-/// What the place says; of `this` the type of the object.
+/// The value at the place; for `this`, the MethodTable of the object.
 std::optional<Address> found_at(const GenericContextPlace& place, CodeAddress pc, const Registers& registers,
                                 const StackView& stack, const RuntimeMemory& memory, const MemoryReader* objects) {
   const auto word = read_word(place.place, pc, registers, stack);
@@ -141,14 +141,14 @@ GenericContext GenericContexts::proved(Address method, GenericContextKind kind, 
   for (const Known* known : {&kept_, &of_capture_})
     if (const auto it = known->proved.find(key); it != known->proved.end()) return it->second;
   const GenericContext context = prove_context(code_.memory(), method, kind, found);
-  // What is no context now may be one later.
+  // A value that proves to be no context now may be one later, so failures are kept for this capture only.
   Proved& keeper = (context.handle != 0 && context.is_kept ? kept_ : of_capture_).proved;
   if (keeper.size() >= kMostKnown) keeper.clear();
   return keeper.emplace(key, context).first->second;
 }
 
 GenericContext GenericContexts::of(const Frame& frame, const Registers& registers, const StackView& stack) {
-  // A frame that was guessed at has registers that were guessed at.
+  // If the frame was guessed, its registers were, too.
   if (frame.method == 0 || frame.trust > Trust::checkpoint) return {};
   const GenericContextPlace place = place_at(frame.pc);
   if (place.kind == GenericContextKind::none) return {};

@@ -1,4 +1,4 @@
-// The generic context of frames: where shared code keeps which types it runs for, and what stands there.
+// The generic context of frames: the place where shared code keeps the types it runs for, and the value there.
 #pragma once
 
 #include <unordered_map>
@@ -8,24 +8,24 @@
 
 namespace mixstack::dotnet {
 
-/// Where the frame at an address keeps it.
+/// The place where the frame at an address keeps its generic context.
 struct GenericContextPlace {
   GenericContextKind kind = GenericContextKind::none;
   VariablePlace place;
 };
 
-/// Where the frame at `pc` keeps it: as the GC info of its code says, which holds from prologue to epilogue; else as
-/// the variables of its debug information say of this place (optimised code that has no use for the context keeps none,
-/// and may still have `this`). Kind none: nowhere, or nobody says.
+/// The place for the frame at `pc`. The GC info of its code comes first, because it holds from prologue to epilogue;
+/// else the variables of the debug information (optimised code that does not use the context keeps none, and may still
+/// have `this`). Kind none: nowhere, or not recorded.
 [[nodiscard]] GenericContextPlace find_generic_context(CodeManager& code, CodeAddress pc);
 
-/// What stands there for a frame with these registers: a MethodDesc, a MethodTable, or the MethodTable of `this`, whose
-/// object `objects` reads. `not_found`: nothing is kept; `mismatch`: what is there proves to be none of this method.
+/// The value there for a frame with these registers: a MethodDesc, a MethodTable, or the MethodTable of `this`, whose
+/// object `objects` reads. `not_found`: nothing is kept; `mismatch`: the value proves to be none of this method.
 [[nodiscard]] Result<Address> exact_generic_token(CodeManager& code, CodeAddress pc, const Registers& registers,
                                                   const StackView& stack, const MemoryReader& objects);
 
-/// Answers for frames of one capture after the other. Places, and what was proved, are kept as long as what they are
-/// of. Borrows the code manager. Not thread-safe.
+/// Answers for frames of one capture after the other. Places and proofs are kept as long as their methods. Borrows the
+/// code manager. Not thread-safe.
 class GenericContexts {
  public:
   explicit GenericContexts(CodeManager& code) : code_(code) {}
@@ -33,7 +33,7 @@ class GenericContexts {
   /// Objects are read through `objects` from now on (borrowed); null: they are not read.
   void begin_capture(const MemoryReader* objects);
 
-  /// Images have come or gone.
+  /// Images were loaded or unloaded.
   void forget_images() { kept_.places.clear(); }
 
   /// The context of a frame that stands at `frame` with these registers, which are its own. Handle 0: not known.

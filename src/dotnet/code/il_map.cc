@@ -8,9 +8,9 @@ namespace mixstack::dotnet {
 namespace {
 
 constexpr std::uint32_t kMostCode = 1 << 28;
-// What a row is good for: a call, an empty stack, since .NET 11 a suspension.
+// Bits that mark a row's source: a call, an empty stack, since .NET 11 a suspension.
 constexpr unsigned kSourceBits = 2, kSourceBitsOf11 = 3, kMostBits = 32;
-constexpr std::int32_t kFirstIl = -3;  // what 0 stands for
+constexpr std::int32_t kFirstIl = -3;  // the IL offset that 0 stands for
 
 /// Little-endian stream of bits. The caller sees to it that they are there.
 class Bits {
@@ -50,7 +50,7 @@ Result<std::vector<IlMapRow>> decode_bounds(std::span<const std::byte> bytes, un
   return map;
 }
 
-/// A count, and for each row how much further its native offset is, its IL offset and what the row is good for.
+/// A count, then for each row the step of its native offset, its IL offset and its source.
 Result<std::vector<IlMapRow>> decode_nibbles(std::span<const std::byte> bytes) {
   Nibbles numbers(bytes);
   const std::uint32_t count = numbers.number();

@@ -26,7 +26,7 @@ struct IlMapRow {
 [[nodiscard]] Result<std::vector<IlMapRow>> read_il_map(const MemoryReader& memory, Address blob,
                                                         DebugInfoWriter writer, DebugInfoForm form);
 
-/// What the JIT recorded of inlined methods in the same information. `not_found`: nothing.
+/// The methods that the JIT inlined, from the same information. `not_found`: not recorded.
 [[nodiscard]] Result<RichDebugInfo> read_rich_debug_info(const MemoryReader& memory, Address blob,
                                                          unsigned pointer_size, DebugInfoForm form);
 

@@ -1,4 +1,4 @@
-// What a precompiled image says about the methods that its compiler put into others.
+// The inlining that a precompiled image records: methods that its compiler put into others.
 #pragma once
 
 #include <compare>
@@ -11,9 +11,9 @@
 
 namespace mixstack::dotnet {
 
-/// The section CrossModuleInlineInfo of an image of one assembly: of each method that was put into others, into which.
-/// Methods are rows of MethodDef, whatever they were compiled for. Kept is what is told of pairs within the image's own
-/// module. Plain data.
+/// The section CrossModuleInlineInfo of an image of one assembly: for each inlined method, the methods it was put into.
+/// Methods are rows of MethodDef, whatever they were compiled for. Only pairs within the image's own module are kept.
+/// Plain data.
 /// Sources: docs/design/coreclr/botr/readytorun-format.md; InliningInfoNode of crossgen2; CrossModuleInlineTrackingMap
 /// in src/coreclr/vm/inlinetracking.h; NativeHashtable in src/coreclr/inc/nativeformatreader.h.
 class InliningTable {

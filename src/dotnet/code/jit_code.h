@@ -18,8 +18,8 @@ struct JitCode {
   FunctionRow row;
 };
 
-/// The code at `pc` of a code heap. `not_found`: no method there. Errors of reading otherwise. Of an OSR method the
-/// body that runs is found, not the tier-0 body it took over from.
+/// The code at `pc` of a code heap. `not_found`: no method there. Errors of reading otherwise. For an OSR method, the
+/// body that runs is found, not the tier-0 body that it replaced.
 /// Sources: EEJitManager::JitCodeToMethodInfo in src/coreclr/vm/codeman.cpp; ExecutionManager.md.
 [[nodiscard]] Result<JitCode> find_jit_code(const RuntimeMemory& memory, const RangeSection& section,
                                             NibbleMapForm form, Address pc);

@@ -28,7 +28,7 @@ StepOutcome ManagedStepper::step(walk::Cursor& cursor, const walk::ThreadInput& 
     case unwind::RuleStatus::caller:
       outcome.status = StepStatus::caller;
       outcome.caller_interrupted = step.pc.is_exact();
-      // Of code whose method cannot be found, the unwind codes may as well be another's.
+      // Without a method the unwind codes may belong to other code.
       if (cursor.frame.method == 0) outcome.trust = Trust::inferred;
       if (!thread.checkpoints.empty())
         outcome.stub_target = stub_target(code_, cursor.frame, cursor.registers.sp(), thread.checkpoints);

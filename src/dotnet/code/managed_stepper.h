@@ -18,7 +18,7 @@ class ManagedStepper final : public walk::FrameStepper {
   /// To be called before the first step in a capture: see GenericContexts::begin_capture.
   void begin_capture(const MemoryReader* objects) { contexts_.begin_capture(objects); }
 
-  /// Images have come or gone.
+  /// Images were loaded or unloaded.
   void forget_images() { contexts_.forget_images(); }
 
   [[nodiscard]] std::string_view name() const override { return "managed"; }

@@ -25,7 +25,7 @@ std::optional<NativeNumber> decode_native_number(std::span<const std::byte> byte
   }
   const auto ones = static_cast<unsigned>(std::countr_one(static_cast<std::uint8_t>(word)));
   if (ones > 4 || ones + 1 > bytes.size()) return std::nullopt;
-  // What does not belong to it is pushed out at the top; from there the sign comes down again.
+  // Shift left to drop the bits above the number, then shift right to extend the sign.
   const unsigned size = ones + 1, bits = ones == 4 ? 32 : 7 * size, first = ones == 4 ? 8 : size;
   const auto high = static_cast<std::uint32_t>(word >> first) << (32 - bits);
   return NativeNumber{high >> (32 - bits), static_cast<std::int32_t>(high) >> (32 - bits),

@@ -18,8 +18,8 @@ struct NativeNumber {
 /// Nothing where the bytes end before, or the first one begins no number.
 [[nodiscard]] std::optional<NativeNumber> decode_native_number(std::span<const std::byte> bytes);
 
-/// An array in target memory: from an index to where its element lies. Borrows the reader. A damaged array answers
-/// errors, never a place outside of `range`.
+/// An array in target memory: from an index to the address of its element. Borrows the reader. A damaged array answers
+/// errors; check the address against `range` before reading there (number_at does).
 class NativeArray {
  public:
   struct Number {

@@ -1,3 +1,12 @@
+// Input: a range section of the runtime's code map, and an address in its image.
+// Output: the row that unwinds the address, its method, and whether it is a funclet, cold code or a thunk; tables of
+// the method (debug information, inlined methods).
+// Algorithm: open() reads Module, ReadyToRunInfo and the header's sections once. find(): thunks first, because they
+// have no row; then the row by binary search; the hot row of a cold one; back over fragments to the first row of the
+// function; the method at its entry point. Only if there is no method, the exception clauses of the method before
+// decide whether the row is a funclet. Cold rows last, because their offsets count from the end of the hot part.
+// Bounds: rows at most the bytes of the range, kMaxSections sections, kMaxComponents component assemblies,
+// kMaxFragmentRows steps back, InliningTable::kMaxSection bytes of inlining data.
 #include "dotnet/code/ready_to_run.h"
 
 #include <array>
@@ -52,7 +61,7 @@ Result<ReadyToRunImage> ReadyToRunImage::open(const RuntimeMemory& memory, const
   return image;
 }
 
-// Without sections funclets find no owner; everything else works.
+// Without sections the owner of a funclet cannot be found; everything else works.
 void ReadyToRunImage::read_header(const RuntimeMemory& memory, Address header) {
   auto signature = memory.reader().read<std::uint32_t>(header);
   auto flags = memory.reader().read<std::uint32_t>(header + kFlagsOffset);
@@ -110,7 +119,7 @@ Result<Address> ReadyToRunImage::debug_info(const RuntimeMemory& memory, Address
   const NativeArray array(tables.reader(), {begin, begin + debug_info_.size});
   const auto element = array.at(row->index);
   if (!element) return element;
-  // Equal information is kept once: the element says how far before it.
+  // Equal information is stored once: the element says how far before it.
   const auto back = array.number_at(*element);
   if (!back) return fail(back.error());
   if (back->value == 0) return back->next;

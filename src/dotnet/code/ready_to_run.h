@@ -11,7 +11,7 @@
 
 namespace mixstack::dotnet {
 
-/// What lies at an address of a precompiled image.
+/// The code at an address of a precompiled image.
 struct ReadyToRunCode {
   bool is_thunk = false;  ///< a delay-load thunk: no method, no row
   FuncletKind funclet = FuncletKind::none;
@@ -34,16 +34,16 @@ class ReadyToRunImage {
   /// Where the debug information of the method that starts at `method_start` lies. `not_found`: it has none.
   [[nodiscard]] Result<Address> debug_info(const RuntimeMemory& memory, Address method_start) const;
 
-  /// What the image says about the methods that its compiler put into others. `not_found`: nothing (composite images,
-  /// whose tables name modules otherwise, are not asked).
+  /// The table of inlined methods. `not_found`: none (composite images, whose tables number modules in another way, are
+  /// not read).
   [[nodiscard]] Result<InliningTable> inlining(const RuntimeMemory& memory) const;
 
-  /// Whether what the runtime keeps of this image is what the image's own header says, and its methods are methods:
-  /// what a wrong layout would not give. `unreadable_memory`: it cannot be told.
+  /// Whether the runtime's record of this image agrees with the image's own header, and its entry points are methods: a
+  /// wrong layout would fail here. `unreadable_memory`: cannot be decided.
   [[nodiscard]] Result<bool> agrees_with_header(const RuntimeMemory& memory) const;
 
   [[nodiscard]] Address base() const { return functions_.image_base; }
-  /// Of its format; 0: not known.
+  /// Major version of the image's format; 0: not known.
   [[nodiscard]] std::uint16_t major_version() const { return major_version_; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   /// The table of slots for what lies outside (READYTORUN_IMPORT_SECTION); empty: none.

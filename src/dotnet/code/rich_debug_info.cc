@@ -7,7 +7,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-constexpr std::int32_t kProlog = -2;  // ICorDebugInfo::PROLOG, what the first difference is of
+constexpr std::int32_t kProlog = -2;  // ICorDebugInfo::PROLOG, where the differences start
 constexpr unsigned kMostDepth = 256;
 
 struct Links {
@@ -69,7 +69,7 @@ std::vector<InlinedMethod> methods_at(const RichDebugInfo& info, std::uint32_t n
   auto row = std::upper_bound(info.rows.begin(), info.rows.end(), native,
                               [](std::uint32_t at, const RichDebugInfo::Row& r) { return at < r.native; });
   if (row == info.rows.begin()) return {};
-  // Of several rows at one address the last says what the code is.
+  // If several rows have the same address, the last one is valid.
   --row;
   std::vector<InlinedMethod> methods;
   std::uint32_t node = row->node;

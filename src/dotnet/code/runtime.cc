@@ -52,7 +52,7 @@ void find_version(const object::ElfImage& elf, RuntimeImage& image) {
   version_from_path(image);
 }
 
-// Whether the image exports a descriptor, and what else it says.
+// Whether the image exports a descriptor; fills in the other facts of the image.
 bool read_image(const object::ElfImage& elf, RuntimeImage& image) {
   const auto address = [&](std::string_view name) {
     const auto symbol = elf.dynamic_symbol(name);
@@ -66,8 +66,7 @@ bool read_image(const object::ElfImage& elf, RuntimeImage& image) {
   return image.descriptor != 0;
 }
 
-// What is known of the release with that build id fills in what the image does not tell: an empty machine, a small
-// core.
+// Fills in facts that the image cannot tell (empty machine, small core) from the release with that build id.
 void look_up_release(RuntimeImage& image) {
   const auto release = known_release(image.build_id);
   if (!release) return;
@@ -143,7 +142,7 @@ std::shared_ptr<const RuntimeFacts> RuntimeFacts::from_descriptor(const MemoryRe
   return runtime;
 }
 
-// From the process, or where it does not hold it (a small core), as the release with that build id has it.
+// From the process; where the process lacks it (a small core), from the release with that build id.
 static Diagnosed<Descriptor> read_descriptor(const MemoryReader& constants, const RuntimeImage& image) {
   Diagnosed<Descriptor> descriptor = image.descriptor != 0
                                          ? Descriptor::read(constants, image.descriptor)

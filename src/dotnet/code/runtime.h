@@ -1,4 +1,4 @@
-// A CoreCLR in a target: where it is, which version, and what of it can be read.
+// A CoreCLR in a target: its place, its version, and which parts of it can be read.
 #pragma once
 
 #include <memory>
@@ -35,15 +35,14 @@ struct RuntimeImage {
 /// (single file). Opens no other image.
 [[nodiscard]] std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::string_view executable);
 
-/// A runtime whose descriptor could be read. What of it is usable is told by contracts(); a runtime that lacks the
-/// code contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads. Borrows
-/// `constants`.
+/// A runtime whose descriptor could be read. contracts() tells which parts are usable; a runtime that lacks the code
+/// contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads. Borrows `constants`.
 class RuntimeFacts {
  public:
-  /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name what
-  /// is missing: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. What is constant though it
-  /// lies in data sections (the descriptor itself, the tables of precompiled code) is read through `constants`
-  /// (`Target::loaded_memory`; null: through the same memory as everything else).
+  /// Reads the descriptor and verifies the supplement against `memory` (a live process or a core). Refusals name the
+  /// missing part: subject "DotNetRuntimeContractDescriptor" (.NET 8), a baseline, a contract. `constants`
+  /// (`Target::loaded_memory`; null: `memory`) reads data that never changes though it lies in data sections: the
+  /// descriptor itself, the tables of precompiled code.
   [[nodiscard]] static Diagnosed<std::shared_ptr<const RuntimeFacts>> open(const MemoryReader& memory,
                                                                            const RuntimeImage& image,
                                                                            const MemoryReader* constants = nullptr);
@@ -59,7 +58,7 @@ class RuntimeFacts {
   [[nodiscard]] const Layouts& layouts() const { return layouts_; }
   [[nodiscard]] const Contracts& contracts() const { return contracts_; }
   [[nodiscard]] const Supplement& supplement() const { return supplement_; }
-  /// Why the code of a runtime that does not describe it (.NET 9) could not be told all the same; else code none.
+  /// Why the code of a runtime that does not describe it (.NET 9) could not be read after all; else code none.
   [[nodiscard]] const Diagnosis& no_code() const { return no_code_; }
   /// Reads this runtime's structures through `reader`; borrows both.
   [[nodiscard]] RuntimeMemory memory(const MemoryReader& reader) const { return {reader, layouts_, constants_}; }

@@ -1,4 +1,4 @@
-// Where a runtime's files can be had again.
+// The NuGet package that holds a runtime's files.
 #pragma once
 
 #include <string>

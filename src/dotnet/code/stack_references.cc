@@ -1,12 +1,14 @@
 // Input: a thread, its registers and its stack, as for a stack walk.
-// Output: the places on the stack, and the registers of frames, that hold references; what could not be told.
-// Algorithm: the walk of the StackWalk contract. Of managed code, the slots that its GC info tells to be live: where
-// calls are under way only registers that callees keep, and nothing of the words that are the callee's arguments.
-// Behind a funclet that is no filter everything is passed up to the frame of its method: one that runs the method
-// itself with the same frame base. (Filters run before anything is left: their method tells its slots itself.) Of
-// explicit Frames the arguments of calls whose callee is not known yet. Then GCFrames and exceptions. Order: linear in
-// the frames and their slots. Bounds: kMostStackReferences, kMostReferenceGaps; lists of the target by their own
-// limits. Source: docs/design/datacontracts/StackWalk.md, "GC Stack Reference Scanning"; src/coreclr/vm/gcenv.ee.cpp.
+// Output: places on the stack and registers of frames that hold references; gaps where a reference may be missing.
+// Algorithm: the walk of the StackWalk contract. Managed code reports the slots that its GC info says are live. In a
+// caller, only callee-saved registers count, and not the outgoing arguments, because the callee reports those. A
+// funclet that is no filter reports everything for its method, so frames up to that method's own frame (same code, same
+// frame base) are skipped. A filter runs before anything is left, so its method reports its own slots. Explicit Frames
+// report the arguments of calls whose callee is not known yet. GCFrames and exceptions come last. Linear in the frames
+// and their slots.
+// Bounds: kMostStackReferences, kMostReferenceGaps, kMostFrames GCFrames; other lists of the target by their own
+// limits.
+// Source: docs/design/datacontracts/StackWalk.md, "GC Stack Reference Scanning"; src/coreclr/vm/gcenv.ee.cpp.
 #include "dotnet/code/stack_references.h"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ namespace {
 
 constexpr std::uint32_t kInteriorFlag = 1, kPinnedFlag = 2;  // GC_CALL_INTERIOR, GC_CALL_PINNED
 
-/// What Frames of a type keep.
+/// References that Frames of a type keep.
 enum class Keeps : std::uint8_t { nothing, arguments, mapped_arguments, helper_arguments, unknown };
 
 Keeps kept_by(FrameType type) {
@@ -78,7 +80,7 @@ class ReferenceWalk {
   }
 
  private:
-  /// The frame whose funclet was met.
+  /// The frame of the method whose funclet was found.
   struct Parent {
     Address method = 0;  ///< where its code starts
     std::optional<Address> base;
@@ -108,7 +110,7 @@ class ReferenceWalk {
     add(reference, at);
   }
 
-  // Frames between an exception's first frame and the one that handles it have been left, once the second pass began.
+  // After the second pass began, frames between an exception's first frame and its handler have been left.
   void find_unwound() {
     constexpr std::uint32_t kUnwindHasStarted = 4;
     const ExceptionInfoLayout& l = memory_.layouts().exception_info;
@@ -133,7 +135,7 @@ class ReferenceWalk {
     if (parent_) {
       if (!is_parent(info, at)) return;
       parent_.reset();
-      return;  // its funclet has told everything
+      return;  // its funclet has reported everything
     }
     const auto caller = walk.caller_sp();
     const bool has_left = caller && is_unwound(*caller);
@@ -165,7 +167,7 @@ class ReferenceWalk {
   }
   [[nodiscard]] static std::uint32_t offset_of(const CodeInfo& info, const StackDataFrame& at) {
     const Address pc = at.context.pc();
-    // What is too far is refused by the decoder.
+    // The decoder refuses an offset that is too large.
     constexpr Address kMost = 0xffffffffu;
     return static_cast<std::uint32_t>(info.origin == 0 || pc < info.origin ? kMost : std::min(pc - info.origin, kMost));
   }
@@ -180,7 +182,7 @@ class ReferenceWalk {
     for (const GcSlot& slot : live->slots) {
       StackReference reference{.is_interior = slot.is_interior, .is_pinned = slot.is_pinned};
       if (slot.base == GcSlotBase::in_register) {
-        // Others are dead or saved by nobody: the callee may have changed them.
+        // Others are dead or not saved: the callee may have changed them.
         if (!is_active && !is_kept_across_calls(memory_.layouts().arch, slot.reg)) continue;
         const auto value = at.context.get(slot.reg);
         reference.reg = slot.reg;
@@ -194,7 +196,7 @@ class ReferenceWalk {
         continue;
       }
       const Address address = *base + static_cast<Address>(std::int64_t{slot.offset});
-      // Those are the callee's, who tells them itself.
+      // Outgoing arguments: the callee reports them itself.
       const bool is_outgoing =
           !is_active && !slot.is_untracked && address - at.context.sp() < live->header.outgoing_bytes;
       if (!is_outgoing) add_at(address, reference, &at);
@@ -224,14 +226,14 @@ class ReferenceWalk {
         return note(ReferenceGap::frame_kind, &at, {ErrorCode::unsupported, 0, at.frame.identifier});
     }
   }
-  /// The part of the block that the runtime's stub has saved.
+  /// A part of the block that the runtime's stub has saved.
   [[nodiscard]] Result<Address> saved(const StackDataFrame& at, const Field& part) const {
     const auto block = memory_.pointer(at.frame.address, memory_.layouts().framed_method_frame.transition_block);
     if (!block) return block;
     if (!part) return fail(ErrorCode::field_unavailable, at.frame.address);
     return *block + part.offset;
   }
-  // Without the types of the arguments only `this` is told.
+  // Without the types of the arguments only `this` is reported.
   void look_at_arguments(StackWalkContract& contract, const StackDataFrame& at) {
     const auto first = saved(at, memory_.layouts().transition_block.argument_registers);
     if (!first) return note(ReferenceGap::arguments, &at, first.error());
@@ -291,7 +293,7 @@ class ReferenceWalk {
     if (!at) note(ReferenceGap::gc_frames, nullptr, at.error());
   }
 
-  // Until .NET 10 the exceptions are in handles: those are roots of their own.
+  // Until .NET 10 exceptions are in handles, which are roots of their own.
   void look_at_exceptions() {
     const auto chain = current_exceptions(memory_, thread_);
     if (chain.error.code != ErrorCode::none) note(ReferenceGap::exceptions, nullptr, chain.error);

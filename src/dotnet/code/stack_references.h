@@ -1,4 +1,4 @@
-// What a thread's stack refers to in the collector's eyes: the answer of StackWalkContract::walk_stack_references().
+// References on a thread's stack as the collector sees them: the answer of StackWalkContract::walk_stack_references().
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet {
 
-/// What says that there is a reference.
+/// The source that says there is a reference.
 enum class ReferenceSource : std::uint8_t {
   code,            ///< the GC info of managed code that stands there
   explicit_frame,  ///< an explicit Frame of the runtime: arguments of a call that has not begun
@@ -29,16 +29,16 @@ struct StackReference {
   friend bool operator==(const StackReference&, const StackReference&) = default;
 };
 
-/// What may hold references that are not told. Where nothing of it is said, the list is whole.
+/// A place that may hold references that are not reported. Without any gap the list is complete.
 enum class ReferenceGap : std::uint8_t {
   stack_walk,         ///< the walk ended early: `error`
-  gc_info,            ///< of the code at `pc` cannot be read
-  no_safe_point,      ///< the code at `pc` stands where its GC info does not tell what is live
+  gc_info,            ///< the GC info of the code at `pc` cannot be read
+  no_safe_point,      ///< the code at `pc` is at no safe point, so its GC info does not say what is live
   slot,               ///< a register that is not known, or a slot that cannot be read: `error`
-  arguments,          ///< of the call that the Frame is about: all but `this`, or all
-  frame_kind,         ///< a Frame of a kind whose references nobody knows
-  parent_of_funclet,  ///< the frame of a funclet's method was not met: what follows may be told twice, or not
-  unwound_funclet,    ///< a funclet that an exception has left: its method's frame is not told
+  arguments,          ///< arguments of the call of a Frame: all, or all but `this`
+  frame_kind,         ///< a Frame of a kind whose references are not known
+  parent_of_funclet,  ///< the frame of a funclet's method was not found: later frames may be reported twice or not
+  unwound_funclet,    ///< a funclet that an exception has left: its method's frame is not reported
   unwound_frames,     ///< an exception is handled, and the runtime does not say which frames it has left
   gc_frames,          ///< the list of GCFrames is not described, or cannot be read
   exceptions,         ///< the list of exceptions cannot be read
@@ -53,8 +53,8 @@ struct ReferenceDiagnosis {
   Error error;
 };
 
-/// Of frames that a funclet leads to and that have been left, nothing is told; a method whose funclet stands above it
-/// on the stack is not told a second time.
+/// Frames that have been left and that a funclet leads to are not reported; a method whose funclet stands above it on
+/// the stack is not reported a second time.
 struct StackReferences {
   std::vector<StackReference> references;  ///< in the order of the walk, then those of GCFrames and exceptions
   std::vector<ReferenceDiagnosis> gaps;

@@ -76,7 +76,7 @@ std::string gaps_of(const StackReferences& found) {
   return text.str();
 }
 
-/// What lists of both that differ have alone.
+/// The lines that only one of two lists has.
 std::string difference(const Lines& ours, const Lines& theirs) {
   Lines only_ours, only_theirs;
   std::set_difference(ours.begin(), ours.end(), theirs.begin(), theirs.end(), std::back_inserter(only_ours));

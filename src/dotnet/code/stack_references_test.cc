@@ -60,7 +60,7 @@ struct Process {
     registers.set_sp(sp);
     registers.set(rbp, base);
   }
-  /// What the frame at `sp` returns to, and what rbp is there.
+  /// The return address of the frame at `sp`, and rbp there.
   void put_return(Address sp, Address return_address, Address base) {
     t.memory.put_u64(sp + 64, base);
     t.memory.put_u64(sp + 72, return_address);
@@ -71,7 +71,7 @@ struct Process {
   }
 };
 
-/// What lies where, by sp.
+/// The places by sp.
 std::vector<std::pair<Address, Address>> places(const StackReferences& found) {
   std::vector<std::pair<Address, Address>> all;
   for (const StackReference& r : found.references) all.emplace_back(r.sp, r.slot != 0 ? r.slot : r.reg);

@@ -58,7 +58,8 @@ void StackWalkContract::Walk::pop_frame() {
   const auto& memory = owner_->memory_;
   if (at_.frame.address == 0) return;
   auto next = memory.pointer(at_.frame.address, memory.layouts().frame.next);
-  // Whatever lies on the thread's own stack follows the Frame of another stack: 1, for that one is the newest no more.
+  // The newest Frame may lie on another stack. The next one lies on the thread's own, at any address: 1 allows all, and
+  // is not 0, which would allow a second Frame on another stack.
   const bool own = bounds_.empty() || bounds_.contains(at_.frame.address);
   const Address above = own ? at_.frame.address : 1;
   auto record = next ? read_next(memory, *next, above, bounds_) : fail(next.error());
@@ -159,7 +160,7 @@ bool StackWalkContract::Walk::advance() {
 }
 
 // Decides what the context is, and whether the next Frame lies below the caller's sp: then it belongs to this frame.
-// A context that nobody has seen yet is an element even if it is native and the last one, as the document has it.
+// A context that is new is an element even if it is native and the last one, as the document has it.
 bool StackWalkContract::Walk::settle(bool context_is_new) {
   if (!owner_->code_.is_managed(pc())) {
     if (at_.frame.address != 0) {

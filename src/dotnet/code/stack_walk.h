@@ -20,7 +20,7 @@ enum class StackWalkState : std::uint8_t {
   skipped_frame,  ///< the context is managed; the current explicit Frame lies inside its stack frame
 };
 
-/// What one element of the walk is: IStackDataFrameHandle. Plain data; outlives the walk.
+/// One element of the walk: IStackDataFrameHandle. Plain data; outlives the walk.
 struct StackDataFrame {
   StackWalkState state = StackWalkState::complete;
   Registers context;  ///< registers that are not known are absent
@@ -93,8 +93,8 @@ class StackWalkContract {
     return Walk(*this, thread, context, stack);
   }
 
-  /// GetRawContext: a Windows CONTEXT of the target's CPU, of any element of any walk. Where the context is one that a
-  /// Frame keeps whole, it is that to the last byte; else registers nobody defined are zero. Answers its size;
+  /// GetRawContext: a Windows CONTEXT of the target's CPU, for any element of any walk. If a Frame stores the whole
+  /// context, the answer equals it to the last byte; else registers that are not known are zero. Answers its size;
   /// `invalid_argument` (value: size needed) for a smaller buffer.
   [[nodiscard]] Result<std::size_t> raw_context(const StackDataFrame& handle, std::span<std::byte> out) const;
   /// GetFrameAddress: the explicit Frame, 0 where the context does not stand at one.
@@ -109,11 +109,11 @@ class StackWalkContract {
   /// the real method as hidden argument answers that method.
   [[nodiscard]] Result<Address> method_desc(const StackDataFrame& handle);
 
-  /// GetExactGenericArgsToken: what the shared generic code of this frame runs for: a MethodDesc, a MethodTable, or the
+  /// GetExactGenericArgsToken: the context of this frame's shared generic code: a MethodDesc, a MethodTable, or the
   /// MethodTable of `this`. `not_found`: no managed frame, no shared code, or the context is kept nowhere at this
-  /// place; `mismatch`: what is kept there is none of this method.
+  /// place; `mismatch`: the value there is none of this method.
   [[nodiscard]] Result<Address> exact_generic_args_token(const StackDataFrame& handle, const StackView& stack = {});
-  /// WalkStackReferences: what the thread's stack refers to in the collector's eyes (stack_references.h).
+  /// WalkStackReferences: the references on the thread's stack as the collector sees them (stack_references.h).
   [[nodiscard]] StackReferences walk_stack_references(const ManagedThread& thread, const Registers& context,
                                                       const StackView& stack = {});
 

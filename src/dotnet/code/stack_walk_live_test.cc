@@ -25,7 +25,7 @@ struct Element {
   StackDataFrame handle;
 };
 
-// What mixstack sees of a stopped process.
+// The walk of a stopped process by mixstack.
 class Observation : public test::StoppedRuntime {
  public:
   using StoppedRuntime::StoppedRuntime;
@@ -94,7 +94,7 @@ void compare_thread(const std::vector<Element>& ours, const nlohmann::json& thre
     } else {
       compare_contexts(ours[i].handle, theirs["context"], at);
     }
-    // Of Frames by the DAC's own answer, too.
+    // For Frames the DAC's own answer is compared, too.
     EXPECT_EQ(ours[i].method, number(theirs["methodDesc"])) << at;
   }
 }

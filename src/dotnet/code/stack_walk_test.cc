@@ -217,7 +217,7 @@ TEST_P(StackWalk, KeepsTheFlagsOfAStoredContext) {
   EXPECT_FALSE(handles[1].pc_is_return_address);  // interrupted
   EXPECT_EQ(handles[1].context_flags, 0x0810000fu);
   EXPECT_EQ(handles[2].context_flags, 0x0810000fu);
-  // What the Frame keeps whole is handed on whole, and is not said of the caller, which has not these values any more.
+  // The whole context of the Frame is handed on whole, but not for the caller, where its values are no longer valid.
   CodeManager manager(p.t.runtime(), p.t.contracts);
   StackWalkContract contract(manager, p.t.runtime());
   std::vector<std::byte> raw(context.size());

@@ -1,4 +1,4 @@
-// What an interop stub on a stack was called for.
+// The P/Invoke method that an interop stub on a stack was called for.
 #pragma once
 
 #include <span>

@@ -29,7 +29,7 @@ enum class StubKind : std::uint8_t {
 };
 /// "fixup precode", "dispatch stub", ...
 [[nodiscard]] std::string_view stub_kind_name(StubKind kind);
-/// From the runtime's number; `unknown` for numbers nobody assigned.
+/// From the runtime's number; `unknown` for unassigned numbers.
 [[nodiscard]] StubKind stub_kind_of_block(std::uint64_t number);
 
 struct Stub {

@@ -53,8 +53,8 @@ bool range_section_of_10(const Layouts& l) {
          looks_like(
              {{l.range_section.jit_manager, 24}, {l.range_section.r2r_module, 32}, {l.range_section.heap_list, 40}});
 }
-// Module: what a debugger has changed lies before the metadata that it emitted; .NET 11 describes both so. Nothing in a
-// process proves it: it is asked of modules that can be edited alone, and what it says takes lines away at most.
+// Module: the debugger's changes lie before the metadata that it emitted; .NET 11 describes both so. Nothing in a
+// process proves it, so it is used only for modules that can be edited, and can only remove lines.
 bool module_of_10(const Layouts& l) {
   return is_unix_64(l) && looks_like({{l.module.dynamic_metadata, 840}, {l.module.ready_to_run_info, 704}});
 }

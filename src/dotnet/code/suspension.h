@@ -1,4 +1,4 @@
-// Who stops the runtime's threads, and which of them it waits for.
+// The thread that stops the runtime's threads, and the threads it waits for.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct RuntimeSuspension {
   std::vector<std::uint64_t> waits_for;
 };
 
-/// `threads` are those of the same capture. Nothing where nobody suspends, or a thread does that is none of the
-/// runtime's (of a server's collector).
+/// `threads` are those of the same capture. Nothing where no thread suspends, or where that thread is none of the
+/// runtime's (a thread of a server's collector).
 [[nodiscard]] std::optional<RuntimeSuspension> read_suspension(const RuntimeMemory& memory,
                                                                std::span<const ManagedThread> threads);
 

@@ -1,4 +1,4 @@
-// Names of managed threads: through the GC handle to the managed object, whose fields no descriptor tells.
+// Names of managed threads: through the GC handle to the managed object, whose fields no descriptor describes.
 #include "dotnet/code/threads.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::string utf8_of(std::span<const char16_t> text) {
   return out;
 }
 
-/// A few neighbouring fields, had with one read: the process runs, and each read is a system call.
+/// A few neighbouring fields, read at once: the process runs, and each read is a system call.
 class Fields {
  public:
   Fields(const RuntimeMemory& memory, Address begin, std::size_t size) : word_(memory.pointer_size()) {
@@ -80,7 +80,7 @@ class Fields {
   unsigned word_;
 };
 
-/// Of a string that is short enough to lie in `fields` whole.
+/// The text of a string that is short enough to lie in `fields` whole; nothing otherwise.
 std::optional<std::string> short_string(const RuntimeMemory& memory, const Fields& fields) {
   const auto& l = memory.layouts().string;
   if (!l.length || !l.first_char) return std::nullopt;
@@ -124,7 +124,7 @@ Result<NameFound> find_name(const RuntimeMemory& memory, const ManagedThread& th
   return NameFound{*object, *string, std::move(*text)};
 }
 
-/// A thread may end and the next one get all that it had: the place of its Thread, its managed id and its handle.
+/// A thread may end and the next one reuse its Thread address, its managed id and its handle.
 bool is_still_there(const RuntimeMemory& memory, const ManagedThread& thread) {
   const auto now = read_thread(memory, thread.address);
   return now && now->os_id == thread.os_id && now->id == thread.id &&
@@ -156,7 +156,7 @@ Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread
       if (error.code != ErrorCode::mismatch) break;
       continue;
     }
-    // What a collection moved between two reads is found elsewhere the second time.
+    // If a collection moved the object between two reads, the second look finds it elsewhere.
     const auto again = find_name(memory, thread, *string_table);
     if (again && *again == *name && is_still_there(memory, thread)) return std::move(name->text);
     error = {ErrorCode::mismatch, 0, thread.address};

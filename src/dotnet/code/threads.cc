@@ -54,8 +54,8 @@ class ThreadLinkReader {
   bool leads_to_link_;
 };
 
-/// Notices that a list goes round, after at most three times its elements and without memory of its own, for it is
-/// asked in a stop: an element is remembered at every power of two (Brent).
+/// Notices a cycle in a list after at most three times its elements, and without memory of its own, because it runs
+/// while the target is stopped: an element is remembered at every power of two (Brent).
 class CircleCheck {
  public:
   [[nodiscard]] bool is_again(Address at) {
@@ -153,9 +153,9 @@ ThreadList read_threads(const RuntimeMemory& memory) {
   return list;
 }
 
-// The whole list each time: the same number of threads may be others (the last one ended, a new one began), and a
-// Thread that is not copied in the stop would be read later, when its Frames no longer fit the copied stack. What was
-// read before the stop costs next to nothing here (RootSource).
+// Reads the whole list each time: the same number of threads may be others (the last one ended, a new one began), and a
+// Thread not copied during the stop would be read later, when its Frames no longer fit the copied stack. Pages read
+// before the stop cost next to nothing here (RootSource).
 void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>& out) {
   const RuntimeMemory memory(reader, *layouts_);
   const auto& l = *layouts_;
@@ -169,7 +169,7 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
     out.push_back({thread, thread + l.thread.extent});
     link = links.next(*link);
   }
-  // Who suspends belongs to the same instant as who is in which mode.
+  // The suspending thread must be read at the same instant as the modes of the threads.
   if (l.globals.gc_thread) out.push_back({l.globals.gc_thread.value, l.globals.gc_thread.value + l.pointer_size});
   if (gc_counts_) {
     out.push_back(gc_counts_->counts);

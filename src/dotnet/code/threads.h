@@ -46,8 +46,8 @@ inline constexpr std::size_t kMaxThreads = 1u << 16;
 
 /// One thread from its object's bytes: one read.
 [[nodiscard]] Result<ManagedThread> read_thread(const RuntimeMemory& memory, Address address);
-/// The slot whose return address was replaced last, and what stood there; it may have been put back since. Of a thread
-/// that runs the two may not belong together. `not_found`: none ever was, or the runtime does not tell.
+/// The slot whose return address was replaced last, and the address that stood there; it may have been put back since.
+/// While the thread runs, the two may not belong together. `not_found`: none ever was, or the runtime does not tell.
 struct LastHijack {
   Address slot = 0, return_address = 0;
 };
@@ -55,14 +55,14 @@ struct LastHijack {
 /// All threads of the ThreadStore, in the order of their creation. Over the overlay of a capture that took ThreadRoots
 /// the answer belongs to the copied stacks. An error is part of the answer: threads before it are right.
 [[nodiscard]] ThreadList read_threads(const RuntimeMemory& memory);
-/// The same one after the other, as long as `visit` answers true. Of a list that goes round some are met again. Answers
-/// why the list is not whole, if it went to its end.
+/// The same one after the other, as long as `visit` answers true. A list with a cycle visits some again. Answers why
+/// the list is not whole, if it went to its end.
 Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit);
 
-/// The managed thread's name (Thread.Name) as UTF-8, at most 4 KiB; empty when it has none. The managed object may move
-/// while the process runs, and the thread may end: `mismatch` when after a few tries no two readings of the object
-/// agree that it is this thread's. Of a running process `memory` must read past caches: pages of different moments
-/// agree by chance.
+/// The managed thread's name (Thread.Name) as UTF-8, at most 4096 UTF-16 units; empty when it has none. The managed
+/// object may move while the process runs, and the thread may end: `mismatch` when after a few tries no two readings of
+/// the object agree that it is this thread's. For a running process `memory` must read past caches: cached pages of
+/// different moments may agree by chance.
 [[nodiscard]] Result<std::string> thread_name(const RuntimeMemory& memory, const ManagedThread& thread);
 /// A name and where it lay.
 struct NameFound {
@@ -75,11 +75,11 @@ struct NameFound {
 class ThreadNames {
  public:
   /// `thread_name` of many threads with few reads, one answer for each. `first`, `second` and `third` may be caches of
-  /// `memory` that hold nothing yet: all names are read through the first; those that are not as they were found the
-  /// last time again through the second, then it is asked through the third whether these threads are still there, so
-  /// that no page is older than the reading it confirms. A name that is found where it was, with the text it had, is
-  /// this thread's whoever moved what between two reads. `has_moved`, asked after the first look: whether a collection
-  /// may have moved objects since before it. Where none has, the second would find the same, and is left out.
+  /// `memory` that hold nothing yet. All names are read through `first`. Names that changed since the last capture are
+  /// read again through `second`, then `third` confirms that their threads are still there; so no page is older than
+  /// the reading it confirms. A name with the same place and text as last time is this thread's, even if objects moved
+  /// between two reads. `has_moved`, asked after the first reading: whether a collection may have moved objects since
+  /// before it. If none has, the second reading would find the same, and is left out.
   [[nodiscard]] std::vector<Result<std::string>> read(const RuntimeMemory& first, const RuntimeMemory& second,
                                                       const RuntimeMemory& third, const RuntimeMemory& memory,
                                                       std::span<const ManagedThread> threads,
@@ -100,7 +100,7 @@ class ThreadNames {
 /// Reads a managed string as UTF-8: at most `limit` UTF-16 units.
 [[nodiscard]] Result<std::string> managed_string(const RuntimeMemory& memory, Address string, std::size_t limit = 4096);
 
-/// The Thread objects, which of them suspends the others, and what the collector has counted, as roots of a capture.
+/// Roots of a capture: the Thread objects, the global that names the suspending thread, and the collector's counts.
 class ThreadRoots final : public RootSource {
  public:
   /// Borrows the layouts behind `layouts`.

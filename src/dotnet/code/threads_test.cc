@@ -33,7 +33,7 @@ struct Threads : DotnetMemory {
     count_++;
     memory.put_u32(kStore + layouts.thread_store.thread_count.offset, count_);
   }
-  // What a link holds that leads to a Thread.
+  // The word that a link to a Thread holds.
   [[nodiscard]] Address link_to(Address thread) const {
     const bool leads_to_link = layouts.algorithms.thread_links == ThreadLinks::link_to_link;
     return leads_to_link ? thread + layouts.thread.link_next.offset : thread;
@@ -124,7 +124,7 @@ TEST_P(ThreadsOfReleases, RootsHoldEveryThreadOfTheList) {
   EXPECT_EQ(ranges[2].begin, 0x52000u);
   EXPECT_GE(ranges[2].size(), t.layouts.thread.exception_tracker.offset + 8);
 
-  // What was copied is enough to read the list again when the process has gone on.
+  // The copied bytes are enough to read the list again when the process has gone on.
   memory::BufferMemory copied;
   std::vector<MemorySlice> slices;
   std::vector<std::vector<std::byte>> held;

@@ -9,8 +9,8 @@
 namespace mixstack::dotnet {
 namespace {
 
-// ICorDebugInfo::MAX_ILNUM, which stored numbers are counted from. What a call returned has a number since .NET 11, and
-// instead of a length the IL offset of the call.
+// ICorDebugInfo::MAX_ILNUM is where stored numbers start. Since .NET 11 a call's result has a number, too, and the IL
+// offset of the call instead of a length.
 constexpr std::int32_t kLowestNumber = -4, kLowestNumberOf11 = -6, kReturnedByCall = -5;
 constexpr std::uint32_t kMostCode = 1 << 28;
 
@@ -38,7 +38,7 @@ std::optional<unsigned> psabi_register(std::uint32_t number, Arch arch) {
   return number < registers.size() ? std::optional<unsigned>(registers[number]) : std::nullopt;
 }
 
-/// Reads places. What lies in a register that is not of the general ones is elsewhere.
+/// Reads places. A variable in a register that is not a general one is `elsewhere`.
 class Places {
  public:
   Places(Nibbles& in, Arch arch) : in_(in), arch_(arch) {}
@@ -120,7 +120,7 @@ std::int32_t next_number(Nibbles& in, std::int32_t lowest) {
   return static_cast<std::int32_t>(in.number() + static_cast<std::uint32_t>(lowest));
 }
 
-/// Reads all but the place. Answers where the code ends that it is for.
+/// Reads all but the place. Answers the end of the code that the row is for.
 std::uint64_t next_row(Nibbles& in, DebugInfoForm form, VariableHome& home) {
   if (form != DebugInfoForm::headers) {
     home.begin = in.number();

@@ -5,9 +5,8 @@
 namespace mixstack::dotnet {
 namespace {
 
-// Versions whose algorithms are implemented (algorithms.h), by the version of the descriptor. What a contract cannot do
-// without is said where the fields are (layout/); optional fields (later documents, other CPUs) are judged where they
-// are used.
+// Versions whose algorithms are implemented (algorithms.h), by the version of the descriptor. layout/ names the fields
+// that a contract cannot do without; optional fields (later documents, other CPUs) are judged where they are used.
 struct Versions {
   std::uint32_t oldest = 1, newest = 1;
 };

@@ -9,7 +9,7 @@
 
 namespace mixstack::dotnet {
 
-/// What a runtime's descriptor is good for. A contract is either admitted or has a diagnosis that names it (subject:
+/// The contracts that a runtime's descriptor admits. Each is either admitted or has a diagnosis that names it (subject:
 /// "ExecutionManager", value: version found) or the first field it lacks (subject: "RealCodeHeader.MethodDesc").
 class Contracts {
  public:

@@ -1,4 +1,4 @@
-// The contract descriptor of a CoreCLR: what the runtime in the target says about its own data structures.
+// The contract descriptor of a CoreCLR: the target runtime's own description of its data structures.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct GlobalDescriptor {
 };
 
 /// The version of a contract: a number (descriptors of version 0), or a letter and a number ("c1" of CoreCLR, "n1" of
-/// NativeAOT). What a number means depends on the version of the descriptor.
+/// NativeAOT). The meaning of the number depends on the version of the descriptor.
 struct ContractVersion {
   char letter = 0;  ///< 0: none is written
   std::uint32_t number = 0;
@@ -75,7 +75,7 @@ class Descriptor {
   [[nodiscard]] const GlobalDescriptor* global(std::string_view name) const;
   [[nodiscard]] std::optional<std::uint64_t> global_number(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> global_text(std::string_view name) const;
-  /// It is of a program that was compiled ahead of time, which has another runtime (global RuntimeFlavor).
+  /// It describes a program that was compiled ahead of time, which has another runtime (global RuntimeFlavor).
   [[nodiscard]] bool is_native_aot() const { return global_text("RuntimeFlavor") == "NativeAot"; }
   /// Version of a contract; nothing when the runtime does not have it.
   [[nodiscard]] std::optional<ContractVersion> contract(std::string_view name) const;
@@ -83,15 +83,15 @@ class Descriptor {
   [[nodiscard]] const std::map<std::string, TypeDescriptor, std::less<>>& types() const { return types_; }
   [[nodiscard]] const std::map<std::string, GlobalDescriptor, std::less<>>& globals() const { return globals_; }
   [[nodiscard]] const std::map<std::string, ContractVersion, std::less<>>& contracts() const { return contracts_; }
-  /// Indexes into the pointer table of sub-descriptors, as given by the main JSON.
+  /// Addresses of the pointers to sub-descriptors, which the JSON names by their index in the pointer table.
   [[nodiscard]] const std::vector<Address>& sub_descriptors() const { return sub_descriptors_; }
   [[nodiscard]] const std::vector<std::string>& duplicates() const { return duplicates_; }
-  /// A sub-descriptor was not there yet: the component (the GC) had not started. Read later, there may be more.
+  /// A sub-descriptor was not there yet: its component (the GC) had not started. Reading again later may find it.
   [[nodiscard]] bool lacks_parts() const { return lacks_parts_; }
 
   /// Takes over every field, size, global and contract of `other` that this one lacks.
   void complete(const Descriptor& other);
-  /// Takes over what `other` describes and this one does not.
+  /// Takes over every type, global and contract of `other` that this one lacks; repeated names go to `duplicates`.
   void merge(const Descriptor& other);
 
  private:

@@ -83,7 +83,7 @@ TEST(Descriptor, ReadsTheOneOfAnArm64Runtime) {
   EXPECT_TRUE(Contracts::judge(*d, l).admits(Contract::execution_manager));
 }
 
-// What .NET 12 may be: nothing is guessed, and each refusal says what it is of.
+// A descriptor as .NET 12 may have: nothing is guessed, and each refusal names its subject.
 TEST(Descriptor, OfLaterVersionsIsRefusedByName) {
   const auto format = parse(R"({"version":3,"baseline":"empty","contracts":{"Thread":"c1"}})");
   EXPECT_EQ(format.error(), refusal_of(ErrorCode::unsupported, "descriptor format version", 3));

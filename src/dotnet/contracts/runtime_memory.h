@@ -12,7 +12,7 @@ namespace mixstack::dotnet {
 /// `field_unavailable`; nothing else is judged here: every value is foreign.
 class RuntimeMemory {
  public:
-  /// `constants`, if any, reads what nobody changes once it is loaded, wherever it lies (`Target::loaded_memory`).
+  /// `constants`, if any, reads data that never changes after loading, wherever it lies (`Target::loaded_memory`).
   RuntimeMemory(const MemoryReader& reader, const Layouts& layouts, const MemoryReader* constants = nullptr)
       : reader_(&reader), layouts_(&layouts), constants_(constants) {}
 
@@ -21,7 +21,7 @@ class RuntimeMemory {
   [[nodiscard]] unsigned pointer_size() const { return layouts_->pointer_size; }
   /// The same layouts over other bytes (a capture's overlay).
   [[nodiscard]] RuntimeMemory with(const MemoryReader& reader) const { return {reader, *layouts_, constants_}; }
-  /// For tables of images that are never written: some lie in data sections all the same, which cores may leave out.
+  /// For tables of images that are never written. Some lie in data sections all the same, which cores may leave out.
   [[nodiscard]] RuntimeMemory constants() const { return constants_ == nullptr ? *this : with(*constants_); }
 
   template <class T>
@@ -36,7 +36,7 @@ class RuntimeMemory {
   [[nodiscard]] Result<Address> pointer_at(Address at) const {
     return reader_->read_pointer(at, layouts_->pointer_size);
   }
-  /// What a global that holds the address of a pointer points at.
+  /// The pointer that a global leads to: the global holds the pointer's address.
   [[nodiscard]] Result<Address> through(const Global& global) const {
     if (!global) return fail(ErrorCode::field_unavailable);
     return pointer_at(global.value);

@@ -9,7 +9,7 @@ namespace mixstack::dotnet::gcinfo {
 
 inline constexpr arch::PerCpu<GcInfoCpu> kCpus{.x86_64 = x86_64::kEncoding, .aarch64 = aarch64::kEncoding};
 
-/// Without registers: nobody wrote it.
+/// Without registers: not written for this CPU.
 [[nodiscard]] inline const GcInfoCpu& cpu(Arch arch) { return kCpus[arch]; }
 
 }  // namespace mixstack::dotnet::gcinfo

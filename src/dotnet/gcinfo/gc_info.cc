@@ -19,7 +19,7 @@ constexpr unsigned kContextShift = 4;  // two bits
 constexpr std::array kContexts{GenericContextKind::none, GenericContextKind::type, GenericContextKind::method_desc,
                                GenericContextKind::this_object};
 
-// Widths of first groups that all CPUs share.
+// Widths of the first group of a number; the same on all CPUs.
 constexpr unsigned kCodeLength = 8, kPrologue = 5, kEpilogue = 3, kSlot = 6, kPreserved = 4, kOutgoing = 3, kRanges = 1;
 constexpr unsigned kWordShift = 3;  // slots and sizes count words
 
@@ -45,7 +45,7 @@ class Decoder {
   }
 
  private:
-  /// What only the long form has.
+  /// The fields that only the long form has.
   void frame(std::uint32_t flags, GcInfoHeader& h) {
     h.is_var_arg = (flags & kVarArg) != 0;
     h.has_leaf_or_tail_call_bit = (flags & kLeafOrTailCall) != 0;
@@ -86,7 +86,7 @@ class Decoder {
   BitReader in_;
   const GcInfoCpu& cpu_;
   std::uint32_t version_;
-  bool is_ok_ = true;  // what was read can be
+  bool is_ok_ = true;  // no value so far is impossible
 };
 
 }  // namespace

@@ -1,12 +1,13 @@
 // Input: the bytes of a method's GC info; an offset in its code.
 // Output: the slots that hold references there.
-// Algorithm: behind the header lie the safe points (offsets behind calls, ascending), the interruptible ranges, the
-// table of slots (registers, stack, untracked stack), then what is live. Of safe points that is a set for each, in turn
-// or through a table of places. Of ranges, laid end to end and cut into chunks of 64 offsets: for each chunk, the slots
-// that live in it, whether each lives at its end, and where within it that changes; a chunk of which nothing is told is
-// as the last one before it ended. A set is a bit for each slot, or lengths of runs.
-// Order: linear in the safe points and the slots; nothing is read twice but the runs of one set.
-// Bounds: each count is checked against the bits that are left before anything is allocated or repeated.
+// Algorithm: after the header come the safe points (offsets behind calls, ascending), the interruptible ranges, the
+// table of slots (registers, stack, untracked stack), then the live sets; they are read in this order, because each
+// part begins where the one before ends. A safe point has one set, in turn or through a table of offsets. The ranges
+// are laid end to end and cut into chunks of 64 offsets. A chunk holds the set of slots that live in it, for each
+// whether it lives at the end, and the offsets where that changes; a chunk without data is in the state at which the
+// last one before it ended. A set is one bit for each slot, or lengths of runs.
+// Bounds: each count is checked against the bits that are left before anything is allocated or repeated. Time is linear
+// in the safe points and the slots; only the runs of one set are read twice.
 #include "dotnet/gcinfo/live_slots.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-// Widths of first groups. All CPUs share them.
+// Widths of the first group of a number; the same on all CPUs.
 constexpr unsigned kRangeStart = 6, kRangeLength = 6, kRegister = 3, kRegisterStep = 2, kStackSlots = 2, kUntracked = 1,
                    kStackSlot = 6, kStackStep = 4, kPointer = 3, kRun = 2, kSkip = 4;
 constexpr unsigned kBaseBits = 2, kFlagBits = 2;
@@ -40,8 +41,8 @@ class Body {
     found.header = header_;
     find_safe_point();
     find_in_ranges();
-    // An offset that a method with ranges does not tell of is none at which it can be stopped. Where an exception has
-    // left it execution does not go on, unless to a handler: methods with handlers have ranges.
+    // A method with ranges can be stopped only inside them. If an exception left the code, execution does not go on,
+    // except in a handler; and methods with handlers have ranges.
     const bool is_outside = !at_ && !point_ && (header_.interruptible_ranges != 0 || query_.is_aborted);
     read_slots();
     if (!in_.ok() || !is_ok_) return stopped();
@@ -61,7 +62,7 @@ class Body {
   [[nodiscard]] tl::unexpected<Error> stopped() const {
     return is_ok_ ? fail(ErrorCode::truncated, in_.position()) : fail(ErrorCode::malformed, in_.position());
   }
-  /// Whether so many things of so many bits each can be there at all.
+  /// Whether the remaining bits can hold so many items of so many bits each.
   [[nodiscard]] bool fits(std::uint64_t count, std::uint64_t bits_each) {
     if (in_.left() / bits_each < count) in_.give_up();
     return in_.ok();
@@ -71,9 +72,9 @@ class Body {
     const std::uint32_t length = header_.code_length >> cpu_.code_shift;
     const unsigned width = length <= 1 ? 0 : static_cast<unsigned>(std::bit_width(length - 1));
     const std::size_t begin = in_.position();
-    // A method that keeps no references may end here: its safe points are not needed then, nor there.
+    // A method without references may end here, so the list of safe points may be cut short: do not fail.
     const bool is_aligned = query_.offset == offset_ << cpu_.code_shift;
-    // Offsets that take no bits are all the same: however many are announced, one is looked at.
+    // With a width of no bits all offsets are the same: look at one, however many are announced.
     const std::uint32_t count = width == 0 ? std::min(header_.safe_points, 1u) : header_.safe_points;
     for (std::uint32_t i = 0; i < count && is_aligned && !query_.is_aborted && in_.left() >= width; i++) {
       const std::uint32_t offset = in_.bits(width);
@@ -93,7 +94,7 @@ class Body {
       if (!point_ && offset_ >= begin && offset_ < end) at_ = interruptible_ + offset_ - begin;
       interruptible_ += length;
     }
-    // The table of chunks is as long as they say.
+    // The table of chunks is as long as the ranges are together.
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     is_ok_ = is_ok_ && (!in_.ok() || end <= kMost);
   }
@@ -104,7 +105,7 @@ class Body {
     slot.is_pinned = (flags & kPinned) != 0;
   }
   void read_slots() {
-    // A method without any may end at its header.
+    // A method without slots may end at its header.
     const bool has_registers = in_.left() != 0 && in_.bits(1) != 0;
     const std::uint32_t registers = has_registers ? in_.number(cpu_.register_count_bits) : 0;
     const bool has_stack = in_.left() != 0 && in_.bits(1) != 0;
@@ -119,7 +120,7 @@ class Body {
     read_stack(untracked, true);
     live_.assign(tracked_, false);
   }
-  // What follows a slot without flags has none either, and is counted from it.
+  // A slot after one without flags has none either; its number is the distance from that one.
   void read_registers(std::uint32_t count) {
     GcSlot slot{.base = GcSlotBase::in_register};
     std::uint64_t number = 0;
@@ -152,15 +153,15 @@ class Body {
     }
   }
 
-  /// A set of slots: those that are in it are live.
+  /// A set of slots: its members are live.
   void read_set() {
     if (in_.bits(1) == 0) {
       if (!fits(tracked_, 1)) return;
       for (std::size_t i = 0; i < tracked_; i++) live_[i] = in_.bits(1) != 0;
       return;
     }
-    // Runs of slots that are not in it and of such that are, in turn. Only the first may be empty, which is one of the
-    // former; the bit says which of them are the long ones.
+    // Runs of absent and of present slots, in turn. Only the first run, of absent slots, may be empty; the bit says
+    // which of the two kinds has the long runs.
     bool is_long = in_.bits(1) == 0, is_in = false;
     std::uint64_t run = in_.number(is_long ? kSkip : kRun);
     for (std::uint64_t at = 0; in_.ok();) {
@@ -190,14 +191,14 @@ class Body {
   }
 
   void read_chunk() {
-    // The sets of safe points, which are not asked.
+    // Skip the sets of safe points.
     if (header_.safe_points != 0) {
-      // Where they lie is told by a table, the ranges' part follows the sets all the same.
+      // A table gives their offsets, but the ranges' part follows the sets all the same.
       if (in_.bits(1) != 0) (void)in_.number(kPointer);
       in_.skip(std::size_t{header_.safe_points} * tracked_);
     }
     const std::uint32_t width = in_.number(kPointer);
-    if (width == 0 || !narrow(width)) return;  // nothing ever lives
+    if (width == 0 || !narrow(width)) return;  // no slot ever lives
     const std::size_t table = in_.position();
     const std::uint64_t chunks = (interruptible_ + (1u << kChunkBits) - 1) >> kChunkBits;
     const std::uint64_t ours = *at_ >> kChunkBits;
@@ -213,7 +214,8 @@ class Body {
     read_set();
     if (in_.ok() && is_ok_) end_of_chunk(chunk == ours);
   }
-  /// The set is that of slots which may live in the chunk: which do at its end, or before what changes later.
+  /// The set has the slots that live somewhere in the chunk. Keeps those that live at `at_`, or in an earlier chunk at
+  /// its end.
   void end_of_chunk(bool is_ours) {
     std::size_t final_state = in_.position();
     in_.skip(static_cast<std::size_t>(std::count(live_.begin(), live_.end(), true)));
@@ -240,14 +242,14 @@ class Body {
   const GcInfoCpu& cpu_;
   const GcInfoHeader& header_;
   const LiveSlotsQuery& query_;
-  std::uint32_t offset_;                // in the code's own units
-  std::optional<std::uint32_t> point_;  // which safe point it is
-  std::optional<std::uint64_t> at_;     // where it lies in the ranges, laid end to end
-  std::uint64_t interruptible_ = 0;     // their length
+  std::uint32_t offset_;                // in units of the code (code_shift)
+  std::optional<std::uint32_t> point_;  // the number of the safe point
+  std::optional<std::uint64_t> at_;     // the offset in the ranges, laid end to end
+  std::uint64_t interruptible_ = 0;     // length of all ranges
   std::vector<GcSlot> slots_;
-  std::size_t tracked_ = 0;  // of them, the first ones
+  std::size_t tracked_ = 0;  // the first slots, up to here, are tracked
   std::vector<bool> live_;
-  bool is_ok_ = true;  // what was read can be
+  bool is_ok_ = true;  // no value so far is impossible
 };
 
 }  // namespace
@@ -256,7 +258,7 @@ Result<LiveSlots> decode_live_slots(std::span<const std::byte> bytes, Arch arch,
                                     const LiveSlotsQuery& query) {
   const auto header = decode_gc_info_header(bytes, arch, version);
   if (!header) return fail(header.error());
-  // Behind a call that ends the method there is its end.
+  // A call that ends the method returns to the method's end.
   if (query.offset > header->code_length) return fail(ErrorCode::invalid_argument, query.offset);
   return Body(bytes, gcinfo::cpu(arch), *header, query).live();
 }

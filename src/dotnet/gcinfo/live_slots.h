@@ -1,4 +1,4 @@
-// Where a method keeps references while its code stands at an offset: the slots of its GC info that are live there.
+// The references that a method keeps while its code stands at an offset: the slots of its GC info that are live there.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mixstack::dotnet {
 
-/// What a slot's place is counted from.
+/// The base of a slot's offset.
 enum class GcSlotBase : std::uint8_t {
   caller_sp,       ///< the stack pointer as it is after the return
   sp,              ///< the stack pointer
@@ -33,22 +33,22 @@ struct GcSlot {
 
 struct LiveSlotsQuery {
   std::uint32_t offset = 0;  ///< in the code: of the instruction that runs next
-  /// An exception has left this place, execution does not go on there: safe points do not count, and where no range
-  /// holds the offset nothing lives.
+  /// An exception has left this place, and execution does not go on there: safe points do not count, and outside every
+  /// range nothing lives.
   bool is_aborted = false;
-  bool leaves_out_untracked = false;  ///< of a filter, whose method tells its untracked slots itself
+  bool leaves_out_untracked = false;  ///< for a filter, whose method reports its untracked slots itself
 };
 
 struct LiveSlots {
   GcInfoHeader header;
   std::vector<GcSlot> slots;
-  /// False: the offset is none at which the method tells its tracked slots, and it has some. Of a call in a method
-  /// without interruptible ranges that means that none lives: such calls are no safe points.
+  /// False: the GC info does not say at this offset which tracked slots live. For a call in a method without
+  /// interruptible ranges, that means none lives: such calls are no safe points.
   bool is_told = true;
 };
 
-/// Decodes them from GC info whose bytes are as many as could be read. Allocates no more than a slot for each three
-/// bits.
+/// Decodes the live slots from the start of GC info. `bytes`: as many as could be read. Allocates at most one slot for
+/// each three bits.
 /// Errors: those of decode_gc_info_header(); `truncated`: more bytes are needed, or there are none; `invalid_argument`:
 /// the offset lies behind the method.
 /// Sources: src/coreclr/vm/gcinfodecoder.cpp, src/coreclr/inc/gcinfotypes.h, docs/design/datacontracts/GCInfo.md.

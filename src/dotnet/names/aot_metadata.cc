@@ -1,3 +1,10 @@
+// Input: the metadata blob of a NativeAOT program (NativeFormat), and a method's owner, name and signature in it.
+// Output: the method's text in C#'s way and its raw owner; nothing if any part of it is not understood.
+// Algorithm: recursive descent over records. The owner comes first, because its type arguments (class_arguments_) name
+// the type variables of the signature; then the method's own arguments, for the same reason; the parameters last. Any
+// failed read sets `ok_` to false, which is checked once at the end.
+// Bounds: kMaxDepth levels, kMaxRecords records for one name, kMaxList handles in one list, kMaxText bytes in one
+// string; an answer above twice kMaxText is refused.
 #include "dotnet/names/aot_metadata.h"
 
 #include <algorithm>
@@ -10,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kSignature = 0xdeaddffd;  // MetadataHeader in NativeMetadataReader.cs
 constexpr unsigned kMaxDepth = 24;
-constexpr unsigned kMaxRecords = 2000;  // read for one name
+constexpr unsigned kMaxRecords = 2000;  // records read for one name
 constexpr std::size_t kMaxText = 4096;
 constexpr std::uint32_t kMaxList = 256;
 
@@ -72,7 +79,7 @@ std::string joined(const std::vector<std::string>& parts) {
 std::optional<std::uint32_t> aot_number(std::span<const std::byte> bytes, std::size_t& at) {
   if (at >= bytes.size()) return std::nullopt;
   const auto first = std::to_integer<std::uint32_t>(bytes[at]);
-  // As many low ones as bytes follow, at most four; then the number without that mark.
+  // As many low ones as bytes follow, at most four; the number comes after that mark.
   unsigned follow = 0;
   while (follow < 4 && (first >> follow & 1) != 0) follow++;
   if (bytes.size() - at <= follow) return std::nullopt;
@@ -88,7 +95,7 @@ std::optional<std::uint32_t> aot_number(std::span<const std::byte> bytes, std::s
 
 bool AotMetadata::is_known() const { return base::load_at<std::uint32_t>(blob_, 0) == kSignature; }
 
-/// Reads for one answer. A failure stays: it is asked once, at the end.
+/// Reads for one answer. A failure stays, and is checked once, at the end.
 class AotMetadata::Reader {
  public:
   explicit Reader(std::span<const std::byte> blob) : blob_(blob) {}
@@ -137,14 +144,14 @@ class AotMetadata::Reader {
   std::string space(AotHandle h, unsigned depth);
   std::string named_type(AotHandle h, unsigned depth);
   std::string instance(AotHandle h, unsigned depth);
-  /// The parts of a definition or a reference: who is around it, its name.
+  /// The parts of a definition or a reference: the scope around it, its name.
   struct Named {
     AotHandle around;  ///< a namespace or a type
     std::string name;
   };
   Named named(AotHandle h);
   static bool is_space(AotHandle h) { return h.kind == kNamespaceDefinition || h.kind == kNamespaceReference; }
-  /// Type variables by what the owner and the method call them (for an open type, the names of its parameters).
+  /// Type variables by the arguments of the owner and the method (for an open type, the names of its parameters).
   static std::string variable(const std::vector<std::string>& arguments, std::uint32_t n, const char* mark) {
     return n < arguments.size() ? arguments[n] : mark + std::to_string(n);
   }
@@ -184,7 +191,7 @@ AotMetadata::Reader::Named AotMetadata::Reader::named(AotHandle h) {
 }
 
 std::string AotMetadata::Reader::space(AotHandle h, unsigned depth) {
-  if (!is_space(h)) return {};  // the scope is above the outermost
+  if (!is_space(h)) return {};  // above the outermost namespace there is only the scope
   if (depth > kMaxDepth) return failed();
   Cursor c = enter(h.offset);
   const AotHandle parent = handle(c);

@@ -11,7 +11,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// A record: which kind, and where in the blob.
+/// A record: its kind and its offset in the blob.
 struct AotHandle {
   std::uint32_t kind = 0, offset = 0;
   [[nodiscard]] bool is_null() const { return offset == 0; }
@@ -19,7 +19,7 @@ struct AotHandle {
 
 /// The "native format" as NativeAOT of .NET 10 writes it (src/coreclr/tools/Common/Internal/Metadata/NativeFormat in
 /// dotnet/runtime; records in Generator/SchemaDef.cs). Borrows the bytes, which are foreign: every read is checked,
-/// depth and length of answers are bounded, and what is not understood makes the whole answer nothing.
+/// depth and length of answers are bounded, and a part that is not understood makes the whole answer nothing.
 class AotMetadata {
  public:
   explicit AotMetadata(std::span<const std::byte> blob) : blob_(blob) {}

@@ -65,12 +65,12 @@ Result<AotSection> read_section(const MemoryReader& memory, Address at, std::uin
 // StackTraceDataCommand.
 constexpr std::uint8_t kOwner = 1, kName = 2, kSignature = 4, kGenericSignature = 8, kHidden = 16;
 
-/// Reads the commands one by one; what one does not set is as in the one before.
+/// Reads the commands one by one; a field that a command does not set stays as in the one before.
 class MapReader {
  public:
   MapReader(std::span<const std::byte> map, Address address) : map_(map), address_(address) {}
   [[nodiscard]] bool at_end() const { return at_ == map_.size(); }
-  /// Nothing for what cannot be: the map is not understood then.
+  /// Nothing if the command is impossible: then the map is not understood.
   [[nodiscard]] std::optional<Address> next() {
     const auto command = base::load_at<std::uint8_t>(map_, at_++);
     if (!command || (*command & ~(kOwner | kName | kSignature | kGenericSignature | kHidden)) != 0) return std::nullopt;
@@ -104,8 +104,8 @@ class MapReader {
   std::size_t at_ = 4;  // behind the number of entries
 };
 
-// `Ns.C.<>c.<Main>b__0_0` is a lambda of `Ns.C.Main`. Its parameters are not known: which overload, metadata would tell
-// by a table that is not there.
+// `Ns.C.<>c.<Main>b__0_0` is a lambda of `Ns.C.Main`. The parameters of Main are not known: only a metadata table that
+// is not there would name the overload.
 std::string csharp_name(const AotMetadata::Text& text) {
   const GeneratedName made = parse_generated(text.method);
   std::string owner = text.owner;

@@ -1,4 +1,4 @@
-// Methods of a program that was compiled ahead of time, by where their code starts.
+// Methods of a program that was compiled ahead of time, by the start of their code.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,14 @@
 
 namespace mixstack::dotnet::names {
 
-/// Where the metadata of an image and its map of methods lie.
+/// The places of an image's metadata and of its map of methods.
 struct AotBlobs {
   AddressRange metadata, methods;
 };
 
 /// The two by the image's ReadyToRun header at `header` (src/coreclr/inc/readytorun.h, ModuleHeaders.h of NativeAOT).
-/// Nothing for another format than that of .NET 10 (16.0), and where they are missing (StackTraceSupport=false).
+/// Nothing for formats other than those of .NET 10 (16.0) and 11 (26.1), and where they are missing
+/// (StackTraceSupport=false).
 [[nodiscard]] std::optional<AotBlobs> find_aot_blobs(const MemoryReader& memory, Address header);
 
 /// A method's name, in C#'s way and as metadata has it.
@@ -30,12 +31,12 @@ class AotMethods {
  public:
   static constexpr std::size_t kMaxBlob = 64u << 20, kMaxMethods = 1u << 20;
 
-  /// From the bytes of both; `address` is where the map lies. Nothing when the map is not as long as it says, names
-  /// code outside of `code`, or two methods at one place.
+  /// From the bytes of both; `address` is that of the map. Nothing when the map is not as long as it says, names code
+  /// outside of `code`, or two methods at one address.
   [[nodiscard]] static std::optional<AotMethods> parse(std::vector<std::byte> metadata, std::vector<std::byte> map,
                                                        Address address, const AddressRange& code);
 
-  /// Of the method whose code starts at `start`: never a neighbour's.
+  /// The name of the method whose code starts at `start`: never a neighbour's.
   [[nodiscard]] std::optional<AotName> name(Address start) const;
   [[nodiscard]] std::size_t size() const { return methods_.size(); }
 

@@ -39,7 +39,7 @@ bool is_harmful(std::uint32_t c) {
          c == 0x061c || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
-/// What has no meaning of its own is in no name that a compiler wrote.
+/// Private-use characters have no meaning of their own, so no compiler writes them in names.
 bool is_private_use(std::uint32_t c) { return (c >= 0xe000 && c < 0xf900) || c >= 0xf0000; }
 
 void append_hex(std::string& out, std::uint32_t value, unsigned digits) {

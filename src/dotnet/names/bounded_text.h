@@ -1,4 +1,4 @@
-// Text with an upper bound, and the escaping of what a terminal must not get.
+// Text with an upper bound, and the escaping of characters that harm a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// What a cut name ends with.
+/// The end of a name that was cut.
 inline constexpr std::string_view kCutMark = "…";
 
 /// A string that stops growing at a limit. Once cut, appending does nothing, so callers need no checks.
@@ -41,8 +41,7 @@ class BoundedText {
   bool is_cut_ = false;
 };
 
-/// Whether a text begins as names of methods do (a letter, `_`, or what compilers put there: `<`, `.`, `$`) and holds
-/// no backslash.
+/// Whether a text begins as names of methods do (a letter, `_`, or `<`, `.`, `$` of compilers) and holds no backslash.
 [[nodiscard]] bool looks_like_identifier(std::string_view text);
 /// Whether bytes are text of which `printable` would escape nothing: not empty, UTF-8, without control characters.
 [[nodiscard]] bool is_plain_text(std::string_view text);

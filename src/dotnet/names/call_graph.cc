@@ -16,7 +16,8 @@ constexpr unsigned kAccess = 7, kAssembly = 3, kFinal = 0x20, kVirtual = 0x40, k
 
 bool is_empty(const RowRange& range) { return range.first >= range.last; }
 
-/// What of a method's signature is the same in all modules: instance or not, and how many variables and parameters.
+/// The part of a method's signature that is the same in all modules: instance or not, numbers of variables and
+/// parameters.
 struct Shape {
   bool has_this = false;
   std::uint32_t variables = 0, parameters = 0;

@@ -1,4 +1,4 @@
-// Which methods a method calls, by its IL: tokens resolved as far as the runtime and the metadata tell.
+// The methods that a method calls, by its IL: tokens resolved as far as the runtime and the metadata allow.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ struct MethodKey {
   friend auto operator<=>(const MethodKey&, const MethodKey&) = default;  // NOLINT(modernize-use-nullptr): its 0
 };
 
-/// What it takes to say whether a JIT may have put it into its callers, and what it calls.
+/// The facts that decide whether a JIT may inline it into its callers, and its calls.
 struct CallingMethod {
   std::string_view name;        ///< of the metadata
   bool is_small = false;        ///< IL that a JIT would put into callers: short, without handlers, not forbidden
@@ -31,7 +31,8 @@ struct CallingMethod {
   std::vector<IlCall> calls;
 };
 
-/// Borrows its parts; keeps what it found. Everything is bounded; what cannot be read calls nothing. Not thread-safe.
+/// Borrows its parts; keeps what it found. Everything is bounded; a method that cannot be read calls nothing. Not
+/// thread-safe.
 class CallGraph {
  public:
   static constexpr std::uint32_t kMaxSmall = 100, kMaxWanted = 2000;  ///< bytes of IL; with AggressiveInlining
@@ -43,17 +44,17 @@ class CallGraph {
   [[nodiscard]] MethodKey key_of(Address method_desc) const;
   /// Valid until `forget`. Null beyond the limit.
   [[nodiscard]] const CallingMethod* method(MethodKey key);
-  /// The method that a call in the IL of `module` names, as it stands there: a virtual one may lead elsewhere.
+  /// The method that a call in the IL of `module` names; a virtual call may lead elsewhere.
   [[nodiscard]] MethodKey target(Address module, std::uint32_t token);
-  /// Compilers of images put such methods (NonVersionableAttribute, on them or their types) into others and do not say
-  /// so. Not kept.
+  /// Compilers of images inline such methods (NonVersionableAttribute, on them or their types) without recording it.
+  /// Not kept.
   [[nodiscard]] bool is_non_versionable(MethodKey key) const;
   /// The MethodDesc the runtime keeps of it, open definitions of generic ones; 0: none.
   [[nodiscard]] Address method_desc(MethodKey key) const;
-  /// The calls of a dynamic method, resolved: by the list of what its tokens mean, on the managed heap. Empty where
-  /// anything there is not what it should be.
+  /// The calls of a dynamic method, resolved by the list of its tokens, on the managed heap. Empty where anything there
+  /// is not as expected.
   [[nodiscard]] std::vector<MethodKey> calls_of_dynamic(Address method_desc) const;
-  /// Forgets all: modules may be others.
+  /// Forgets all: modules may have changed.
   void forget() { methods_.clear(), targets_.clear(); }
 
  private:

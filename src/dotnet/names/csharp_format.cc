@@ -1,3 +1,10 @@
+// Input: a type tree (type_tree.h), or a name from metadata.
+// Output: text as C# writes it: types, owners, parameters, explicit interfaces, operators.
+// Algorithm: recursive descent over the tree, one case for each kind of node. Special forms are tried before the
+// general one: keywords, `decimal`, `T?`, tuples. Arrays are collected first, because C# writes the outermost dimension
+// first. Nested types take their own arguments by the arity in their name; the last type takes the rest.
+// Bounds: BoundedText stops the output and the tree bounds depth and number of nodes; tuples are unfolded at most 8
+// levels.
 #include "dotnet/names/csharp_format.h"
 
 #include <algorithm>

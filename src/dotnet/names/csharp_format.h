@@ -14,15 +14,15 @@ namespace mixstack::dotnet::names {
 /// `delegate*<int, void>`. Without namespaces.
 void append_csharp_type(BoundedText& out, const TypeTree& tree, TypeIndex type);
 
-/// A type as an owner: `Ns.Outer<int>.Inner`. `arguments` are nodes in order, outer types' first; what the names' own
-/// arities do not use goes to the last type.
+/// A type as an owner: `Ns.Outer<int>.Inner`. `arguments` are nodes in order, outer types' first; the last type takes
+/// those that the names' own arities do not use.
 void append_csharp_owner(BoundedText& out, const TypeTree& tree, const Metadata& metadata, Token token,
                          std::span<const TypeIndex> arguments);
 
 /// `<A, B>`; nothing for an empty list.
 void append_csharp_arguments(BoundedText& out, const TypeTree& tree, std::span<const TypeIndex> arguments);
 
-/// Which keyword a by-reference parameter has: its row in the Param table says so.
+/// The keyword of a by-reference parameter, by its row in the Param table.
 enum class ParameterMode : std::uint8_t { by_ref, in, out };
 /// One parameter: `ref int`, `out string`, `in Guid`.
 void append_csharp_parameter(BoundedText& out, const TypeTree& tree, TypeIndex type, ParameterMode mode);

@@ -1,3 +1,11 @@
+// Input: a method of a module's metadata with its type arguments (MethodContext).
+// Output: its C# name; code that the compiler moved is named after the method of the source.
+// Algorithm: the names of the type and the method tell whether a compiler made them. A state machine leads to its
+// kickoff method, a lambda or local function to the method around it; both are looked up in the metadata, then named in
+// the same way (at most kMaxOrigins times), and the suffix follows (`[async]`, `.lambda`, `.Local`). If the method is
+// not found, only its source name is written. All others are plain: owner, explicit interface, accessor, operator or
+// name, then parameters.
+// Bounds: kMaxOrigins steps, parameters by the decoder of signatures, output by BoundedText.
 #include "dotnet/names/csharp_method.h"
 
 #include <algorithm>
@@ -43,7 +51,7 @@ class Writer {
 };
 
 /// `context` for a method of an enclosing type: its type takes as many of the arguments as it has parameters, the
-/// method the rest. Compilers copy type parameters of enclosing methods onto the classes they make.
+/// method the rest, because compilers copy type parameters of enclosing methods onto the classes they make.
 MethodContext outer_context(const MethodContext& context, std::uint32_t container, std::uint32_t method) {
   MethodContext outer = context;
   outer.type = container;
@@ -63,7 +71,7 @@ void Writer::method(const MethodContext& context, unsigned depth) {
   const std::string_view name = context.metadata->string_cell(TableId::method_def, context.method, 3);
   GeneratedName made_type = parse_generated(type);
   const GeneratedName made = parse_generated(name);
-  // F# calls all that it makes up of a method METHOD@LINE: closures, and the state machines of its tasks.
+  // F# names everything that it makes from a method METHOD@LINE: closures, and the state machines of its tasks.
   if (const auto at = type.find('@'); at != 0 && at != std::string_view::npos &&
                                       made_type.kind == GeneratedKind::none &&
                                       state_machine_kind(*context.metadata, context.type) == StateMachineKind::async)
@@ -265,7 +273,7 @@ void Writer::parameter_list(const MethodContext& context, const MethodSignature&
     ParameterMode mode = ParameterMode::by_ref;
     if (tree_[type].kind == TypeKind::by_ref) {
       if (tree_[type].has_in_modifier) mode = ParameterMode::in;
-      // Rows exist only for parameters that have something to say; they are ordered by sequence.
+      // Rows exist only for parameters that have a name or a flag; they are ordered by sequence.
       for (std::uint32_t p = rows.first; p < std::min<std::uint64_t>(rows.last, rows.first + count + 1); p++) {
         const auto row = metadata.param(metadata.param_at(p));
         if (!row || row->sequence > i + 1) break;

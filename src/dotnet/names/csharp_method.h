@@ -1,4 +1,4 @@
-// Methods as a C# person reads them: what the compiler split up is put back to where it came from.
+// Methods as their C# source names them: parts that the compiler split off are named after their origin.
 #pragma once
 
 #include <vector>

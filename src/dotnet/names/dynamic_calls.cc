@@ -1,4 +1,5 @@
-// What a dynamic method calls. Its IL lies where the JIT read it; what the tokens in it mean, only managed objects say.
+// The calls of a dynamic method. Its IL lies where the JIT read it; only managed objects tell the meaning of its
+// tokens.
 #include "dotnet/bcl/types.h"
 #include "dotnet/names/call_graph.h"
 
@@ -8,11 +9,11 @@ namespace {
 constexpr std::uint32_t kMostCode = 64 << 10, kMostTokens = 1 << 16;
 
 // LCGMethodResolver (src/coreclr/vm/dynamicmethod.h) of .NET 10, in words: a vtable, its DynamicMethodDesc, the
-// DynamicMethodTable, a handle of the managed DynamicResolver, the IL, its size. In no descriptor: the first word that
-// is known, and the size that the managed object has, too, prove it.
+// DynamicMethodTable, a handle of the managed DynamicResolver, the IL, its size. In no descriptor: the
+// DynamicMethodDesc, which is known, and the size, which the managed object has, too, prove the layout.
 constexpr unsigned kOwnMethod = 1, kManagedResolver = 3, kCode = 4, kCodeSize = 5;
 // DynamicResolver, DynamicScope, List<T> (System.Private.CoreLib), in words behind the MethodTable: exceptions,
-// exception header, method, code, locals, scope; the list; its array and its count. Of RuntimeMethodInfo the word
+// exception header, method, code, locals, scope; the list; its array and its count. For RuntimeMethodInfo, the word
 // before its flags.
 constexpr unsigned kResolverCode = 4, kResolverScope = 6, kScopeTokens = 1, kListItems = 1, kListCount = 2;
 constexpr unsigned kArrayLength = 1, kArrayFirst = 2, kBoxed = 1, kMethodHandle = 10;

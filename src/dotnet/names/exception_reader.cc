@@ -50,7 +50,7 @@ std::string ExceptionReader::type_of(Address object) {
 }
 
 void ExceptionReader::visit(Chain& chain, Address object, std::uint32_t inner_of, std::size_t depth) {
-  // An exception may be reached twice (an aggregate's first one is its inner exception, too), or for ever.
+  // An exception may be reached twice (an aggregate's first one is its inner exception, too), or in a cycle.
   if (object == 0) return;
   if (chain.find(object) != nullptr || depth > kMaxDepth || chain.result.chain.size() == kMaxChain) {
     chain.result.inner_are_cut = true;
@@ -135,8 +135,8 @@ bool ExceptionReader::is_aggregate(Address method_table) {
 }
 
 // AggregateException derives from Exception itself, and its first field is `Exception[] _innerExceptions`
-// (System.Private.CoreLib, AggregateException.cs): it lies where an Exception ends. What lies there proves itself by
-// its element type. A MethodTable's BaseSize counts the object header before the object, too.
+// (System.Private.CoreLib, AggregateException.cs), so it follows the fields of Exception. The element type of the array
+// proves it. A MethodTable's BaseSize counts the object header before the object, too.
 Result<ReferenceArray> ExceptionReader::aggregated(const ExceptionObject& exception) const {
   const Layouts& l = memory_.layouts();
   auto base = memory_.through(l.globals.exception_method_table);

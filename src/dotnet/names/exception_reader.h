@@ -10,8 +10,8 @@
 
 namespace mixstack::dotnet::names {
 
-/// Reads exception objects. Everything is bounded and checked; what cannot be read is left out with an error at the
-/// exception it belongs to. Borrows its parts. Not thread-safe; caches types, so make a new one for each capture.
+/// Reads exception objects. Everything is bounded and checked; a part that cannot be read is left out with an error at
+/// its exception. Borrows its parts. Not thread-safe; caches types, so make a new one for each capture.
 class ExceptionReader {
  public:
   static constexpr std::size_t kMaxDepth = 16;         ///< inner exceptions of inner exceptions

@@ -1,4 +1,4 @@
-// Names that compilers of C# and Visual Basic make up for what has none in the source.
+// Names that compilers of C# and Visual Basic make up for parts without a name in the source.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// What a made-up name stands for. Kinds of Roslyn (src/Compilers/CSharp/Portable/Symbols/Synthesized/
+/// The thing that a made-up name stands for. Kinds of Roslyn (src/Compilers/CSharp/Portable/Symbols/Synthesized/
 /// GeneratedNameKind.cs in dotnet/roslyn): the letter behind the closing bracket.
 enum class GeneratedKind : std::uint8_t {
   none,
@@ -21,9 +21,9 @@ enum class GeneratedKind : std::uint8_t {
 /// A made-up name taken apart. Views into the name given.
 struct GeneratedName {
   GeneratedKind kind = GeneratedKind::none;
-  std::string_view source;    ///< what stands between the brackets: the method of the source, maybe made up itself
+  std::string_view source;    ///< the text between the brackets: the method of the source, maybe made up itself
   std::string_view own;       ///< name of a local function
-  std::uint32_t ordinal = 0;  ///< last number of a lambda's name: tells those of one method apart
+  std::uint32_t ordinal = 0;  ///< last number of a lambda's name, different for each lambda of a method
 };
 [[nodiscard]] GeneratedName parse_generated(std::string_view name);
 

@@ -12,7 +12,7 @@ constexpr std::uint8_t kCall = 0x28, kCallIndirect = 0x29, kReturn = 0x2a, kSwit
 
 bool is_between(std::uint8_t op, std::uint8_t first, std::uint8_t last) { return op >= first && op <= last; }
 
-/// Bytes of what follows a one-byte opcode (ECMA-335 III.1.2.1 and the VI.C.2 table).
+/// Size in bytes of the operand of a one-byte opcode (ECMA-335 III.1.2.1 and the VI.C.2 table).
 std::optional<unsigned> operand_size(std::uint8_t op) {
   if (is_between(op, 0x0e, 0x13) || op == 0x1f || is_between(op, 0x2b, 0x37) || op == 0xde) return 1;
   if (op == 0x21 || op == 0x23) return 8;

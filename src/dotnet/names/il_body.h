@@ -1,4 +1,4 @@
-// The IL of a method (ECMA-335 II.25.4 and III): what it calls.
+// The IL of a method (ECMA-335 II.25.4 and III): its calls.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct IlCall {
   bool is_last = false;     ///< nothing but the return follows: the JIT may make a jump of it
 };
 
-/// A body as its bytes say it. All input is hostile.
+/// A body by its header. All input is hostile.
 struct IlBody {
   static constexpr std::uint32_t kMaxHeader = 12, kMaxCode = 1 << 20;
   std::uint32_t header_size = 0;
@@ -27,7 +27,7 @@ struct IlBody {
 /// `bytes`: the first ones, kMaxHeader or fewer. Errors: `truncated`, `malformed`, `limit_exceeded`.
 [[nodiscard]] Result<IlBody> read_il_header(std::span<const std::byte> bytes);
 
-/// Which kinds of handlers a method has, by the data sections behind its code (ECMA-335 II.25.4.5).
+/// The kinds of handlers of a method, by the data sections behind its code (ECMA-335 II.25.4.5).
 struct IlHandlers {
   static constexpr std::uint32_t kMaxSections = 16, kMaxClauses = 4096, kHeader = 4;
   bool has_finally = false, has_fault = false;
@@ -39,7 +39,7 @@ struct IlSection {
 };
 /// Errors: `truncated`, `malformed` (a size that does not hold its header), `limit_exceeded`.
 [[nodiscard]] Result<IlSection> read_il_section(std::span<const std::byte> header);
-/// What the clauses of a section, behind its header, are.
+/// Adds the kinds of the clauses that follow a section's header.
 void add_il_handlers(const IlSection& section, std::span<const std::byte> clauses, IlHandlers& handlers);
 
 /// The calls of a method's code: call, callvirt, newobj, calli, in order. Errors: `truncated`, `malformed` (no opcode).

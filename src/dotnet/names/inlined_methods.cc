@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t kMostDepth = 6, kMostTails = 2, kMostSteps = 2000;
 
-/// All ways from a call to the callee, as long as there are not two.
+/// Searches all paths from a call to the callee; stops at the second.
 class ChainSearch {
  public:
   ChainSearch(CallGraph& graph, MethodKey callee, bool is_guessing)
       : graph_(graph), callee_(callee), method_(graph.method(callee)), is_guessing_(is_guessing) {}
 
-  /// Whether a call that may lead anywhere (of a delegate, virtual, indirect, of nobody knows what) may lead to the
-  /// callee: one that only its own module calls is not reached by what other modules declare.
+  /// Whether a call that may lead anywhere (delegate, virtual, indirect, unresolved) may lead to the callee. A method
+  /// that only its own module calls is not reached through declarations of other modules.
   [[nodiscard]] bool may_lead_there(MethodKey target, bool is_delegate) const {
     if (!is_guessing_) return false;
     if (method_ == nullptr || !method_->is_internal || method_->is_virtual) return true;
@@ -31,8 +31,8 @@ class ChainSearch {
     return called != nullptr && called->is_overridable && has_its_name(called->name);
   }
 
-  /// A JIT guesses what delegates, virtual and indirect calls lead to, and puts that into the caller as well. So where
-  /// there is one, there may be another chain.
+  /// A JIT guesses the targets of delegates, virtual and indirect calls, and inlines those as well. So where there is
+  /// such a call, there may be another chain.
   void from(MethodKey target, bool is_virtual) {
     if (is_over() || ++steps_ > kMostSteps || is_on_path(target)) return;
     const CallingMethod* method = graph_.method(target);
@@ -45,7 +45,7 @@ class ChainSearch {
     tails_ += is_inlined ? 0 : 1;
     path_.push_back({target, std::nullopt});
     for (const IlCall& call : method->calls) {
-      // A method that is no part of its caller's code may still be left by a jump, which leaves no frame of it.
+      // A method that is not inlined may still be left by a tail call (jump), which leaves no frame of it.
       if (!is_inlined && !call.is_last) continue;
       const MethodKey next = graph_.target(target.module, call.token);
       path_.back().il = call.offset;
@@ -143,7 +143,7 @@ std::optional<SymbolInfo> InlinedMethods::symbol(Address method, std::optional<s
 
 std::vector<SymbolInfo> InlinedMethods::at(const Frame& frame, const Frame* callee) {
   if (++questions_ > kMaxQuestions) return {};
-  // It has the token of the method that it stands for, and none of its IL.
+  // A thunk has the token of its method, but none of its IL.
   if (const auto name = names_.describe(frame.method); name && (*name)->is_async_thunk) return {};
   const CodeInfo info = code_.find(frame.pc);
   const Address pc = frame.pc.lookup();
@@ -170,7 +170,7 @@ std::vector<SymbolInfo> InlinedMethods::recorded(const RichDebugInfo& rich, std:
   return symbols;
 }
 
-/// The calls in the IL that the code at the frame's place was made from; of dynamic methods all.
+/// The calls in the IL of the frame's place; for dynamic methods all calls.
 std::vector<std::pair<MethodKey, bool>> InlinedMethods::calls_of(const Frame& caller) {
   CallGraph& graph = names_.call_graph();
   std::vector<std::pair<MethodKey, bool>> calls;
@@ -188,8 +188,7 @@ std::vector<std::pair<MethodKey, bool>> InlinedMethods::calls_of(const Frame& ca
   return calls;
 }
 
-/// Of precompiled code the image tells. It may hold code of other modules' generic methods, of which it tells
-/// otherwise.
+/// For precompiled code the image has the record. Code of other modules' generic methods in it is recorded differently.
 Record InlinedMethods::recorded_in_image(const Frame& caller, std::span<const ChainLink> chain) {
   CallGraph& graph = names_.call_graph();
   const CodeInfo info = code_.find(caller.pc);

@@ -1,4 +1,4 @@
-// Methods that the JIT put into the code of others: as the runtime recorded them, or as the IL lets conclude.
+// Methods that the JIT inlined into others: as the runtime recorded them, or inferred from the IL.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// Whether a call in the IL of `method` may be one of `callee`: it names it, or what it calls is not known.
+/// Whether a call in the IL of `method` may be one of `callee`: it names it, or its target is not known.
 [[nodiscard]] bool may_call(CallGraph& graph, MethodKey method, MethodKey callee);
 
 /// A chain of calls from a method to another, without both: outermost first.
@@ -22,14 +22,14 @@ struct ChainLink {
   friend bool operator==(const ChainLink&, const ChainLink&) = default;
 };
 /// The chain of small methods that leads from one of `first` (called outermost) to `callee`, if there is exactly one
-/// and `callee` itself is not among `first`. Nothing where it would take too long to know.
-/// `is_guessing`: the JIT may have guessed what delegates and virtual calls lead to, and put that into the caller.
+/// and `callee` itself is not among `first`. Nothing if the search takes too many steps. `is_guessing`: the JIT may
+/// have guessed the targets of delegates and virtual calls, and inlined them.
 [[nodiscard]] std::vector<ChainLink> only_chain(CallGraph& graph, std::span<const std::pair<MethodKey, bool>> first,
                                                 MethodKey callee, bool is_guessing);
 
 enum class Record : std::uint8_t;
 
-/// Borrows its parts. Asked after the target runs again. Not thread-safe.
+/// Borrows its parts. To be asked when the target runs again. Not thread-safe.
 class InlinedMethods {
  public:
   static constexpr std::size_t kMaxQuestions = 1 << 14;  ///< of one capture
@@ -37,16 +37,16 @@ class InlinedMethods {
   InlinedMethods(CodeManager& code, MethodNames& names, SourceLines& lines)
       : code_(code), names_(names), lines_(lines) {}
 
-  /// What is inlined at a frame: as the JIT recorded it, else concluded. Innermost first. `callee`: the managed frame
-  /// that it has called; null: it has called none.
+  /// The methods inlined at a frame: as the JIT recorded them, else inferred. Innermost first. `callee`: the managed
+  /// frame that it has called; null: it has called none.
   [[nodiscard]] std::vector<SymbolInfo> at(const Frame& frame, const Frame* callee);
   void new_capture() { questions_ = 0; }
 
  private:
-  /// Records follow the code only roughly: behind what was inlined, calls of the method itself may still be counted to
-  /// it. So the one that calls must be able to.
+  /// Records follow the code only roughly: after inlined code, calls of the method itself may still be counted to it.
+  /// So the first of them must be able to call `callee`.
   [[nodiscard]] std::vector<SymbolInfo> recorded(const RichDebugInfo& rich, std::uint32_t native, MethodKey callee);
-  /// What lies between a frame and what it has called. Empty where nothing is inlined, or more than one chain fits.
+  /// The chain between a frame and its callee. Empty where nothing is inlined, or more than one chain fits.
   [[nodiscard]] std::vector<SymbolInfo> inferred(const Frame& caller, MethodKey callee);
   [[nodiscard]] Record recorded_in_image(const Frame& caller, std::span<const ChainLink> chain);
   [[nodiscard]] std::vector<std::pair<MethodKey, bool>> calls_of(const Frame& caller);

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kMostBodies = 512;
 
-/// Whether each method of the chain is called at one place only of all the IL that the caller's code was made from: its
-/// own and that of everything the record says was put into it.
+/// Whether each method of the chain is called at one place only in all the IL that the caller's code was made from: its
+/// own and that of all methods that the record says were inlined.
 bool are_called_once(CallGraph& graph, const InliningTable& table, MethodKey caller, std::span<const ChainLink> chain) {
   const auto inlined = table.into(caller.rid);
   if (inlined.size() > kMostBodies || table.holds(caller.rid, caller.rid)) return false;
@@ -28,7 +28,7 @@ bool are_called_once(CallGraph& graph, const InliningTable& table, MethodKey cal
       // A method that is not generic is called by its row within its module, which is always resolved.
       if (target.rid == 0 && has_generic) return false;
       for (std::size_t i = 0; i < chain.size(); i++) calls[i] += chain[i].method == target ? 1 : 0;
-      // What is left out of the record may have been put in, and call any.
+      // A method left out of the record may have been inlined, and call any other.
       if (target.module == caller.module && !bodies.contains(target) && graph.is_non_versionable(target)) return false;
     }
   }

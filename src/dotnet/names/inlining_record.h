@@ -1,4 +1,4 @@
-// What a precompiled image's own record says about a chain of calls that was concluded from IL.
+// A precompiled image's own record, compared with a chain of calls that was inferred from IL.
 #pragma once
 
 #include "dotnet/code/inlining_table.h"
@@ -7,7 +7,7 @@
 namespace mixstack::dotnet::names {
 
 enum class Record : std::uint8_t {
-  silent,  ///< it tells nothing of such methods: of other modules, or such as are left out of it
+  silent,  ///< no record of such methods: of other modules, or left out of it
   denies,  ///< one of them was put into no code of the caller
   allows,  ///< all were, but perhaps elsewhere in it, or in code made for other type arguments
   proves,  ///< all were, and there is no other place in the caller where they could have been

@@ -1,4 +1,4 @@
-// The metadata of one .NET module (ECMA-335 partition II.22 to II.24): heaps, tables and the questions names ask.
+// The metadata of one .NET module (ECMA-335 partition II.22 to II.24): heaps, tables and queries for names.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace mixstack::dotnet::names {
 
 /// A module version id.
 using Mvid = std::array<std::byte, 16>;
-/// What a portable PDB and the CodeView entry of its assembly have in common: a GUID and four bytes of a stamp.
+/// The key that ties a portable PDB to the CodeView entry of its assembly: a GUID and four bytes of a stamp.
 using PdbId = std::array<std::byte, 20>;
 
 struct TypeDefRow {
@@ -128,7 +128,7 @@ class Metadata {
   /// Name and namespace of a type token (TypeDef or TypeRef; anything else: empty).
   [[nodiscard]] TypeRefRow type_name(Token token) const;
 
-  /// How many bytes were fetched from the target for it.
+  /// Bytes that were fetched from the target for it.
   [[nodiscard]] std::uint64_t loaded_bytes() const { return bytes_->loaded(); }
   [[nodiscard]] bool has_holes() const { return bytes_->has_holes(); }
 

@@ -1,4 +1,4 @@
-// Shape of the metadata tables: which columns each has and how wide they are in a given module.
+// Shape of the metadata tables: the columns of each, and their widths in a given module.
 #pragma once
 
 #include <array>
@@ -114,7 +114,7 @@ struct Column {
 /// The opposite; nothing when the token's table is not among those of `kind`.
 [[nodiscard]] std::optional<std::uint32_t> encode_coded(CodedIndex kind, Token token);
 
-/// What decides the column widths of one module.
+/// The sizes that decide the column widths of one module.
 struct TableSizes {
   std::array<std::uint32_t, kTableCount> rows{};  ///< counts that decide widths (other module's for a standalone PDB)
   bool wide_strings = false, wide_guids = false, wide_blobs = false;

@@ -1,3 +1,11 @@
+// Input: facts of a MethodDesc or MethodTable (runtime_method.h, runtime_types.h).
+// Output: the two forms of a name: C#'s, and the raw one that the DAC prints.
+// Algorithm: by the kind of method. Ordinary ones are named by metadata and type arguments; the row's type must be the
+// MethodTable's, else the MethodDesc is stale (`mismatch`). Dynamic methods and stubs have their name and signature in
+// the target's memory, which may be freed meanwhile, so the bytes must look like a name. Array methods are named by
+// their slot. A method without metadata or row gets `module!token`.
+// Bounds: Options::max_name for each text, kMaxDynamicName, kMaxStoredSignature, kMaxOwners cached owner texts; types
+// by TypeTree's limits.
 #include "dotnet/names/method_text.h"
 
 #include <algorithm>
@@ -30,7 +38,7 @@ std::string_view array_method_name(unsigned index) {
   return index < names.size() ? names[index] : ".ctor";
 }
 
-/// What an IL stub is for, by the names of ILStubResolver::GetStubMethodName (src/coreclr/vm/ilstubresolver.cpp).
+/// The purpose of an IL stub, by the names of ILStubResolver::GetStubMethodName (src/coreclr/vm/ilstubresolver.cpp).
 std::string_view stub_kind(std::string_view name) {
   struct Kind {
     std::string_view name, text;
@@ -58,7 +66,7 @@ std::string_view stub_kind(std::string_view name) {
 }
 
 /// Stubs between managed and native code are shared by all methods with the same signature and keep the target they
-/// were first made for (SF_IsSharedStub, src/coreclr/vm/dllimport.h); these are made for one method each.
+/// were first made for (SF_IsSharedStub, src/coreclr/vm/dllimport.h). These kinds are made for one method each.
 bool is_of_one_method(std::string_view name) {
   constexpr std::array<std::string_view, 5> kOwn{"IL_STUB_UnboxingStub", "IL_STUB_InstantiatingStub",
                                                  "IL_STUB_StoreTailCallArgs", "IL_STUB_CallTailCallTarget",
@@ -102,7 +110,8 @@ Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const Meth
   name.is_async_thunk = is_async_thunk(memory_, facts.address);
   if (module.metadata == nullptr) return by_token(std::move(name));
   const auto row = module.metadata->method_def(facts.rid);
-  // Added by Edit and Continue, or emitted after the snapshot: the row is not there. One that is there must agree.
+  // The row of a method that Edit and Continue added, or that was emitted after the snapshot, is missing. An existing
+  // row must agree.
   if (!row) return by_token(std::move(name));
   if (module.metadata->type_of_method(facts.rid) != type.type_def()) return fail(ErrorCode::mismatch, facts.address);
 
@@ -194,8 +203,8 @@ Result<MethodName> MethodText::dynamic(const MethodDescFacts& facts, const Metho
                                        const ModuleFacts& module) {
   const auto own = memory_.reader().read_cstring(facts.name, kMaxDynamicName);
   if (!own) return fail(own.error());
-  // The name lies on the C++ heap and is freed before its MethodDesc changes (LCGMethodResolver::Destroy), so looking
-  // again does not tell: whoever calls a method "\x07" gets it back without a name.
+  // The name is on the C++ heap and is freed before its MethodDesc changes (LCGMethodResolver::Destroy), so a second
+  // reading proves nothing. Hence a method that is really called "\x07" has no name.
   if (!is_plain_text(*own)) return fail(ErrorCode::malformed, facts.name);
   MethodName name = nameless(facts, module);
   name.token = 0;
@@ -206,8 +215,8 @@ Result<MethodName> MethodText::dynamic(const MethodDescFacts& facts, const Metho
   MethodContext context{module.metadata.get(), 0, 0, {}, {}, &types_, memory_.pointer_size()};
   context.class_arguments = types_.class_arguments(tree_, type);  // stubs of delegates: the delegate's own
   const MethodSignature signature = stored_signature(facts, context);
-  // Name and signature are freed together: where the signature is none any more, bytes that happen to be text are a
-  // name only if they look like one.
+  // Name and signature are freed together: if the signature is lost, bytes that happen to be text are a name only if
+  // they look like one.
   const bool is_signature_lost = signature.is_cut && signature.parameters.empty();
   if (is_signature_lost && !looks_like_identifier(*own)) return fail(ErrorCode::malformed, facts.name);
   BoundedText raw(options_.max_name), text(options_.max_name);

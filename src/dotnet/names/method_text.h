@@ -1,4 +1,4 @@
-// From what a MethodDesc and a MethodTable say to their text.
+// Text of MethodDescs and MethodTables.
 #pragma once
 
 #include <string>
@@ -23,13 +23,13 @@ class MethodText {
 
   [[nodiscard]] Result<MethodName> method(const MethodDescFacts& facts);
   [[nodiscard]] std::string type(const MethodTableFacts& facts, bool raw);
-  /// Drops what belongs to one capture.
+  /// Drops the texts that belong to one capture.
   void forget() { owners_.clear(); }
 
  private:
   [[nodiscard]] Result<MethodName> ordinary(const MethodDescFacts& facts, const MethodTableFacts& type,
                                             const ModuleFacts& module);
-  /// `malformed` where the bytes at the name are none: empty, no UTF-8, or with control characters.
+  /// `malformed` where the bytes are no name: empty, no UTF-8, or with control characters.
   [[nodiscard]] Result<MethodName> dynamic(const MethodDescFacts& facts, const MethodTableFacts& type,
                                            const ModuleFacts& module);
   [[nodiscard]] MethodName array(const MethodDescFacts& facts, const MethodTableFacts& type);

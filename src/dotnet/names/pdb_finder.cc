@@ -69,7 +69,7 @@ Result<std::shared_ptr<const PortablePdb>> open_file(const std::string& path, co
 
 /// Beside the assembly, under the name that the compiler gave it or under the assembly's own.
 std::vector<std::string> places_beside(const std::string& path, const std::string& name) {
-  // The opener may know a folder for a path that has none.
+  // A path without a folder may still be found: the opener may know a folder for it.
   const auto slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
   std::vector<std::string> places;

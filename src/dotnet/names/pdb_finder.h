@@ -1,4 +1,4 @@
-// Where the PDB of an assembly is: in its image, or in a file that says it belongs to it.
+// Finds the PDB of an assembly: in its image, or in a file that has the image's id.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// What the debug directory of an image says of its PDB (PE Format, "Debug Directory"; PE-COFF.md of dotnet/runtime).
+/// The PDB that an image's debug directory names (PE Format, "Debug Directory"; PE-COFF.md of dotnet/runtime).
 struct PdbReference {
   PdbId id{};
   std::string name;  ///< the last part of the path that the compiler wrote it to
@@ -21,10 +21,10 @@ struct PdbReference {
 
 [[nodiscard]] PdbReference pdb_reference(const object::PeImage& image);
 
-/// Where a PDB was looked for, and what came of it.
+/// The places where a PDB was looked for, and the result.
 struct PdbLookup {
   PdbReference wanted;
-  std::string assembly, assembly_path;  ///< whose it is
+  std::string assembly, assembly_path;  ///< the assembly it is for
   std::string found;                    ///< path of the file; empty: inside the image, or not found
   std::string refused;                  ///< path of one of that name that does not belong to it
   bool is_edited = false;               ///< the module was changed while it ran: lines of the build are not its lines
@@ -32,7 +32,7 @@ struct PdbLookup {
 };
 
 /// The PDB of `image`, which the target has at `path` (empty: nowhere): the one inside, else the file beside it, else
-/// what `fetch` finds (null: nothing). Only a portable PDB with the id that the image asks for counts.
+/// the one that `fetch` finds (null: not asked). Only a portable PDB with the id that the image asks for counts.
 /// Errors: `not_found` (none asked for, or no file), `mismatch` (another one's, or not portable), those of opening.
 [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const object::PeImage& image, const std::string& path,
                                                                   const FileOpener& opener, const PdbFetcher& fetch,

@@ -1,3 +1,10 @@
+// Input: a type tree (type_tree.h) or a decoded signature.
+// Output: text as the runtime's own diagnostics print it (DAC, ClrMD, SOS).
+// Algorithm: two recursive descents over the tree, because the runtime has two formatters: append_raw_parameter follows
+// sigformat.cpp (short names, `List`1<Int32>`), append_raw_type follows typestring.cpp (namespaces, nesting with `+`,
+// assembly-qualified arguments, backslashes before reserved characters).
+// Bounds: BoundedText stops the output, the tree bounds depth and number of nodes, a nesting chain has at most
+// NestingChain::kMax types.
 #include "dotnet/names/raw_format.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Types in the text of the runtime's own diagnostics: what the DAC, ClrMD and SOS print.
+// Types in the text of the runtime's own diagnostics, as the DAC, ClrMD and SOS print it.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ void append_raw_type(BoundedText& out, const TypeTree& tree, TypeIndex type);
 /// `[[A, Asm],[B, Asm]]`; type parameters of open definitions without the inner brackets.
 void append_raw_arguments(BoundedText& out, const TypeTree& tree, TypeIndex first);
 
-/// `Int32` of ELEMENT_TYPE_I4; `string` and `object` answer `String` and `Object`. Empty for what is not primitive.
+/// `Int32` of ELEMENT_TYPE_I4; `string` and `object` answer `String` and `Object`. Empty for types that are not
+/// primitive.
 [[nodiscard]] std::string_view primitive_name(ElementType e);
 /// The opposite, for types of the core library's System namespace; `end` when there is none.
 [[nodiscard]] ElementType primitive_of(std::string_view name);

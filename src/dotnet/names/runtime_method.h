@@ -12,7 +12,7 @@ namespace mixstack::dotnet::names {
 /// MethodClassification (src/coreclr/vm/method.hpp), low three bits of MethodDesc.Flags.
 enum class MethodClass : std::uint8_t { il, f_call, p_invoke, ee_impl, array, instantiated, com_interop, dynamic };
 
-/// What a MethodDesc says of itself. Nothing here is text.
+/// The facts that a MethodDesc has about itself. Nothing here is text.
 struct MethodDescFacts {
   Address address = 0;
   Address method_table = 0;

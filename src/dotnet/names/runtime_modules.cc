@@ -1,3 +1,12 @@
+// Input: the address of a Module of the target.
+// Output: its facts and metadata, IL of its methods, its PDB.
+// Algorithm: a Module is read once and kept until forget_transient(). Metadata is looked for in this order: the
+// snapshot of an emitted module, because its image is none or stale; the image in the target's memory, in the other
+// layout too if the layout is not known; last the file, because it must first agree with the runtime's own record of
+// the image (size, row counts). IL and PDBs are found through the same image; an edited module has none of them,
+// because its file is older.
+// Bounds: kMaxModules modules and open images, kMaxPath units in a path, kMaxEmitted bytes for one emitted module and
+// kEmittedBudget for all in a capture, IlHandlers::kMaxSections sections behind a method.
 #include "dotnet/names/runtime_modules.h"
 
 #include <array>
@@ -84,7 +93,7 @@ ModuleFacts RuntimeModules::read(Address module) const {
   return facts;
 }
 
-/// The runtime keeps the IL of edited and added methods in a table that it makes with the first of them.
+/// The runtime keeps the IL of edited and added methods in a table that it makes at the first edit.
 void RuntimeModules::find_edits(ModuleFacts& facts) const {
   const auto& l = memory_.layouts().module;
   const auto flags = memory_.value<std::uint32_t>(facts.address, l.flags);
@@ -117,7 +126,7 @@ void RuntimeModules::find_metadata(ModuleFacts& facts) const {
     return;
   }
   if (accept(from_memory(image), MetadataSource::memory)) return;
-  if (!image.is_certain) {  // only the base is known: the other of the two layouts
+  if (!image.is_certain) {  // only the base is known: try the other layout
     image.is_mapped = false;
     if (accept(from_memory(image), MetadataSource::memory)) return;
   }
@@ -146,7 +155,7 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
     if (found || image.is_certain) break;
   }
   if (found || facts.source != MetadataSource::file || !opener_) return found;
-  // Its memory is not there (a core); its file was, and was found to be the right one.
+  // The memory of the image is missing (a core). Its file is there and was proved to be the right one.
   const auto file = opener_(facts.path);
   if (!file) return fail(file.error());
   const auto pe = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
@@ -196,7 +205,7 @@ Result<RuntimeModules::Il> RuntimeModules::il(Address module, std::uint32_t rva)
   if (!known->second.pe) return fail(ErrorCode::not_found, module);
   const object::PeImage& pe = *known->second.pe;
   std::array<std::byte, IlBody::kMaxHeader> header{};
-  // A tiny method may be the last thing in its section.
+  // A tiny method may be the last bytes of its section.
   std::size_t size = header.size();
   if (!pe.read(rva, header)) {
     size = 1;
@@ -246,7 +255,7 @@ RuntimeModules::Image RuntimeModules::image_of(Address module, bool& has_image) 
       return image;
     }
   }
-  // Runtimes that do not describe the chain (.NET 9) describe Module.Base; which layout it has must be tried.
+  // Runtimes that do not describe the chain (.NET 9) describe Module.Base; both layouts must be tried.
   if (const auto base = memory_.pointer(module, l.module.base); base && *base != 0) {
     image = {*base, 0, true, false};
     has_image = true;
@@ -274,8 +283,8 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::from_file(const ModuleFa
   const auto bytes = (*file)->bytes();
   const auto pe = object::PeImage::from_bytes(bytes, object::PeLayout::flat);
   if (!pe) return fail(pe.error());
-  // Without readable memory there is no MVID: what the runtime itself keeps of the image must agree, its size and the
-  // numbers of its types, methods, fields and references.
+  // Without readable memory there is no MVID, so the runtime's own record of the image must agree: its size and its
+  // numbers of types, methods, fields and references.
   const std::uint64_t size = image.is_mapped ? pe->size_of_image() : bytes.size();
   if (image.size != 0 && size != image.size) return fail(ErrorCode::mismatch, size);
   const auto cli = pe->cli_header();
@@ -287,8 +296,8 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::from_file(const ModuleFa
   return metadata;
 }
 
-/// The runtime makes its lookup maps as large as the tables of the metadata, with one slot more for the rows' numbers
-/// begin at 1 (dotnet/runtime src/coreclr/vm/ceeload.cpp, Module::AllocateMaps).
+/// The runtime makes its lookup maps as large as the tables of the metadata, plus one slot because row numbers begin at
+/// 1 (dotnet/runtime src/coreclr/vm/ceeload.cpp, Module::AllocateMaps).
 bool RuntimeModules::row_counts_agree(Address module, const Metadata& metadata) const {
   const Layouts& l = memory_.layouts();
   const std::pair<Field, TableId> maps[] = {{l.module.type_def_to_method_table_map, TableId::type_def},
@@ -310,7 +319,7 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::emitted(Address blob) co
   if (!size) return fail(size.error());
   if (!l.data) return fail(ErrorCode::field_unavailable, blob);
   if (*size > kMaxEmitted || *size > emitted_budget_) return fail(ErrorCode::limit_exceeded, *size);
-  // Copied at once: the runtime frees this snapshot when it makes the next.
+  // Copied at once, because the runtime frees this snapshot when it makes the next.
   auto copy = std::make_shared<std::vector<std::byte>>(*size);
   if (auto r = bulk_.read_exact(blob + l.data.offset, *copy); !r) return fail(r.error());
   emitted_budget_ -= *size;

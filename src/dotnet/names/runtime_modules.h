@@ -21,12 +21,12 @@ struct PdbLookup;
 /// Opens a file by path as the target sees it; used only where the target's own memory does not hold the image.
 using FileOpener = std::function<Result<std::shared_ptr<const FileBytes>>(const std::string& path)>;
 
-/// Looks for a PDB elsewhere, which may take its time. `proof` says whether a file is the right one: empty, or what it
-/// is. Answers where it is.
+/// Looks for a PDB elsewhere, which may take long. `proof` answers empty for the right file, else why it is wrong.
+/// Answers the path of the file.
 using PdbProof = std::function<std::string(const std::shared_ptr<const FileBytes>&)>;
 using PdbFetcher = std::function<Result<std::string>(const PdbId& id, const std::string& name, const PdbProof& proof)>;
 
-/// Where the metadata of a module came from.
+/// The source of a module's metadata.
 enum class MetadataSource : std::uint8_t { none, memory, emitted, file };
 
 /// One Module of the target.
@@ -37,7 +37,7 @@ struct ModuleFacts {
   MetadataSource source = MetadataSource::none;
   std::string assembly;   ///< simple name by the metadata; else file name without extension; may be empty
   std::string path;       ///< as the target sees it; empty for emitted, stream-loaded and bundled assemblies
-  std::string file_name;  ///< where there is no path: what the runtime calls it
+  std::string file_name;  ///< where there is no path: the runtime's name for it
   bool is_collectible = false;
   bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
   bool may_change = false;  ///< it can be edited while it runs (Hot Reload)
@@ -55,7 +55,7 @@ class RuntimeModules {
       : memory_(memory), bulk_(bulk), opener_(std::move(opener)) {}
 
   /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
-  /// `forget_transient` forgets it.
+  /// `forget_transient` drops it.
   [[nodiscard]] const ModuleFacts& at(Address module);
   /// The PDB of the Module's assembly: see `find_pdb`. Not kept. `not_found` for emitted ones.
   [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module);
@@ -103,7 +103,7 @@ class RuntimeModules {
   const MemoryReader& bulk_;
   FileOpener opener_;
   std::unordered_map<Address, std::unique_ptr<ModuleFacts>> modules_;
-  std::unordered_map<Address, OpenImage> images_;  ///< whose IL was asked for
+  std::unordered_map<Address, OpenImage> images_;  ///< those whose IL was asked for
   mutable std::uint64_t emitted_budget_ = kEmittedBudget;
   ModuleFacts overflow_;  ///< stands for every module beyond the limit
 };

@@ -38,7 +38,7 @@ Result<MethodTableFacts> RuntimeTypes::method_table(Address address) const {
   if (!back) return fail(back.error());
   if (*back == facts.canonical) return facts;
   if (!is_continuation_type(memory_, facts.canonical, facts.ee_class)) return fail(ErrorCode::mismatch, address);
-  // What it is called tells its layout alone ("Continuation_48_0_2"), and stands in no metadata: its base names it.
+  // Its name tells only its layout ("Continuation_48_0_2") and is in no metadata, so its base names it.
   const auto base = memory_.through(l.globals.continuation_method_table);
   const auto base_flags2 = base ? memory_.value<std::uint32_t>(*base, l.method_table.flags2) : fail(base.error());
   if (!base_flags2) return fail(base_flags2.error());
@@ -99,7 +99,7 @@ std::uint32_t RuntimeTypes::rank(const MethodTableFacts& facts) const {
   const Layouts& l = memory_.layouts();
   if (l.algorithms.array_rank == ArrayRank::array_class)
     return memory_.value<std::uint8_t>(facts.ee_class, l.array_class.rank).value_or(1);
-  // A length and a lower bound of each dimension lie behind what every array has.
+  // Behind the part that every array has, there is a length and a lower bound for each dimension.
   constexpr std::uint32_t kBytesOfDimension = 8, kMostDimensions = 32;
   const auto of_vectors = static_cast<std::uint32_t>(l.globals.array_base_size.value);
   const auto size = memory_.value<std::uint32_t>(facts.address, l.method_table.base_size);
@@ -110,8 +110,7 @@ std::uint32_t RuntimeTypes::rank(const MethodTableFacts& facts) const {
 std::vector<TypeIndex> RuntimeTypes::class_arguments(TypeTree& tree, const MethodTableFacts& facts) const {
   if (facts.is_array()) return {handle(tree, facts.per_inst_info)};
   if (!facts.has_instantiation()) return {};
-  // GenericsDictInfo lies before the table of dictionaries that m_pPerInstInfo points at; the last one is the type's
-  // own.
+  // GenericsDictInfo is before the table of dictionaries that m_pPerInstInfo points at; the last one is the type's own.
   const GenericsDictInfoLayout& l = memory_.layouts().generics_dict_info;
   const Address info = facts.per_inst_info - 8;
   // .NET 9 describes only the second of the two adjacent counts (struct GenericsDictInfo in

@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet::names {
 
-/// What names need of a MethodTable. Sources of all constants: src/coreclr/vm/methodtable.h and
+/// The facts of a MethodTable that names need. Sources of all constants: src/coreclr/vm/methodtable.h and
 /// docs/design/datacontracts/RuntimeTypeSystem.md.
 struct MethodTableFacts {
   Address address = 0;
@@ -31,8 +31,8 @@ class RuntimeTypes {
 
   RuntimeTypes(RuntimeMemory memory, RuntimeModules& modules) : memory_(memory), modules_(modules) {}
 
-  /// Reads a MethodTable and checks that its EEClass points back at its canonical MethodTable (`mismatch` if not). One
-  /// that was made for a layout of continuations has its base's definition,
+  /// Reads a MethodTable and checks that its EEClass points back at its canonical MethodTable (`mismatch` if not). A
+  /// MethodTable made for a layout of continuations gets the definition of its base,
   /// System.Runtime.CompilerServices.Continuation.
   [[nodiscard]] Result<MethodTableFacts> method_table(Address address) const;
   /// The type behind a TypeHandle; an `unknown` node when it cannot be read.

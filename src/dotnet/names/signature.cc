@@ -1,3 +1,9 @@
+// Input: the bytes of a signature (ECMA-335 II.23.2), and a context that resolves tokens, variables and handles.
+// Output: a type, a method's types or a list of types, as nodes of the caller's tree.
+// Algorithm: recursive descent, one function for each form. Modifiers are read before the type that they belong to. The
+// first malformed byte sets `ok_` to false, and all later reads answer nothing; a method signature then keeps the
+// parameters read so far (`is_cut`), because a partial name is better than none.
+// Bounds: depth and nodes by TypeTree, kMaxParameters types in one list, kMaxRank dimensions, kMaxModifiers modifiers.
 #include "dotnet/names/signature.h"
 
 #include <algorithm>
@@ -247,7 +253,7 @@ void Decoder::method(MethodSignature& out) {
   out.return_type = type();
   out.is_cut = !ok_ || count > kMaxParameters;
   for (std::uint32_t i = 0; !out.is_cut && i < count; i++) {
-    if (accept(ElementType::sentinel)) break;  // what follows are the arguments of one call
+    if (accept(ElementType::sentinel)) break;  // the arguments after it belong to one call
     const TypeIndex t = type();
     out.is_cut = !ok_;
     if (ok_) out.parameters.push_back(t);

@@ -14,13 +14,13 @@
 
 namespace mixstack::dotnet::names {
 
-/// From a frame's code to IL by the runtime's map, from IL to a line by the PDB of its assembly. Borrows both. Asked
-/// for after the target runs again. Not thread-safe.
+/// From a frame's code to IL by the runtime's map, from IL to a line by the PDB of its assembly. Borrows both. To be
+/// asked when the target runs again. Not thread-safe.
 class SourceLines {
  public:
-  static constexpr std::size_t kMaxPdbs = 1024;  ///< of so many assemblies; others have no lines
+  static constexpr std::size_t kMaxPdbs = 1024;  ///< for so many assemblies; others have no lines
 
-  /// `fetch` looks for PDBs elsewhere; null: nothing does.
+  /// `fetch` looks for PDBs elsewhere; null: they are not looked for there.
   SourceLines(CodeManager& code, MethodNames& names, PdbFetcher fetch = nullptr)
       : code_(code), names_(names), fetch_(std::move(fetch)) {}
 
@@ -29,10 +29,9 @@ class SourceLines {
 
   /// The line of an IL offset of a method.
   [[nodiscard]] std::optional<SourceLine> of_il(const MethodName& method, std::uint32_t il);
-  /// The IL that a frame's place was made from: from the offset that the map says up to the next one in it. Nothing
-  /// where no map is.
+  /// The IL of a frame's place: from the offset in the map up to the next one in it. Nothing where there is no map.
   [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> il_range(const Frame& frame);
-  /// Of the assemblies asked about so far.
+  /// The lookups for all assemblies asked about so far.
   [[nodiscard]] const std::vector<PdbLookup>& lookups() const { return lookups_; }
 
  private:

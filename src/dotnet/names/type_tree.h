@@ -1,4 +1,4 @@
-// Types as small trees: what signatures and TypeHandles are decoded into before they become text.
+// Types as small trees: the form between signatures or TypeHandles and text.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@ enum class ElementType : std::uint8_t {
 
 enum class TypeKind : std::uint8_t {
   unknown,
-  primitive,         ///< `element` says which; has a token too when it came from a TypeHandle
+  primitive,         ///< `element` names it; has a token too when it came from a TypeHandle
   named,             ///< `metadata` + `token`; `element` says class or value type where a signature said it
   instance,          ///< children: the generic type, then its arguments
-  class_variable,    ///< `number`: an argument nobody knows
+  class_variable,    ///< `number`: an argument that is not known
   method_variable,   ///< `number`
   variable_name,     ///< `text`: a type parameter of an open definition; `number`, `element`: which one
   sz_array,          ///< child: element
@@ -82,7 +82,7 @@ struct TypeNode {
   std::string_view assembly;  ///< simple name of the defining assembly, for types that came from a TypeHandle
 };
 
-/// Arena of one name. Bounded: once full or too deep, `unknown` nodes stand for what is missing.
+/// Arena of one name. Bounded: once full or too deep, `unknown` nodes replace the rest.
 class TypeTree {
  public:
   static constexpr std::size_t kMaxNodes = 4096;
@@ -106,7 +106,8 @@ class TypeTree {
     nodes_.back().kind = kind;
     return static_cast<TypeIndex>(nodes_.size() - 1);
   }
-  /// Appends `child`, which must have no parent yet. kNoType on either side is ignored with a note that names are cut.
+  /// Appends `child`, which must have no parent yet. A kNoType child becomes an `unknown` node; a kNoType parent is
+  /// ignored.
   void append(TypeIndex parent, TypeIndex child) {
     if (parent == kNoType) return;
     if (child == kNoType) {
@@ -157,7 +158,7 @@ class TypeTree {
   bool is_cut_ = false;
 };
 
-/// What a signature needs to know beyond its own bytes.
+/// Resolves the parts of a signature that its own bytes do not tell.
 class TypeResolver {
  public:
   virtual ~TypeResolver() = default;

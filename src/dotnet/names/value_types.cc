@@ -49,14 +49,14 @@ void ValueTypes::describe_named(TypeIndex type, const MethodContext& context, Va
   if (node.token.table() == TableId::type_ref) {
     const std::string_view assembly = referenced_assembly(*node.metadata, node.token);
     if (!assembly.empty()) out.assemblies.emplace_back(assembly);
-    out.assemblies.emplace_back(bcl::kCoreLib);  // where most of what facades forward is
+    out.assemblies.emplace_back(bcl::kCoreLib);  // most types that facades forward are there
     return;
   }
   if (node.token.table() != TableId::type_def) return;
   out.assemblies.emplace_back(node.assembly.empty() ? context.metadata->assembly_name() : node.assembly);
 }
 
-/// Of what it is one, where that is a primitive type: then nothing else need be known of the instance.
+/// Describes a Nullable of a primitive type as that type, because nothing else of the instance is needed then.
 void ValueTypes::describe_nullable(const TypeNode& instance, ValueType& out) const {
   const TypeIndex argument = instance.first_child == kNoType ? kNoType : tree_[instance.first_child].next;
   const TypeNode& of = tree_[argument];
@@ -112,7 +112,7 @@ ValueType ValueTypes::describe(TypeIndex type, const MethodContext& context) {
   return out;
 }
 
-/// A method as its types are asked for. The tree has those of its context.
+/// A method whose types are asked for. The tree holds the types of its context.
 struct ValueTypes::Method {
   MethodDescFacts facts;
   MethodDefRow row;

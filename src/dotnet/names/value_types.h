@@ -1,4 +1,4 @@
-// Types of parameters and fields, as those need them who read their values.
+// Types of parameters and fields, for readers of their values.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace mixstack::dotnet::names {
 
 enum class ValueKind : std::uint8_t {
   unknown,
-  primitive,  ///< `element` says which; strings and objects are references
+  primitive,  ///< `element` names it; strings and objects are references
   reference,
   pointer,    ///< no reference of the garbage collector's: pointers, function pointers
   structure,  ///< enums, too
-  named,      ///< a reference or a structure: only the type itself says which
+  named,      ///< a reference or a structure: only the type itself tells
 };
 
-/// A type. Where it can be looked up: by its handle, else by its name in one of the assemblies.
+/// A type. To be looked up by its handle, else by its name in one of the assemblies.
 struct ValueType {
   ValueKind kind = ValueKind::unknown;
   ElementType element = ElementType::end;
@@ -45,7 +45,7 @@ struct MethodParameters {
   std::vector<ParameterType> list;  ///< without `this`
 };
 
-/// Reads them of a runtime's methods and types. Borrows its parts. Not thread-safe.
+/// Reads the types of a runtime's methods and their parameters. Borrows its parts. Not thread-safe.
 class ValueTypes {
  public:
   static constexpr std::size_t kMostParameters = 256;  ///< and locals
@@ -55,8 +55,8 @@ class ValueTypes {
 
   /// Errors: those of reading; `not_found`: the method has no metadata (stubs, dynamic methods); `mismatch`.
   [[nodiscard]] Result<MethodParameters> parameters(Address method_desc);
-  /// Local variables where a method stands in its IL, by their slots; those without a name that holds there have none.
-  /// Errors as above; `not_found`: its PDB tells of none.
+  /// Local variables at a place of a method's IL, by their slots; a slot without a name valid there has none. Errors as
+  /// above; `not_found`: its PDB names none.
   [[nodiscard]] Result<std::vector<ParameterType>> locals(Address method_desc, const PortablePdb& pdb,
                                                           std::uint32_t il);
   /// The Module of a method that has metadata. Errors as above.

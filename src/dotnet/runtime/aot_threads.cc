@@ -12,7 +12,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-// What lies at the exported DotNetRuntimeDebugHeader, and the arrays it points to
+// The structure at the exported DotNetRuntimeDebugHeader, and the arrays it points to
 // (src/coreclr/nativeaot/Runtime/DebugHeader.cpp).
 struct DebugHeader {
   std::array<char, 4> cookie;
@@ -38,7 +38,7 @@ constexpr std::size_t kMostTypes = 128, kMostGlobals = 8;
 constexpr std::size_t kLongestName = 64;
 constexpr std::uint32_t kLargestType = 1u << 16;
 
-/// One field that the contract has to tell: a pointer, or as large as one.
+/// One field that the contract must describe: a pointer, or as large as one.
 struct Wanted {
   std::string_view type, older_type, field;
   std::optional<std::uint32_t> offset, size_of_type;
@@ -48,7 +48,7 @@ struct Wanted {
     if (name == field && !offset) offset = value;
     if (name == "SIZEOF" && !size_of_type) size_of_type = value;
   }
-  /// It is told, and lies in its type.
+  /// The field is described, and lies in its type.
   [[nodiscard]] Result<void> check() const {
     constexpr std::uint32_t kSize = 8;
     if (!offset || !size_of_type) return fail(ErrorCode::field_unavailable);
@@ -58,7 +58,7 @@ struct Wanted {
   }
 };
 
-/// Where the fields are that lead from the runtime to its threads. Threads are called as in .NET 9 and 10, or as in 8.
+/// The fields that lead from the runtime to its threads. Threads have the type name of .NET 9 and 10, or of 8.
 struct Fields {
   Wanted store{"RuntimeInstance", "RuntimeInstance", "m_pThreadStore", {}, {}};
   Wanted list{"ThreadStore", "ThreadStore", "m_ThreadList", {}, {}};
@@ -88,7 +88,7 @@ Result<DebugHeader> read_header(const MemoryReader& memory, Address at) {
     return fail(ErrorCode::mismatch, at);
   if (header->major < kOldestMajor || header->major > kNewestMajor)
     return fail(ErrorCode::contract_unsupported, header->major);
-  // The runtime fills them in when it starts.
+  // The runtime fills in both addresses when it starts.
   if (header->types == 0 || header->globals == 0) return fail(ErrorCode::field_unavailable);
   return header;
 }
@@ -104,7 +104,7 @@ Result<Address> global(const MemoryReader& memory, Address entries, std::string_
   return fail(ErrorCode::field_unavailable);
 }
 
-/// Where a thread tells its id and the next one.
+/// Offsets of a thread's id and of its link to the next one.
 struct PlacesInThread {
   std::uint32_t os_id = 0, next = 0;
 };
@@ -123,7 +123,7 @@ void follow_list(const MemoryReader& memory, const PlacesInThread& places, Addre
       out.error = id ? next.error() : id.error();
       return;
     }
-    // No thread's id is 0 or that large: what lies here is no thread, and what it points to means nothing.
+    // No thread's id is 0 or that large: this is no thread, and its link means nothing.
     if (*id == 0 || *id > std::numeric_limits<std::int32_t>::max()) {
       out.error = {ErrorCode::malformed, 0, at};
       return;
@@ -133,7 +133,7 @@ void follow_list(const MemoryReader& memory, const PlacesInThread& places, Addre
   }
 }
 
-/// The first thread, and by what the others are reached.
+/// The first thread, and the offsets that lead to the others.
 Result<Address> first_thread(const MemoryReader& memory, Address header_address, Fields& fields) {
   const auto header = read_header(memory, header_address);
   if (!header) return fail(header.error());

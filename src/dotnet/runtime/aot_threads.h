@@ -10,8 +10,8 @@
 
 namespace mixstack::dotnet {
 
-/// What NativeAOT lists in its ThreadStore, found by the contract that it exports for debuggers. Which managed id, name
-/// and GC mode a thread has, the contract does not say.
+/// The threads that NativeAOT lists in its ThreadStore, found by the contract that it exports for debuggers. The
+/// contract does not describe managed ids, names and GC modes.
 struct AotThreads {
   std::vector<std::uint32_t> os_ids;  ///< in the program's own pid namespace, each once; 0 is never among them
   /// Why the list is not whole: `contract_unsupported` with the version found, `field_unavailable` (or the runtime has
@@ -20,12 +20,12 @@ struct AotThreads {
   Error error;
 };
 
-/// `header` is the address of DotNetRuntimeDebugHeader. The list may change under the reader: who knows which threads
-/// there are believes no other ids.
 /// The crash record that the runtime left before it ended the process; empty: none so far. Errors as of `AotThreads`.
 [[nodiscard]] Result<std::string> read_aot_crash_record(const MemoryReader& memory, Address header);
+/// `header` is the address of DotNetRuntimeDebugHeader. The list may change while it is read: check the ids against
+/// the known threads.
 [[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, Address header);
-/// The same of .NET 11, which has a descriptor in place of that header.
+/// The same for .NET 11, which has a descriptor in place of that header.
 [[nodiscard]] AotThreads read_aot_threads(const MemoryReader& memory, const Descriptor& descriptor);
 
 }  // namespace mixstack::dotnet

@@ -53,7 +53,7 @@ std::vector<std::string> pinned_strings(const RuntimeMemory& memory, const Frame
   return texts;
 }
 
-// Environment.FailFast hands its texts, the source of the error (Debug.Assert names one) and the message, to the
+// Environment.FailFast passes its texts, the source of the error (Debug.Assert names one) and the message, to the
 // runtime as pinned strings of its innermost frame. The runtime keeps them nowhere else before .NET 11.
 void take_message(const RuntimeMemory& memory, const Frame& frame, RuntimeAbort& abort) {
   for (const std::string& text : pinned_strings(memory, frame)) {

@@ -1,4 +1,4 @@
-// What a dump tells about exceptions in flight and about a runtime that is ending the process.
+// Exceptions in flight in a dump, and why the runtime is ending the process.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace mixstack::dotnet {
 
-/// Exceptions that one thread handles at once, of which all details are read.
+/// At most this many exceptions that one thread handles at once are read.
 inline constexpr std::size_t kMaxNestedExceptions = 16;
 
-/// The exceptions of a thread, and the two ends that the runtime itself leaves a mark of: stack overflow, and every
-/// other fatal error (`runtime_failure`, to be told apart by `explain_abort`).
+/// The exceptions of a thread, and the two ends that the runtime itself marks: stack overflow, and every other fatal
+/// error (`runtime_failure`, which `explain_abort` divides further).
 void read_exceptions(const RuntimeMemory& memory, const ManagedThread& thread, names::ExceptionReader& reader,
                      ManagedThreadFacts& facts);
 
-/// From the named stack: FailFast with its message, and the abort after an exception that nobody caught. `memory` is
-/// that of the capture; `runtime` the thread's.
+/// From the named stack: FailFast with its message, and the abort after an unhandled exception. `memory` is that of the
+/// capture; `runtime` the thread's.
 void explain_abort(const RuntimeMemory& memory, const RuntimeSummary& runtime, std::span<const SymbolInfo> symbols,
                    ThreadDump& thread);
 

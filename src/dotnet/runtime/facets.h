@@ -1,4 +1,4 @@
-// What one runtime inside a target is asked, by who asks: walks, names, threads, waits, the heap.
+// Questions to one runtime inside a target, by user: walks, names, threads, waits, the heap.
 #pragma once
 
 #include <memory>
@@ -33,13 +33,13 @@ class RuntimeWalk {
 
   /// Another list of the same process's modules, borrowed in place of the one before.
   virtual void use_modules(const object::ModuleMap& modules) = 0;
-  /// Whoever knows its code in this capture; null: nobody does, and `summary` says why.
+  /// The stepper for its code in this capture; null: there is none, and `summary` says why.
   [[nodiscard]] virtual walk::FrameStepper* stepper() = 0;
-  /// The rules of its code, where they are told as such.
+  /// The unwind rules of its code; null where it has none as such.
   [[nodiscard]] virtual unwind::RuleSource* rules() = 0;
   [[nodiscard]] virtual CheckpointList checkpoints(const ManagedThread& thread, bool methods,
                                                    std::size_t most = kMaxFrames) = 0;
-  /// The same as marks, of a thread that stands at `sp` on copied bytes, where they are simple; else false.
+  /// The same as marks, for a thread that stands at `sp` on copied bytes, if its list is simple; else false.
   [[nodiscard]] virtual bool marks(const ManagedThread& /*thread*/, const StackView& /*stack*/, Address /*sp*/,
                                    std::vector<walk::Mark>& /*out*/) {
     return false;
@@ -50,11 +50,11 @@ class RuntimeWalk {
                                                            bool /*methods*/) {
     return {};
   }
-  /// Which return address of the thread a suspension replaced last, as the running target tells now, which may be of
-  /// another time than a sample of its stack. Nothing: not told, or it is no method's code.
+  /// The return address of the thread that a suspension replaced last, as the running target has it now; a sample of
+  /// its stack may be of another time. Nothing: not recorded, or it is no method's code.
   [[nodiscard]] virtual std::optional<LastHijack> last_hijack(const ManagedThread& /*thread*/) { return std::nullopt; }
   /// Whether the method of a frame of its code is never freed while the process lives. False: it may be, or that is not
-  /// told.
+  /// known.
   [[nodiscard]] virtual bool keeps_code(const Frame& /*frame*/) { return false; }
 
  protected:
@@ -121,33 +121,34 @@ class RuntimeThreads {
   ~RuntimeThreads() = default;
 };
 
-/// What its threads and async methods wait for, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
+/// The waits of its threads and async methods, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.
 class RuntimeWaits {
  public:
   RuntimeWaits() = default;
   RuntimeWaits(const RuntimeWaits&) = delete;
   RuntimeWaits& operator=(const RuntimeWaits&) = delete;
 
-  /// Empty: `wait_of` tells what there is. Else why it cannot.
+  /// Empty: `wait_of` can be asked. Else why not.
   [[nodiscard]] virtual std::string why_no_waits() {
     return "the runtime does not keep the records of it, or not as is known";
   }
-  /// Where the runtime keeps what each thread waits for, for who wants to read all of it at once.
+  /// The memory where the runtime keeps the waits of threads, for callers that read all of it at once.
   [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
-  /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
+  /// The wait of a thread of this capture, as objects of the runtime record it. `owners` are ids as the runtime has
+  /// them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
-  /// Threads whose work ends what others wait for.
+  /// Threads whose work ends the waits of others.
   [[nodiscard]] virtual objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> /*threads*/) {
     return {};
   }
-  /// Async methods, thread pool and timers; nothing where they cannot be told. `waits` are the tasks that threads of
+  /// Async methods, thread pool and timers; nothing where they cannot be read. `waits` are the tasks that threads of
   /// this capture wait for. Ids of threads are as the runtime has them. `data`: the user's own data, too.
   [[nodiscard]] virtual std::optional<PendingWork> pending_work(std::span<const objects::WaitedTask> /*waits*/,
                                                                 std::span<const objects::WaitingThread> /*threads*/,
                                                                 bool /*data*/) {
     return std::nullopt;
   }
-  /// Async methods that await what a thread of this capture runs. Nothing: it cannot be told, or it runs none.
+  /// Async methods that await the work of a thread of this capture. Nothing: it cannot be read, or it runs none.
   [[nodiscard]] virtual std::optional<std::vector<objects::LogicalCaller>> async_callers(
       const objects::WaitingThread& /*at*/) {
     return std::nullopt;
@@ -164,7 +165,7 @@ class RuntimeHeap {
   RuntimeHeap(const RuntimeHeap&) = delete;
   RuntimeHeap& operator=(const RuntimeHeap&) = delete;
 
-  /// Who searches its heap for async methods, for this capture; null: nobody can.
+  /// The reader that searches its heap for async methods, for this capture; null: none.
   [[nodiscard]] virtual objects::HeapReader* heap() { return nullptr; }
 
  protected:

@@ -26,7 +26,8 @@ bool is_unchanged(const ThreadCapture& thread, Address end, const MemoryReader& 
   return now.read_exact(range.begin, bytes) && std::equal(bytes.begin(), bytes.end(), thread.stack.bytes.begin());
 }
 
-/// A waiting finalizer thread has its deadline, or what it waits for, on its stack; another round leaves other bytes.
+/// A waiting finalizer thread has its deadline, or the object it waits for, on its stack; another round changes the
+/// bytes.
 bool has_finalizer_run(const Capture& capture, std::uint64_t os_id, const MemoryReader& now) {
   for (const ThreadCapture& t : capture.threads)
     if (os_id != 0 && t.ns_tid == os_id) return t.syscall < 0 || !is_unchanged(t, t.stack.range().end, now);
@@ -38,7 +39,7 @@ void mark(ProcessDump& dump, ThreadDump& thread, std::size_t index, std::string_
   for (std::size_t i = index; i < std::min(index + 2, frames.size()); i++)
     frames[i].trust = std::max(frames[i].trust, Trust::inferred);
   if (index >= thread.symbols.size()) return;
-  // Of its own: the same code may be safely alive on another stack.
+  // A symbol of its own, because the same code may be safely alive on another stack.
   SymbolInfo symbol = dump.symbols[own_function(dump.symbols, thread.symbols[index])];
   symbol.note = note;
   thread.symbols[index] = static_cast<std::uint32_t>(dump.symbols.size());

@@ -18,14 +18,15 @@ struct FreedFrame {
   std::string_view note;
 };
 
-/// What a runtime tells of its code.
+/// A runtime's answers about its code.
 struct FreeableCode {
   std::function<bool(const Frame&)> may_be_freed;  ///< collectible code, as the walk found it
   std::function<bool(const Frame&)> is_same;       ///< as it is now
   std::uint64_t finalizer_os_id = 0;               ///< 0: not known, hence not known to be idle
 };
 
-/// Those of a live process, to be asked for when its managed frames have been named.
+/// The frames of a live process whose code may have been freed, to be asked for when its managed frames have been
+/// named.
 ///
 /// As long as a method is on a stack it is not freed: each collection keeps the resolver or the LoaderAllocator of
 /// every frame alive, also of frames that an exception has unwound but a handler still lies upon (GcStackCrawlCallBack
@@ -34,13 +35,12 @@ struct FreeableCode {
 /// LoaderAllocator::Destroy, and what they put off is done by DoExtraWorkForFinalizer (finalizerthread.cpp). Other
 /// threads only give back whole heaps that hold no method any more (ExecutionManager::CleanupCodeHeaps, when a
 /// collection begins) and put new code where old was freed.
-/// So there is nothing to doubt when the finalizer thread has not run since the stop, nor where a thread's stack from
-/// its innermost frame to the one in question is still what was copied. `now` reads the target as it is, past every
-/// cache.
+/// So there is no doubt if the finalizer thread has not run since the stop, nor if a thread's stack from its innermost
+/// frame to the one in question still equals the copy. `now` reads the target as it is, past every cache.
 [[nodiscard]] std::vector<FreedFrame> find_freed_code(const ProcessDump& dump, const Capture& capture,
                                                       const FreeableCode& code, const MemoryReader& now);
 
-/// When all frames have names: these frames and their callers become `inferred`, and they get their notes.
+/// To be called when all frames have names: these frames and their callers become `inferred`, and get their notes.
 void mark_freed_code(ProcessDump& dump, std::span<const FreedFrame> freed);
 
 }  // namespace mixstack::dotnet

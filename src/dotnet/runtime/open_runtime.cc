@@ -5,7 +5,7 @@
 namespace mixstack::dotnet {
 namespace {
 
-/// What the DAC makes of a damaged process is a last resort, and may be a search without end.
+/// A DAC in a damaged process is the last resort, and may search without end.
 constexpr std::chrono::seconds kForDamaged{3};
 
 }  // namespace

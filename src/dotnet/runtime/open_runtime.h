@@ -1,4 +1,4 @@
-// Which way a runtime is read.
+// The choice of the reader for a runtime.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace mixstack::dotnet {
 
-/// By its contracts, or by its DAC where that is wanted or nothing else knows the runtime. All borrowed as long as it
+/// By its contracts, or by its DAC where that is wanted or the contracts cannot walk it. All borrowed as long as it
 /// lives; `live` is the target's memory through a cache.
 [[nodiscard]] std::unique_ptr<ManagedRuntime> open_runtime(std::shared_ptr<const KnownRuntime> known,
                                                            const Target& target, const MemoryReader& live,

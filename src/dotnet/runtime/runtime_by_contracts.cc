@@ -1,3 +1,12 @@
+// Input: a runtime's facts (descriptor, contracts, supplement), a target, and one capture after the other.
+// Output: threads, stepper, rules, names, explicit Frames, waits, heap, arguments, and what is missing (summary).
+// Algorithm: the constructor takes the parts that the contracts admit, in the order in which they need each other:
+// roots, collector's counts, names, code, stepper, lines, symbols. begin_capture() drops the facts of the last capture,
+// binds the code to the new overlay and reads the threads. Readers of objects are made when first asked for
+// (thread_waits), because most captures need none. Values from objects are kept only if the collector's counts are the
+// same before and after (objects_stand_still), because a collection may have moved the objects meanwhile.
+// Bounds: this file loops over captured threads and frames only; the readers it calls have limits of their own. Caches
+// for thread names have the fixed sizes of kOfNames and of `third_look_`.
 #include "dotnet/runtime/runtime_by_contracts.h"
 
 #include <algorithm>
@@ -20,10 +29,10 @@ constexpr const char* kDamaged =
     "the runtime's description of itself is there, but damaged (or not complete yet, where the process has just "
     "started)";
 
-/// Names are some bytes in each of hundreds of places: what else is read with them takes memory of ours.
+/// Names are a few bytes in each of hundreds of places: small pages, because larger ones only cost memory.
 constexpr memory::CacheOptions kOfNames{.page_size = 512, .max_pages = 1 << 15, .read_ahead_pages = 8};
 
-/// A field that neither the descriptor nor the supplement tells.
+/// A field that neither the descriptor nor the supplement has.
 std::optional<mixstack::Diagnosis> unavailable(const SupplementEntry& entry) {
   using State = SupplementEntry::State;
   if (entry.state == State::no_match)
@@ -71,7 +80,7 @@ void RuntimeByContracts::lacks(mixstack::Diagnosis why) {
   summary_.missing.push_back(std::move(why));
 }
 
-/// Assemblies inside a single-file program have names and no folders: what lies beside them lies beside the program.
+/// Assemblies inside a single-file program have names but no folders: their files lie beside the program.
 static names::FileOpener opener_of(const RuntimeImage& image, const names::FileOpener& opener) {
   const std::size_t slash = image.path.rfind('/');
   if (!image.is_single_file || slash == std::string::npos || !opener) return opener;
@@ -129,7 +138,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   if (inlined_) inlined_->new_capture();
   if (code_) code_->rebind(runtime_->memory(overlay));
   if (stepper_) stepper_->use(engine);
-  // What a running target's objects are now is not what a cache remembers.
+  // Objects of a running target are read past caches, which hold old bytes.
   if (stepper_) stepper_->begin_capture(is_frozen_ ? &overlay : &target_.memory());
   if (is_sampled_) note_gc_counts();
   threads_.set(roots_ ? read_threads(runtime_->memory(overlay)) : ThreadList{});
@@ -196,7 +205,7 @@ std::vector<ManagedThread> RuntimeByContracts::captured_threads() const {
   return threads;
 }
 
-/// Reads nothing of the capture: that is what the walking thread does meanwhile.
+/// Reads nothing of the capture's overlay, which the walking thread uses meanwhile.
 RuntimeByContracts::NamesByThread RuntimeByContracts::read_thread_names(
     std::vector<ManagedThread> asked, const std::optional<std::vector<std::uint64_t>>& gc_counts) {
   for (memory::CachedMemory* look : {&first_look_, &second_look_, &third_look_}) look->clear();
@@ -217,7 +226,7 @@ RuntimeByContracts::NamesByThread RuntimeByContracts::read_thread_names(
 }
 
 void RuntimeByContracts::begin_names(base::Beside& beside) {
-  constexpr std::size_t kMany = 64;  // take a millisecond
+  constexpr std::size_t kMany = 64;  // these take a millisecond
   if (!roots_ || is_frozen_ || thread_names_ || captured_.size() < kMany) return;
   names_to_come_ = beside.run([this, threads = captured_threads(), counts = captured_gc_counts()]() mutable {
     return read_thread_names(std::move(threads), counts);
@@ -249,7 +258,7 @@ std::string RuntimeByContracts::why_not_known() const {
   return "the runtime describes itself in a version that is not known (" + refusal->subject + ")";
 }
 
-/// What tells of objects, and so of waits.
+/// Names the contract without which objects, and so waits, cannot be read; empty: none.
 std::string RuntimeByContracts::why_no_objects() const {
   if (!runtime_) return "the runtime's description of itself is not one that is known";
   for (const Contract c : {Contract::thread, Contract::execution_manager, Contract::object,
@@ -265,8 +274,8 @@ std::string RuntimeByContracts::why_no_waits() {
   const Layouts* l = runtime_ ? &runtime_->layouts() : nullptr;
   if (thread_waits() == nullptr || !l->thread.thread_local_data || !l->ee_class.num_instance_fields)
     return "it is told from .NET 10 on";
-  // A running process has all of it; threads that begin and end meanwhile say nothing. A pack that is made of it is to
-  // hold it.
+  // A running process has all of it; threads that begin and end meanwhile prove nothing. For a recorded target,
+  // can_be_told() also reads it all, so that a pack made of it holds it.
   const bool is_recorded = dynamic_cast<const memory::WitnessedMemory*>(&target_.memory()) != nullptr;
   const bool is_all_there = (!is_frozen_ && !is_recorded) || waits_->can_be_told();
   if (types_->modules().empty() || (is_frozen_ && !is_all_there)) return "the memory of its heap is not there";
@@ -274,7 +283,7 @@ std::string RuntimeByContracts::why_no_waits() {
 }
 
 std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
-  constexpr Address kDirectStatics = 256;  // of a ThreadLocalData: counts, arrays, and the statics inside of it
+  constexpr Address kDirectStatics = 256;  // of a ThreadLocalData: counts, arrays, and the statics inside it
   std::vector<AddressRange> places;
   if (thread_waits() == nullptr) return places;
   const RuntimeMemory memory = captured_memory();
@@ -307,7 +316,7 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
                                                             bool data) {
   objects::ThreadWaits* by_thread = thread_waits();
   if (by_thread == nullptr || types_->modules().empty()) return std::nullopt;
-  // Environment.TickCount64 is this clock in milliseconds; what it was in a core nobody knows.
+  // Environment.TickCount64 is this clock in milliseconds; its value at the time of a core is not known.
   std::optional<std::int64_t> now;
   if (!is_frozen_) {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -315,25 +324,25 @@ std::optional<PendingWork> RuntimeByContracts::pending_work(std::span<const obje
   }
   objects::PendingWorkReader reader(*objects_, *code_, *names_, now, data);
   auto found = reader.read(waits, threads, by_thread->running_tasks());
-  // Variables of what has been moved, or freed, meanwhile may be anything's.
+  // If objects were moved or freed meanwhile, variables may hold anything.
   if (data && !objects_stand_still())
     for (AsyncChain& chain : found.chains)
       for (AsyncStep& step : chain.steps) step.values.clear();
   return found;
 }
 
-/// Nothing where they are not told, or a collection was at work.
+/// Nothing where there are no counts, or a collection was at work.
 std::optional<std::vector<std::uint64_t>> RuntimeByContracts::captured_gc_counts() const {
   return gc_counts_ ? read_gc_counts(captured_memory(), *gc_counts_) : std::nullopt;
 }
 
-/// Objects lie where references of the captured stacks say: no collection was at work at that moment.
+/// Objects are where references of the captured stacks point: no collection was at work at that moment.
 bool RuntimeByContracts::objects_stand_at_capture() const {
   if (gc_counts_) return captured_gc_counts().has_value();
-  return is_frozen_ && !summary_.suspension;  // of a running process nothing would tell when they have moved
+  return is_frozen_ && !summary_.suspension;  // in a running process nothing would tell when they have moved
 }
 
-/// They still do.
+/// Objects still are where they were at the capture.
 bool RuntimeByContracts::objects_stand_still() const {
   if (is_frozen_ || !gc_counts_) return objects_stand_at_capture();
   const auto then = captured_gc_counts();
@@ -362,7 +371,7 @@ void RuntimeByContracts::confirm_generic_contexts(std::span<Frame> frames, std::
 
 std::vector<std::optional<std::vector<ProgramValue>>> RuntimeByContracts::arguments(
     std::span<const objects::ArgumentFrame> frames, bool data) {
-  // Types are read from .NET 10 on; without them hardly a value can be told.
+  // Types are read from .NET 10 on; without them hardly a value can be read.
   if (thread_waits() == nullptr || !runtime_->layouts().ee_class.num_instance_fields) return {};
   const auto read = [&](bool objects_stand) {
     objects::Arguments reader(*objects_, *code_, *names_, {data, objects_stand});
@@ -385,7 +394,7 @@ objects::HeapReader* RuntimeByContracts::heap() {
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {
-    // Nothing but stacks was captured with samples, and what a cache remembers of objects was so at another time.
+    // With samples only stacks were captured, and a cache holds objects of another time.
     const RuntimeMemory memory = is_sampled_ ? runtime_->memory(target_.memory()) : captured_memory();
     types_ = std::make_unique<objects::LoadedTypes>(memory, *names_);
     objects_ = std::make_unique<objects::ManagedObjects>(*types_);

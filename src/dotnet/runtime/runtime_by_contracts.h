@@ -18,12 +18,12 @@
 
 namespace mixstack::dotnet {
 
-/// What it shares with other workers, it knows as long as the process lives. Not movable: its parts point at each
+/// Facts that workers share (KnownRuntime) stay as long as the process lives. Not movable: its parts point at each
 /// other.
 class RuntimeByContracts final : public ManagedRuntime {
  public:
   struct Uses {
-    bool walks = true;            ///< false: its code is left to somebody else
+    bool walks = true;            ///< false: another reader walks its code
     bool lines = true;            ///< source lines of managed frames
     names::PdbFetcher fetch_pdb;  ///< null: PDBs inside and beside assemblies only
   };
@@ -85,21 +85,21 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<mixstack::Diagnosis> take_diagnoses() override { return {}; }
   [[nodiscard]] RuntimeByContracts* contracts() override { return is_described() ? this : nullptr; }
 
-  /// Its descriptor is understood; whether its code is, `code` tells.
+  /// Its descriptor is understood; `code` tells whether its code is, too.
   [[nodiscard]] bool is_described() const { return runtime_ != nullptr; }
-  /// Threads are told (contract Thread).
+  /// Threads are described (contract Thread).
   [[nodiscard]] bool has_threads() const { return roots_ != nullptr; }
-  /// What of it is of a version that is not known, in words: of a later .NET. Empty: nothing.
+  /// Names the part whose version (of a later .NET) is not known, in words. Empty: none.
   [[nodiscard]] std::string why_not_known() const;
-  /// Its descriptor is there, and holds what cannot be right.
+  /// Its descriptor is there, but holds impossible values.
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
 
   // Where it is described:
-  /// Bound to the current capture; null where code is not told.
+  /// Bound to the current capture; null where its code is not described.
   [[nodiscard]] CodeManager* code() { return code_.get(); }
   [[nodiscard]] names::MethodNames& method_names() { return *names_; }
   [[nodiscard]] RuntimeMemory captured_memory() const;
-  /// Thread.Name; empty when it has none or it cannot be told.
+  /// Thread.Name; empty when it has none or it cannot be read.
   [[nodiscard]] std::string thread_name(const ManagedThread& thread);
 
  private:
@@ -114,7 +114,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> captured_gc_counts() const;
   [[nodiscard]] bool objects_stand_at_capture() const;
   [[nodiscard]] bool objects_stand_still() const;
-  /// The collector counts the running target's objects as moved no more since `unmoved_since_ns_`.
+  /// Notes since when (`unmoved_since_ns_`) the running target's collector has counted no move of objects.
   void note_gc_counts();
   void note_suspension(const MemoryReader& overlay);
   [[nodiscard]] bool is_same_code(const Frame& frame, const MemoryReader& now);
@@ -140,7 +140,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   bool is_sampled_ = false;                                   ///< the capture is of samples: no roots are of its time
   std::optional<std::vector<std::uint64_t>> last_gc_counts_;  ///< of the running target, when it was sampled
   std::uint64_t unmoved_since_ns_ = 0;                        ///< CLOCK_MONOTONIC
-  // Of the capture; made when first asked.
+  // For the current capture only; made when first asked for.
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
@@ -148,9 +148,9 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;
   std::vector<ThreadId> captured_;  ///< ids of the captured threads, as the runtime knows them
-  /// Of these, by Thread; read when first asked.
+  /// Names of these threads, by Thread; read when first asked for.
   std::optional<NamesByThread> thread_names_;
-  std::vector<ThreadId> unnamed_;             ///< whose facts were asked for meanwhile
+  std::vector<ThreadId> unnamed_;             ///< their facts were asked for while names were being read
   std::future<NamesByThread> names_to_come_;  ///< read beside the walk, from `begin_names` to `name_threads`
 };
 

@@ -1,4 +1,4 @@
-// A runtime read by the debugger library that it ships (DAC): of releases without contracts, or where somebody asks.
+// A runtime read by the debugger library that it ships (DAC): for releases without contracts, or on request.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace mixstack::dotnet {
 
-/// Threads, names of threads and exceptions are told by the contracts where the runtime has them; frames and their
-/// names always by the DAC. Where it cannot be had for a capture, nobody walks the runtime's code there.
+/// Threads, their names and exceptions come from the contracts where the runtime has them, frames and their names
+/// always from the DAC. If there is no DAC for a capture, the runtime's code is not walked there.
 class RuntimeByDac final : public ManagedRuntime {
  public:
   /// `described` is the same runtime by its contracts, which does not walk. `dac` may be why there is none.

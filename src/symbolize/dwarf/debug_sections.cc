@@ -20,7 +20,7 @@ bool is_wanted(const object::Section& section) {
   return section.type != SHT_NOBITS && std::find(kSections.begin(), kSections.end(), section.name) != kSections.end();
 }
 
-/// Of the wanted sections, packed or not.
+/// Bytes of all wanted sections that are packed, or that are not.
 std::uint64_t bytes_of(const object::ElfImage& image, bool packed) {
   std::uint64_t sum = 0;
   for (const object::Section& s : image.sections())
@@ -43,7 +43,7 @@ Result<std::unique_ptr<DebugSections>> DebugSections::open(std::shared_ptr<const
   if (auto done = made->make(packed); !done) return fail(done.error());
   if (!shared) return made;
   auto other = open(std::move(shared), nullptr, packed);
-  if (!other) return made;  // names that are there are missing then
+  if (!other) return made;  // names that only the shared part has are missing then
   made->shared_ = std::move(*other);
   ::dwarf_setalt(made->dwarf_, made->shared_->dwarf_);
   return made;
@@ -52,7 +52,7 @@ Result<std::unique_ptr<DebugSections>> DebugSections::open(std::shared_ptr<const
 Result<void> DebugSections::make(Packed packed) {
   if (!is_at_hand(*image_, packed)) return fail(ErrorCode::limit_exceeded);
   ::elf_version(EV_CURRENT);
-  // libelf wants a file for what is written; nothing is.
+  // libelf wants a file for its output; nothing is written.
   const base::ScopedFd nowhere(::memfd_create("debug sections", MFD_CLOEXEC));
   if (!nowhere) return fail(ErrorCode::io_error);
   elf_ = ::elf_begin(nowhere.get(), ELF_C_WRITE, nullptr);
@@ -67,7 +67,7 @@ Result<void> DebugSections::make(Packed packed) {
     if (!add_section(section.name, SHT_PROGBITS, section.bytes)) return fail(ErrorCode::malformed);
   }
   names_ += std::string_view(".shstrtab\0", 10);
-  // The last one: the text it holds, its own name in it, does not grow any more.
+  // The last section: from here on its text, which has its own name, does not grow.
   const std::size_t own = names_.size() - 10;
   Elf_Scn* last = ::elf_newscn(elf_);
   Elf_Data* data = last == nullptr ? nullptr : ::elf_newdata(last);

@@ -1,4 +1,4 @@
-// The debug sections of an ELF image, as libdw reads them.
+// The debug sections of an ELF image, for libdw.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -12,15 +12,15 @@
 
 namespace mixstack::symbolize {
 
-/// An image made of nothing but the sections of debug information that tell lines and functions, so that libdw unpacks
-/// nothing itself and finds no paths of other files to open. Their bytes are borrowed from the images, which it keeps.
+/// An image that has only the debug sections for lines and functions, so that libdw unpacks nothing itself and finds no
+/// paths of other files to open. Their bytes are borrowed from the images, which it keeps.
 class DebugSections {
  public:
   /// Unpacking takes 3 ms a megabyte of packed bytes, and a whole dump a few of them.
   enum class Packed : std::uint8_t { few, all };
   static constexpr std::uint64_t kFewPackedBytes = 1 << 20, kFewBytes = 128 << 20;
 
-  /// Whether an image's debug information is packed to so few bytes, or so small.
+  /// Whether the image's debug information is within these limits, or `packed` has none.
   [[nodiscard]] static bool is_at_hand(const object::ElfImage& image, Packed packed);
 
   /// `shared` may be null. Errors: `not_found` (no debug information), `limit_exceeded` (more than a few packed bytes),

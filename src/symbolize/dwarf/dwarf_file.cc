@@ -1,3 +1,11 @@
+// Input: an ELF file with DWARF debug information, an address in it, and a frame (registers, memory, caller).
+// Output: the variables of the function at the address, and the value of one of them.
+// Algorithm: the unit around the address, its function, then all blocks of that function. A variable is found again by
+// the offset of its entry. Its blocks must contain the pc, then its location expression is evaluated and each piece is
+// read. If the expression needs a register at function entry, the call site in the caller's file gives it, but only if
+// that call is to this function, because after a tail call the arguments are another function's.
+// Bounds: kMaxBlockDepth, kMaxEntries and kMaxFunctions entries for one question, kMaxVariables, kMaxValue bytes,
+// kMaxCallers callers; expressions by expression.cc.
 #include "symbolize/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
@@ -17,8 +25,8 @@ namespace {
 constexpr unsigned kMaxBlockDepth = 64;
 constexpr std::size_t kMaxVariables = 4096;
 constexpr std::size_t kMaxValue = 1 << 20;
-constexpr unsigned kMaxCallers = 8;             // that arguments are followed through
-constexpr std::size_t kMaxEntries = 1 << 18;    // looked at for one question: a lying sibling leads to entries twice
+constexpr unsigned kMaxCallers = 8;             // through which arguments are followed
+constexpr std::size_t kMaxEntries = 1 << 18;    // read for one question: damaged siblings lead to entries twice
 constexpr std::size_t kMaxFunctions = 1 << 22;  // the same of functions
 
 std::string name_of(Dwarf_Die& die) {
@@ -66,8 +74,8 @@ std::string type_name(Dwarf_Die type, unsigned depth = 0) {
 bool is_variable(int tag) { return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter; }
 bool is_block(int tag) { return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine; }
 
-/// Calls `visit` for each entry in a function's blocks that is no block, with the blocks around it; false from it ends
-/// the visit.
+/// Calls `visit` for each entry in a function's blocks that is no block, with the blocks around it; stops when it
+/// answers false.
 using Visit = std::function<bool(Dwarf_Die& entry, const std::vector<Dwarf_Die>& blocks)>;
 
 class EntryVisit {
@@ -122,7 +130,7 @@ struct Expression {
   std::span<const Dwarf_Op> ops;
 };
 
-/// The expression of an attribute that holds at a pc. Nothing: there is none there.
+/// The expression of an attribute at a pc. Nothing: there is none there.
 std::optional<Expression> expression_at(Dwarf_Die& die, unsigned attribute, std::uint64_t pc) {
   Expression found{};
   if (::dwarf_attr_integrate(&die, attribute, &found.attribute) == nullptr) return std::nullopt;
@@ -133,7 +141,7 @@ std::optional<Expression> expression_at(Dwarf_Die& die, unsigned attribute, std:
   return found;
 }
 
-/// An expression whose value is a number: what a place in memory has for an address, or a register for content.
+/// The number that an expression stands for: an address in memory, a computed value, or the content of a register.
 std::optional<std::uint64_t> number_of(Expression& expression, ExpressionInput input) {
   input.attribute = &expression.attribute;
   const auto places = evaluate(expression.ops, input);
@@ -165,7 +173,7 @@ CalledFunction called(Dwarf_Die& function, std::uint64_t load_bias) {
   return callee;
 }
 
-/// What is known of a frame's function, for expressions of its variables.
+/// The facts of a frame's function that expressions of its variables need.
 ExpressionInput input_for(Dwarf_Die& function, const DwarfFrame& frame, unsigned depth) {
   ExpressionInput input{frame, frame_base(function, frame), nullptr, {}};
   if (frame.caller == nullptr || frame.caller_file == nullptr || depth >= kMaxCallers) return input;
@@ -186,7 +194,7 @@ bool is_call_site(Dwarf_Die& die, std::uint64_t return_address) {
   return false;
 }
 
-/// A call may have been passed on by a jump, and then the arguments are those of a function between.
+/// After a tail call (jump), the arguments at the call site are those of the function between, so the names must agree.
 bool calls(Dwarf_Die& site, const CalledFunction& callee, const ExpressionInput& input) {
   Dwarf_Attribute found;
   Dwarf_Die origin;
@@ -228,7 +236,7 @@ std::optional<std::uint64_t> argument_at(Dwarf_Die& site, std::uint64_t reg, con
   return std::nullopt;
 }
 
-/// A value that is the same everywhere.
+/// Reads a value that is the same at all addresses.
 bool constant_value(Dwarf_Die& die, std::size_t size, std::vector<std::byte>& out) {
   Dwarf_Attribute found;
   if (size > kMaxValue || ::dwarf_attr_integrate(&die, DW_AT_const_value, &found) == nullptr) return false;
@@ -279,7 +287,7 @@ bool fetch(const ValuePlace& place, const DwarfFrame& frame, std::span<std::byte
   return false;
 }
 
-/// All or nothing: a value of which a piece is missing is none.
+/// All or nothing: if a piece is missing, there is no value.
 bool fetch(const std::vector<ValuePlace>& places, const DwarfFrame& frame, std::size_t size,
            std::vector<std::byte>& out) {
   out.resize(size);
@@ -376,7 +384,7 @@ VariableStatus DwarfFile::value(std::uint64_t entry, const DwarfFrame& frame, st
     const std::size_t size = known != 0 ? known : default_size;
     auto location = expression_at(die, DW_AT_location, frame.pc);
     if (!location) {
-      // Without any location it never has a place; with a list, not here.
+      // Without a location attribute it has a constant value or none; with a list it just has no place here.
       const bool has_places = ::dwarf_hasattr_integrate(&die, DW_AT_location) != 0;
       if (!has_places) status = constant_value(die, size, out) ? VariableStatus::found : VariableStatus::unavailable;
       return false;

@@ -32,25 +32,25 @@ struct DwarfFrame {
   const VectorRegisters* vectors = nullptr;  ///< null: not known
   const MemoryReader* memory = nullptr;
   std::uint64_t pc = 0;              ///< look-up address, in the file's own addresses
-  std::uint64_t return_address = 0;  ///< where the call returns to, in the file's own addresses; 0: it is not at a call
+  std::uint64_t return_address = 0;  ///< of its call, in the file's own addresses; 0: it is not at a call
   std::uint64_t load_bias = 0;       ///< of the image in the process
   std::optional<Address> cfa;        ///< the caller's sp, where known
-  /// The frame that called, and its debug information: what arguments were at the call. Null: not known.
+  /// The caller's frame and its debug information, which give arguments at the call. Null: not known.
   const DwarfFrame* caller = nullptr;
   DwarfFile* caller_file = nullptr;
 };
 
-/// A function as those see it who call it.
+/// A function as its call sites name it.
 struct CalledFunction {
   Address entry = 0;
-  std::string name;  ///< as the linker knows it
+  std::string name;  ///< the linkage name
 };
 
 enum class VariableStatus : std::uint8_t {
   found,
   unknown_variable,  ///< not one of the function's
   out_of_scope,      ///< it has no place at this pc
-  unavailable,       ///< optimised away, or it depends on what is not known
+  unavailable,       ///< optimised away, or it depends on values that are not known
 };
 
 /// Debug information read with libdw. Not thread-safe.
@@ -68,8 +68,8 @@ class DwarfFile {
   /// Bytes of the variable's value; as many as its type has, or `default_size` where that is not known.
   [[nodiscard]] VariableStatus value(std::uint64_t entry, const DwarfFrame& frame, std::size_t default_size,
                                      std::vector<std::byte>& out);
-  /// What the caller, at its call in `frame`, has put into a register for `callee`. Nothing where the debug information
-  /// does not say it, or that it is this function that is called.
+  /// The value that the caller, at its call in `frame`, passes in a register to `callee`. Nothing where the debug
+  /// information does not give it, or does not say that this call is to `callee`.
   [[nodiscard]] std::optional<std::uint64_t> argument_of_call(const DwarfFrame& frame, std::uint64_t reg,
                                                               const CalledFunction& callee, unsigned depth = 0);
 

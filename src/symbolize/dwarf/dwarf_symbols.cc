@@ -5,7 +5,7 @@
 namespace mixstack::symbolize {
 namespace {
 
-/// Debug information names functions that symbol tables do not: where they were stripped.
+/// If the symbol table was stripped, takes the function's name from the debug information.
 void take_own_name(const SourcePlace& place, std::uint64_t address, std::uint64_t beyond, SymbolInfo& own) {
   if (!own.name.empty() || place.function.empty() || place.entry == 0 || place.entry > address) return;
   own.raw_name = printable(place.function);

@@ -17,14 +17,14 @@ namespace mixstack::symbolize {
 class LineTables {
  public:
   explicit LineTables(DebugSections::Packed packed) : packed_(packed) {}
-  /// What the code at a link-time address was made from, as LineTable::at. `symbols` knows the image's debug file.
+  /// The source places of the code at a link-time address, as LineTable::at. `symbols` knows the image's debug file.
   [[nodiscard]] std::vector<SourcePlace> at(const std::shared_ptr<const object::ElfImage>& image,
                                             const std::string& path, const object::PathOpener& open,
                                             SymbolTables& symbols, std::uint64_t address);
 
  private:
   struct Entry {
-    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address comes to mean no other image
+    std::shared_ptr<const object::ElfImage> image;  // kept, so that its address is not reused for another image
     std::unique_ptr<LineChild> table;               // null: it has none
   };
   static constexpr std::size_t kMost = 1024;  // images; others have no lines
@@ -34,13 +34,13 @@ class LineTables {
   std::unordered_map<const object::ElfImage*, Entry> tables_;
 };
 
-/// Puts what LineTable::at said of a place into its name: the line, and the function where no symbol names it. Answers
-/// the functions inlined there, innermost first. `address` is the place looked up, `beyond` how far the one to print
-/// lies behind it.
+/// Adds the answer of LineTable::at to a name: the line, and the function where no symbol names it. Answers the
+/// functions inlined there, innermost first. `address` is the place looked up, `beyond` the distance from it to the
+/// address to print.
 [[nodiscard]] std::vector<SymbolInfo> add_source(const std::vector<SourcePlace>& places, std::uint64_t address,
                                                  std::uint64_t beyond, SymbolInfo& own);
 
-/// Names frames as ElfSymbols does, and says where in the source they are. Borrows both; not thread-safe.
+/// Names frames as ElfSymbols does, and adds their place in the source. Borrows both; not thread-safe.
 class DwarfSymbols final : public NameProvider {
  public:
   /// `lines` may be null: then there are none.

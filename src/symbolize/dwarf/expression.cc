@@ -1,3 +1,14 @@
+// Input: the operations of a DWARF location expression, as libdw decoded them, and a frame.
+// Output: the places of a value's bytes, in order: memory, registers, computed, constant, nowhere. Nothing if the
+// expression needs a value that is not known, or an operation that is not implemented: unavailable is better than
+// wrong.
+// Algorithm: the stack machine of DWARF 5, section 2.5. Each entry of the stack has a base type, because arithmetic and
+// comparison depend on its size and sign. execute() tries pieces first, because a piece ends a place; after the name of
+// a register or a value only a piece may follow, so all other operations are refused then. The rest is tried group by
+// group, and each group refuses operations that are not its own. result() answers the pieces, or the one place that is
+// left.
+// Bounds: kMaxDepth entries, kMaxPieces pieces, kMaxSteps operations (branches may lead back), base types of 1 to 8
+// bytes.
 #include "symbolize/dwarf/expression.h"
 
 #include <dwarf.h>
@@ -14,7 +25,7 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxPieces = 64;
 constexpr std::size_t kMaxSteps = 4096;  // branches may lead back
 
-/// A base type of the stack's entries (DWARF 5, 2.5.1); the generic one is an address without a sign.
+/// The base type of a stack entry (DWARF 5, 2.5.1); the generic one is an address-sized integer without a given sign.
 struct BaseType {
   std::size_t size = 8;
   bool is_signed = false, is_float = false;
@@ -78,7 +89,7 @@ class Machine {
     if (!rest) return std::nullopt;
     return std::vector<ValuePlace>{*rest};
   }
-  /// What has been described since the last piece.
+  /// The place described since the last piece.
   [[nodiscard]] std::optional<ValuePlace> place() const {
     if (place_) return place_;
     if (stack_.empty()) return std::nullopt;
@@ -140,7 +151,7 @@ bool Machine::dereference(std::size_t size, BaseType type) {
 
 bool Machine::divide(std::uint8_t atom, Entry& left, const Entry& right) {
   if (right.bits == 0) return false;
-  // Division of the generic type has a sign, the remainder has none (DWARF 5, 2.5.1.4).
+  // For the generic type, division is signed and the remainder is not (DWARF 5, 2.5.1.4).
   if (atom == DW_OP_div) {
     const auto a = static_cast<std::int64_t>(left.bits), b = static_cast<std::int64_t>(right.bits);
     left.bits = b == -1 ? 0 - left.bits : static_cast<std::uint64_t>(a / b);
@@ -200,7 +211,7 @@ bool Machine::combine(std::uint8_t atom) {
 }
 
 bool Machine::compare(std::uint8_t atom) {
-  // Of the generic type comparisons have a sign (DWARF 5, 2.5.1.5).
+  // For the generic type, comparisons are signed (DWARF 5, 2.5.1.5).
   const Entry right = stack_.back(), left = stack_[stack_.size() - 2];
   const bool is_unsigned = left.type != BaseType{} && !left.type.is_signed;
   const auto a = static_cast<std::int64_t>(left.bits), b = static_cast<std::int64_t>(right.bits);
@@ -254,7 +265,7 @@ bool Machine::change_top(const Dwarf_Op& op) {
     case DW_OP_GNU_reinterpret: {
       const auto type = base_type(input_.attribute, op);
       if (!type) return false;
-      // Between numbers with and without a point the bits change, too.
+      // Conversion between integer and floating point would change the bits, too: refused.
       const bool is_same_kind = type->is_float == top.type.is_float && (!type->is_float || *type == top.type);
       const bool keeps_bits = op.atom == DW_OP_reinterpret || op.atom == DW_OP_GNU_reinterpret;
       if (keeps_bits ? type->size != top.type.size : !is_same_kind) return false;
@@ -305,7 +316,7 @@ bool Machine::branch(const Dwarf_Op& op) {
     is_taken = stack_.back().bits != 0;
     stack_.pop_back();
   }
-  // From behind the operation: its code and two bytes.
+  // The offset counts from the end of the operation: its code and two bytes.
   if (is_taken) jump_ = op.offset + 3 + op.number;
   return true;
 }
@@ -322,7 +333,7 @@ bool Machine::push_constant(const Dwarf_Op& op) {
     case DW_OP_const8s:
     case DW_OP_constu:
     case DW_OP_consts:
-      return push(op.number);  // libdw has widened signed ones
+      return push(op.number);  // libdw has sign-extended them
     default:
       return false;
   }
@@ -348,7 +359,7 @@ bool Machine::push_typed(const Dwarf_Op& op) {
     case DW_OP_GNU_const_type: {
       const auto type = base_type(input_.attribute, op);
       if (!type) return false;
-      // libdw gives the address of the block, which begins with its size, after it has checked it.
+      // libdw has checked the block and gives its address; the first byte is its size.
       const auto* block = reinterpret_cast<const unsigned char*>(static_cast<std::uintptr_t>(op.number2));
       if (block[0] != type->size) return false;
       std::uint64_t bits = 0;
@@ -360,7 +371,7 @@ bool Machine::push_typed(const Dwarf_Op& op) {
   }
 }
 
-/// Only of a register by itself: what else an entry value may be, compilers do not write.
+/// Only entry values of a single register: compilers write no others.
 bool Machine::push_entry_value(const Dwarf_Op& op) {
   if (op.atom != DW_OP_entry_value && op.atom != DW_OP_GNU_entry_value) return false;
   Dwarf_Attribute block;
@@ -413,7 +424,7 @@ bool Machine::describe_place(const Dwarf_Op& op) {
 bool Machine::execute(const Dwarf_Op& op) {
   if (op.atom == DW_OP_piece) return end_piece(op.number);
   if (op.atom == DW_OP_bit_piece) return op.number % 8 == 0 && op.number2 == 0 && end_piece(op.number / 8);
-  if (place_ || is_value_) return false;  // nothing else follows the name of a register, or a value
+  if (place_ || is_value_) return false;  // after the name of a register, or a value, only a piece may follow
   if (op.atom >= DW_OP_lit0 && op.atom <= DW_OP_lit31) return push(op.atom - DW_OP_lit0);
   if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31) return in_register(op.atom - DW_OP_reg0);
   if (op.atom >= DW_OP_breg0 && op.atom <= DW_OP_breg31) return push_register(op.atom - DW_OP_breg0, op.number);

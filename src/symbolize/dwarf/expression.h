@@ -1,4 +1,4 @@
-// Location expressions of variables: the operations compilers use for them.
+// Location expressions of variables: the operations that compilers use for them.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -11,7 +11,7 @@
 
 namespace mixstack::symbolize {
 
-/// Where a value, or a piece of it, is.
+/// The place of a value, or of a piece of it.
 struct ValuePlace {
   enum class Kind : std::uint8_t { memory, in_register, computed, constant, nowhere } kind = Kind::memory;
   std::uint64_t value = 0;           ///< address, register number, or the value itself
@@ -19,17 +19,17 @@ struct ValuePlace {
   std::size_t size = 0;              ///< bytes of a piece, 0: it is the whole value
 };
 
-/// What an expression is about.
+/// The frame and the attribute of an expression.
 struct ExpressionInput {
   const DwarfFrame& frame;
   std::optional<std::uint64_t> frame_base;
-  Dwarf_Attribute* attribute = nullptr;  ///< that the expression is of; without it nothing beside it can be had
-  /// What a register held when the function was entered; may be empty.
+  Dwarf_Attribute* attribute = nullptr;  ///< the expression's attribute; without it, blocks and types cannot be read
+  /// Gives the value of a register at function entry; may be empty.
   std::function<std::optional<std::uint64_t>(std::uint64_t reg)> entry_value;
 };
 
-/// Executes an expression; nothing when it needs what is not known, or is not one we know. In the order of the value's
-/// bytes; several where it is in pieces.
+/// Executes an expression; nothing when it needs an unknown value or an unknown operation. In the order of the value's
+/// bytes; several places where it is in pieces.
 [[nodiscard]] std::optional<std::vector<ValuePlace>> evaluate(std::span<const Dwarf_Op> expression,
                                                               const ExpressionInput& input);
 

@@ -108,7 +108,7 @@ LineChild::~LineChild() { end(); }
 void LineChild::end() {
   if (child_ == 0) return;
   link_ = base::ScopedFd();
-  // By its descriptor: the program we are in may have waited for the child, and its number be somebody else's.
+  // By its descriptor, because our program may have waited for the child, and its number may be reused.
   if (handle_) {
     (void)::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
   } else {

@@ -1,4 +1,4 @@
-// A LineTable in a process of its own: libdw may die of hostile debug information, and nobody else with it.
+// A LineTable in a process of its own, because libdw may crash on hostile debug information.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,8 @@
 
 namespace mixstack::symbolize {
 
-/// A child made by fork, which ends with this object, or with us: when the link between is closed. It reads what this
-/// process has opened and writes nothing but answers; its time and memory are bounded. Not thread-safe.
+/// A child made by fork, which ends with this object, or with this process, when their link closes. It reads the files
+/// that this process has opened and writes nothing but answers; its time and memory are bounded. Not thread-safe.
 class LineChild {
  public:
   static constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;  ///< more than we have ourselves

@@ -183,7 +183,7 @@ std::vector<SourcePlace> LineTable::at(std::uint64_t address) {
         Dwarf_Addr entry = 0;
         place.entry = ::dwarf_entrypc(&*f, &entry) == 0 ? entry : 0;
       }
-      // Damaged entries have no name; what was inlined and has none is nothing to show.
+      // Damaged entries have no name; an inlined function without a name cannot be shown.
       const bool is_shown = !place.function.empty() || ::dwarf_tag(&*f) != DW_TAG_inlined_subroutine;
       if (is_shown) places.push_back(std::move(place));
       place = {};

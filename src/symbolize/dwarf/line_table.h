@@ -12,21 +12,21 @@
 
 namespace mixstack::symbolize {
 
-/// One of the functions whose code an address is.
+/// One of the functions to which the code at an address belongs.
 struct SourcePlace {
-  std::string function;     ///< as the linker would call it, else its plain name; empty where nobody says
-  std::uint64_t entry = 0;  ///< where its code begins; 0: it is inlined, or not known
-  std::string file;         ///< where it stands: in the line of the address, or of the call inlined there; may be empty
+  std::string function;     ///< linkage name, else plain name; empty where there is none
+  std::uint64_t entry = 0;  ///< the start of its code; 0: it is inlined, or not known
+  std::string file;         ///< source file of the address, or of the call inlined there; may be empty
   std::uint32_t line = 0;
 };
 
-/// What looking for lines may cost, whatever the debug information says. Shared by the files of a session.
+/// Limits for looking up lines, whatever the debug information says. Shared by the files of a session.
 struct LineBudget {
   std::chrono::nanoseconds time{std::chrono::seconds(2)};
   std::uint64_t program_bytes = 8 << 20;  ///< of line programs: libdw makes up to 100 bytes of each
 };
 
-/// Read with libdw. All input is hostile: what is damaged has no lines. Not thread-safe.
+/// Read with libdw. All input is hostile: damaged parts have no lines. Not thread-safe.
 class LineTable {
  public:
   static constexpr std::uint64_t kMaxProgram = 2 << 20;  ///< of one unit
@@ -39,8 +39,8 @@ class LineTable {
                                                                DebugSections::Packed packed, LineBudget& budget);
   ~LineTable();
 
-  /// The functions that the code at a link-time address was made from, innermost first; the last one is the function
-  /// that has the code. Empty: nothing is known.
+  /// The functions of the code at a link-time address, innermost first; the last one is the function that has the code.
+  /// Empty: nothing is known.
   [[nodiscard]] std::vector<SourcePlace> at(std::uint64_t address);
 
  private:
@@ -55,9 +55,9 @@ class LineTable {
 
   std::unique_ptr<DebugSections> sections_;
   LineBudget& budget_;
-  std::vector<UnitRange> units_;  ///< ascending, of units that .debug_aranges does not tell; made when first needed
+  std::vector<UnitRange> units_;  ///< ascending; made when .debug_aranges lacks an address
   bool is_indexed_ = false;
-  std::vector<std::uint64_t> programs_;  ///< of units whose lines are read, or too large: their offsets, ascending
+  std::vector<std::uint64_t> programs_;  ///< offsets of line programs that were read, ascending
 };
 
 }  // namespace mixstack::symbolize

@@ -22,7 +22,7 @@ struct FrameRegisters {
   bool has_common_faulting_frame_on_windows = true;
 };
 
-/// nullptr for a CPU nobody wrote them for.
+/// nullptr for a CPU without these functions.
 [[nodiscard]] const FrameRegisters* frame_registers(Arch arch);
 
 }  // namespace mixstack::dotnet::frames

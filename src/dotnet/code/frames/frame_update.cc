@@ -1,3 +1,11 @@
+// Input: an explicit Frame of the runtime, and the registers of the code that made it.
+// Output: the registers where the walk resumes (FrameUpdate). Unchanged: the Frame holds no context.
+// Algorithm: the type of the Frame selects one of eight mechanisms. Four read a stored CONTEXT (software exception,
+// function evaluation, resumable, faulting); the others take saved registers from the Frame or from a block it points
+// to, and the CPU-specific half (frames/<cpu>) adds the rest. Registers that the mechanism does not define stay
+// unknown, so that no stale value reaches an unwind rule.
+// Bounds: structures are at most kMaxStructure bytes, a CONTEXT has the size of its CPU; no loops over target data.
+// Source: "Capital 'F' Frame Handling" in docs/design/datacontracts/StackWalk.md.
 #include "dotnet/code/frames/frame_update.h"
 
 #include <array>
@@ -113,7 +121,7 @@ Result<FrameUpdate> transition(const RuntimeMemory& memory, Address at, const Re
   return changed(r);
 }
 
-/// Only a thread that was hijacked for an evaluation has a context of before it.
+/// Only a thread that was hijacked for the evaluation has a context from before it.
 Result<bool> eval_uses_hijack(const RuntimeMemory& memory, Address eval) {
   const auto& l = memory.layouts().debugger_eval;
   const bool says_so = l.eval_uses_hijack.present();
@@ -178,7 +186,7 @@ Result<FrameUpdate> tail_call(const RuntimeMemory& memory, Address at, const Reg
   return changed(r);
 }
 
-/// How a Frame says what the registers were.
+/// The way in which a Frame stores the registers.
 enum class Mechanism : std::uint8_t {
   none,
   inlined_call,

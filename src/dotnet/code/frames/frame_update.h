@@ -1,4 +1,4 @@
-// What an explicit Frame says of the registers of the code behind it: the nine mechanisms of the StackWalk contract.
+// The registers of the code behind an explicit Frame, by the eight mechanisms of the StackWalk contract.
 #pragma once
 
 #include <memory>

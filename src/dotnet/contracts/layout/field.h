@@ -1,5 +1,5 @@
-// What layouts consist of. Each structure of the runtime has one struct here, its members named as the descriptor's
-// fields, which `describe` names and tells what needs them:
+// The parts of layouts. Each structure of the runtime has one struct here, its members named after the descriptor's
+// fields; `describe` gives each name, and the contracts that need it:
 //
 //   names.type("Thread");                        the type; with a second argument, its size ("!")
 //   names.field(id, "Id", Contract::thread);     a field, and the contracts that cannot be read without it
@@ -31,7 +31,7 @@ enum class Contract : std::uint8_t {
 };
 [[nodiscard]] std::string_view contract_name(Contract contract);
 
-/// Where a field lies in its structure, or that the runtime's descriptor (and the supplement) does not say.
+/// The offset of a field in its structure; absent where neither the runtime's descriptor nor the supplement has it.
 struct Field {
   static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t offset = kAbsent;

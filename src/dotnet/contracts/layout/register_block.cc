@@ -9,7 +9,7 @@ namespace {
 int register_number(const arch::Cpu& cpu, std::string_view name) {
   if (cpu.has_link_register() && name == "Lr") return static_cast<int>(cpu.link_register);
   if (cpu.has_link_register() && name == "Fp") return static_cast<int>(cpu.registers.fp);
-  // The pc is the last one of those that a structure may hold; neither it nor sp is among them.
+  // A structure may hold registers numbered below the pc, except sp.
   for (unsigned reg = 0; reg < cpu.registers.pc && reg < cpu.register_names.size(); reg++) {
     const std::string_view own = cpu.register_names[reg];
     const bool is_it = !name.empty() && name.substr(1) == own.substr(1) && name[0] == own[0] - 'a' + 'A';

@@ -23,8 +23,8 @@ struct RegisterBlockLayout {
   std::uint32_t size = 0;
 };
 
-/// Of the type of that name; empty where the descriptor does not have it. Names as datadescriptor.inc spells them:
-/// "Rbx", "X19", "Fp", "Lr", "R4", "Edi".
+/// The registers of the type of that name; empty where the descriptor lacks it. Names as datadescriptor.inc spells
+/// them: "Rbx", "X19", "Fp", "Lr", "R4", "Edi".
 [[nodiscard]] RegisterBlockLayout register_block(const Descriptor& descriptor, Arch arch, std::string_view type);
 
 }  // namespace mixstack::dotnet

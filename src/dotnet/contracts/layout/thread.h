@@ -10,7 +10,7 @@ struct ThreadLayout {
       runtime_thread_locals, thread_local_data;
   Field cached_stack_base, cached_stack_limit;  ///< highest and lowest address of the stack
   Field gc_frame;                               ///< newest GCFrame; from .NET 11 on
-  // In no descriptor yet, by supplement only: the return address a suspension replaced, and the stack slot it is for.
+  // In no descriptor yet, by supplement only: the return address that a suspension replaced, and its stack slot.
   Field hijacked_return_address, hijacked_return_address_slot;
   std::uint32_t extent = 0;  ///< bytes from the object's start that hold every field above
 
@@ -47,7 +47,7 @@ struct ThreadLocalDataLayout {
   }
 };
 
-/// What a thread keeps in its own memory, with the context it allocates objects from: one in another in another.
+/// A thread's own memory: RuntimeThreadLocals holds an EEAllocContext, which holds the GCAllocContext.
 struct RuntimeThreadLocalsLayout {
   Field alloc_context;
 
@@ -126,7 +126,7 @@ struct GcFrameLayout {
   }
 };
 
-/// What ThreadLayout::extent may be at most: more is a hostile descriptor.
+/// Upper bound of ThreadLayout::extent: more is a hostile descriptor.
 inline constexpr std::uint32_t kMaxThreadExtent = 1u << 14;
 /// Recomputes `extent` after a field was filled in.
 void update_thread_extent(ThreadLayout& layout);

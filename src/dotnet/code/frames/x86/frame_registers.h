@@ -1,4 +1,4 @@
-// What differs between CPUs in the explicit Frames' mechanisms: x86. Pure functions over bytes, layouts and registers.
+// The x86 half of the explicit Frames' mechanisms. Pure functions over bytes, layouts and registers.
 #pragma once
 
 #include "dotnet/code/frames/frame_registers.h"
@@ -10,13 +10,13 @@ namespace mixstack::dotnet::frames::x86 {
 /// are the Frames alone.
 [[nodiscard]] Result<void> apply_hijack_args(const Layouts& layouts, Address address, std::span<const std::byte> args,
                                              Registers& registers);
-/// InlinedCallFrame: what it holds beyond ip, sp and fp. `frame` is the Frame's bytes.
+/// InlinedCallFrame: registers beyond ip, sp and fp. `frame` is the Frame's bytes.
 [[nodiscard]] Result<void> apply_inlined_call_extra(const Layouts& layouts, std::span<const std::byte> frame,
                                                     Registers& registers);
-/// TransitionFrame: what the TransitionBlock holds beyond ip, sp and callee-saved registers.
+/// TransitionFrame: registers that the TransitionBlock holds beyond ip, sp and callee-saved ones.
 [[nodiscard]] Result<void> apply_transition_extra(const Layouts& layouts, std::span<const std::byte> block,
                                                   Registers& registers);
-/// FuncEvalFrame: what is taken from the stored context.
+/// FuncEvalFrame: registers taken from the stored context.
 [[nodiscard]] Registers apply_func_eval(const Registers& before, const Registers& stored);
 /// TailCallFrame at `address`: ip, sp and callee-saved registers.
 [[nodiscard]] Result<void> apply_tail_call(const Layouts& layouts, Address address, std::span<const std::byte> frame,
