@@ -1,4 +1,4 @@
-// Batches of samples on their way from who takes them to who walks them.
+// Batches of samples on their way from a source to the thread that walks them.
 #pragma once
 
 #include <condition_variable>
@@ -12,15 +12,14 @@
 
 namespace mixstack::profile {
 
-/// Bounded: who takes samples waits while it is full, for what is not taken meanwhile is counted where it is lost: in
-/// the kernel's rings, as rounds left out. A sample that vanished here would leave its thread in an older stack.
-/// Thread-safe.
+/// Bounded: a source waits while the queue is full. Losses during that wait are counted by the source (the kernel's
+/// rings, rounds skipped). A sample dropped here would leave its thread in an older stack. Thread-safe.
 class BatchQueue {
  public:
   static constexpr std::size_t kMostBatches = 256;
   static constexpr std::size_t kMostBytes = 64u << 20;  ///< of copied stacks
 
-  /// False: an end was wanted, or the queue is closed; the batch is dropped, and counted.
+  /// False: a stop was requested or the queue is closed; the batch is dropped, and counted.
   bool push(SampleBatch batch, const std::stop_token& stop) {
     std::size_t bytes = 0;
     for (const ThreadCapture& thread : batch.threads) bytes += thread.stack.bytes.size();

@@ -14,18 +14,18 @@
 
 namespace mixstack::profile {
 
-/// Code that was mapped at a moment (CLOCK_MONOTONIC, ns), and of which file: of none, 0.
+/// One mapping of code: when (CLOCK_MONOTONIC, ns), where, and of which file (inode 0: no file).
 struct MappedCode {
   std::uint64_t time_ns = 0;
   AddressRange range;
   std::uint64_t inode = 0, file_offset = 0;
 };
 
-/// Which code lies where, as far as it was told. The kernel tells of a whole mapping when a piece was added to it, or
-/// when what may be done with it has changed: the rest of it is the code that it was.
+/// Which code lies where, as far as sources have reported it. The kernel reports a whole mapping when a piece was added
+/// to it or its protection changed: the rest of it is still the same code.
 class KnownCode {
  public:
-  /// Parts of it that were other code, or none.
+  /// The parts that held other code, or none, before.
   [[nodiscard]] std::vector<AddressRange> learn(const MappedCode& code) {
     std::vector<AddressRange> changed;
     if (code.range.empty()) return changed;
@@ -62,7 +62,8 @@ class KnownCode {
   std::map<Address, Piece> pieces_;
 };
 
-/// What was mapped in the last second or two. Bounded: of what did not fit, all memory counts as mapped anew then.
+/// Code mapped in the last one to two seconds. Bounded: if a change does not fit, all memory counts as mapped anew
+/// then.
 class CodeChanges {
  public:
   static constexpr std::uint64_t kKept = 1'000'000'000;  ///< ns; samples are walked long before that
@@ -99,7 +100,7 @@ class CodeChanges {
 
   using Parts = std::unordered_map<Address, std::vector<MappedCode>>;
 
-  /// What is older than the last turn is forgotten: a program may map code all the time.
+  /// Forgets all changes older than the previous turn: a program may map code all the time.
   void begin_turn(std::uint64_t now_ns) {
     if (now_ns < turn_ns_ + kKept) return;
     turns_[1].clear();

@@ -61,7 +61,7 @@ std::vector<std::byte> DeepStack::whole(const MemorySlice& copy) const {
 }
 
 void DeepStack::learn(std::vector<Frame> frames, StopReason stop) {
-  // A signal's handler may have had a stack of its own, which lies anywhere.
+  // A signal handler's alternate stack may lie at any address.
   const auto last_step_down = std::adjacent_find(
       frames.rbegin(), frames.rend(), [](const Frame& outer, const Frame& inner) { return inner.sp > outer.sp; });
   if (last_step_down != frames.rend()) frames.erase(frames.begin(), last_step_down.base() - 1);

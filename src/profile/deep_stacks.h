@@ -1,5 +1,4 @@
-// Stacks that are longer than what was copied of them: the rest is read from the thread's memory where it has not
-// moved.
+// Stacks longer than their copy: the remainder is read from the thread's memory if it has not changed there.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +16,17 @@
 
 namespace mixstack::profile {
 
-/// What is remembered of one thread: its outer frames, outermost last, and the memory that they were found in.
+/// One thread's outer frames, outermost last, and the memory in which they were found.
 ///
-/// A sample's frames beyond its copy are those of the memory now if nothing moved in between. What proves that: the
-/// last bytes of the copy are what is there now, and the outer part is the same as when it was read before the sample.
-/// A thread that returned from a frame and came back in between has left other bytes: arguments, saved registers,
-/// return addresses.
+/// A sample's frames beyond its copy are those found in memory now if nothing moved in between. The proof: the last
+/// bytes of the copy equal the memory now, and the outer part equals what was read before the sample. A thread that
+/// returned from a frame and came back in between has left other bytes: arguments, saved registers, return addresses.
 class DeepStack {
  public:
   static constexpr std::size_t kMostBytes = 16u << 20;
   static constexpr std::size_t kCompared = 2048;  ///< bytes of the copy, at its outer end
 
-  /// Reads the memory from `from` to `end` anew. Frames whose memory has changed are forgotten. False: it cannot be
-  /// read.
+  /// Reads the memory from `from` to `end` again. Frames whose memory has changed are forgotten. False: unreadable.
   [[nodiscard]] bool read(const MemoryReader& memory, Address from, Address end, std::uint64_t now_ns);
   /// Whether the memory was read at that time (ns) or later, from `from` on.
   [[nodiscard]] bool is_of(std::uint64_t time_ns, Address from) const;
@@ -37,20 +34,20 @@ class DeepStack {
   [[nodiscard]] bool goes_on_from(const MemorySlice& copy, Address from) const;
   /// The copy and what was read beyond it.
   [[nodiscard]] std::vector<std::byte> whole(const MemorySlice& copy) const;
-  /// Those of a walk of `whole`, innermost first, and how it ended.
+  /// Keeps the frames of a walk of `whole`, innermost first, and its stop reason.
   void learn(std::vector<Frame> frames, StopReason stop);
   void forget();
-  /// Index of the frame that a walk of a copy ended with. Nothing: it is not among them.
+  /// Index of the frame with which a walk of a copy ended. Nothing: it is not among these.
   [[nodiscard]] std::optional<std::size_t> find(const Frame& frame) const;
-  /// Index of the innermost one beyond `above` that was found in memory that was read before that time (ns), and that
-  /// is there still.
+  /// Index of the innermost frame at or above `above` that was found in memory read before that time (ns) and is still
+  /// there.
   [[nodiscard]] std::optional<std::size_t> first_above(Address above, std::uint64_t before_ns) const;
 
   [[nodiscard]] const std::vector<Frame>& frames() const { return frames_; }
   [[nodiscard]] StopReason stop() const { return stop_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size() + frames_.capacity() * sizeof(Frame); }
-  /// Numbers in the recording's tree, of each frame with those outside of it; 0: not asked yet. By how many frames are
-  /// left out of the middle.
+  /// For each frame, the number in the recording's tree of its path from the root; 0: not asked yet. One list for each
+  /// number of frames left out of the middle.
   [[nodiscard]] std::vector<std::uint32_t>& nodes(std::size_t left_out);
 
  private:
@@ -73,21 +70,22 @@ class DeepStacks {
   [[nodiscard]] DeepStack& of(ThreadId tid);
   void forget(ThreadId tid) { threads_.erase(tid); }
 
-  /// Walking a deep stack as a whole takes milliseconds: whether there is time for one more. `spent` afterwards.
+  /// Walking a whole deep stack takes milliseconds: whether the time budget allows one more. Report its cost to
+  /// `spent`.
   [[nodiscard]] bool may_walk(std::uint64_t now_ns);
   void spent(std::uint64_t ns) { budget_ns_ -= static_cast<std::int64_t>(ns); }
 
  private:
   static constexpr std::size_t kMostThreads = 256, kMostBytes = 256u << 20;
   static constexpr std::int64_t kMostBudget = 200'000'000;  ///< ns
-  static constexpr std::int64_t kShare = 5;                 ///< this part of the time
+  static constexpr std::int64_t kShare = 5;                 ///< a fifth of the time
 
   std::unordered_map<ThreadId, DeepStack> threads_;
   std::int64_t budget_ns_ = kMostBudget;
   std::uint64_t budget_from_ns_ = 0;
 };
 
-/// The end of the stack that an address lies in: of the memory around it that may be written, without a gap.
+/// The end of the stack around an address: of the readable and writable memory that follows without a gap. 0: none.
 [[nodiscard]] Address stack_end_of(std::span<const Region> regions, Address address);
 
 }  // namespace mixstack::profile

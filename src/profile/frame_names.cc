@@ -13,7 +13,7 @@ CodeKind kind_of(const Frame& frame, const SymbolInfo& symbol) {
     case FrameKind::runtime_stub:
       return CodeKind::stub;
     case FrameKind::undescribed:
-      // Code that its compiler has written down; without that, nobody knows what it is.
+      // Named: compiled code with symbols. Without a name its kind is unknown.
       return symbol.name.empty() ? CodeKind::unknown : CodeKind::native;
     case FrameKind::native:
     case FrameKind::signal_trampoline:
@@ -23,14 +23,14 @@ CodeKind kind_of(const Frame& frame, const SymbolInfo& symbol) {
                                                                                         : CodeKind::native;
 }
 
-/// Whoever named native code said so; what could not be found out about a method may be the next time.
+/// Whether a name may be kept: a native name holds; a lookup of a method that failed may succeed the next time.
 bool may_last(const Frame& frame, const SymbolInfo& symbol) {
   if (frame.kind == FrameKind::native) return symbol.seen_from.count() == 0;
   return !symbol.name.empty() && symbol.note != "freed while named";
 }
 
-/// Of a method that is being freed the name may still be there, and the signature is not; what stands for the name then
-/// may be anything.
+/// While a method is being freed, its name may still be readable but its signature is not; the name may then be
+/// garbage.
 bool is_nameless(const SymbolInfo& symbol) {
   return symbol.name.empty() || symbol.name.find("(?)") != std::string::npos || symbol.note == "freed while named";
 }
@@ -90,9 +90,9 @@ std::vector<std::uint32_t> FrameNames::ask(const Frame& frame, const Frame* call
   return numbers;
 }
 
-/// The method was there when its thread was sampled, and was freed before its stack was named: the runtime knows of
-/// code that it may free (a lightweight method, an assembly that is unloaded) and has no name for it any more, or there
-/// was a call in the memory that it makes code in, and now there is none.
+/// The method existed when its thread was sampled and was freed before its stack was named. Either the runtime knows of
+/// code that it may free (a lightweight method, an unloadable assembly) and has no name for it any more, or a return
+/// address lies in the runtime's JIT memory, where now there is no code.
 bool FrameNames::is_freed_method(const Frame& frame, const SymbolInfo& symbol) const {
   if (frame.kind == FrameKind::managed) return is_nameless(symbol) && !walker_->keeps_name(frame);
   if (!symbol.name.empty()) return false;

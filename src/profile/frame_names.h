@@ -13,9 +13,9 @@
 
 namespace mixstack::profile {
 
-/// Code that stays (`Walker::keeps_name`) keeps its name as long as the mappings do; of other code the runtime is asked
-/// again in each capture, since methods are freed and their memory used again. One thread at a time; the recording is
-/// locked by the caller.
+/// Code that stays (`Walker::keeps_name`) keeps its name as long as the mappings do. For other code the runtime is
+/// asked again in each capture, since methods are freed and their memory is reused. One thread at a time; the caller
+/// locks the recording.
 class FrameNames {
  public:
   FrameNames(Recording& recording, const TargetInfo& target) : recording_(recording), target_(target) {}
@@ -23,17 +23,18 @@ class FrameNames {
   struct Named {
     std::span<const std::uint32_t>
         numbers;         ///< in the recording, of the frame's functions, innermost first; empty: no room
-    bool lasts = false;  ///< the next walkers would say the same, too, as long as `begin` says so
+    bool lasts = false;  ///< later walkers would give the same names while `begin` returns true
   };
 
-  /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock). Answers whether names
-  /// that last are the same ones still.
+  /// Frames named from now on are of this walker's capture, taken at `instant` (steady clock). True: names kept as
+  /// lasting still hold.
   bool begin(Walker& walker, std::chrono::nanoseconds instant);
-  /// `callee`: the managed frame that it has called (`Walker::callee_of`), by which inlined methods are known.
+  /// `callee`: the managed frame that it called (`Walker::callee_of`), from which inlined methods are inferred.
   [[nodiscard]] Named name(const Frame& frame, const Frame* callee);
-  /// The number of an async method that awaits what was sampled; nothing: no room.
+  /// The number of an async method that awaits the sampled one; nothing: no room.
   [[nodiscard]] std::optional<std::uint32_t> caller(const SymbolInfo& method);
-  /// A method of which this walker does not find the name: it may be older than the method, which is freed at any time.
+  /// Whether this walker finds no name for a method that may be freed at any time: the walker may be older than the
+  /// method.
   [[nodiscard]] bool lacks_name(const Frame& frame) const;
 
  private:

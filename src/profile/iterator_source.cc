@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kRoundsUntilEnded = 3;  // a round may miss a thread
 constexpr int kMoreLooks = 6;
-constexpr std::uint64_t kShortRound = 8;              // this part of a period
+constexpr std::uint64_t kShortRound = 8;              // a round of up to 1/8 of a period counts as short
 constexpr std::chrono::microseconds kFirstPause{25};  // twice as long before each other look: 1.6 ms in all
 
 std::uint64_t thread_cpu_ns() {
@@ -22,7 +22,7 @@ std::uint64_t thread_cpu_ns() {
   return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// The process changed its mappings at that moment.
+/// The process was changing its mappings at that moment, so its stack could not be copied.
 bool was_busy(const bpf::ThreadState& state) {
   return state.look == bpf::Look::fresh && state.stack.bytes.empty() && state.stack_error.os_error == EBUSY;
 }
@@ -31,7 +31,7 @@ bool is_on_processor(const bpf::ThreadState& state) {
   return state.look == bpf::Look::on_cpu || state.look == bpf::Look::torn;
 }
 
-/// Takes what a round told of a thread away.
+/// Removes all that a round has reported of a thread.
 void forget(ThreadId tid, SampleBatch& batch) {
   for (auto* told : {&batch.repeats, &batch.running})
     std::erase_if(*told, [tid](const auto& t) { return t.tid == tid; });
@@ -76,7 +76,7 @@ Result<std::unique_ptr<IteratorSource>> IteratorSource::open(std::uint32_t pid, 
                                                              bool kernel) {
   bpf::IteratorOptions options;
   options.stack_bytes = 64 << 10;
-  // Perf events have counted them as running: they wait for nothing but us.
+  // Perf events have counted displaced threads as running: they wait only because we took their CPU.
   options.leaves_displaced = true;
   options.kernel_frames = kernel ? 64 : 0;
   auto iterator = bpf::TaskIterator::open(pid, options);
@@ -100,7 +100,7 @@ void IteratorSource::take(const bpf::ThreadState& state, Activity activity, std:
   thread.captured = true;
   thread.registers = set->registers;
   thread.stack = {state.stack.base, stacks_.keep(batch.capture, state.stack.bytes)};
-  thread.stack_truncated = true;  // where the mapping goes on
+  thread.stack_truncated = true;  // the copy may end before the mapping does
   batch.threads.push_back(std::move(thread));
   batch.samples.push_back({now, SampleClock::wall, activity, {state.kernel.begin(), state.kernel.end()}, true});
 }
@@ -115,8 +115,8 @@ void IteratorSource::add(const bpf::ThreadState& state, Activity activity, std::
   }
 }
 
-/// What the first look could not copy; and what it copied of others is told anew where that is another by now, for a
-/// later round tells of changes since this look.
+/// Reads again the stacks that the first look could not copy. Other threads that have run meanwhile are replaced too,
+/// since a later round reports changes since this look.
 Result<void> IteratorSource::look_again(std::uint64_t now, SampleBatch& batch) {
   const auto states = iterator_.read();
   if (!states) return fail(states.error());
@@ -136,7 +136,7 @@ Result<void> IteratorSource::look_again(std::uint64_t now, SampleBatch& batch) {
   return {};
 }
 
-/// Of a thread in a round: what it did.
+/// Notes a thread in a round; returns its activity.
 Activity IteratorSource::note(const bpf::ThreadState& state, std::uint64_t now) {
   const Activity activity = activity_of(state.kernel_state);
   if (state.look == bpf::Look::ending) return activity;

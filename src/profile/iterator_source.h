@@ -1,4 +1,4 @@
-// Samples of threads that are on no processor, by a program in the kernel: nothing is stopped.
+// Samples of threads that are not on a CPU, by a BPF program in the kernel: nothing is stopped.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace mixstack::profile {
 
-/// Rounds at a rate; threads on a processor are left to somebody else.
+/// Rounds at a rate; threads on a CPU are left to another source.
 class IteratorSource final : public SampleSource {
  public:
   /// Errors: those of TaskIterator::open.
@@ -26,7 +26,7 @@ class IteratorSource final : public SampleSource {
 
  private:
   struct Seen {
-    std::uint32_t round = 0;  ///< of those that tell of all, in which last
+    std::uint32_t round = 0;  ///< last full round that reported it
     RunBalance balance;
   };
   IteratorSource(Arch arch, std::uint32_t hertz, bpf::TaskIterator iterator);
@@ -42,14 +42,14 @@ class IteratorSource final : public SampleSource {
   RoundClock clock_;
   StackBytes stacks_;
   std::uint64_t due_ns_;
-  std::uint32_t round_ = 0;    ///< of those that tell of all
+  std::uint32_t round_ = 0;    ///< full rounds: those that report every thread
   std::uint64_t last_ns_ = 0;  ///< time of the last round
   std::size_t last_samples_ = 0;
   RealTimeTurn turn_;
-  bool has_begun_ = false;         ///< from then on one thread alone asks
-  std::uint64_t last_cpu_ns_ = 0;  ///< that the last round took
+  bool has_begun_ = false;         ///< from then on `next` is called by one thread only
+  std::uint64_t last_cpu_ns_ = 0;  ///< CPU time of the last round
   std::unordered_map<ThreadId, Seen> seen_;
-  std::vector<ThreadId> busy_;  ///< of this round, whose stacks could not be copied
+  std::vector<ThreadId> busy_;  ///< threads of this round whose stacks could not be copied
   SourceAccount account_;
 };
 

@@ -1,4 +1,4 @@
-// Names of code of the running kernel, from /proc/kallsyms.
+// Names of the running kernel's code, from /proc/kallsyms.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace mixstack::profile {
 
-/// Reads the list once, when first asked. Empty names where the kernel hides addresses (kptr_restrict) from us.
+/// Reads the list once, at the first question. Names are empty where the kernel hides addresses (kptr_restrict).
 class KernelSymbols final : public KernelNames {
  public:
   KernelSymbols() = default;
-  /// Of a text like /proc/kallsyms: "ffffffff81000000 T name [module]" a line.
+  /// From a text like /proc/kallsyms: one "ffffffff81000000 T name [module]" per line.
   explicit KernelSymbols(std::string_view text) : is_read_(true) { read(text); }
   [[nodiscard]] std::string name(Address address) override;
 

@@ -3,14 +3,14 @@
 namespace mixstack::profile {
 namespace {
 
-/// The halves of a product of 128 bits, put together: every bit of either factor reaches every bit of the answer.
+/// XOR of the two halves of a 128-bit product: every bit of either factor reaches the result.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Two hashes at once. The constants are digits of sqrt(2), sqrt(3) and sqrt(5): odd, and of nobody's choice.
+/// Two hashes at once. The constants are digits of sqrt(2), sqrt(3) and sqrt(5): odd, and not chosen for an effect.
 class Hasher {
  public:
   explicit Hasher(std::uint64_t seed)

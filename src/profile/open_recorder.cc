@@ -19,7 +19,7 @@ using Sources = std::vector<std::unique_ptr<SampleSource>>;
 
 constexpr char kNoKernel[] = "no frames of the kernel of threads that wait or are ready to run: only of those that run";
 
-/// Samples of what runs; nothing: `notes` say why.
+/// Opens the source of running threads. Null: `notes` say why.
 std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
                                       std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
@@ -36,7 +36,7 @@ std::string why_no_iterator(const Error& error) {
   return "without a stop only BPF sees them, and " + words.why + (words.remedy.empty() ? "" : ". " + words.remedy);
 }
 
-/// Where perf events show nothing of what runs, too.
+/// The reason where perf events are not available either.
 std::string why_not_bpf_alone(const TargetInfo& target, std::uint32_t hertz) {
   const auto source = IteratorSource::open(target.pid, target.arch, hertz, false);
   if (source) return "BPF shows threads that wait, and perf events must show those that run";
@@ -46,7 +46,7 @@ std::string why_not_bpf_alone(const TargetInfo& target, std::uint32_t hertz) {
   return "no BPF: " + words.why + (words.remedy.empty() ? "" : ". " + words.remedy);
 }
 
-/// Of threads without files of their own nobody can see whether they have run.
+/// A thread whose schedstat file we cannot keep open counts as having run: it is stopped in each round. Says so.
 void note_few_files(std::uint32_t pid, bool has_running, std::vector<std::string>& notes) {
   const auto threads = perf::threads_of(pid);
   rlimit files{};
@@ -59,14 +59,14 @@ void note_few_files(std::uint32_t pid, bool has_running, std::vector<std::string
       std::to_string(files.rlim_cur) + " at most, " + std::to_string(enough) + " are enough)");
 }
 
-/// Samples of what waits, and with stops of what runs, too, if nobody else samples it.
+/// Opens the source of waiting threads; with stops, also of running ones if no other source samples them.
 std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const RecorderOptions& options, std::uint32_t hertz,
                                            bool has_running, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
   if (has_running) {
     auto source = IteratorSource::open(target.pid, target.arch, hertz, options.kernel);
     if (source) return std::move(*source);
-    // A kernel that gives no stacks of its own may give those of the process.
+    // A kernel that refuses its own stacks may still give those of the process.
     if (options.kernel) source = IteratorSource::open(target.pid, target.arch, hertz, false);
     if (source) {
       notes.push_back(kNoKernel);

@@ -1,4 +1,4 @@
-// From what is wanted to a running recorder: which sources there are, and why not better ones.
+// Opens a recorder for what the user wants: chooses the sources and says why better ones are not available.
 #pragma once
 
 #include <memory>
@@ -17,27 +17,27 @@ enum class Want : std::uint8_t {
 struct RecorderOptions {
   Want want = Want::wall;
   std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of processor time
-  double most_held = 0;     ///< as of StopOptions
-  bool may_stop = true;     ///< threads may be stopped where nothing else shows them
+  double most_held = 0;     ///< as in StopOptions
+  bool may_stop = true;     ///< threads may be stopped where no other source sees them
   bool kernel = false;
   StackRecorder::Options stacks;
 };
 
 inline constexpr std::uint32_t kUsualWallHertz = 100, kUsualCpuHertz = 999;
-/// Where threads that run must be stopped.
+/// Highest rate where running threads must be stopped.
 inline constexpr std::uint32_t kMostStopHertz = 100;
 
 struct OpenedRecorder {
   std::unique_ptr<ProcessRecorder> recorder;
-  std::uint32_t cpu_hertz = 0, wall_hertz = 0;  ///< as of RecordingFacts
-  std::vector<std::string> notes;               ///< what was not to be had, and what would help
+  std::uint32_t cpu_hertz = 0, wall_hertz = 0;  ///< as in RecordingFacts
+  std::vector<std::string> notes;               ///< sources that are not available, and the remedy
 };
 
-/// Why there is no recorder.
+/// Why no recorder could be opened.
 struct NotOpened {
   Error error;
-  bool is_without_stops = false;     ///< stops would be allowed, and were not wanted
-  std::vector<std::string> notes{};  ///< then: why not without
+  bool is_without_stops = false;     ///< stops would have been allowed by the system, but `may_stop` is false
+  std::vector<std::string> notes{};  ///< then: why recording without stops failed
 };
 
 /// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.
@@ -46,7 +46,7 @@ struct NotOpened {
                                                                     const RecorderOptions& options);
 
 /// Open files (ulimit -n) that suffice to record a process of so many threads: an event for each, two to see whether it
-/// has run, and some for all. With fewer its threads are stopped, or stopped more often.
+/// has run, and some for all. With fewer, threads are stopped, or stopped more often.
 [[nodiscard]] std::uint64_t enough_files(std::size_t threads);
 
 }  // namespace mixstack::profile

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// A program that does something every 10 ms of its processor time would be seen at the same point of it by one sample
-/// in 10 ms. Somewhat more are asked for, so that the points move on, and as many left out again by chance.
+/// A program that does something every 10 ms of its CPU time would always be sampled at the same point of its cycle at
+/// 100 Hz. So we ask for somewhat more samples, which makes the points move on, and drop as many again by chance.
 std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (hertz * 4 + 50) / 100); }
 
 /// The kernel's short name of a thread; empty when it has gone.
@@ -24,18 +24,18 @@ std::string name_of(std::uint32_t pid, ThreadId tid) {
   std::string name(64, '\0');
   file.read(name.data(), static_cast<std::streamsize>(name.size()));
   name.resize(static_cast<std::size_t>(file.gcount()));
-  if (name.ends_with('\n')) name.pop_back();  // a name may have others
+  if (name.ends_with('\n')) name.pop_back();  // only the last newline is the kernel's
   return name;
 }
 
-/// Nothing of it runs any more: it is not there, or waits for its parent to be told. (The first thread of a process may
+/// Nothing of it runs any more: it is gone, or a zombie that waits for its parent. (The first thread of a process may
 /// end before the others.)
 bool has_ended(const base::ScopedFd& folder) {
   struct stat tasks {};
   if (::fstatat(folder.get(), "task", &tasks, 0) != 0) return true;
   if (tasks.st_nlink > 3) return false;
   const base::ScopedFd file(::openat(folder.get(), "stat", O_RDONLY | O_CLOEXEC));
-  if (!file) return errno == ENOENT || errno == ESRCH;  // and not for want of files, say
+  if (!file) return errno == ENOENT || errno == ESRCH;  // not when we lack file descriptors, for example
   std::array<char, 512> room{};
   const ssize_t got = ::read(file.get(), room.data(), room.size());
   if (got < 0) return errno == ESRCH;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   perf::PerfOptions wanted;
   wanted.hertz = asked_hertz(options.hertz);
   wanted.kernel = options.kernel;
-  // Stacks in the dispatch of an exception hold contexts: 17 to 25 KiB.
+  // Stacks during exception dispatch hold contexts: 17 to 25 KiB.
   wanted.stack_bytes = 32 << 10;
   base::ScopedFd folder(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder && errno == ENOENT) return fail(ErrorCode::no_such_process, pid);
@@ -112,7 +112,7 @@ Result<SampleBatch> PerfSource::drain() {
   const std::uint64_t now = monotonic_ns();
   const bool is_all = sampler_.drain(*this, kMostInBatch) < kMostInBatch;
   if (!batch_.samples.empty() || !batch_.mapped.empty()) told_ns_ = now;
-  // Rounds of threads that wait may need it at any time, and samples of processor time soon.
+  // Rounds of waiting threads may need it at any time; samples of CPU time only soon after they came.
   const bool is_asked = options_.clock == SampleClock::wall || now - told_ns_ < kSecond / 4;
   if (is_all && is_asked && tells_mappings()) batch_.mapped_until_ns = now - perf::kSettleNs;
   ends_.look(now);
@@ -125,8 +125,8 @@ Result<SampleBatch> PerfSource::drain() {
 
 Result<SampleBatch> PerfSource::next(const std::stop_token& stop) {
   if (has_executed_) return fail(ErrorCode::process_changed);
-  // Rings tell when they are a good part full. Slow samples are not left lying for longer than this: code that they
-  // were in may be freed meanwhile.
+  // Rings wake us when they are mostly full. A timeout takes slow samples out sooner, since the code that they were in
+  // may be freed meanwhile.
   if (!stop.stop_requested()) sampler_.wait(std::chrono::milliseconds(25));
   auto batch = drain();
   if (batch && batch->samples.empty() && has_ended(folder_)) return fail(ErrorCode::no_such_process);

@@ -28,9 +28,9 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   [[nodiscard]] Result<SampleBatch> next(const std::stop_token& stop) override;
   [[nodiscard]] SourceAccount account() const override;
   [[nodiscard]] std::string words() const override;
-  /// Whether `SampleBatch::mapped` is told of all threads.
+  /// Whether `SampleBatch::mapped` covers all threads.
   [[nodiscard]] bool tells_mappings() const { return sampler_.following() == perf::Following::by_events; }
-  /// What has come since the last call, without waiting for more.
+  /// All that has come since the last call, without waiting for more.
   [[nodiscard]] Result<SampleBatch> drain();
 
  private:
@@ -42,7 +42,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   void notice(const perf::PerfNotice& notice) override;
 
   std::uint32_t pid_;
-  base::ScopedFd folder_;  ///< the process's in /proc: of nobody who has its number later
+  base::ScopedFd folder_;  ///< /proc/PID; a reused pid does not bring it back
   Arch arch_;
   PerfSourceOptions options_;
   perf::PerfSampler sampler_;
@@ -53,9 +53,9 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};
   bool has_executed_ = false;
   std::uint64_t without_user_ = 0;
-  std::uint64_t begin_ns_ = 0;  ///< samples before it are none of the recording
+  std::uint64_t begin_ns_ = 0;  ///< samples before it do not count
   std::uint64_t looked_ns_ = 0;
-  std::uint64_t told_ns_ = 0;  ///< when there was anything to tell last
+  std::uint64_t told_ns_ = 0;  ///< when a sample or a mapping was last reported
 };
 
 }  // namespace mixstack::profile

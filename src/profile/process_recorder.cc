@@ -6,11 +6,11 @@ namespace mixstack::profile {
 namespace {
 
 constexpr std::uint32_t kMostFailures = 1000;  // in a row
-/// ns. What the kernel lost is asked of each event, of which there is one for each thread and processor.
+/// ns. Kernel losses are read from each event, and there is one per thread and CPU.
 constexpr std::uint64_t kAccountInterval = 1'000'000'000;
 constexpr std::uint64_t kLateStart = 100'000'000;  // ns
 
-/// Of a capture that cannot be had now and may be had again: another tracer, a moment in which threads come and go.
+/// A capture that failed now may succeed later: another tracer is attached, or threads come and go.
 bool is_passing(const Error& error) {
   return error.code == ErrorCode::already_traced || error.code == ErrorCode::thread_not_stopped ||
          error.code == ErrorCode::no_such_thread;
@@ -31,7 +31,7 @@ ProcessRecorder::~ProcessRecorder() { stop(); }
 
 void ProcessRecorder::warm_up() {
   for (std::uint32_t i = 0; i < sources_.size(); i++) {
-    // What is wrong here is so in the next moment, too, and said then.
+    // An error here occurs again after `start`, and is reported then.
     auto batch = sources_[i]->next({});
     if (!batch || batch->empty()) continue;
     batch->source = i;
@@ -41,7 +41,7 @@ void ProcessRecorder::warm_up() {
 
 void ProcessRecorder::start(std::uint64_t start_ns, std::uint64_t end_ns) {
   recorder_.begin(start_ns, end_ns);
-  // What was sampled since the begin counts; one that joins a recording later has missed what came before.
+  // Samples since the start count. A process that joins a recording late has missed the time before.
   const std::uint64_t now = monotonic_ns(), missed = now - std::min(now, start_ns);
   for (const auto& source : sources_) source->begin(missed < kLateStart ? now - missed : now);
   walking_ = std::jthread([this] { walk_samples(); });
@@ -69,22 +69,22 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
     }
     last = batch.error();
     if (is_passing(last) && ++failures < kMostFailures) continue;
-    // The first that finds the process gone speaks for all.
+    // The first source that finds the process gone ends all others.
     const std::lock_guard lock(end_mutex_);
     end_error_ = last;
     is_over_ = true;
   }
-  if (!has_taken && last.code != ErrorCode::none) {  // what did not pass in all the time: a debugger that stays
+  if (!has_taken && last.code != ErrorCode::none) {  // an error in all that time: a debugger that stays attached
     const std::lock_guard lock(end_mutex_);
     if (end_error_.code == ErrorCode::none) end_error_ = last;
   }
-  note_account(source);  // of one that had no turn before the end, too
+  note_account(source);  // also for a source that had no turn before the end
   if (sampling_sources_.fetch_sub(1) != 1) return;
   queue_.close();
   has_ended_.store(true, std::memory_order_release);
 }
 
-/// Sources belong to the thread that takes their samples.
+/// Copies a source's account: the source itself belongs to the thread that takes its samples.
 void ProcessRecorder::note_account(std::uint32_t source) {
   SourceAccount now = sources_[source]->account();
   const std::lock_guard lock(accounts_mutex_);

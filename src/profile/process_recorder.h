@@ -1,4 +1,4 @@
-// Records one process: threads that take samples, a queue, a thread that walks them.
+// Records one process: threads that take samples, a queue, and a thread that walks them.
 #pragma once
 
 #include <atomic>
@@ -20,22 +20,23 @@ class ProcessRecorder {
   ProcessRecorder(const ProcessRecorder&) = delete;
   ProcessRecorder& operator=(const ProcessRecorder&) = delete;
 
-  /// Takes a first look at the process and counts nothing of it: what walks and names need is read then, and not in the
-  /// first tenths of a second of the recording. Takes a tenth of a second and what there is to read. Before `start`,
-  /// and again while that is some time ahead, lest the kernel's buffers run full.
+  /// Reads what walks and names need before the recording begins, and counts nothing. Otherwise the first tenths of a
+  /// second would pay for it. Takes about a tenth of a second. Call before `start`, and again while the start is some
+  /// time ahead, so that the kernel's buffers do not run full.
   void warm_up();
-  /// Samples are counted from now on, of a recording that begins and ends at these moments (CLOCK_MONOTONIC, ns). Once.
+  /// Samples count from now on. The recording begins and ends at these moments (CLOCK_MONOTONIC, ns). Call once.
   void start(std::uint64_t start_ns, std::uint64_t end_ns = UINT64_MAX);
-  /// No samples come any more: the process has ended, or taking them failed.
+  /// No more samples come: the process has ended, or sampling failed.
   [[nodiscard]] bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
-  /// Why; code none when it was stopped, `no_such_process` when the process is gone. After `has_ended` or `stop`.
+  /// The reason; code none when it was stopped, `no_such_process` when the process is gone. Call after `has_ended` or
+  /// `stop`.
   [[nodiscard]] const Error& end_error() const { return end_error_; }
-  /// Ends sampling and waits until what was taken is in the recording. May be called again.
+  /// Stops sampling and waits until all samples taken are in the recording. May be called again.
   void stop();
-  /// Has what was walked until now in the recording: a stack that stays the same is else written once a second. For who
-  /// looks at it meanwhile; any thread.
+  /// Writes all that was walked until now into the recording, for readers of a running recording: a stack that stays
+  /// the same is otherwise written once a second. Any thread.
   void flush() { recorder_.flush(); }
-  /// What the sources have lost until a second ago; after `stop` all of it. Any thread.
+  /// Losses of the sources until a second ago; after `stop`, all of them. Any thread.
   [[nodiscard]] SourceAccount account() const;
   [[nodiscard]] std::uint64_t lost_in_queue() const { return queue_.dropped(); }
   [[nodiscard]] std::string source_words() const;
@@ -52,10 +53,10 @@ class ProcessRecorder {
   BatchQueue queue_;
   StackRecorder recorder_;
   std::atomic<std::uint32_t> sampling_sources_;
-  std::atomic<bool> is_over_ = false;  ///< a source found that the process has gone
+  std::atomic<bool> is_over_ = false;  ///< a source found that the process is gone
   std::atomic<bool> has_ended_ = false;
   mutable std::mutex accounts_mutex_;
-  std::vector<SourceAccount> accounts_;  ///< by source, of its last second
+  std::vector<SourceAccount> accounts_;  ///< by source, at most a second old
   std::mutex end_mutex_;
   Error end_error_;
   std::jthread walking_;

@@ -1,16 +1,17 @@
-// Rounds when they are due, on a machine that has more to do than it can.
+// Keeps rounds on time on an overloaded machine.
 #pragma once
 
 #include <sched.h>
 
 namespace mixstack::profile {
 
-/// A thread that looks at others comes before what computes, where we may (CAP_SYS_NICE): else it looks when those let
-/// it, which is when they wait. Of real-time threads the least one. What its starter has chosen for it stays.
+/// Gives the sampling thread real-time priority (the lowest) where we may (CAP_SYS_NICE). Without it the thread runs
+/// only when others yield, that is when they wait, and so sees them waiting too often. A scheduling policy that the
+/// user has chosen for us stays.
 class RealTimeTurn {
  public:
-  /// Of the calling thread, always the same one. `is_short`: it needs little of a processor at a time; what needs more
-  /// is not to be in the way of others.
+  /// For the calling thread, always the same one. `is_short`: it needs little CPU at a time; a thread that needs more
+  /// must not delay others.
   void want(bool is_short) {
     if (is_short == has_it_ || is_refused_) return;
     if (is_short && ::sched_getscheduler(0) != SCHED_OTHER) {

@@ -6,14 +6,14 @@
 
 namespace mixstack::profile {
 
-/// One instant in each period, anywhere in it: no drift, and no lockstep with timers of the target, whatever their
-/// period. Times in ns of one clock.
+/// One instant in each period, at a random place in it: no drift, and no lockstep with timers of the target, whatever
+/// their period. Times in ns of one clock.
 class RoundClock {
  public:
   RoundClock(std::uint64_t start, std::uint64_t period, std::uint32_t seed)
       : start_(start), period_(period == 0 ? 1 : period), random_(seed) {}
 
-  /// The next instant. Periods that `now` has passed are left out, and counted.
+  /// The next instant. Periods that `now` has passed are skipped, and counted.
   [[nodiscard]] std::uint64_t next(std::uint64_t now) {
     round_++;
     const std::uint64_t current = now <= start_ ? 0 : (now - start_) / period_;

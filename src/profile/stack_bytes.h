@@ -1,4 +1,4 @@
-// Room for the bytes of sampled stacks, used again and again.
+// A pool of memory for the bytes of sampled stacks.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace mixstack::profile {
 
-/// Copies stacks into large blocks that captures own. A block comes back when its capture goes, in whatever thread, and
-/// is not cleared: fresh memory for each batch would cost more than what is copied into it. One thread at a time
-/// copies.
+/// Copies stacks into large blocks that captures own. A block returns to the pool when its capture is destroyed, in
+/// whatever thread, and is not cleared: fresh memory for each batch would cost more than the copying. One thread at a
+/// time copies.
 class StackBytes {
  public:
   static constexpr std::size_t kBlock = 1u << 20;
-  static constexpr std::size_t kMostIdle = 16;  ///< blocks that are kept; after a peak the others are freed
+  static constexpr std::size_t kMostIdle = 16;  ///< blocks kept; after a peak the others are freed
 
-  /// What is copied from now on is of another capture.
+  /// Bytes copied from now on belong to another capture.
   void begin() { used_ = kBlock; }
-  /// The copy; `capture` owns the block that it is in.
+  /// Returns the copy; `capture` owns its block.
   [[nodiscard]] std::span<const std::byte> keep(Capture& capture, std::span<const std::byte> bytes) {
     if (bytes.empty()) return {};
     if (bytes.size() > kBlock) {
@@ -70,7 +70,7 @@ class StackBytes {
   }
 
   std::shared_ptr<Idle> idle_ = std::make_shared<Idle>();
-  std::byte* block_ = nullptr;  ///< of the capture's, being filled
+  std::byte* block_ = nullptr;  ///< the block being filled; owned by the capture
   std::size_t used_ = kBlock;
 };
 

@@ -1,3 +1,12 @@
+// Input: a source's batches: threads with registers and copied stack bytes, repeats, mappings. Output: samples in a
+// `Recording`.
+// Algorithm, for each batch: (1) note new mappings; (2) wait until all mappings older than its samples are known, since
+// an address may belong to other code by now; (3) make a walker, or reuse one of at most `kWalkerLife`; (4) look up
+// each sample's addresses in `KnownStacks`, since most samples repeat; (5) else walk, again with a new walker if code
+// is newer than the old one, complete deep stacks, and name frames; (6) last count repeats, rounds and ended threads,
+// since they refer to stacks of samples.
+// Bounds: `kMostWaiting` batches and `kMostWaitingSamples` samples wait; `max_frames` per walk; tables are cleared at
+// `kMostKernelFrames` and `kMostUnknown`; `Recording`, `KnownStacks` and `DeepStacks` are bounded themselves.
 #include "profile/stack_recorder.h"
 
 #include <algorithm>
@@ -9,7 +18,7 @@
 namespace mixstack::profile {
 namespace {
 
-/// Where a walk met code that nobody knew, or did not get further.
+/// The first frame whose code nothing describes, or the last frame of a walk that could not continue.
 std::optional<Address> unknown_place(const Trace& trace) {
   for (const Frame& frame : trace.frames)
     if (frame.kind == FrameKind::undescribed || frame.trust > Trust::checkpoint) return frame.pc.raw();
@@ -17,12 +26,13 @@ std::optional<Address> unknown_place(const Trace& trace) {
   return trace.frames.empty() ? 0 : trace.frames.back().pc.raw();
 }
 
-/// What tells stacks of the same addresses apart: frames, and the types that they run for. Empty: no frame tells any.
+/// Frames with a generic context, and the types that they run for: these tell apart stacks of the same addresses.
+/// Empty: no frame has one.
 std::vector<Address> generic_contexts(const Trace& trace) {
   std::vector<Address> all;
   for (std::size_t i = 0; i < trace.frames.size(); i++) {
     const GenericContext context = trace.frames[i].generic_context();
-    // An object whose type was not believed may tell it the next time.
+    // An object whose type could not be read now may tell it the next time.
     if (context.handle == 0 && !context.of_object) continue;
     all.push_back(i);
     all.push_back(context.handle);
@@ -36,8 +46,7 @@ std::vector<Address> joined(std::span<const Address> first, const std::vector<Ad
   return both;
 }
 
-/// Stacks of a round were copied one after the other, more than a processor's own cache holds: the next one is fetched
-/// while the one before it is walked.
+/// A round copies more stacks than a CPU's own cache holds: the next one is prefetched while this one is walked.
 void fetch_ahead(std::span<const std::byte> stack) {
   constexpr std::size_t kLine = 64, kMost = 6 << 10;
   for (std::size_t at = 0; at < std::min(stack.size(), kMost); at += kLine) __builtin_prefetch(stack.data() + at);
@@ -64,9 +73,10 @@ void StackRecorder::warm_up(SampleBatch batch) {
   is_warming_up_ = false;
 }
 
-/// What was mapped before samples were taken, and until the walker read the mappings, must be known: else nobody can
-/// say whether it is the code of their time. It is told a little later. A stop reads the mappings with its threads; and
-/// its bytes go with its walker, so that what is left of it could not be walked later.
+/// Samples wait until all mappings made before them, and before the walker read the mappings, are known: otherwise the
+/// code at an address may not be the code of that time. Sources report mappings a little later. A stop does not wait:
+/// it reads the mappings with its threads, and its bytes belong to its walker, so that the remainder could not be
+/// walked later.
 bool StackRecorder::must_wait(const SampleBatch& batch) const {
   const bool is_stop = batch.capture.consistency != Consistency::not_stopped;
   return !is_stop && options_.mappings_are_told && !is_hasty_ && !is_warming_up_ &&
@@ -78,7 +88,7 @@ Result<void> StackRecorder::take(SampleBatch batch) {
   if (is_warming_up_) return take_now(std::move(batch));
   waiting_.push_back(std::move(batch));
   while (!waiting_.empty()) {
-    // What does not come is not waited for for ever.
+    // Too many batches or samples wait: stop waiting, the report may never come.
     std::size_t samples = 0;
     for (const SampleBatch& one : waiting_) samples += one.samples.size();
     is_hasty_ = waiting_.size() > kMostWaiting || samples > kMostWaitingSamples || is_ending_;
@@ -99,7 +109,7 @@ void StackRecorder::note_mapped(SampleBatch& batch) {
   mapped_until_ns_ = std::max(mapped_until_ns_, batch.mapped_until_ns);
 }
 
-/// What is there before anything is told of it: else the first word of a mapping that grows would be one of new code.
+/// Learns the code that is there at the start: otherwise the first report of a mapping that grows would mean new code.
 void StackRecorder::learn_code() {
   if (has_learned_code_ || mappings_ == nullptr) return;
   has_learned_code_ = true;
@@ -107,7 +117,7 @@ void StackRecorder::learn_code() {
     if (region.executable) (void)known_code_.learn({0, region.range, region.inode, region.file_offset});
 }
 
-/// Whether the walker is older than the code at one of the places was when the sample was taken.
+/// Whether code was mapped at one of the places after the walker's mappings were read and before the sample was taken.
 bool StackRecorder::is_older(std::span<const CodeAddress> places, Taken taken) const {
   return !changes_.empty() && std::any_of(places.begin(), places.end(), [&](const CodeAddress& place) {
     return changes_.touch(place.lookup(), mappings_ns_, taken.until_ns);
@@ -121,7 +131,7 @@ bool StackRecorder::is_other_code(CodeAddress place, Taken taken) const {
          changes_.touch(place.lookup(), taken.from_ns, mappings_end_ns_);
 }
 
-/// False: it is not to be had, or not to be asked yet (`wants_to_wait_`).
+/// False: no walker could be made, or its mappings are not complete yet (`wants_to_wait_`).
 bool StackRecorder::renew_walker() {
   mappings_ = nullptr;
   Capture nothing;
@@ -161,11 +171,11 @@ Result<void> StackRecorder::take_now(SampleBatch batch) {
   return {};
 }
 
-/// The bytes of the batch's stacks stay with the batch, or go with the walker's capture.
+/// Bytes of stacks stay with the batch if the walker is shared; otherwise they go with the walker's capture.
 Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   const bool is_shared = batch.capture.consistency == Consistency::not_stopped;
   if (is_shared) {
-    // The walker outlives the batch: it must not have slices of bytes that go with the next one.
+    // The walker outlives the batch: it must not refer to bytes that the next batch frees.
     bytes_ = std::move(batch.capture.storage);
     batch.capture.threads.clear();
     batch.capture.roots.clear();
@@ -175,12 +185,12 @@ Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   return make_walker(std::move(batch.capture));
 }
 
-/// Mappings of code are those of the last walker unless it was told otherwise.
+/// Reuses the last walker's mappings of code unless a source has reported a change.
 void StackRecorder::lend_mappings(Capture& capture) {
   const std::uint64_t now = monotonic_ns();
   const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
   const bool are_lent = are_true && !capture.regions && capture.consistency == Consistency::not_stopped;
-  // A stop has read its own, at its time.
+  // A stop has read its own mappings, when it took place.
   mappings_were_given_ = capture.regions != nullptr;
   if (!are_lent) mappings_ns_ = mappings_were_given_ ? std::min(taken_from_ns_, now) : now;
   are_lent_ = are_lent;
@@ -190,7 +200,7 @@ void StackRecorder::lend_mappings(Capture& capture) {
 Result<void> StackRecorder::make_walker(Capture capture) {
   lend_mappings(capture);
   const std::lock_guard lock(session_.mutex);
-  walker_.reset();  // gives its caches back first
+  walker_.reset();  // frees its caches first
   walker_is_shared_ = capture.consistency == Consistency::not_stopped;
   WalkOptions options;
   options.max_frames = options_.max_frames;
@@ -227,7 +237,7 @@ std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread, Taken take
   const auto [made_for, is_new] = unknown_.emplace(*unknown, batch_ns_);
   if (!is_new && batch_ns_ - made_for->second < kWalkerLife) return trace;
   made_for->second = batch_ns_;
-  // The process has ended, say: what the old walker saw cannot be named any more.
+  // The process may have ended: the old walker's frames can no longer be named.
   if (!renew_walker()) return std::nullopt;
   return walker_->walk(thread);
 }
@@ -308,8 +318,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   context.gc_pending = gc_pending_;
   context.stop = stack->stop;
   context.system_call = static_cast<std::int32_t>(capture.syscall);
-  // What the runtime says may be of another time than the sample; that managed code runs in cooperative mode is so at
-  // any time.
+  // The runtime's record of the mode may be newer than the sample; managed code always runs in cooperative mode.
   if (stack->known.is_managed && walker_is_shared_)
     context.gc_mode = GcMode::cooperative;
   else if (const auto cooperative = walker_->is_cooperative(capture))
@@ -318,7 +327,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   const bool is_weighed = options_.rounds_weigh && !is_warming_up_ && sample.clock == SampleClock::wall &&
                           sample.activity == Activity::running && !sample.is_of_round;
   if (is_weighed) return count_running(*thread, {stack->known.stack, context, time});
-  // Where it is now stands for the rounds that did not look, too.
+  // Where it is now also counts for the rounds that did not look.
   for (std::uint32_t rounds = 1 + std::exchange(thread->unseen, 0); rounds != 0; rounds--)
     count(thread->runs[source_], stack->known.stack, context, time);
 }
@@ -328,7 +337,7 @@ void StackRecorder::leave_unseen(ThreadId tid) {
   if (const auto known = threads_.find(tid); known != threads_.end()) known->second.unseen++;
 }
 
-/// Most samples are of stacks that were seen before: then their addresses are all that is looked at.
+/// Most samples repeat a known stack: then comparing addresses is enough.
 std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& capture,
                                                            std::span<const Address> kernel, Taken taken) {
   auto plain = walker_->plain_addresses(capture, addresses_);
@@ -370,7 +379,7 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
       const auto node = async_node(*callers);
       if (!node) return std::nullopt;
       root = *node;
-      contexts.push_back(root);  // the next time others may await it
+      contexts.push_back(root);  // the next time other methods may await it
     }
   if (is_plain && !contexts.empty()) {
     known_stacks_.remember(key, {.varies = true}, true);
@@ -386,9 +395,9 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
   return made;
 }
 
-/// Nobody knows any more whose code it was. Its caller was found by what is there now, mostly the same way: by the
-/// frame pointer. That the walk came to the thread's start says that it went on from a frame of the stack; whether it
-/// is the nearest one is inferred.
+/// The code's owner is not known any more. Its caller was found by the code that is there now, mostly by the frame
+/// pointer, which both have. The walk reached the thread's start, so it continued from a frame of this stack; that this
+/// frame is the direct caller is inferred.
 std::optional<std::uint32_t> StackRecorder::replaced_stack(Trace& trace, const std::vector<bool>& is_other,
                                                            std::span<const Address> kernel) {
   std::optional<std::uint32_t> node = 0;
@@ -424,13 +433,13 @@ std::optional<std::uint32_t> StackRecorder::frame_node(std::uint32_t outer, std:
   return node;
 }
 
-/// The node below which the stack goes on: 0 where nobody awaits what it runs.
+/// One box for the frames left out of a deep stack.
 std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, std::uint32_t outer) {
   return box_node(outer, left_out_name(left_out));
 }
 
-/// Outermost first, so that stacks share what called them. `frames`: of these; the next one is of other code. Whose it
-/// is, and who called it, nobody knows any more.
+/// Outermost first, so that stacks share their callers. Only the innermost `frames` frames are shown; the next one is
+/// of code that was replaced, whose owner and callers are not known.
 std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::size_t frames,
                                                      std::span<const Address> kernel, bool& lasts, std::uint32_t root) {
   const auto begin = frames == trace.frames.size() ? std::optional(root) : box_node(root, "[code that was replaced]");
@@ -473,7 +482,7 @@ std::optional<std::uint32_t> StackRecorder::kernel_frame(Address address) {
   return frame;
 }
 
-/// One round is one sample. Samples and rounds come in batches of their own: whichever was first waits for the other.
+/// One round is one sample. Samples and rounds arrive in separate batches: whichever comes first waits for the other.
 void StackRecorder::count_running(Thread& thread, const Ran& ran) {
   thread.last = ran;
   thread.last_is_spare = thread.owed == 0;
@@ -499,7 +508,7 @@ void StackRecorder::found_running(const Repeat& round) {
   count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
 }
 
-/// Rounds for which no sample comes any more were where the last one was.
+/// Rounds for which no more samples come are counted where the last sample was.
 void StackRecorder::settle(Thread& thread) {
   Run& seen = thread.runs[options_.rounds_weigh ? 1 - kRunning : 0];
   for (; thread.unseen != 0 && seen.has_stack; thread.unseen--)
@@ -516,7 +525,7 @@ void StackRecorder::repeat(const Repeat& told) {
   repeat(known->second, told.time_ns, told.activity);
 }
 
-/// Nothing: as it was.
+/// `activity`: nothing means as before.
 void StackRecorder::repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity) {
   Run& run = thread.runs[source_];
   if (time_ns >= options_.end_ns || !run.has_stack) return;
@@ -536,7 +545,7 @@ void StackRecorder::repeat_others(std::uint64_t time_ns) {
 
 void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {
   if (is_warming_up_) {
-    // The next round may say that it has not run since.
+    // The next round may report that it has not run since.
     run = {.sample = {.time_ns = time_ns, .stack = stack, .count = 0}, .context = context, .has_stack = true};
     return;
   }
@@ -564,7 +573,7 @@ void StackRecorder::write(Run& run) {
     shared_.recording.facts.account.lost_in_tree += sample.count;
     shared_.recording.facts.account.samples -= sample.count;
   }
-  // The stack stays known: a thread that has not run is in it still.
+  // The stack stays known: a thread that has not run is still in it.
   run.sample.count = 0;
 }
 

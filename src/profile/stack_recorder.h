@@ -1,4 +1,4 @@
-// From batches of samples to a recording: walks, names, and counts each stack once.
+// From batches of samples to a recording: walks, names, and counts each distinct stack once.
 #pragma once
 
 #include <array>
@@ -20,19 +20,19 @@
 
 namespace mixstack::profile {
 
-/// A recording that several recorders fill and others look at meanwhile.
+/// A recording that several recorders fill while others read it.
 struct SharedRecording {
   std::mutex mutex;
   Recording recording;
 };
 
-/// A session whose captures and walkers are made by different threads.
+/// A session used by several threads, for captures and for walkers.
 struct SharedSession {
   std::mutex mutex;
   std::unique_ptr<Session> session;
 };
 
-/// Names of code of the kernel; asked under the recording's lock.
+/// Names of kernel code; called under the recording's lock.
 class KernelNames {
  public:
   virtual ~KernelNames() = default;
@@ -40,41 +40,40 @@ class KernelNames {
   [[nodiscard]] virtual std::string name(Address address) = 0;
 };
 
-/// Of one process. One thread at a time.
+/// The recorder of one process. One thread at a time, except where a member says otherwise.
 class StackRecorder {
  public:
   struct Options {
     std::uint32_t process = 0;            ///< index in the recording
-    std::uint64_t start_ns = 0;           ///< CLOCK_MONOTONIC at which the recording began
-    std::uint64_t end_ns = UINT64_MAX;    ///< and ends: what is sampled later is not of it
-    std::uint32_t max_frames = 1u << 16;  ///< of a walk; of deep stacks not all frames are shown (`kMostShown`)
+    std::uint64_t start_ns = 0;           ///< CLOCK_MONOTONIC at the start of the recording
+    std::uint64_t end_ns = UINT64_MAX;    ///< and at its end: later samples are left out
+    std::uint32_t max_frames = 1u << 16;  ///< of a walk; recordings of deep stacks leave frames out (`kMostShown`)
     KernelNames* kernel = nullptr;        ///< borrowed; null: frames of the kernel are left out
-    /// A source tells when code is mapped (`SampleBatch::mapped`): mappings need not be read for each walker.
+    /// A source reports new mappings of code (`SampleBatch::mapped`): they need not be read for each walker.
     bool mappings_are_told = false;
-    /// Samples of wall time of threads that run come from another source than the rounds: how long a thread ran is how
-    /// often a round found it running, and its samples say where.
+    /// Running threads are sampled by another source than the rounds: the rounds that found a thread running say how
+    /// long it ran, its samples say where.
     bool rounds_weigh = false;
-    bool async_callers =
-        false;  ///< async methods that await what was sampled stand outside of its thread's first frame
+    bool async_callers = false;  ///< show async methods that await the sampled one outside of its thread's first frame
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
 
-  /// Samples count from here on: the recording begins and ends at these moments (CLOCK_MONOTONIC, ns).
+  /// Samples count from now on: the recording begins and ends at these moments (CLOCK_MONOTONIC, ns).
   void begin(std::uint64_t start_ns, std::uint64_t end_ns) {
     options_.start_ns = start_ns;
     options_.end_ns = end_ns;
   }
-  /// As `take`, without counting anything.
+  /// Like `take`, but counts nothing.
   void warm_up(SampleBatch batch);
-  /// An error ends the batch only: what could be walked is in the recording.
+  /// An error ends this batch only: all that could be walked is in the recording.
   [[nodiscard]] Result<void> take(SampleBatch batch);
-  /// Writes down what is counted and not yet in the recording. Any thread, at any time.
+  /// Writes all counts that are not yet in the recording. Any thread, at any time.
   void flush();
-  /// No batch comes any more: the last of what is counted is written down.
+  /// Call after the last batch: writes the remaining counts.
   void end_all();
 
  private:
-  /// What one source says of a thread.
+  /// The present stack of a thread, as one source sees it.
   struct Run {
     Sample sample{.count = 0};  ///< periods with one stack and context, not yet in the recording; count 0: none
     SampleContext context;      ///< of the last sample
@@ -91,29 +90,29 @@ class StackRecorder {
     bool is_named = false;
     std::uint32_t owed = 0;      ///< rounds that found it running and have no sample yet
     std::optional<Ran> last;     ///< its last sample as a running thread
-    bool last_is_spare = false;  ///< no round stands for that yet
-    std::uint32_t unseen = 0;    ///< rounds that did not look where it is
+    bool last_is_spare = false;  ///< no round has counted `last` yet
+    std::uint32_t unseen = 0;    ///< rounds that did not look at it
     std::uint64_t told_ns = 0;   ///< time of the last round that named it
     std::array<Run, 2> runs;     ///< by source
   };
-  /// What a walk comes to in the recording.
+  /// The result of a walk, as the recording knows it.
   struct Walked {
     KnownStack known;
     StopReason stop = StopReason::end_of_stack;
   };
   static constexpr std::size_t kMostPlain = 1u << 15;           ///< addresses; longer stacks are walked each time
-  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< that are kept
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< kept at a time
   static constexpr std::uint64_t kWalkerLife = 100'000'000;     ///< ns: code may come and go meanwhile
-  static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: whatever maps code all the time
-  static constexpr std::size_t kMostWaiting = 256, kMostWaitingSamples = 2048;  ///< batches, and all of theirs
-  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;                 ///< ns: nobody tells what is unmapped
-  static constexpr std::uint32_t kFewOwed = 16;  ///< one for each sample; more are caught up with
-  static constexpr std::size_t kRunning = 0;     ///< the source of samples of threads that run, if there are two
+  static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: for targets that map code all the time
+  static constexpr std::size_t kMostWaiting = 256, kMostWaitingSamples = 2048;  ///< batches, and samples in all of them
+  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;                 ///< ns: unmapping is not reported
+  static constexpr std::uint32_t kFewOwed = 16;  ///< below, one round per sample; above, more
+  static constexpr std::size_t kRunning = 0;     ///< index of the source that samples running threads, if there are two
   static constexpr std::size_t kMostNew = 1u << 16;
-  static constexpr std::size_t kMostUnknown = 1u << 12;        ///< of those at a time
-  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, for pictures over time
+  static constexpr std::size_t kMostUnknown = 1u << 12;        ///< unknown places kept at a time
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, so that pictures over time stay exact
 
-  /// When a sample was taken (ns): its stack is of some moment between the two.
+  /// When a sample was taken (ns): at some moment between the two.
   struct Taken {
     std::uint64_t from_ns = 0, until_ns = 0;
   };
@@ -136,10 +135,10 @@ class StackRecorder {
   void record(const ThreadCapture& capture, const SampledThread& sample);
   [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel,
                                              Taken taken);
-  /// What lies outside of the frames of a trace.
+  /// The outer part of a stack, beyond the frames of a trace.
   struct Outer {
     std::uint32_t node = 0;  ///< of the recording's tree
-    std::size_t inner = 0;   ///< frames of the trace that are called by it
+    std::size_t inner = 0;   ///< frames of the trace that it called
     StopReason stop = StopReason::end_of_stack;
   };
   [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
@@ -177,44 +176,44 @@ class StackRecorder {
   FrameNames names_;
   KnownStacks known_stacks_;
   DeepStacks deep_stacks_;
-  std::vector<Region> regions_;  ///< read where those of the walker do not know a stack
+  std::vector<Region> regions_;  ///< read when the walker's regions do not cover a stack
   std::uint64_t regions_ns_ = 0;
   std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
   std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
   std::unordered_map<ThreadId, Thread> threads_;
   std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
-  /// Of stacks that were not stopped, all walked over their own bytes, the next batches use the same one: a new one for
-  /// each costs more than its walks.
+  /// Batches of threads that were not stopped share one walker, since all are walked over their own bytes: a new walker
+  /// for each batch costs more than its walks.
   std::optional<Walker> walker_;
   std::uint64_t walker_made_ns_ = 0;
-  std::uint64_t batch_ns_ = 0;  ///< no sample of the batch is younger
+  std::uint64_t batch_ns_ = 0;  ///< all samples of the batch are older
   bool walker_is_shared_ = false;
   std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
-  std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when they were read: begin and end of that
-  bool are_lent_ = false;                                ///< the walker's are of an older one
-  bool mappings_were_given_ = false;                     ///< with the capture
+  std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when reading them began and ended
+  bool are_lent_ = false;                                ///< the walker's mappings were read by an earlier one
+  bool mappings_were_given_ = false;                     ///< a stop read them with its capture
   KnownCode known_code_;
-  bool has_learned_code_ = false;  ///< what was there at the begin
+  bool has_learned_code_ = false;  ///< the code there at the start
   CodeChanges changes_;
-  std::deque<SampleBatch> waiting_;    ///< until it is known what was mapped before them
-  std::uint64_t mapped_until_ns_ = 0;  ///< what was mapped until then is known
-  /// Places that a walker did not know, and when one was made for them. Not again soon: it may not have known them
-  /// either. Later there may be other code.
+  std::deque<SampleBatch> waiting_;    ///< until all mappings made before them are known
+  std::uint64_t mapped_until_ns_ = 0;  ///< all mappings made until then are known
+  /// Places that a walker did not know, and when a walker was made for each. Not repeated soon, since the new one may
+  /// not know them either; later there may be other code.
   std::unordered_map<Address, std::uint64_t> unknown_;
-  /// Who awaited an async method each time that it could be told.
+  /// The awaiters of an async method whenever they were known.
   struct AwaitedBy {
     std::vector<std::string> names;  ///< innermost first
     std::uint32_t node = 0;
-    bool differs = false;  ///< others did, too
+    bool differs = false;  ///< not the same each time
   };
   std::unordered_map<Address, AwaitedBy> awaited_by_;  ///< by its MethodDesc
-  // Of the batch that is being recorded.
+  // State of the batch that is being recorded.
   std::vector<OwnedBytes> bytes_;
   std::size_t source_ = 0;
   std::uint64_t taken_from_ns_ = 0;   ///< time of its first sample
   std::uint64_t taken_until_ns_ = 0;  ///< `SampleBatch::until_ns`
-  bool wants_to_wait_ = false;        ///< the sample and those behind it, until more is known of what was mapped
-  bool is_hasty_ = false;             ///< nothing waits; what cannot be said then is not
+  bool wants_to_wait_ = false;        ///< this sample and those behind it wait until more mappings are known
+  bool is_hasty_ = false;             ///< do not wait: places whose code is not known for sure are marked as replaced
   bool is_ending_ = false;
   bool is_warming_up_ = false;  ///< nothing is counted
   bool gc_pending_ = false;

@@ -1,12 +1,13 @@
-// Stacks of async methods, below those that await them.
+// Awaiting async methods, shown outside of the stacks of those they await.
 #include <algorithm>
 
 #include "profile/stack_recorder.h"
 
 namespace mixstack::profile {
 
-/// A sample is walked some time after it was taken: a method that has ended by then was awaited by those by whom it
-/// always was, if there was one such way. A way that breaks off is no other one: whoever comes next had just ended.
+/// The node of the methods that await a sampled one; 0: none. A sample is walked some time after it was taken. If the
+/// method has ended by then, its awaiters are inferred from earlier samples, provided they were always the same. A
+/// chain that is a prefix of the known one is the same: the next method had just ended.
 std::optional<std::uint32_t> StackRecorder::async_node(const AsyncCallersOfThread& callers) {
   const auto known = awaited_by_.find(callers.method);
   if (!callers.are_told) return known == awaited_by_.end() || known->second.differs ? 0 : known->second.node;

@@ -1,4 +1,4 @@
-// What lies beyond the copy of a sampled stack.
+// The outer part of a sampled stack, beyond its copy.
 #include <algorithm>
 #include <utility>
 
@@ -8,13 +8,13 @@
 namespace mixstack::profile {
 namespace {
 
-constexpr std::size_t kReadAhead = 32 << 10;  // below a sample, for those of the next moments
+constexpr std::size_t kReadAhead = 32 << 10;  // below a sample, for the samples of the next moments
 constexpr std::size_t kRootFrames = 64;
 constexpr std::uint64_t kRegionsLife = 200'000'000;  // ns
 
 }  // namespace
 
-/// The mappings of code that a walker has may be of a second ago, and a thread younger than that.
+/// The walker's mappings may be up to a second old, and the thread younger: then they are read again.
 Address StackRecorder::stack_end(Address sp) {
   const auto& known = walker_->capture().regions;
   if (const Address end = known ? stack_end_of(*known, sp) : 0; end != 0) return end;
@@ -28,7 +28,7 @@ Address StackRecorder::stack_end(Address sp) {
   return stack_end_of(regions_, sp);
 }
 
-/// The memory is read once for all samples that were taken before.
+/// Reads the memory once for all samples taken before.
 bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Address from, Taken taken) {
   if (deep.is_of(taken.until_ns, from)) return true;
   const Address begin = std::max(capture.stack.base, from - std::min<Address>(from, kReadAhead));
@@ -44,7 +44,7 @@ bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Add
   return true;
 }
 
-/// Index of `last` among the frames of the whole stack.
+/// Walks the whole stack; returns the index of `last` among its frames.
 std::optional<std::size_t> StackRecorder::walk_deep(DeepStack& deep, const ThreadCapture& capture, const Frame& last) {
   const std::uint64_t begin = monotonic_ns();
   if (!deep_stacks_.may_walk(begin)) return std::nullopt;
@@ -58,8 +58,9 @@ std::optional<std::size_t> StackRecorder::walk_deep(DeepStack& deep, const Threa
   return deep.find(last);
 }
 
-/// From memory of another time, which does not go on where the copy ends: a walk that comes to the thread's start by
-/// unwind information all the way has met frames of the stack that is there now, and those furthest out stay longest.
+/// Learns the outermost frames from memory newer than the copy, which does not continue it. A walk that reaches the
+/// thread's start by unwind information all the way has found frames of the present stack, and the outermost ones stay
+/// longest.
 void StackRecorder::learn_root(DeepStack& deep, const ThreadCapture& capture) {
   const std::uint64_t begin = monotonic_ns();
   if (!deep_stacks_.may_walk(begin)) return;
@@ -77,7 +78,7 @@ void StackRecorder::learn_root(DeepStack& deep, const ThreadCapture& capture) {
   deep_stacks_.spent(monotonic_ns() - begin);
 }
 
-/// Goes on with a walk that came to the end of the copy. Nothing: nobody knows what lies beyond.
+/// Continues a walk that reached the end of the copy. Nothing: the remainder is not known.
 std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture& capture, const Trace& trace,
                                                             Taken taken) {
   if (trace.frames.empty() || !capture.stack.range().contains(trace.frames.back().sp)) return std::nullopt;
@@ -89,12 +90,13 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
     auto index = deep.find(last);
     if (!index) index = walk_deep(deep, capture, last);
     if (index) {
-      // Whom the last one has called the sample says itself.
+      // The frames that the last one called are in the sample itself.
       const auto node = deep_node(deep, *index + 1, trace.frames.size());
       return node ? std::optional(Outer{*node, trace.frames.size(), deep.stop()}) : std::nullopt;
     }
   }
-  // It has moved. What is the same far above was there all the time; where nothing is known yet it is from now on.
+  // The stack has moved. Outer frames that have not changed were there all the time; if none are known yet, learn them
+  // for later samples.
   if (deep.frames().empty()) learn_root(deep, capture);
   const auto above = deep.first_above(capture.stack.range().end, taken.from_ns);
   const auto root =
@@ -103,7 +105,8 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
   return node ? std::optional(Outer{*node, trace.frames.size()}) : std::nullopt;
 }
 
-/// The node of a frame of the whole stack and all those outside of it, that has called `inner` ones; 0: of the root.
+/// The node of frame `index` of the whole stack, below all frames outside of it. It called `inner` frames of the
+/// sample. 0: the root.
 std::optional<std::uint32_t> StackRecorder::deep_node(DeepStack& deep, std::size_t index, std::size_t inner) {
   const std::vector<Frame>& frames = deep.frames();
   const std::size_t left_out = frames_left_out(frames.size() - index + inner);

@@ -1,4 +1,4 @@
-// From samples to a recording, over a target that is none: its code is a page that nobody describes but this test.
+// From samples to a recording, over a fake target: its code is a page that only this test describes.
 #include "profile/stack_recorder.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace mixstack::profile {
 namespace {
 
 constexpr Address kCode = 0x7000'0000;
-constexpr Address kMadeCode = 0x7100'0000;  // by a runtime
+constexpr Address kMadeCode = 0x7100'0000;  // JIT-compiled
 constexpr ThreadId kTid = 17;
 
 class FakeTarget final : public Target {
@@ -49,7 +49,7 @@ class FakeTarget final : public Target {
   test::SparseMemory memory_;
 };
 
-/// Who names code, and how often it was asked.
+/// A name provider that counts its questions.
 class Names final : public NameProvider {
  public:
   [[nodiscard]] std::string_view provider_name() const override { return "test"; }
@@ -245,7 +245,7 @@ TEST_F(Recorded, ASampleHasTheNameOfItsOwnTime) {
 TEST_F(Recorded, AThreadThatHasNotRunIsInItsLastStack) {
   StackRecorder recorder(shared_session, shared, {});
   names->names[kCode] = "wait";
-  ASSERT_TRUE(recorder.take(repeat_of(kTid)));  // not sampled yet
+  ASSERT_TRUE(recorder.take(repeat_of(kTid)));  // no sample yet
   ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode)})));
   for (int i = 0; i < 4; i++) ASSERT_TRUE(recorder.take(repeat_of(kTid)));
   ASSERT_TRUE(recorder.take(repeat_of(kTid, 0, 1)));  // another source has no sample of it
@@ -281,7 +281,7 @@ TEST_F(Recorded, AThreadThatCouldNotBeStoppedIsCountedAndKnownAgainAfterwards) {
   failed.captured = false;
   ASSERT_TRUE(recorder.take(batch_of({failed})));
   EXPECT_EQ(shared.recording.facts.account.lost_to_stops, 1u);
-  ASSERT_TRUE(recorder.take(repeat_of(kTid)));  // of a stack that nobody saw
+  ASSERT_TRUE(recorder.take(repeat_of(kTid)));  // of a stack that no sample has
   ASSERT_TRUE(recorder.take(batch_of({thread_at(kCode)})));
   for (int i = 0; i < 5; i++) ASSERT_TRUE(recorder.take(repeat_of(kTid)));
   recorder.flush();

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 Activity activity_of(const ThreadCapture& thread, bool was_queued) {
-  if (thread.kernel_state == 'T' || thread.kernel_state == 't') return Activity::unknown;  // others stopped it
+  if (thread.kernel_state == 'T' || thread.kernel_state == 't') return Activity::unknown;  // not by us
   if (thread.syscall < 0 || thread.kernel_state == 'R') return was_queued ? Activity::runnable : Activity::running;
   return thread.kernel_state == 'D' ? Activity::blocked : Activity::waiting;
 }
@@ -47,10 +47,10 @@ Result<Capture> StopSource::capture(std::vector<ThreadId> threads) {
   DumpOptions options;
   options.threads = std::move(threads);
   options.facts = false;
-  // A stop of hundreds of threads takes longer than a round, and one that has no processor would hold the others up.
+  // Stopping hundreds of threads takes longer than a round, and one that gets no CPU would delay the others.
   options.together = options_.together;
   options.together_with_roots = !options_.waiting_only;
-  // Threads that cannot stop soon are late by themselves; a round waits for none of them.
+  // A thread that cannot stop soon is late alone; a round does not wait for it.
   options.late_timeout = std::chrono::milliseconds(50);
   const std::lock_guard lock(session_.mutex);
   return session_.session->capture(options);
@@ -77,7 +77,7 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
   if (!sleep_until(due_ns_, stop)) return batch;
   const std::uint64_t now = monotonic_ns();
   due_ns_ = clock_.next(now);
-  // A tenth of a second ahead, so that the first rounds are made.
+  // A tenth of a second in advance, so that the first rounds take place.
   const std::uint64_t counted_ns = now - began_ns_ + kSecond / 10;
   const bool may_stop =
       options_.most_held <= 0 || static_cast<double>(held_ns_) <= options_.most_held * static_cast<double>(counted_ns);
@@ -108,13 +108,13 @@ Result<SampleBatch> StopSource::next(const std::stop_token& stop) {
       batch.ended.push_back(thread.tid);
       continue;
     }
-    // It began to run meanwhile, and is sampled elsewhere.
+    // It began to run meanwhile: the other source samples it.
     const Activity activity = activity_of(thread, watch_.was_queued(thread.tid));
     if (options_.waiting_only && thread.captured && activity == Activity::running) {
       batch.running.push_back({thread.tid, now, Activity::running});
       continue;
     }
-    batch.threads.push_back(thread);  // whether it was captured or not: who records counts those that were not
+    batch.threads.push_back(thread);  // captured or not: the recorder counts those that were not
     batch.samples.push_back({now, SampleClock::wall, activity});
   }
   batch.capture = std::move(*capture);

@@ -12,12 +12,12 @@ namespace mixstack::profile {
 
 struct StopOptions {
   std::uint32_t hertz = 100;
-  double most_held = 0;       ///< share of its time for which a thread may be held, 0.01 is 1 %; 0: as it comes
-  std::size_t together = 4;   ///< threads that are held at the same time, at most
-  bool waiting_only = false;  ///< threads that run are sampled by somebody else
+  double most_held = 0;       ///< share of the time for which a thread may be held, 0.01 is 1 %; 0: no limit
+  std::size_t together = 4;   ///< most threads held at the same time
+  bool waiting_only = false;  ///< threads that run are sampled by another source
 };
 
-/// Rounds at a rate, each thread of the target in each. Needs the right to trace it.
+/// Rounds at a rate; each round covers each thread of the target. Needs the right to trace it.
 class StopSource final : public SampleSource {
  public:
   /// `session` outlives it.
@@ -37,11 +37,11 @@ class StopSource final : public SampleSource {
   RoundClock clock_;
   ThreadWatch watch_;
   std::uint64_t began_ns_, due_ns_;
-  std::uint64_t held_ns_ = 0;  ///< for which a thread was held that was stopped in each round
+  std::uint64_t held_ns_ = 0;  ///< how long a thread stopped in each round has been held
   SourceAccount account_;
 };
 
-/// Sleeps until a moment (CLOCK_MONOTONIC, ns), at most 100 ms. False: it is not yet that late, or an end is wanted.
+/// Sleeps until a moment (CLOCK_MONOTONIC, ns), at most 100 ms. False: it is still earlier, or a stop was requested.
 [[nodiscard]] bool sleep_until(std::uint64_t when_ns, const std::stop_token& stop);
 
 }  // namespace mixstack::profile

@@ -20,7 +20,7 @@ SuspensionWatch::SuspensionWatch(SharedSession& session)
 SuspensionWatch::~SuspensionWatch() = default;
 
 void SuspensionWatch::watch(const std::stop_token& stop) {
-  // A program with a rhythm of its own is not to be met at the same point of it each time.
+  // Random pauses: looks at a fixed rate could keep step with a periodic program.
   std::minstd_rand random(static_cast<std::uint32_t>(monotonic_ns()));
   while (!stop.stop_requested()) {
     const std::uint64_t begin = monotonic_ns();

@@ -1,4 +1,5 @@
-// How much of a time a runtime's threads were stopped, and by whom: for who cannot tell a collector's code by its name.
+// The share of time for which a runtime had its threads stopped, and by which thread, for readers who cannot recognise
+// the GC's code by name.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace mixstack::profile {
 
 /// Looks some hundred times a second, without stopping anything, in a thread of its own, until `end` or destruction.
-/// Borrows the session, whose lock it takes for each look.
+/// Borrows the session and takes its lock for each look.
 class SuspensionWatch {
  public:
   explicit SuspensionWatch(SharedSession& session);
@@ -18,8 +19,8 @@ class SuspensionWatch {
   SuspensionWatch(const SuspensionWatch&) = delete;
   SuspensionWatch& operator=(const SuspensionWatch&) = delete;
 
-  /// By thread, as the runtime numbers them (inside the target's pid namespace): the share of the looks, 0 to 1, that
-  /// found it stopping the others. Empty: nobody did, or it cannot be told.
+  /// By thread id inside the target's pid namespace, as the runtime records it: the share of the looks, 0 to 1, in
+  /// which this thread was stopping the others. Empty: no thread was, or it is not known.
   [[nodiscard]] std::map<ThreadId, double> end();
 
  private:
@@ -28,7 +29,7 @@ class SuspensionWatch {
   [[nodiscard]] bool look();
 
   SharedSession& session_;
-  std::shared_ptr<const std::vector<Region>> regions_;  ///< of the last look; null: to be read again
+  std::shared_ptr<const std::vector<Region>> regions_;  ///< from the last look; null: to be read again
   std::uint64_t regions_ns_ = 0;
   std::map<ThreadId, std::uint64_t> found_;
   std::uint64_t looks_ = 0;

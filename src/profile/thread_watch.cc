@@ -34,7 +34,8 @@ std::string_view read_again(int fd, std::array<char, 256>& room) {
   return size <= 0 ? std::string_view() : std::string_view(room.data(), static_cast<std::size_t>(size));
 }
 
-/// Of an answer about a process in /proc. All others say something of us: that we may not open more files, say.
+/// Whether an errno from /proc means that the process or thread is gone. All others are about us: too many open files,
+/// say.
 bool has_gone(int error) { return error == ENOENT || error == ESRCH; }
 
 Error error_of(int error) { return {has_gone(error) ? ErrorCode::no_such_process : ErrorCode::io_error, error, 0}; }
@@ -98,7 +99,7 @@ bool ThreadWatch::is_unchanged(Thread& thread) {
 }
 
 Result<ThreadWatch::Round> ThreadWatch::look() {
-  // A descriptor of its own: the list begins anew.
+  // A new descriptor, so that the list is read from its start.
   if (!tasks_) return fail(error_of(tasks_error_));
   const int again = ::openat(tasks_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseDir> list(again < 0 ? nullptr : ::fdopendir(again));

@@ -31,35 +31,35 @@ struct WaitingCall {
 /// The threads of one process. One thread at a time.
 class ThreadWatch {
  public:
-  /// What was found in a round, in the order of the threads' ids.
+  /// The result of a round, in the order of the threads' ids.
   struct Round {
-    std::vector<ThreadId> changed;    ///< have run since they were captured, or nobody can tell
-    std::vector<ThreadId> running;    ///< of those: on a processor, as far as can be told from outside
-    std::vector<ThreadId> unchanged;  ///< wait where they were captured
-    std::vector<ThreadId> ended;      ///< were there in the last round
+    std::vector<ThreadId> changed;    ///< have run since they were captured, or that is not known
+    std::vector<ThreadId> running;    ///< have run since they were captured, or it is not known
+    std::vector<ThreadId> unchanged;  ///< of those: on a CPU, as far as /proc says
+    std::vector<ThreadId> ended;      ///< ended since the last round
   };
   explicit ThreadWatch(std::uint32_t pid);
 
-  /// Errors: no_such_process; io_error where the list of threads cannot be had (too few files). A thread whose own
-  /// files cannot be had is `changed` in each round; some of those that we may open are left for others.
+  /// Errors: no_such_process; io_error if the list of threads cannot be read (too few file descriptors). A thread whose
+  /// own files cannot be opened is `changed` in each round; some descriptors are left for other uses.
   [[nodiscard]] Result<Round> look();
-  /// Of threads that `look` answered as changed: what they were captured as.
+  /// Notes how a thread that `look` returned as changed was captured.
   void captured(const ThreadCapture& thread);
-  /// Whether a thread that is ready to run counts as one without a processor in this round: rounds in which it counts
-  /// as running are as many as its processor time says.
+  /// Whether a thread that is ready to run counts as queued in this round, not as running. It counts as running in as
+  /// many rounds as its CPU time says.
   [[nodiscard]] bool was_queued(ThreadId tid);
 
  private:
   struct Thread {
-    base::ScopedFd counts, call;       ///< schedstat and syscall, open as long as it lives
+    base::ScopedFd counts, call;       ///< schedstat and syscall, open as long as the thread lives
     RunCount before, now;              ///< in the last two rounds
     std::optional<WaitingCall> waits;  ///< where it was captured; nothing: it ran
-    std::uint64_t runs_then = 0;       ///< when it was captured, before the stop
-    bool is_settled = false;           ///< it was seen to wait there after the stop: `runs_then` is of that time
+    std::uint64_t runs_then = 0;       ///< `runs` at its capture, before the stop
+    bool is_settled = false;           ///< it was seen waiting there after the stop: `runs_then` is of that time
     std::uint32_t round = 0;
     RunBalance balance;
-    bool has_balance = false;               ///< since an earlier round
-    std::optional<bool> counts_as_running;  ///< in this round; nothing: it was not asked
+    bool has_balance = false;               ///< comparable with an earlier round
+    std::optional<bool> counts_as_running;  ///< in this round; nothing: not computed yet
   };
   // A stop makes a thread run twice: into the stop, and out of it back into its system call.
   static constexpr std::uint64_t kRunsOfAStop = 2;
@@ -72,10 +72,10 @@ class ThreadWatch {
   [[nodiscard]] static bool counts_as_running(Thread& thread);
 
   base::ScopedFd tasks_;  ///< /proc/PID/task
-  int tasks_error_;       ///< why there are none
+  int tasks_error_;       ///< errno if it could not be opened
   std::unordered_map<ThreadId, Thread> threads_;
   std::uint32_t round_ = 0;
-  std::uint64_t end_of_files_ = 0;  ///< numbers of ours are below it
+  std::uint64_t end_of_files_ = 0;  ///< our descriptors stay below this number
 };
 
 }  // namespace mixstack::profile

@@ -49,7 +49,7 @@ TEST(ThreadWatch, SaysWhenTheProcessIsNotThere) {
   EXPECT_EQ(round.error().code, ErrorCode::no_such_process);
 }
 
-/// As many files more as it is told, and no others, as long as it lives.
+/// Allows so many more open files, and no others, as long as it lives.
 class FewFiles {
  public:
   explicit FewFiles(rlim_t more) {
@@ -83,7 +83,7 @@ TEST(ThreadWatch, TooFewFilesAreNoEndOfTheProcess) {
     ASSERT_FALSE(round);
     EXPECT_EQ(round.error(), (Error{ErrorCode::io_error, EMFILE, 0}));
   }
-  // For the list alone: of its threads nobody can tell whether they ran.
+  // Enough for the list alone: whether its threads ran is not known.
   const FewFiles one(1);
   const auto round = watch.look();
   ASSERT_TRUE(round);
