@@ -8,7 +8,7 @@
 namespace mixstack::model {
 namespace {
 
-/// What the number in an `Error` is, as result.h documents it.
+/// The meaning of the number in an `Error`, as result.h documents it.
 enum class Value { none, address, number, tid, version, reg };
 
 struct Entry {
@@ -72,7 +72,7 @@ std::string value_words(Value kind, std::uint64_t value) {
   return {};
 }
 
-/// Return addresses are replaced by that of the page "[uprobes]", which lies at the end of the address space
+/// The kernel replaces a probed return address by that of the page "[uprobes]" at the end of the address space
 /// (xol_add_vma in kernel/events/uprobes.c): x86-64, and ARM64 with 48 bits.
 bool is_return_probe(std::uint64_t address) {
   constexpr std::uint64_t kPage = 4096;

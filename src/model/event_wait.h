@@ -1,4 +1,4 @@
-// Waits for handles that anybody may set.
+// Waits for handles that any thread may set.
 #pragma once
 
 #include "dotnet/bcl/waits.h"
@@ -6,8 +6,8 @@
 
 namespace mixstack {
 
-/// Whether a wait is for an event or semaphore of the operating system's kind. A mutex alone is held: who is told to
-/// own another handle is known to set it, as the end of a timer's callbacks does, and others may do so, too.
+/// Whether a wait is for an operating-system event or semaphore. Only a mutex is held by its owner: the recorded owner
+/// of any other handle is known to set it (a timer at the end of its callbacks, say), and other threads may set it too.
 [[nodiscard]] inline bool is_event(const ThreadWait& wait) {
   return wait.kind == WaitKind::wait_handle && wait.object.type != dotnet::bcl::kMutex;
 }

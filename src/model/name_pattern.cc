@@ -7,7 +7,7 @@ namespace mixstack {
 bool name_matches(std::string_view pattern, std::string_view name) {
   if (pattern.find_first_of("*?") == std::string_view::npos) return name.find(pattern) != std::string_view::npos;
   std::size_t p = 0, n = 0;
-  // Where the last star was, and up to where it reaches so far: all that must be taken back.
+  // Position of the last star, and how far it reaches so far: all that backtracking needs.
   std::size_t star = std::string_view::npos, reach = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,12 +1,13 @@
-// Which functions somebody means: by a part of the name, or by a pattern with * and ?.
+// Selects functions by a part of the name, or by a pattern with * and ?.
 #pragma once
 
 #include <string_view>
 
 namespace mixstack {
 
-/// A pattern without * and ? matches every name that it is a part of; one with them must match the whole name: * any
-/// characters, also none, ? one. Takes at most the product of both lengths: there is no pattern that hangs.
+/// A pattern without * and ? matches every name that contains it. With them it must match the whole name: * stands for
+/// any characters or none, ? for one. Takes at most the product of both lengths: no pattern causes exponential
+/// backtracking.
 [[nodiscard]] bool name_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace mixstack

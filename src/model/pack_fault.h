@@ -1,4 +1,4 @@
-// What can be wrong with a pack, as a number inside an Error and in words.
+// The faults of a pack, as a number inside an Error and in words.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace mixstack::model {
 
-/// Why a file that begins as a pack of `mixstack pack` does is not read.
+/// Why a file that begins like a pack of `mixstack pack` cannot be read.
 enum class PackFault : std::uint8_t {
   damaged_archive,   ///< a tar header contradicts itself
   unsafe_path,       ///< an absolute path, or one that leads out of the pack
@@ -16,13 +16,13 @@ enum class PackFault : std::uint8_t {
   too_many_members,  ///< more than a pack may have
   no_core,
   two_cores,
-  bad_manifest,   ///< no JSON, or without what it must say
+  bad_manifest,   ///< not JSON, or a required member is missing
   newer_version,  ///< made by a later mixstack
 };
 
-/// `malformed`, with a value that no other error of a core has.
+/// `malformed`, with a value that no other error of a core uses.
 [[nodiscard]] Error error_of(PackFault fault);
-/// Nothing for all other errors.
+/// Nothing for any other error.
 [[nodiscard]] std::optional<PackFault> pack_fault_of(const Error& error);
 [[nodiscard]] std::string_view words_of(PackFault fault);
 

@@ -144,7 +144,7 @@ bool Recording::add(const Sample& sample) {
   return true;
 }
 
-/// When they were is of no use to who takes them: a piece is of one time.
+/// Merges samples of equal stack and context. Their times are not needed: a piece that is sent has one time.
 void Recording::make_room_for_fresh() {
   std::unordered_map<std::uint64_t, std::size_t> places;
   std::size_t kept = 0;
@@ -161,7 +161,7 @@ void Recording::make_room_for_fresh() {
 }
 
 void Recording::make_room() {
-  constexpr std::uint64_t kLongest = std::uint64_t{1} << 50;  // 13 days: then all of it is one slice
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 50;  // 13 days: longer than recordings
   std::uint64_t slice = std::max<std::uint64_t>(slice_ns_ * 2, 1'000'000);
   for (; samples_.size() > kMostSamples / 2 && slice <= kLongest; slice *= 2) make_coarser(slice);
   room_ = std::max(kMostSamples, 2 * samples_.size());

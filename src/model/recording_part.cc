@@ -6,7 +6,7 @@
 namespace mixstack {
 namespace {
 
-/// Numbers of elements of one list: there, and in the part.
+/// Numbers of elements of one list: in the recording, and in the part.
 using Numbers = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 class PartMaker {
@@ -20,7 +20,7 @@ class PartMaker {
   Recording take() { return std::move(to_); }
 
  private:
-  // Every list of the part is at most as long as the one it is made from: there is room.
+  // Every list of the part is at most as long as its source: there is room.
   std::uint32_t file(std::uint32_t number);
   std::uint32_t module(std::uint32_t number);
   std::uint32_t function(std::uint32_t number);

@@ -1,4 +1,4 @@
-// Some samples of a recording, with what they need of it, as a recording.
+// Some samples of a recording, with the lists they need, as a recording.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace mixstack {
 
-/// `samples` are of `recording` (`Recording::take_fresh`); those that are not are left out. Time and memory are those
-/// of the samples and the stacks they are in, not of the whole recording. Facts are copied but for the account, which
-/// counts the samples alone.
+/// `samples` are of `recording` (`Recording::take_fresh`); others are left out. Takes time and memory for the samples
+/// and their stacks, not for the whole recording. Facts are copied, except the account, which counts these samples
+/// alone.
 [[nodiscard]] Recording part_of(const Recording& recording, std::span<const Sample> samples);
 
 }  // namespace mixstack

@@ -10,10 +10,10 @@
 namespace mixstack {
 namespace {
 
-// Of one process there are as many stacks as it had; of many threads, each has its own.
+// Without boxes a copy has as many stacks as the recording; below the boxes of many threads each has its own copies.
 constexpr std::size_t kMostStacksBelowBoxes = 1u << 23;
 
-/// The lists below samples, in the same order: what was renamed alike becomes one.
+/// Copies the lists and samples in order; elements that become equal are merged.
 class Copier {
  public:
   Copier(const Recording& from, const ProfileOptions& options)
@@ -44,7 +44,7 @@ class Copier {
   std::unordered_map<std::uint64_t, std::uint32_t> stacks_;  ///< by root and what the stack was
 };
 
-// Every list holds at most what the one it is copied from does: there is room. `value_or` is for the reader's eyes.
+// Every list holds at most as much as its source: there is room, and `value_or` is never needed.
 void Copier::copy_lists(const FunctionChoice& choice) {
   for (const RecordedProcess& p : from_.processes()) processes_.push_back(to_.process(p).value_or(0));
   for (RecordedThread t : from_.threads()) {

@@ -1,4 +1,4 @@
-// A part of a recording as a recording, or one with other functions: for what shows recordings in its own way.
+// A part of a recording as a recording, or one with other functions: for formats with a viewer of their own.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace mixstack {
 
-/// Only samples and frames that `options` ask for, below a frame for their process (where there are several) and their
-/// thread if `options` want these told apart; of the direction they say nothing here. Functions, frames and threads
-/// that are in no sample any more stay in the lists.
+/// Only the samples and frames that `options` ask for. Each stack begins with a frame for its process (if there are
+/// several) and its thread, if `options` ask for these. The direction in `options` has no effect. Functions, frames and
+/// threads without samples stay in the lists.
 [[nodiscard]] Recording selection_of(const Recording& recording, const ProfileOptions& options);
 
 struct FunctionAndModule {
-  RecordedFunction function{};  ///< its number of a module counts for nothing
+  RecordedFunction function{};  ///< its module number is ignored
   RecordedModule module{};      ///< without a name: none
 };
-/// What stands for a function; nothing: itself.
+/// The replacement of a function; nothing: keep it.
 using FunctionChoice = std::function<std::optional<FunctionAndModule>(std::uint32_t function)>;
-/// All of a recording, with other functions in the places of some.
+/// A copy of a recording with some functions replaced.
 [[nodiscard]] Recording with_functions(const Recording& recording, const FunctionChoice& choice);
 
 }  // namespace mixstack

@@ -1,3 +1,11 @@
+// Input: a `Recording` (maybe read from a hostile file) and options. Output: a `RecordingView`: a tree of boxes, and
+// samples that end in its nodes.
+// Algorithm: (1) choose the clock, since counts of CPU and wall time cannot be added; (2) `StackJudge` decides once for
+// each function and stack whether options select it, so that a sample costs one look-up; (3) each selected pair of
+// stack and context gets its node: from the root (process, thread, "[cut: ...]") outermost first, from the nearest
+// ancestor already placed, or, if inverted, innermost first; (4) sort samples by time.
+// Bounds: `kMostViewNodes` nodes, `kMostSteps` steps of inverted stacks, `RecordingView::kMostPlaces` boxes in all
+// stacks. Beyond these, samples go to "[too many different stacks]" and are still counted.
 #include "model/recording_view.h"
 
 #include <algorithm>
@@ -12,7 +20,7 @@
 namespace mixstack {
 namespace {
 
-// Bounds of what is made of a recording, which may be hostile.
+// Bounds of a view: the recording may be hostile.
 constexpr std::size_t kMostViewNodes = 5u << 20;
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
 
@@ -51,12 +59,12 @@ class ViewMaker {
   bool with_processes_;
   RecordingView view_;
   std::vector<std::uint32_t> entry_of_;                                ///< by function or frame
-  std::map<std::pair<std::string, CodeKind>, std::uint32_t> alike_;    ///< entries by what is seen of them
-  std::unordered_map<std::uint64_t, std::uint32_t> children_, known_;  ///< by two numbers
+  std::map<std::pair<std::string, CodeKind>, std::uint32_t> alike_;    ///< entries by shown name and kind
+  std::unordered_map<std::uint64_t, std::uint32_t> children_, known_;  ///< by a pair of numbers
   std::map<std::tuple<std::uint32_t, StopReason>, std::uint32_t> roots_;
   std::vector<std::uint32_t> depths_;  ///< of nodes of the view
   std::uint64_t steps_ = 0, places_ = 0;
-  std::uint32_t overflow_ = kNone;  ///< the node for what there is no room for
+  std::uint32_t overflow_ = kNone;  ///< the node for stacks that exceed a bound
 };
 
 std::uint64_t pair_key(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
@@ -113,7 +121,7 @@ std::uint32_t ViewMaker::child(std::uint32_t parent, std::uint32_t entry) {
   return at->second;
 }
 
-/// Where stacks of a context begin: process, thread, and a remark where the end was not reached.
+/// The first boxes of a context's stacks: process, thread, and a remark if the stack's end was not reached.
 std::uint32_t ViewMaker::root_of(const SampleContext& context) {
   const StopReason stop = options_.inverted ? StopReason::end_of_stack : context.stop;
   const std::uint32_t process = recording_.threads()[context.thread].process;
@@ -128,7 +136,7 @@ std::uint32_t ViewMaker::root_of(const SampleContext& context) {
   return root;
 }
 
-/// A stack of which nothing is shown still took its time.
+/// A stack without any shown frame still took its time.
 std::uint32_t ViewMaker::of_nothing(std::uint32_t root, std::uint32_t stack) {
   if (stack == 0) return child(root, made_up("[no stack]"));
   return options_.managed_only ? child(root, made_up("[no managed code]"))
@@ -144,7 +152,7 @@ std::uint32_t ViewMaker::with_frame(std::uint32_t parent, std::uint32_t frame, b
   return child(parent, entry);
 }
 
-/// Known from the first ancestor on that another stack had before.
+/// Starts at the nearest ancestor that an earlier stack has already placed.
 std::uint32_t ViewMaker::outermost_first(std::uint32_t root, std::uint32_t stack) {
   std::vector<std::uint32_t> way;
   std::uint32_t at = stack, node = root;

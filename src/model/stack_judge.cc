@@ -12,7 +12,7 @@ bool waits(Activity activity) { return activity == Activity::waiting || activity
 StackJudge::StackJudge(const Recording& recording, const ProfileOptions& options)
     : recording_(recording), options_(options) {
   judge_functions();
-  // Parents come first: one pass tells of every stack what is in it.
+  // Parents come first: one pass decides on every stack.
   const auto& nodes = recording_.nodes();
   stacks_.resize(nodes.size());
   if (options_.include.empty()) stacks_[0] = kIncluded;

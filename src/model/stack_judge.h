@@ -1,4 +1,4 @@
-// Which samples and which frames options ask for: what every view of a recording is decided by.
+// Which samples and frames the options select, for every view of a recording.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace mixstack {
 
 class StackJudge {
  public:
-  /// Looks at every function and every stack once. Both are borrowed.
+  /// Looks at every function and every stack once. Borrows both.
   StackJudge(const Recording& recording, const ProfileOptions& options);
 
-  /// Whether a frame of it is shown where its stack is.
+  /// Whether the frame is shown, if its stack is.
   [[nodiscard]] bool is_shown(std::uint32_t frame) const;
-  /// Whether patterns ask for the stack.
+  /// Whether the patterns select the stack.
   [[nodiscard]] bool is_wanted(std::uint32_t stack) const {
     return (stacks_[stack] & (kIncluded | kExcluded)) == kIncluded;
   }
   [[nodiscard]] bool has_shown_frames(std::uint32_t stack) const { return (stacks_[stack] & kHasShown) != 0; }
-  /// Whether what its thread did is asked for.
+  /// Whether the thread's activity is selected.
   [[nodiscard]] bool is_seen(const SampleContext& context) const;
 
  private:
@@ -32,7 +32,7 @@ class StackJudge {
   std::vector<std::uint8_t> functions_, stacks_;
 };
 
-/// Activity in which a thread uses no processor and wants none.
+/// Activity in which a thread neither uses nor wants a CPU.
 [[nodiscard]] bool waits(Activity activity);
 
 }  // namespace mixstack

@@ -1,4 +1,4 @@
-// What stayed as it was between two answers of `mixstack why`, as data.
+// The threads and verdicts that stayed the same between two answers of `mixstack why`, as data.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 namespace mixstack {
 
 struct Unmoved {
-  std::chrono::milliseconds since{0};    ///< the answer before
-  std::vector<std::uint32_t> threads{};  ///< those that wait for the same and have hardly run
+  std::chrono::milliseconds since{0};    ///< time since the answer before
+  std::vector<std::uint32_t> threads{};  ///< wait for the same and have hardly run
   std::uint32_t moved = 0;               ///< others that waited then or wait now
-  std::vector<bool> verdicts{};          ///< of each verdict: it was one then, too
+  std::vector<bool> verdicts{};          ///< for each verdict: it was also in the answer before
 };
 
 }  // namespace mixstack

@@ -11,8 +11,8 @@ namespace {
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// /usr/share/dotnet/shared/ of /usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.0/libcoreclr.so: other frameworks
-/// are beside that of the runtime. The folder itself where it has its own runtime.
+/// "/usr/share/dotnet/shared/" from "/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.0/libcoreclr.so": other
+/// frameworks are siblings of the runtime's. Empty if the program brings its own runtime.
 std::string_view framework_folder(std::string_view runtime) {
   const std::size_t shared = runtime.rfind("/shared/");
   return shared == std::string_view::npos ? std::string_view() : runtime.substr(0, shared + 8);
@@ -28,7 +28,7 @@ bool starts_with_any(std::string_view name, std::span<const std::string_view> pr
   return std::any_of(prefixes.begin(), prefixes.end(), [&](auto p) { return name.starts_with(p); });
 }
 
-/// Methods that the program's metadata names are called as in C#, with parameters, which no linker symbol has. Symbols
+/// Methods named from the program's metadata have C# names with parameters, which no linker symbol has. Linker symbols
 /// begin with their assembly's name: "S_P_CoreLib_System_String__Concat", "shop_Cart__Add".
 bool is_aot_user(const SymbolInfo& symbol) {
   constexpr std::string_view kAssemblies[] = {"S_P_", "System_", "Microsoft_", "Internal_"};
@@ -39,7 +39,7 @@ bool is_aot_user(const SymbolInfo& symbol) {
          !starts_with_any(name, kAssemblies);
 }
 
-/// `dotnet app.dll`: the program is what the host was told to run.
+/// `dotnet app.dll`: the program is the assembly given to the host.
 std::string_view program_path(const UserCode::Program& program) {
   const std::string_view executable = program.executable;
   if (executable.substr(folder_of(executable).size()) != "dotnet") return executable;

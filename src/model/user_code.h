@@ -1,4 +1,4 @@
-// Which code is the program's own, and which .NET's or the system's.
+// Tells the program's own code from that of .NET and the system.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace mixstack {
 
-/// Code of the program: a managed method that no part of .NET itself holds, or code of an image in the program's own
+/// Code of the program: a managed method outside of .NET's own assemblies, or code of an image in the program's own
 /// folder.
 class UserCode {
  public:
-  /// What is known of the program. Paths as it sees them.
+  /// Facts about the program. Paths are as the program sees them.
   struct Program {
     std::string executable{};
     std::vector<std::string> command_line{};
-    std::string runtime{};  ///< path of its .NET runtime, which may be the program itself; empty: none
+    std::string runtime{};  ///< path of its .NET runtime, possibly the program itself; empty: none
     bool is_aot = false;    ///< NativeAOT: all its code is in the program
   };
   explicit UserCode(const Program& program);
   [[nodiscard]] bool is_user(const SymbolInfo& symbol, FrameKind kind) const;
 
  private:
-  std::string folder_;     ///< of the program, with its slash at the end; empty: not known
-  std::string framework_;  ///< folder of the frameworks' files; empty: the program has its own
+  std::string folder_;     ///< folder of the program, with the final slash; empty: not known
+  std::string framework_;  ///< folder of all shared frameworks; empty: the program brings its own
   std::string runtime_image_;
   bool is_aot_ = false;
 };

@@ -1,4 +1,4 @@
-// Why a process is stuck or slow, as data: what `mixstack why` concludes from a dump with waits.
+// Why a process is stuck or slow, as data: concluded by `mixstack why` from a dump with waits.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 namespace mixstack {
 
 enum class VerdictKind : std::uint8_t {
-  deadlock,           ///< threads that wait for each other in a circle
-  await_circle,       ///< async methods that await each other in a circle
+  deadlock,           ///< threads that wait for each other in a cycle
+  await_circle,       ///< async methods that await each other in a cycle
   starved_pool,       ///< every worker of the thread pool waits while work is queued
-  stuck_suspension,   ///< the runtime cannot stop its threads: one of them does not let it
-  blocked_finalizer,  ///< the thread that runs finalizers waits
-  orphaned_lock,      ///< threads wait for a lock that a thread held when it ended
+  stuck_suspension,   ///< the runtime cannot stop its threads: one of them prevents it
+  blocked_finalizer,  ///< the finalizer thread waits
+  orphaned_lock,      ///< threads wait for a lock whose owner has ended
   chain,              ///< threads wait, one behind the other, for one that waits for something else or runs
 };
 
-/// One thread of a verdict. What it waits for is in its dump.
+/// One thread of a verdict. Its dump has its wait.
 struct VerdictStep {
   std::uint32_t thread = 0;
-  std::uint32_t waits_for = 0;  ///< the thread that holds what it waits for; 0: nobody, or nobody can know
+  std::uint32_t waits_for = 0;  ///< the owner of what it waits for; 0: none, or not known
 };
 
 struct Verdict {
   VerdictKind kind = VerdictKind::chain;
-  /// Every step is recorded by the runtime or the kernel, or proved. Otherwise it is possible, no more.
+  /// Every step is recorded by the runtime or the kernel, or proved. Otherwise the verdict is only possible.
   bool is_certain = false;
-  /// Of a circle each waits for the next, the last for the first. Of a starved pool they are the workers that wait for
-  /// queued work, or all of them. Of a chain the last is the one that all wait for. Of async
-  /// methods they are the threads that wait for the circle: mostly there are none.
+  /// `deadlock`: each waits for the next, the last for the first. `starved_pool`: the workers that wait for queued
+  /// work, or all workers. `chain`: the last is the one that all wait for. `await_circle`: threads that wait for the
+  /// cycle, mostly none.
   std::vector<VerdictStep> steps;
-  std::uint32_t threads = 0;         ///< how many threads it holds up, those of `steps` and others
-  std::vector<AsyncStep> methods{};  ///< of `await_circle`: each awaits the next, the last the first
-  std::uint32_t circles = 1;         ///< of `await_circle`: as many of the same methods
+  std::uint32_t threads = 0;         ///< threads blocked by it, those of `steps` and others
+  std::vector<AsyncStep> methods{};  ///< for `await_circle`: each awaits the next, the last the first
+  std::uint32_t circles = 1;         ///< for `await_circle`: how many cycles of these methods
 };
 
 }  // namespace mixstack

@@ -20,7 +20,7 @@ ViewTree::ViewTree(const RecordingView& view, const Before& before) : first_(vie
 std::vector<EntryCounts> entry_counts(const RecordingView& view) {
   const auto self = view.self_counts(), total = view.total_counts();
   std::vector<EntryCounts> counts(view.entries.size());
-  std::vector<std::uint32_t> open(view.entries.size());  // how often it is among the callers
+  std::vector<std::uint32_t> open(view.entries.size());  // occurrences among the callers
   ViewTree(view).walk(
       [&](std::uint32_t node) {
         const std::uint32_t entry = view.nodes[node].entry;

@@ -1,4 +1,4 @@
-// A view walked as the tree it is, and what it adds up to by function.
+// A view as a tree, and its counts by function.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mixstack {
 
-/// The children of each node of a view, in an order of one's own.
+/// The children of each node of a view, in a chosen order.
 class ViewTree {
  public:
   using Before = std::function<bool(std::uint32_t a, std::uint32_t b)>;
@@ -21,8 +21,8 @@ class ViewTree {
     return {children_.data() + first_[node], first_[node + 1] - first_[node]};
   }
 
-  /// Depth first, without the root: `enter(node)` answers whether its children are to be visited, `leave(node)` follows
-  /// in any case. No recursion: stacks may be deep.
+  /// Depth first, without the root: `enter(node)` returns whether to visit its children; `leave(node)` follows in any
+  /// case. No recursion: stacks may be deep.
   template <class Enter, class Leave>
   void walk(Enter enter, Leave leave) const {
     struct Level {

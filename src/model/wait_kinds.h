@@ -1,4 +1,4 @@
-// What is the same of every wait of a kind: its names, who its owners are, what may be concluded from it.
+// Facts shared by all waits of a kind: names, role of the owners, conclusions allowed.
 #pragma once
 
 #include <span>
@@ -8,29 +8,29 @@
 
 namespace mixstack {
 
-/// What those whom a thread waits for are to it.
+/// The relation of the owners to the thing that a thread waits for.
 enum class OwnerRole : std::uint8_t {
   holder,  ///< they hold it
   runner,  ///< they run it
-  thread,  ///< it is they who have to end
+  thread,  ///< they are the threads that must end
 };
 
 struct WaitKindFacts {
   WaitKind kind;
-  std::string_view name;    ///< of JSON: its schemas and docs/why.md list the same, a test compares them
+  std::string_view name;    ///< in JSON; a test compares the schemas and docs/why.md with these
   std::string_view phrase;  ///< "waits for ...", before the type of an object; may end with a comma
   OwnerRole role = OwnerRole::holder;
   bool is_of_tasks = false;       ///< for the end of tasks
-  bool is_for_any = false;        ///< for any of several: nobody alone holds the thread up
-  bool is_for_an_end = false;     ///< who waits so may have nothing else to do, as hosts wait for their services
+  bool is_for_any = false;        ///< for any of several: no single owner blocks the thread
+  bool is_for_an_end = false;     ///< the thread may have nothing else to do, like a host that waits for its services
   bool is_told_by_call = false;   ///< the system call says the same
-  bool tells_its_timeout = true;  ///< false: not known whether it waits for ever
-  bool object_is_a_place = true;  ///< the address of its object says something to people
+  bool tells_its_timeout = true;  ///< false: a timeout cannot be read, it may or may not wait for ever
+  bool object_is_a_place = true;  ///< the object's address is useful to people
 };
 
-/// The table; by the order of `WaitKind`, without `none`.
+/// The table, in the order of `WaitKind`, without `none`.
 [[nodiscard]] std::span<const WaitKindFacts> wait_kinds();
-/// Those of a kind; of `none` empty words.
+/// The facts of a kind; for `none` empty words.
 [[nodiscard]] const WaitKindFacts& facts_of(WaitKind kind);
 
 }  // namespace mixstack
