@@ -16,15 +16,15 @@ std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
   return std::make_shared<symbolize::LineTables>(lines == NativeLines::all ? Packed::all : Packed::few);
 }
 
-/// Where this machine keeps debug files by build id (GDB manual, "Debugging Information in Separate Files"): an image
-/// that is not there has no path to look for them by.
+/// Debug files by build id on this machine (GDB manual, "Debugging Information in Separate Files"): if the image itself
+/// is missing, it has no path beside which to look for them.
 SymbolOptions with_debug_folder(SymbolOptions options) {
   options.path += options.path.empty() ? "/usr/lib/debug" : ";/usr/lib/debug";
   return options;
 }
 
-/// A path out of a recording. What the kernel makes up when it is read is no image, and reading some of it takes it
-/// away from others (/proc/kmsg).
+/// A path from a recording. Files of /proc and /sys are no images, and reading some of them takes data away from others
+/// (/proc/kmsg).
 bool may_be_image(std::string_view path) {
   const bool is_made_up = path.starts_with("/proc/") || path.starts_with("/sys/");
   const bool is_plain = path.find("/../") == std::string_view::npos && path.find("//") == std::string_view::npos &&
@@ -87,7 +87,8 @@ ImageFiles::Found ImageFiles::find(const RecordedModule& module) {
   return found;
 }
 
-/// Without the image its debug file will do: it has all symbols and lines. An image with symbols of its own will, too.
+/// Without the image its debug file is enough: it has all symbols and lines. Else an image found by its build id, with
+/// its own symbols.
 void ImageFiles::find_by_id(const RecordedModule& module, Found& found) {
   for (const bool is_debug : {true, false}) {
     const SymbolKey key = is_debug ? SymbolKey::debug_file(found.build_id, module.path, "")

@@ -1,4 +1,4 @@
-// Names of places in one image of which only name and build id are known.
+// Names of places in one image of which only the name and the build id are known.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace mixstack::renaming {
 
-/// Where the images of a recording are looked for; symbols and lines of what was found. One thread at a time.
+/// Finds the images of a recording and reads their symbols and lines. One thread at a time.
 class ImageFiles {
  public:
   explicit ImageFiles(const SymbolOptions& options);
@@ -25,17 +25,18 @@ class ImageFiles {
   ImageFiles& operator=(const ImageFiles&) = delete;
 
   struct Found {
-    std::shared_ptr<const object::ElfImage> image;  ///< it, or its debug file alone; null: neither is to be had
+    std::shared_ptr<const object::ElfImage> image;  ///< the image or its debug file; null: neither was found
     object::BuildId build_id;
-    std::string where;      ///< of a debug file alone
-    std::string refused;    ///< what was there, and is of another build; empty: nothing
-    bool is_debug = false;  ///< the image itself is not there
+    std::string where;      ///< where a debug file was found
+    std::string refused;    ///< a file that is there but of another build; empty: none
+    bool is_debug = false;  ///< only the debug file was found
   };
   [[nodiscard]] Found find(const RecordedModule& module);
   [[nodiscard]] std::shared_ptr<const object::SymbolTable> symbols(const Found& found, const std::string& path);
-  /// As live frames are named: innermost first, the last one the function that has the code. Empty: nobody knows it.
+  /// Names a place as live frames are named: innermost first, the last one the function that has the code. Empty:
+  /// unknown.
   [[nodiscard]] std::vector<SymbolInfo> name(const Found& found, const RecordedModule& module, std::uint64_t address);
-  /// What folders and servers were refused, or had to be.
+  /// Folders and servers that were refused or failed.
   [[nodiscard]] std::vector<Diagnosis> diagnoses() const { return finder_->diagnoses(); }
 
  private:
@@ -46,11 +47,11 @@ class ImageFiles {
   std::shared_ptr<object::FileBudget> budget_;
   session::SharedFinder finder_;
   std::shared_ptr<symbolize::SymbolTables> tables_;
-  std::shared_ptr<symbolize::LineTables> lines_;  ///< null: none are wanted
+  std::shared_ptr<symbolize::LineTables> lines_;  ///< null: not wanted
   object::PathOpener opener_;
 };
 
-/// What the digits of a recording stand for; empty where they are no build id.
+/// Parses a build id from a recording's hex digits; empty if they are none.
 [[nodiscard]] object::BuildId build_id_of(std::string_view hex);
 
 }  // namespace mixstack::renaming

@@ -20,7 +20,7 @@ struct Places {
   std::size_t all = 0, nameless = 0;
 };
 
-/// By module: places of native code, each counted once.
+/// By module: distinct places of native code.
 std::map<std::uint32_t, Places> count_places(const Recording& recording) {
   std::map<std::uint32_t, Places> counts;
   for (const RecordedFrame& frame : recording.frames()) {
@@ -52,7 +52,7 @@ ModuleSymbols describe(ImageFiles& files, const ImageFiles::Found& found, const 
   return symbols;
 }
 
-/// What can be told by paths alone: files of this machine say nothing of that where it was recorded.
+/// Concludes origins from paths alone: this machine's files say nothing of the machine that recorded.
 void find_origins(LaterNames& names) {
   ProcessDump dump;
   for (const Arch arch : kArchs)

@@ -1,4 +1,4 @@
-// Names for a raw recording, later or on another machine.
+// Names for a raw recording, added later or on another machine.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace mixstack::renaming {
 
 struct LaterNameOptions {
   SymbolOptions symbols;
-  /// Modules, too, whose places all have names: for their lines. Else only those with a place that has none.
+  /// Also modules whose places all have names, for their lines. Else only those with a nameless place.
   bool every_module = false;
 };
 
-/// What was found out; plain data.
+/// The result; plain data.
 struct LaterNames {
-  Recording recording;  ///< with the names; as it was, where there was nothing to name
-  std::vector<ModuleSymbols>
-      modules;                       ///< those looked for; `frames` are different places in them, `nameless` afterwards
-  std::vector<Diagnosis> diagnoses;  ///< what went wrong, with what is to be done about it
+  Recording recording;  ///< with the names; unchanged if there was nothing to name
+  /// Modules looked for; `frames`: distinct places in them, `nameless`: those still without a name.
+  std::vector<ModuleSymbols> modules;
+  std::vector<Diagnosis> diagnoses;  ///< failures, with the remedy
 };
 
-/// Looks for the files of at most kMostModules modules: those that the recording has at their paths on this machine,
-/// then by build id in the symbol path. Takes the recording, which comes back in any case. Starts children
-/// (NativeLines) and, with URLs in the path, mixstack-fetch: for a program that has one thread.
+/// Looks for the files of at most kMostModules modules: at their recorded paths on this machine, then by build id in
+/// the symbol path. Takes the recording and always returns it. Starts child processes (NativeLines) and, with URLs in
+/// the path, mixstack-fetch: call it in a program with one thread.
 [[nodiscard]] LaterNames name_later(Recording recording, const LaterNameOptions& options);
 
 inline constexpr std::size_t kMostModules = 1024;

@@ -46,7 +46,7 @@ class Renamer {
     return true;
   }
 
-  /// Of each frame those that stand for it now, outermost first.
+  /// For each old frame the new frames, outermost first.
   bool frames() {
     const std::vector<bool> unnamed = unnamed_frames(from_);
     places_.resize(from_.frames().size());
@@ -67,12 +67,12 @@ class Renamer {
     return made_.frame(frame);
   }
 
-  /// Leaves `out` empty where nothing more is known, or there is no room for it.
+  /// Leaves `out` empty if nothing new is known, or if there is no room for it.
   void named(const RecordedFrame& frame, Numbers& out) {
     const RecordedFunction& before = from_.functions()[frame.function];
     const std::vector<SymbolInfo>& symbols = symbols_at(before.module, frame.address);
     if (symbols.empty() || symbols.back().name.empty()) return;
-    // It was named by more than what is here: by a debug file of then.
+    // The recorder knew more than we do: it had a debug file.
     if (!before.name.empty() && symbols.size() == 1 && symbols.back().line == 0) return;
     for (std::size_t i = std::min(symbols.size(), kMostLogicalFrames); i-- > 0;) {
       const SymbolInfo& symbol = symbols[i];
@@ -136,7 +136,8 @@ std::vector<bool> unnamed_frames(const Recording& recording) {
     unnamed.push_back(is_native && has_id && frame.inlining == Inlining::none && frame.address != 0 &&
                       frame.line == 0 && frame.file == kNoIndex);
   }
-  // What was inlined is recorded as frames of its own, which the frame that has the code called.
+  // Inlined functions are recorded as frames of their own, called by the frame that has the code: such a frame needs no
+  // name.
   for (std::size_t i = 1; i < recording.nodes().size(); i++) {
     const StackNode& node = recording.nodes()[i];
     if (node.parent != 0 && recording.frames()[node.frame].inlining != Inlining::none)

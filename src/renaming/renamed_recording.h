@@ -1,4 +1,4 @@
-// A recording once more, in which places of native code have the names they should have had.
+// Copies a recording and names the places of native code that had no name.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace mixstack::renaming {
 
-/// The functions that the code at a link-time address of a module is, innermost first, the last one its own. Empty, or
-/// without any name: nothing more is known than was recorded.
+/// The functions at a link-time address of a module, innermost first, the last one the function that has the code.
+/// Empty or nameless: nothing new is known.
 using PlaceNamer = std::function<std::vector<SymbolInfo>(std::uint32_t module, std::uint64_t address)>;
 
-/// By number of a recording's frames: whether a name can be looked for. That is native code of a module with a build id
-/// of which no line is known, nor what was inlined there.
+/// By frame number: whether to look for a name. True for native code of a module with a build id, without a line and
+/// without inlined functions.
 [[nodiscard]] std::vector<bool> unnamed_frames(const Recording& recording);
 
 /// Asks once for each place of `unnamed_frames`. Stacks grow by the functions inlined into their frames. Errors:
-/// limit_exceeded (so many stacks that there is no room for what is inlined).
+/// limit_exceeded (no room for the inlined functions of so many stacks).
 [[nodiscard]] Result<Recording> renamed(const Recording& recording, const PlaceNamer& namer);
 
 }  // namespace mixstack::renaming
