@@ -8,7 +8,7 @@ namespace Dyninst::Stackwalker {
 
 namespace {
 
-/// Of a process that was there: it has ended, or its debugger has let go of it.
+/// Sets the error for a process that was there before: it has ended, or its debugger has detached.
 void set_capture_error(const mixstack::Error& error) {
   set_error(error, "capture the thread");
   if (error.code == mixstack::ErrorCode::no_such_process) setLastError(err_procexit);
@@ -72,7 +72,7 @@ std::shared_ptr<Engine> WalkerAccess::capture(Walker& walker, THR_ID thread) {
     return nullptr;
   }
   ProcessState& proc = *walker.getProcessState();
-  // A walk inside a walk (of a user's stepper) has a capture of its own.
+  // A nested walk (by a user's stepper) needs a capture of its own.
   if (proc.engine_ && proc.engine_->is_walking()) forget_engine(proc);
   for (const bool again : {false, true}) {
     auto engine = WalkerAccess::engine(&proc);
@@ -84,7 +84,7 @@ std::shared_ptr<Engine> WalkerAccess::capture(Walker& walker, THR_ID thread) {
       tell_changes(walker, *engine);
       return engine;
     }
-    // Another program runs in the process now: a new engine for it.
+    // The process has executed another program: open a new engine.
     if (captured.error().code == mixstack::ErrorCode::process_changed) forget_engine(proc);
     if (again || captured.error().code != mixstack::ErrorCode::process_changed) {
       set_capture_error(captured.error());

@@ -26,7 +26,7 @@ bool frame_symname_cmp(const Frame& a, const Frame& b) {
   return a.getRA() < b.getRA();
 }
 
-/// No line is known anywhere yet: the address is the finest order there is.
+/// Line numbers are not known here: the address is the finest order available.
 bool frame_lineno_cmp(const Frame& a, const Frame& b) { return frame_addr_cmp(a, b); }
 
 bool frame_cmp_wrapper::operator()(const FrameNode* a, const FrameNode* b) const {
@@ -48,7 +48,7 @@ FrameNode::FrameNode(frame_cmp_wrapper compare) : children_(compare) {}
 FrameNode::FrameNode(frame_cmp_wrapper compare, std::string text)
     : children_(compare), kind_(Kind::string), text_(std::move(text)) {}
 
-/// Deep stacks make deep trees: children are taken apart in a loop, not by recursion.
+/// Deep stacks make deep trees: children are destroyed in a loop, not by recursion.
 FrameNode::~FrameNode() {
   std::vector<FrameNode*> left(children_.begin(), children_.end());
   children_.clear();

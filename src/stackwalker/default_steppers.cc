@@ -44,7 +44,7 @@ gcframe_ret_t step_by(Method method, FrameStepper& stepper, const Frame& in, Fra
     case StepStatus::not_mine:
       break;
     case StepStatus::failed:
-      // Another stepper may do better; if none does, this is why.
+      // Another stepper may succeed; if none does, this is the reason.
       set_error(step.error, stepper.getName());
       break;
   }
@@ -76,7 +76,7 @@ gcframe_ret_t FrameFuncStepper::getCallerFrame(const Frame& in, Frame& out) {
 }
 
 gcframe_ret_t StepperWanderer::getCallerFrame(const Frame& in, Frame& out) {
-  // A function with a finished frame is the FrameFuncStepper's.
+  // A function with a set-up frame is left to the FrameFuncStepper.
   if (function_ != nullptr && function_->allocatesFrame(in.getRA()).second == FrameFuncHelper::set_frame)
     return gcf_not_me;
   Frame found;

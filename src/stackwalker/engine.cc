@@ -1,3 +1,12 @@
+// Input: a `Target`, and a thread to capture or registers and a frame to step from. Output: walked stacks and single
+// steps with the locations of RA, SP and FP, names and function starts: the only part of mixstack that this folder
+// uses.
+// Algorithm of `capture`: (1) drop the old walk, which borrows from the session; (2) read the mappings, and the modules
+// again only if mappings of files have changed, since that is expensive; (3) stop and copy the thread; (4) make a
+// walker over the copy, so that the target runs on. `walk` and `step` then use the copy, and locate each caller's
+// values from the frame it called.
+// Bounds: `kStopTimeout` for the stop, `kMaxFrames` a walk, `arch::kMaxCallLength` bytes before a return address.
+// `is_walking_` keeps the capture while a user's stepper runs inside a walk.
 #include "stackwalker/engine.h"
 
 #include <algorithm>
@@ -9,12 +18,12 @@
 namespace mixstack::stackwalker {
 namespace {
 
-constexpr Address kFrameRecord = 16;  // the caller's frame pointer and the return address
+constexpr Address kFrameRecord = 16;  // the caller's frame pointer, and the return address
 constexpr auto kStopTimeout = std::chrono::milliseconds(1000);
 
 Location in_register(unsigned reg) { return {Location::Kind::in_register, 0, reg}; }
 
-/// Values of the innermost frame are still in their registers.
+/// The innermost frame's values are still in their registers.
 void locate_innermost(Place& place) {
   const ArchRegisters numbers = arch_registers(place.registers.arch());
   place.ra = in_register(numbers.pc);
@@ -49,7 +58,7 @@ Result<std::shared_ptr<Engine>> Engine::open(std::unique_ptr<Target> target) {
   return engine;
 }
 
-/// Memory of the JIT comes and goes, files rarely.
+/// Only mappings of files are compared: JIT memory changes often, files rarely.
 std::vector<Engine::Mapping> Engine::file_mappings(const std::vector<Region>& regions) {
   std::vector<Mapping> list;
   for (const Region& r : regions)
@@ -84,7 +93,7 @@ Result<void> Engine::begin(Capture capture, std::vector<Region> regions) {
 
 Result<void> Engine::capture(ThreadId tid) {
   if (is_walking_) return fail(ErrorCode::invalid_argument);
-  // The walk borrows what the session knows of its runtimes, which belongs to one capture.
+  // The walk borrows the session's knowledge of its runtimes, which belongs to one capture.
   walk_.reset();
   capture_id_ = 0;
   auto regions = target().regions();
@@ -105,7 +114,7 @@ Result<void> Engine::capture(ThreadId tid) {
   return {};
 }
 
-/// For questions about addresses while no thread is captured.
+/// Lets addresses be asked about while no thread is captured.
 Result<void> Engine::ensure_parts() {
   if (walk_) return {};
   auto regions = target().regions();

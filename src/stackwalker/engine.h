@@ -1,4 +1,5 @@
-// What the StackwalkerAPI's classes need of mixstack: a session over a target, the capture being walked, single steps.
+// The parts of mixstack that the StackwalkerAPI's classes use: a session over a target, the capture being walked,
+// single steps.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@ struct Location {
   unsigned reg = 0;     ///< of in_register: its DWARF number
 };
 
-/// A frame with all that is known of it.
+/// A frame, its registers, and where their values were found.
 struct Place {
   Registers registers;
   Frame frame;
   Location ra, sp, fp;
 };
 
-/// What the manual calls a frame's FP: the frame pointer register where it points into the frame, as it does at the
-/// top; else the beginning of the frame, where a frame record is or would be. 0 where neither is known.
+/// A frame's FP as the manual defines it: the frame pointer register if it points into the frame, as at the top; else
+/// the beginning of the frame, where a frame record is or would be. 0 if neither is known.
 [[nodiscard]] Address frame_pointer_of(const Place& place);
 
 struct WalkedStack {
@@ -37,14 +38,14 @@ struct WalkedStack {
 
 inline constexpr std::uint32_t kMaxFrames = 65536;
 
-/// What a trace keeps of a frame's registers, or null.
+/// The registers that a trace keeps for a frame, or null.
 [[nodiscard]] const Registers* registers_of(const Trace& trace, const Frame& frame);
 
-/// The ways to find a caller that have a stepper of their own in the StackwalkerAPI.
+/// The ways to find a caller that the StackwalkerAPI has a stepper for.
 enum class Method : std::uint8_t { unwind_info, signal, frame_pointer, prologue, scan };
 
-/// Keeps one capture of one thread at a time; walking and stepping happen on its copied bytes, so the target runs
-/// meanwhile. Not thread-safe.
+/// Keeps one capture of one thread at a time. Walks and steps use its copied bytes, so that the target runs meanwhile.
+/// Not thread-safe.
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Engine>> open(std::unique_ptr<Target> target);
@@ -52,32 +53,33 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Target& target() { return session_->target(); }
   [[nodiscard]] const object::ModuleMap& modules() { return session_->facts()->modules(); }
   [[nodiscard]] symbolize::SymbolTables& tables() { return session_->symbol_tables(); }
-  /// Reads the modules again if the mappings of files have changed; true if so. Ends the capture then. Does nothing
+  /// Reads the modules again if the mappings of files have changed; true if so, and then the capture ends. Does nothing
   /// during a walk.
   [[nodiscard]] Result<bool> refresh();
 
-  /// Replaces the capture. Errors: those of the target; the thread's own, if it could not be captured.
+  /// Replaces the capture. Errors: those of the target; the thread's own if it could not be captured; invalid_argument
+  /// during a walk.
   [[nodiscard]] Result<void> capture(ThreadId tid);
   /// Number of the capture, 0: none.
   [[nodiscard]] std::uint64_t capture_id() const { return capture_id_; }
   [[nodiscard]] ThreadId captured_thread() const;
-  /// Of the captured thread's innermost frame; null where the target does not tell.
+  /// Vector registers of the captured thread's innermost frame; null if the target has none.
   [[nodiscard]] std::shared_ptr<const VectorRegisters> captured_vectors() const;
 
-  /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
+  /// While the thread is stopped as captured, memory outside of its copied stack is read from the target.
   void target_stands(bool still);
-  /// A walk is under way: the capture stays, whatever an advisor asks for.
+  /// A walk is under way: the capture stays, whatever an advisor does.
   [[nodiscard]] bool is_walking() const { return is_walking_; }
 
-  /// The whole captured thread by the whole engine: both witnesses of each transition between native and managed code.
+  /// Walks the captured thread with all mechanisms: two witnesses for each transition between native and managed code.
   [[nodiscard]] WalkedStack walk(walk::Advisor* advisor = nullptr);
-  /// A walked frame with its places; without `callee` it is the innermost.
+  /// A walked frame with its locations; without `callee` it is the innermost.
   [[nodiscard]] Place place_of(const Frame& frame, const Registers& registers, const Place* callee);
   /// The innermost frame of the captured thread.
   [[nodiscard]] std::optional<Place> initial();
-  /// A frame that was not walked to. `interrupted`: it did not call.
+  /// A frame that no walk found. `interrupted`: its pc is exact, not a return address.
   [[nodiscard]] Place place_at(const Registers& registers, bool interrupted);
-  /// Forgets a frame pointer register that was made of a frame's FP, where that was but the beginning of the frame.
+  /// Forgets a frame pointer register that was made from a frame's FP, if that FP is only the beginning of the frame.
   void forget_frame_base(Place& place);
 
   struct Step {
@@ -85,20 +87,20 @@ class Engine : public std::enable_shared_from_this<Engine> {
     Error error;
     Place caller;
   };
-  /// By the chain of steppers, as `Walker::step`.
+  /// One step by the chain of steppers, like `Walker::step`.
   [[nodiscard]] Step step(const Place& from, walk::Advisor* advisor = nullptr);
-  /// By one mechanism alone. Not mine: it does not apply.
+  /// One step by one mechanism alone. not_mine: it does not apply.
   [[nodiscard]] Step step_by(Method method, const Place& from);
-  /// No caller: the unwind information says so, or it is a program's or thread's first function.
+  /// Whether it has no caller: the unwind information says so, or it is the first function of a program or thread.
   [[nodiscard]] bool is_outermost(const Place& at);
-  /// Does a call end at the address? (Its target is 0 for indirect calls.)
+  /// Whether a call instruction ends at the address. `target` is 0 for indirect calls.
   [[nodiscard]] bool follows_call(Address return_address, Address& target);
   [[nodiscard]] bool read_word(Address address, std::uint64_t& word);
 
   [[nodiscard]] SymbolInfo name(const Frame& frame);
-  /// The frame description of an address: what code lies there.
+  /// Describes the code at an address as a frame.
   [[nodiscard]] Frame classify(Address address);
-  /// First address of the function around it, if a symbol tells.
+  /// Start address of the function around it, if a symbol says so.
   [[nodiscard]] std::optional<Address> function_start(Address address);
 
  private:

@@ -1,4 +1,4 @@
-// Single steps by one mechanism, and where a step found its values.
+// Single steps by one mechanism, and the locations of the values that a step found.
 #include <algorithm>
 
 #include "stackwalker/engine.h"
@@ -8,11 +8,11 @@ namespace mixstack::stackwalker {
 namespace {
 
 constexpr Address kWord = 8;
-constexpr unsigned kScanWords = 256;  // as many as the original looks at
+constexpr unsigned kScanWords = 256;  // as many as Dyninst
 
 Location in_memory(Address address) { return {Location::Kind::memory, address, 0}; }
 
-/// What a rule says of a register; `unchanged` is where its value was found for the callee.
+/// The location that a rule gives a register; `unchanged`: where its value was found for the callee.
 Location location_of(const unwind::SavedLocation& saved, const Location& unchanged) {
   using Kind = unwind::SavedLocation::Kind;
   switch (saved.kind) {

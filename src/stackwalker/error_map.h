@@ -1,4 +1,4 @@
-// From mixstack's errors to those of the StackwalkerAPI.
+// Translates mixstack's errors to those of the StackwalkerAPI.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace Dyninst::Stackwalker {
 [[nodiscard]] err_t public_code(mixstack::ErrorCode code);
 /// Sets the error of the calling thread; `doing` says what failed.
 void set_error(const mixstack::Error& error, const char* doing);
-/// Why a stack is cut.
+/// Sets the reason why a stack is cut.
 void set_stop_error(mixstack::StopReason reason, const mixstack::Error& error);
-/// False with an error set: `return failed(err_badparam, "...")`.
+/// Sets an error and returns false: `return failed(err_badparam, "...")`.
 bool failed(err_t code, const char* text);
 /// A line for setDebug; costs nothing while it is off.
 void trace_line(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxText = 256;
 
-/// Plain data, so that no thread needs a constructor for it.
+/// Plain data: a thread-local variable without a constructor.
 struct LastError {
   err_t code;
   char text[kMaxText];
@@ -112,7 +112,7 @@ void setLastError(err_t err, const char* msg) {
   LastError& error = last_error();
   error.code = err;
   const char* text = msg != nullptr ? msg : words_for(err);
-  // The text may be the one that is there already.
+  // The text may be the current one.
   const std::size_t length = strnlen(text, kMaxText - 1);
   std::memmove(error.text, text, length);
   error.text[length] = '\0';

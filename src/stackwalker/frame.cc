@@ -98,7 +98,7 @@ bool Frame::getObject(void*& obj) const {
   std::string name;
   void* value = nullptr;
   if (!lookUp(name, value)) {
-    // "NULL if no symbol is found" is an answer, too.
+    // "NULL if no symbol is found" is a valid result.
     if (getLastError() != err_nosymbol) return false;
     value = nullptr;
   }
@@ -106,7 +106,7 @@ bool Frame::getObject(void*& obj) const {
   return true;
 }
 
-// --- what the walk hides in it ---------------------------------------------------------------------------------------
+// --- the hidden origin of a frame ------------------------------------------------------------------------------------
 
 void FrameAccess::adopt(Frame& frame, Walker* walker) {
   frame.walker_ = walker;

@@ -15,7 +15,7 @@ using mixstack::StepStatus;
 GroupAdvisor::GroupAdvisor(Walker& walker, std::shared_ptr<Engine> engine, THR_ID tid, Address boundary)
     : walker_(walker), engine_(std::move(engine)), tid_(tid), boundary_(boundary), ours_(own_steppers(walker)) {}
 
-/// The group's answers for an address until it has no other. False, with the error set, where it throws.
+/// All steppers that the group returns for an address, in order. False, with the error set, if the group throws.
 bool GroupAdvisor::list(Address address, std::vector<FrameStepper*>& out) {
   try {
     while (out.size() < kMaxTried) {
@@ -39,7 +39,7 @@ bool GroupAdvisor::knows(Address code) {
   });
 }
 
-/// Whom to ask for the caller of the last frame, and when.
+/// Lists the steppers to ask for the caller of the last frame, by turn.
 void GroupAdvisor::begin(const mixstack::Cursor& cursor, const mixstack::Trace& so_far) {
   follow(so_far);
   for (auto& turn : turns_) turn.clear();
@@ -63,7 +63,7 @@ void GroupAdvisor::begin(const mixstack::Cursor& cursor, const mixstack::Trace& 
   }
 }
 
-/// Keeps up with the walk, which may have gone back since.
+/// Follows the walk, which may have gone back since.
 void GroupAdvisor::follow(const mixstack::Trace& so_far) {
   const auto& frames = so_far.frames;
   if (places_.empty() && in_) return;  // a single step
@@ -100,7 +100,7 @@ StepOutcome GroupAdvisor::step(Turn turn, mixstack::Cursor& cursor) {
     left.pop_front();
     const StepOutcome answer = ask(*stepper, cursor);
     if (answer.status == StepStatus::not_mine) continue;
-    was_refused_ = true;  // if it is asked again
+    was_refused_ = true;  // for the message, should it be asked again
     return answer;
   }
   if (turn != Turn::first || !users_decide_) return {};
@@ -133,7 +133,7 @@ StepOutcome GroupAdvisor::believe(FrameStepper& stepper, Frame& caller, mixstack
             .stepper = StepperId::user};
   const auto origin = FrameAccess::origin(caller);
   if (origin && origin->found->capture_id == engine_->capture_id() && FrameAccess::is_as_found(caller)) {
-    // One of our own steppers found it, and knows more than three registers.
+    // One of our own steppers found it, and knows more registers than three.
     cursor.registers = origin->place.registers;
     outcome.trust = origin->place.frame.trust;
   } else {

@@ -12,27 +12,28 @@
 
 namespace Dyninst::Stackwalker {
 
-/// The default stepper that a frame stands for which the engine found; null for none.
+/// The default stepper that stands for a frame found by the engine; null: none.
 [[nodiscard]] FrameStepper* stepper_of(Walker& walker, const mixstack::Frame& frame);
-/// In the function that called us the pc, the stack and the callee-saved registers are those of a running frame.
+/// Makes a frame the innermost: in the function that called us, pc, sp and callee-saved registers are those of a
+/// running frame.
 void make_innermost(Place& place);
 
-/// Asks the users' steppers of a Walker's group, in the group's order: those that it names before our DebugStepper come
-/// first, those between our steppers between the frame's owner and the fallbacks, those after ours last. For one walk
-/// or one step. Where the group names none of ours, the users' have the last word.
+/// Asks the users' steppers of a Walker's group, in the group's order. Those before our DebugStepper come first, those
+/// between our steppers between the frame's owner and the fallbacks, those after ours last. If the group has none of
+/// ours, the users' steppers decide alone. For one walk or one step.
 class GroupAdvisor final : public mixstack::walk::Advisor {
  public:
-  /// First party: frames below `boundary` are the library's own and no user's business; 0: there are none.
+  /// First party: frames below `boundary` are the library's own and not shown to users' steppers; 0: none.
   GroupAdvisor(Walker& walker, std::shared_ptr<Engine> engine, THR_ID tid, Address boundary);
-  /// Before a single step from a frame that was found elsewhere.
+  /// Call before a single step from a frame that was found elsewhere.
   void begin_at(const Frame& frame) { in_ = frame; }
 
   void begin(const mixstack::Cursor& cursor, const mixstack::Trace& so_far) override;
   [[nodiscard]] mixstack::StepOutcome step(Turn turn, mixstack::Cursor& cursor) override;
-  /// A user's stepper is registered for it, and not just for everything.
+  /// Whether a user's stepper is registered for this address in particular, not just for all addresses.
   [[nodiscard]] bool knows(Address code) override;
 
-  /// If a user's stepper found `to.place` from `from`: what it said of it beside RA, SP and FP.
+  /// If a user's stepper found `to.place` from `from`: adds the locations, thread and stepper that it gave.
   void complete(const Place& from, FrameOrigin& to) const;
   /// Why a user's stepper ended the walk; 0: none did.
   [[nodiscard]] err_t error() const { return error_; }
@@ -55,8 +56,8 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   std::set<FrameStepper*> ours_;
   std::optional<Frame> in_;             ///< the frame whose caller is sought, in the API's terms
   std::vector<Place> places_;           ///< of the frames walked so far
-  std::deque<FrameStepper*> turns_[3];  ///< whom to ask for it, who was asked taken out
-  bool users_decide_ = false;           ///< the group names none of ours for it
+  std::deque<FrameStepper*> turns_[3];  ///< steppers still to ask for it
+  bool users_decide_ = false;           ///< the group has none of our steppers for it
   bool was_refused_ = false;
   std::map<Step, std::pair<Frame, FrameStepper*>> found_;
   err_t error_ = 0;

@@ -1,4 +1,4 @@
-// Libraries that came and went, told to whoever the manual says is told.
+// Tells users of the API which libraries were loaded or unloaded, as the manual specifies.
 #pragma once
 
 #include "stackwalker/engine.h"
@@ -6,13 +6,13 @@
 
 namespace Dyninst::Stackwalker {
 
-/// From now on only changes of what is loaded now are told.
+/// Notes the present libraries: from now on only changes are reported.
 void know_libraries(Walker& walker, mixstack::stackwalker::Engine& engine);
-/// LibraryState::notifyOfUpdate, and newLibraryNotification of the group and so of its steppers, for what came and went
-/// since the last time.
+/// Calls LibraryState::notifyOfUpdate, and newLibraryNotification of the group and its steppers, for changes since the
+/// last call.
 void tell_changes(Walker& walker, mixstack::stackwalker::Engine& engine);
-/// The same for one library, if it is news: with the debugger's event, before any walk. Touches nothing that a walk in
-/// another thread uses.
+/// The same for one library, if it is new, with the debugger's event and before any walk. Touches no data that a walk
+/// in another thread uses.
 void tell_change(Walker& walker, const LibAddrPair& library, lib_change_t change);
 
 }  // namespace Dyninst::Stackwalker

@@ -17,7 +17,7 @@ bool is_library(const mixstack::object::Module& module) {
 
 LibAddrPair pair_of(const mixstack::object::Module& module) { return {module.path, module.load_bias}; }
 
-/// The C library by the names that glibc (libc.so.6, libc-2.31.so) and musl (ld-musl-x86_64.so.1) use.
+/// Recognises the C library by the names that glibc (libc.so.6, libc-2.31.so) and musl (ld-musl-x86_64.so.1) use.
 bool is_libc(std::string_view name) {
   return name.starts_with("libc.so") || name.starts_with("libc-") || name.starts_with("ld-musl-");
 }
@@ -68,7 +68,7 @@ bool LibraryState::getLibthread(LibAddrPair& lt) {
     lt = library;
     return true;
   }
-  // glibc since 2.34 and musl have the threads in libc itself.
+  // glibc since 2.34 and musl have threads in libc itself.
   return getLibc(lt);
 }
 
@@ -83,7 +83,7 @@ bool MappedLibraries::getLibraryAtAddr(Address addr, LibAddrPair& lib) {
     return at != mixstack::kNoModule && is_library(engine->modules().modules()[at]) ? at : mixstack::kNoModule;
   };
   mixstack::ModuleIndex index = find();
-  // It may have been loaded since.
+  // It may have been loaded since the last look.
   if (index == mixstack::kNoModule && engine->refresh()) index = find();
   if (index == mixstack::kNoModule) return failed(err_nofile, "no library at this address");
   lib = pair_of(engine->modules().modules()[index]);
@@ -142,7 +142,7 @@ void tell(Walker& walker, const std::vector<std::pair<LibAddrPair, lib_change_t>
   if (changes.empty()) return;
   try {
     LibraryState* tracker = walker.getProcessState()->getLibraryTracker();
-    // The default one looks for itself.
+    // The default one reads the mappings itself.
     if (tracker != nullptr && dynamic_cast<MappedLibraries*>(tracker) == nullptr) tracker->notifyOfUpdate();
     for (auto [library, change] : changes) {
       trace_line("[stackwalker] %s %s\n", change == library_load ? "loaded" : "unloaded", library.first.c_str());

@@ -48,7 +48,8 @@ mixstack::Registers registers_of(const Frame& frame, Engine& engine, mixstack::A
   return registers;
 }
 
-/// Walks do not follow them through calls: they are known where a thread stopped, and where a signal interrupted it.
+/// Walks do not follow vector registers through calls: they are known where a thread stopped, and where a signal
+/// interrupted it.
 std::shared_ptr<const mixstack::VectorRegisters> vectors_of(const std::vector<Frame>& swalk, unsigned index,
                                                             const StateReader& memory) {
   const auto place_of = [&](unsigned i) -> const Place* {
@@ -63,7 +64,7 @@ std::shared_ptr<const mixstack::VectorRegisters> vectors_of(const std::vector<Fr
   return mixstack::target::read_interrupted_vectors(place->registers.arch(), memory, callee->frame.sp);
 }
 
-/// A frame of a call stack as debug information sees it: where in which file, and with which registers.
+/// A frame of a call stack as debug information sees it: offset, file, and registers.
 struct VariableFrame {
   SymtabAPI::Function* function = nullptr;
   mixstack::symbolize::DwarfFile* file = nullptr;
@@ -72,7 +73,7 @@ struct VariableFrame {
   mixstack::symbolize::DwarfFrame frame;
 };
 
-/// Nothing without debug information. `frame` borrows from the place and from `memory`.
+/// Null without debug information. `frame` borrows from the place and from `memory`.
 std::unique_ptr<VariableFrame> variable_frame(const std::vector<Frame>& swalk, unsigned index, Engine& engine,
                                               const StateReader& memory) {
   const Frame& at = swalk[index];
@@ -93,7 +94,7 @@ std::unique_ptr<VariableFrame> variable_frame(const std::vector<Frame>& swalk, u
   const Address lookup = FrameAccess::lookup_address(at);
   place->frame.pc = lookup - place->frame.load_bias;
   if (lookup != at.getRA()) place->frame.return_address = offset;
-  // The caller's stack pointer: of the next frame, which a walk found by unwind information.
+  // The caller's stack pointer, from the next frame, found by unwind information.
   if (index + 1 < swalk.size() && !at.isBottomFrame()) place->frame.cfa = swalk[index + 1].getSP();
   return place;
 }
@@ -126,7 +127,7 @@ SymtabAPI::Function* getFunctionForFrame(Frame f) {
     setLastError(err_symtab, "the frame's code has no symbol table");
     return nullptr;
   }
-  // The offset of a return address may lie in the next function already.
+  // A return address may already lie in the next function.
   const Offset lookup = offset - (f.getRA() - FrameAccess::lookup_address(f));
   SymtabAPI::Function* function = nullptr;
   (void)static_cast<SymtabAPI::Symtab*>(symtab)->getContainingFunction(lookup, function);
@@ -148,7 +149,7 @@ int getLocalVariableValue(SymtabAPI::localVar* var, std::vector<Frame>& swalk, u
   if (engine) places.push_back(variable_frame(swalk, frame, *engine, memory));
   if (places.empty() || places.front() == nullptr)
     return failed_with(glvv_EUnknown, err_symtab, "no debug information");
-  // What an argument was may be said by the call, in terms of what the caller's was.
+  // An argument's value may be described at the call, in terms of the caller's values (DW_OP_entry_value).
   for (unsigned i = 1; i <= kCallersAsked && frame + i < swalk.size() && !swalk[frame + i - 1].isBottomFrame(); i++) {
     auto caller = variable_frame(swalk, frame + i, *engine, memory);
     if (caller == nullptr) break;

@@ -38,7 +38,7 @@ MachRegister MachRegister::getReturnAddress(Architecture arch) {
 std::string MachRegister::name() const {
   const mixstack::arch::Cpu& cpu = cpu_of(getArchitecture());
   const auto number = static_cast<unsigned>(number_ & kNumber) - 1;
-  if (!cpu.is_walked || number > cpu.registers.pc) return "InvalidReg";  // the pc is the last the API knows
+  if (!cpu.is_walked || number > cpu.registers.pc) return "InvalidReg";  // the pc is the API's last register
   return std::string(cpu.name) + "::" + std::string(cpu.register_names[number]);
 }
 
@@ -68,7 +68,7 @@ location_t public_location(mixstack::Arch arch, const mixstack::stackwalker::Loc
     result.location = loc_address;
     result.val.addr = location.address;
   } else if (location.kind == Kind::in_register) {
-    // x86-64 numbers the column of the return address like the pc: no register holds it.
+    // On x86-64 the return address column has the same number as the pc: it is no register.
     result.val.reg = public_register(arch, location.reg);
     result.location = result.val.reg.isValid() ? loc_register : loc_unknown;
   }

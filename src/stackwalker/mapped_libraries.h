@@ -1,12 +1,12 @@
-// The default LibraryState: the images the process has mapped.
+// The default LibraryState: the images mapped by the process.
 #pragma once
 
 #include "stackwalker/procstate.h"
 
 namespace Dyninst::Stackwalker {
 
-/// The manual's sentences hold for it, whatever its ProcessState is. It knows images that the dynamic linker does not
-/// list (PE images of .NET, the vDSO).
+/// Behaves as the manual says for any ProcessState. It also knows images that the dynamic linker does not list (.NET's
+/// PE images, the vDSO).
 class MappedLibraries final : public LibraryState {
  public:
   explicit MappedLibraries(ProcessState* parent);

@@ -11,8 +11,8 @@
 #include "support/dotnet_process.h"
 
 #if defined(__x86_64__)
-// Code without unwind information. Only the outermost keeps a frame pointer; in the others rbp is still its: who
-// follows it from there drops their callers.
+// Code without unwind information. Only the outermost function keeps a frame pointer; in the others rbp is still its
+// value, so that following it drops their callers.
 asm(R"(
   .text
   .type undescribed_framed, @function
@@ -60,7 +60,7 @@ class IdleStepper : public FrameStepper {
       : FrameStepper(w), priority_(priority), start_(start), end_(end) {}
   gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override {
     asked++;
-    out.setRA(in.getRA() + 1);  // rubbish that nobody may believe
+    out.setRA(in.getRA() + 1);  // invalid: must be rejected
     out.setSP(in.getSP() + 8);
     return gcf_not_me;
   }

@@ -43,14 +43,14 @@ Process::ptr attach(PID pid, bool hold) {
 bool check(const mixstack::Result<void>& result, const char* doing) {
   if (result) return true;
   set_error(result.error(), doing);
-  // What a debugger cannot do any more: its process has ended, or was let go.
+  // The debugger has lost its process: it has ended, or was detached.
   if (result.error().code == mixstack::ErrorCode::not_found)
     setLastError(err_proccontrol, "the process is not debugged any more");
   if (result.error().code == mixstack::ErrorCode::no_such_process) setLastError(err_procexit);
   return false;
 }
 
-/// 0, which no thread has, for what is no thread's number.
+/// 0, which no thread has, if it is no thread id.
 mixstack::ThreadId tid_of(THR_ID thread) { return engine_thread(thread).value_or(0); }
 
 }  // namespace
@@ -59,7 +59,7 @@ ProcDebug::ProcDebug(Process::ptr proc) : ProcessState(proc->getPid()), proc_(st
 
 ProcDebug::~ProcDebug() {
   stops_.clear();
-  // The process belongs to whoever else holds it.
+  // Other owners of the process keep it attached.
   if (proc_.use_count() == 1 && WalkerAccess::debugged(*proc_)->is_debugged())
     (void)WalkerAccess::debugged(*proc_)->detach();
 }
@@ -142,7 +142,7 @@ bool ProcDebug::getDefaultThread(THR_ID& default_tid) {
   std::vector<THR_ID> all;
   if (!getThreadIds(all)) return false;
   if (all.empty()) return failed(err_nothrd, nullptr);
-  default_tid = all.front();  // the initial one unless it has ended
+  default_tid = all.front();  // the initial thread, unless it has ended
   return true;
 }
 
@@ -198,7 +198,7 @@ bool ProcDebug::handleDebugEvent(bool block) {
   clearLastError();
   auto* debugger = ProcessRegistry::get().present_debugger();
   if (debugger == nullptr || debugger->processes().empty()) {
-    // Events of processes that have ended may still wait.
+    // Events of processes that have ended may still be waiting.
     if (debugger != nullptr && debugger->handle_events(false) != 0) return true;
     return failed(err_proccontrol, "nothing is debugged");
   }

@@ -23,7 +23,7 @@ __attribute__((noinline)) bool ProcSelf::getRegValue(MachRegister reg, THR_ID th
   const auto boundary = reinterpret_cast<Address>(__builtin_dwarf_cfa());
   if (thread != NULL_THR_ID && thread != own_tid())
     return failed(err_unsupported, "a first party walk is of the calling thread");
-  // A walk under way keeps its capture.
+  // A walk in progress keeps its capture.
   if (const auto open = WalkerAccess::open_engine(*this); open && open->is_walking())
     WalkerAccess::forget_engine(*this);
   const auto engine = WalkerAccess::engine(this);

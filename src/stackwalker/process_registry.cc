@@ -11,7 +11,7 @@
 namespace Dyninst::Stackwalker {
 
 ProcessRegistry& ProcessRegistry::get() {
-  // Never destroyed: ProcessStates of static duration may outlive any order of destruction.
+  // Never destroyed: static ProcessStates may be destroyed later than it would be.
   static auto* registry = new ProcessRegistry;
   return *registry;
 }
@@ -33,7 +33,7 @@ ProcessState* ProcessRegistry::find(PID pid) {
   return at == states_.rend() ? nullptr : at->state;
 }
 
-/// Libraries' comings and goings reach the steppers with their event, in the thread that handles it.
+/// Steppers are told of a loaded or unloaded library with its event, in the thread that handles it.
 void ProcessRegistry::tell_walkers(const mixstack::target::DebugEvent& event) {
   using Kind = mixstack::target::DebugEventKind;
   if (event.kind != Kind::library_loaded && event.kind != Kind::library_unloaded) return;
@@ -47,7 +47,7 @@ void ProcessRegistry::tell_walkers(const mixstack::target::DebugEvent& event) {
                  [&](const Entry& e) { return e.pid == static_cast<PID>(event.pid); });
   }
   for (const Entry& e : of_process) {
-    // One that was told may have destroyed others.
+    // A callback before this one may have destroyed this ProcessState.
     const auto is_it = [&](const Entry& other) { return other.state == e.state; };
     std::unique_lock lock(mutex_);
     const bool is_there = std::any_of(states_.begin(), states_.end(), is_it);
@@ -59,7 +59,7 @@ void ProcessRegistry::tell_walkers(const mixstack::target::DebugEvent& event) {
 mixstack::target::DebugSession* ProcessRegistry::debugger() {
   const std::lock_guard lock(mutex_);
   if (debugger_ && owner_ == ::getpid()) return debugger_.get();
-  // The parent's tracer is not ours to end.
+  // The parent owns its tracer: do not end it.
   if (debugger_) (void)debugger_.release();
   auto opened = mixstack::target::DebugSession::open();
   if (!opened) {

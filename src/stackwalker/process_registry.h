@@ -1,4 +1,4 @@
-// What the manual's static functions share: the debugger behind ProcDebug, and which ProcessState stands for a process.
+// State shared by the manual's static functions: the debugger behind ProcDebug, and the ProcessState of each process.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace Dyninst::Stackwalker {
 
-/// Thread-safe. Made when first used, so that a program that only links the library starts nothing.
+/// Thread-safe. Created at first use: a program that only links the library starts nothing.
 class ProcessRegistry {
  public:
   [[nodiscard]] static ProcessRegistry& get();
@@ -19,9 +19,9 @@ class ProcessRegistry {
   void remove(const ProcessState* state);
   [[nodiscard]] ProcessState* find(PID pid);
 
-  /// The one debugger of this host; a new one in a forked child. Null with the error set.
+  /// The one debugger of this process; a new one in a forked child. Null with the error set.
   [[nodiscard]] mixstack::target::DebugSession* debugger();
-  /// The same, but only if it is there.
+  /// The debugger if it exists, else null.
   [[nodiscard]] mixstack::target::DebugSession* present_debugger();
 
  private:
@@ -30,11 +30,11 @@ class ProcessRegistry {
     ProcessState* state = nullptr;
   };
   void tell_walkers(const mixstack::target::DebugEvent& event);
-  std::recursive_mutex telling_;  ///< taken before the other: a Walker that is being told is not destroyed meanwhile
+  std::recursive_mutex telling_;  ///< locked before `mutex_`: a Walker is not destroyed while it is being told
   std::mutex mutex_;
   std::vector<Entry> states_;
   std::unique_ptr<mixstack::target::DebugSession> debugger_;
-  PID owner_ = 0;  ///< the process the debugger was made in
+  PID owner_ = 0;  ///< the process in which the debugger was made
 };
 
 }  // namespace Dyninst::Stackwalker

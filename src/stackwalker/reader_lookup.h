@@ -9,7 +9,7 @@ namespace Dyninst::Stackwalker {
 
 /// The factory that a user has set, or null.
 [[nodiscard]] SymbolReaderFactory* users_symbol_reader();
-/// Replaces `name` where a user's reader knows the frame. Does nothing without a factory.
+/// Replaces `name` if a user's reader knows the frame. Does nothing without a factory.
 void ask_users_reader(SymbolReaderFactory* factory, mixstack::stackwalker::Engine& engine, const mixstack::Frame& frame,
                       std::string& name);
 

@@ -21,7 +21,7 @@ constexpr Address kRedZone = 128;
 constexpr std::size_t kMaxThreads = 65536;
 constexpr std::uint32_t kLoad = 1, kExecutable = 1, kWritable = 2, kReadable = 4;  // gABI: PT_LOAD, PF_X, PF_W, PF_R
 
-/// Reads through readMem, which is all or nothing.
+/// Reads by readMem, which reads all bytes or none.
 class StateMemory final : public MemoryReader {
  public:
   explicit StateMemory(api::ProcessState& state) : state_(state) {}
@@ -47,7 +47,7 @@ class StateMemory final : public MemoryReader {
       return false;
     }
   }
-  /// How much of the front can be read, by halving.
+  /// Reads as much of the front as possible, by halving.
   [[nodiscard]] std::size_t read_piece(Address address, std::span<std::byte> out) const {
     if (ask(address, out)) return out.size();
     std::size_t done = 0;
@@ -86,7 +86,7 @@ class StateTarget final : public Target {
   api::ProcessState& state_;
   StateMemory memory_;
   TargetInfo info_;
-  std::shared_ptr<const target::ProcessView> view_;  ///< of the process on this machine; null: it is none
+  std::shared_ptr<const target::ProcessView> view_;  ///< the process on this machine; null: it is not here
 };
 
 Result<std::vector<ThreadId>> StateTarget::threads() const {
@@ -136,7 +136,7 @@ std::vector<Region> StateTarget::library_regions() const {
   std::vector<api::LibAddrPair> libraries;
   try {
     api::LibraryState* tracker = state_.getLibraryTracker();
-    // The default one would ask us in turn.
+    // The default one would ask us again.
     if (tracker == nullptr || dynamic_cast<api::MappedLibraries*>(tracker) != nullptr) return regions;
     if (!tracker->getLibraries(libraries)) return regions;
   } catch (...) {
@@ -149,8 +149,8 @@ std::vector<Region> StateTarget::library_regions() const {
   return regions;
 }
 
-/// Asks for each register twice over different garbage: a state that says yes to everything and sets nothing is found
-/// out.
+/// Asks for each register twice, with different initial values: a state that always returns true and sets nothing is
+/// detected.
 Registers StateTarget::registers(ThreadId tid) const {
   Registers registers(info_.arch);
   for (unsigned i = 0; i < arch_registers(info_.arch).count; i++) {
@@ -180,7 +180,7 @@ ThreadCapture StateTarget::capture_thread(ThreadId tid, Capture& capture) {
   Address base = sp >= kRedZone ? sp - kRedZone : sp;
   std::vector<std::byte> bytes(kPiece);
   std::size_t size = 0;
-  // From the red zone up to where memory ends.
+  // From the red zone to the end of readable memory.
   for (;;) {
     bytes.resize(size + kPiece);
     const auto got = memory_.read_some(base + size, std::span(bytes).subspan(size));

@@ -35,10 +35,10 @@ struct AddrRangeGroup::Ranges {
     Address start = 0, end = 0;
     FrameStepper* stepper = nullptr;
     unsigned priority = 0;
-    std::size_t number = 0;  ///< of its addition
+    std::size_t number = 0;  ///< order of addition
   };
-  std::vector<Range> list;                    ///< as they are asked
-  const FrameStepper* registering = nullptr;  ///< whom registerStepper is telling
+  std::vector<Range> list;                    ///< in the order of asking
+  const FrameStepper* registering = nullptr;  ///< the stepper that registerStepper is telling
 
   [[nodiscard]] auto count(const FrameStepper* stepper) const {
     return std::count_if(list.begin(), list.end(), [&](const Range& r) { return r.stepper == stepper; });
@@ -70,7 +70,7 @@ void AddrRangeGroup::registerStepper(FrameStepper* stepper) {
 }
 
 bool AddrRangeGroup::findStepperForAddr(Address addr, FrameStepper*& out, const FrameStepper* last_tried) {
-  // Each stepper once, however many of its ranges hold the address.
+  // Each stepper once, however many of its ranges contain the address.
   std::vector<const FrameStepper*> passed;
   bool after_last = last_tried == nullptr;
   for (const Ranges::Range& range : ranges_->list) {

@@ -17,7 +17,7 @@ using mixstack::stackwalker::test::names_of;
 using mixstack::stackwalker::test::standing_child;
 using Owned = std::unique_ptr<Walker>;
 
-/// Answers what it is told to, and counts.
+/// Gives fixed answers, and counts the questions.
 class ScriptedStepper : public FrameStepper {
  public:
   ScriptedStepper(Walker* w, unsigned priority, gcframe_ret_t answer)

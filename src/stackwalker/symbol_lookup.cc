@@ -16,7 +16,7 @@ SymDefaultLookup::~SymDefaultLookup() = default;
 bool SymDefaultLookup::lookupAtAddr(Address addr, std::string& out_name, void*& out_value) {
   const auto engine = WalkerAccess::engine(walker);
   if (!engine) return false;
-  // A frame's RA lies behind its call, which may be the last thing in its function.
+  // A frame's RA follows its call, which may be the last instruction of its function.
   const Walker::Parts& parts = WalkerAccess::parts(*walker);
   const bool is_of_frame = parts.looked_up && parts.looked_up->first == addr;
   const mixstack::Frame frame = engine->classify(is_of_frame ? parts.looked_up->second : addr);

@@ -1,4 +1,4 @@
-// The default factory of symbol readers, and users' ones.
+// The default factory of symbol readers, and users' factories.
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -68,7 +68,7 @@ class ElfReader final : public SymReader {
   std::shared_ptr<const SymbolTable> table_;
 };
 
-/// Has no state of its own.
+/// Stateless.
 class ElfReaderFactory final : public SymbolReaderFactory {
  public:
   SymReader* openSymbolReader(std::string pathname) override {

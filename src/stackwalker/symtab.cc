@@ -79,7 +79,7 @@ std::shared_ptr<mixstack::symbolize::DwarfFile> open_dwarf(const mixstack::Targe
     opened = file ? *file : nullptr;
     return file;
   };
-  // The one that fits is the last that was opened.
+  // The matching file is the one opened last.
   if (find_debug_file(image, module.path, remember) == nullptr || opened == nullptr) return nullptr;
   auto dwarf = DwarfFile::open(std::move(opened));
   return dwarf ? *dwarf : nullptr;

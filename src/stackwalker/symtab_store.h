@@ -15,7 +15,7 @@ namespace Dyninst::SymtabAPI {
 struct Symtab::Parts {
   std::string path;
   std::shared_ptr<const mixstack::object::SymbolTable> table;
-  /// Where debug information may be; opened when first asked for.
+  /// Finds the file with debug information; called at first use.
   std::function<std::shared_ptr<mixstack::symbolize::DwarfFile>()> open_dwarf;
   bool has_opened_dwarf = false;
   std::shared_ptr<mixstack::symbolize::DwarfFile> dwarf;
@@ -23,14 +23,14 @@ struct Symtab::Parts {
   std::map<Offset, std::unique_ptr<Symbol>> symbols;
 };
 
-/// Makes objects when first asked for and keeps them. Not thread-safe.
+/// Makes objects at first use and keeps them. Not thread-safe.
 class SymtabStore {
  public:
   SymtabStore();
   ~SymtabStore();
-  /// Null where the module is no ELF image.
+  /// Null if the module is not an ELF image.
   [[nodiscard]] Symtab* symtab(mixstack::stackwalker::Engine& engine, mixstack::ModuleIndex module);
-  /// The symbol around a frame of native code, or of a method; null when there is none.
+  /// The symbol around a frame of native code, or of a method; null: none.
   [[nodiscard]] Symbol* symbol(mixstack::stackwalker::Engine& engine, const mixstack::Frame& frame,
                                const mixstack::SymbolInfo& info);
 
@@ -43,7 +43,7 @@ class SymtabStore {
 
 namespace mixstack::stackwalker {
 
-/// Fills and reads what SymtabAPI's classes hide.
+/// Access to the hidden members of SymtabAPI's classes.
 class SymtabAccess {
  public:
   [[nodiscard]] static std::unique_ptr<Dyninst::SymtabAPI::Symtab> make(

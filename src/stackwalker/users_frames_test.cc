@@ -194,7 +194,7 @@ class StackwalkerCoroutines : public testing::Test {
     walker_.reset(Walker::newWalker(child_->pid()));
     ASSERT_NE(walker_, nullptr) << getLastErrorMsg();
   }
-  /// What a context keeps: RA, SP, FP. It lies where it lies in us.
+  /// The RA, SP and FP saved in a context. The child is a fork: its context has the same address as ours.
   static bool saved(ProcessState& process, int which, Address (&out)[3]) {
     ucontext_t context;
     if (!process.readMem(&context, reinterpret_cast<Address>(&contexts[which]), sizeof context)) return false;
@@ -243,8 +243,8 @@ TEST_F(StackwalkerCoroutines, AStepperLeadsToTheResumer) {
   }
 }
 
-/// A parked coroutine: its registers are those it saved, its stack is one that no thread stands on. Its first function
-/// returns to where no call is (makecontext), so nobody can say that the stack ends there.
+/// A parked coroutine: its registers are the saved ones, and no thread runs on its stack. Its first function returns to
+/// an address without a call (makecontext), so the end of the stack cannot be recognised.
 TEST_F(StackwalkerCoroutines, AFrameMadeFromSavedRegisters) {
   start(false);
   Address at[3];
@@ -264,7 +264,7 @@ TEST_F(StackwalkerCoroutines, AFrameMadeFromSavedRegisters) {
   }
 }
 
-/// Made from another thread's values, without saying whose.
+/// Made from another thread's values, without that thread's id.
 TEST(StackwalkerUsersFrames, AFrameOfAnotherThread) {
   const auto child = mixstack::stackwalker::test::child_with_standing_thread();
   const Owned walker(Walker::newWalker(child->pid()));

@@ -1,5 +1,4 @@
-// The documented loop, for groups with none of our default steppers: the group names steppers until one knows the
-// frame.
+// The manual's loop, for groups with none of our default steppers: the group offers steppers until one knows the frame.
 #include <algorithm>
 
 #include "stackwalker/error_map.h"
@@ -8,7 +7,7 @@
 namespace Dyninst::Stackwalker {
 namespace {
 
-constexpr unsigned kMaxBack = 1024;  // so often may the stack pointer go back (signal stacks, coroutines)
+constexpr unsigned kMaxBack = 1024;  // how often the stack pointer may go back (signal stacks, coroutines)
 
 bool find(StepperGroup& group, Address address, FrameStepper*& out, const FrameStepper* last) {
   try {

@@ -1,4 +1,4 @@
-// Walks by the engine as a whole: native and managed frames with both witnesses of each transition.
+// Whole walks by the engine: native and managed frames with two witnesses for each transition.
 #include <algorithm>
 
 #include "stackwalker/error_map.h"
@@ -45,7 +45,7 @@ FrameStepper* stepper_of(Walker& walker, const mixstack::Frame& frame) {
       return nullptr;
     case StepperId::eh_frame:
     case StepperId::debug_frame:
-      // A frame that was interrupted was found out of a signal's frame.
+      // An interrupted frame was found from a signal frame.
       if (frame.is_interrupted) return &steppers->signal;
       return &steppers->debug;
     case StepperId::signal_frame:
@@ -65,7 +65,7 @@ FrameStepper* stepper_of(Walker& walker, const mixstack::Frame& frame) {
   return nullptr;
 }
 
-/// In the function that called us the pc, the stack and the callee-saved registers are those of a running frame.
+/// In the function that called us, pc, sp and callee-saved registers are those of a running frame.
 void make_innermost(Place& place) {
   const mixstack::ArchRegisters numbers = mixstack::arch_registers(place.registers.arch());
   const auto in_register = [](unsigned reg) {
@@ -142,7 +142,7 @@ std::shared_ptr<const FoundFrames> walk_around(Walker& walker, const Frame& fram
   const FoundFrames& found = *origin->found;
   index = static_cast<std::size_t>(origin.get() - found.frames.data());
   if (found.is_walk && found.steppers == steppers_in_group(walker)) return {origin, &found};
-  // Its capture is walked again, whole, if it is still there.
+  // Its capture is walked again as a whole, if it is still held.
   const auto engine = found.engine.lock();
   const auto& proc = *walker.getProcessState();
   const bool is_held = engine && engine == WalkerAccess::open_engine(proc) && found.capture_id != 0 &&
@@ -163,7 +163,7 @@ bool step_on(Walker& walker, const Frame& in, Frame& out) {
   const auto engine = WalkerAccess::engine(&walker);
   if (!engine) return false;
   const THR_ID tid = in.getThread() != NULL_THR_ID ? in.getThread() : static_cast<THR_ID>(engine->captured_thread());
-  // A stepper that asks what we would do is not asked in turn.
+  // When a stepper asks us for our own answer, users' steppers are not asked again.
   const bool asks_users = has_users_steppers(walker) && !engine->is_walking();
   GroupAdvisor advisor(walker, engine, tid, 0), next(walker, engine, tid, 0);
   advisor.begin_at(in);
@@ -180,7 +180,7 @@ bool step_on(Walker& walker, const Frame& in, Frame& out) {
   advisor.complete(*place, found);
   out = FrameAccess::make(&walker, engine, found.place, found.thread, found.stepper);
   next.begin_at(out);
-  // What only the step beyond tells: where the frame begins, and whether it is the last.
+  // The next step tells where this frame begins, and whether it is the last.
   const Engine::Step beyond = engine->step(step.caller, asks_users ? &next : nullptr);
   if (beyond.status == mixstack::StepStatus::caller) found.place.frame.cfa = beyond.caller.frame.sp;
   out = FrameAccess::make(&walker, engine, found.place, found.thread, found.stepper);

@@ -7,7 +7,7 @@
 #include "stackwalker/symtab_store.h"
 #include "stackwalker/walk.h"
 
-// What lies below the caller's stack pointer belongs to this library.
+// Frames below the caller's stack pointer belong to this library.
 #define MIXSTACK_CALLERS_SP() (reinterpret_cast<Address>(__builtin_dwarf_cfa()))
 
 namespace Dyninst::Stackwalker {
@@ -15,7 +15,7 @@ namespace Dyninst::Stackwalker {
 Walker::Walker(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Walker::~Walker() {
-  // Before anything goes: no event is told any more.
+  // First of all, so that no event reaches a Walker under destruction.
   ProcessRegistry::get().remove(parts_->proc.get());
   parts_->life.reset();
   if (parts_->proc) WalkerAccess::adopt(*parts_->proc, nullptr);
@@ -24,7 +24,7 @@ Walker::~Walker() {
 Walker* WalkerAccess::make(std::unique_ptr<ProcessState> proc, std::unique_ptr<StepperGroup> group,
                            std::unique_ptr<SymbolLookup> lookup, bool default_steppers) {
   if (!engine(proc.get())) {
-    // What was given stays the giver's.
+    // On failure the arguments stay the caller's.
     (void)proc.release(), (void)group.release(), (void)lookup.release();
     return nullptr;
   }
@@ -50,7 +50,7 @@ Walker* WalkerAccess::make(std::unique_ptr<ProcessState> proc, std::unique_ptr<S
 
 namespace {
 
-/// For objects that we made ourselves: freed when there is no Walker.
+/// For objects that we made ourselves: freed if no Walker is made.
 Walker* make_walker(std::unique_ptr<ProcessState> proc) {
   if (!proc) return nullptr;
   ProcessState* kept = proc.get();
@@ -135,7 +135,7 @@ __attribute__((noinline)) bool Walker::walkStack(std::vector<Frame>& stackwalk, 
       stackwalk.push_back(std::move(top));
       return walk_by_group(*this, stackwalk);
     }
-    // Users' steppers read the target itself: it stands still until they are done.
+    // Users' steppers read the target itself: it stays stopped until they are done.
     if (has_users_steppers(*this)) walk = walk_whole(*this, engine, tid, boundary);
   }
   if (!walk) walk = walk_whole(*this, engine, tid, boundary);

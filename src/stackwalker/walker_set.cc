@@ -9,7 +9,7 @@
 namespace Dyninst::Stackwalker {
 namespace {
 
-/// What one thread of ours found out.
+/// The results of all worker threads.
 struct Outcome {
   std::mutex mutex;
   CallTree* tree = nullptr;
@@ -72,7 +72,7 @@ bool WalkerSet::walkStacks(CallTree& tree, bool walk_initial_only) const {
   clearLastError();
   Outcome outcome;
   outcome.tree = &tree;
-  // Only the thread that calls us can walk our own process.
+  // Only the calling thread can walk our own process.
   std::vector<Walker*> others;
   for (Walker* walker : walkers_) {
     if (walker->getProcessState()->isFirstParty()) {

@@ -178,8 +178,8 @@ TEST(StackwalkerWalker, StepsAgreeWithTheWholeWalk) {
   }
 }
 
-/// "FP points to the beginning of its stack frame": where a function keeps no frame pointer, the register may hold
-/// anything, here what is no address at all.
+/// "FP points to the beginning of its stack frame": if a function keeps no frame pointer, the register may hold
+/// anything, here a number that is no address.
 TEST(StackwalkerWalker, FramePointersPointToTheirFrames) {
 #if defined(__x86_64__)
   const mixstack::stackwalker::test::TestProcess child([](auto& shared) {
