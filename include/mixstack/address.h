@@ -5,10 +5,11 @@
 
 namespace mixstack {
 
-/// An address in the target's address space. Always 64 bits wide, zero-extended for 32-bit targets.
+/// An address in the target's address space. Always 64 bits wide, zero-extended for 32-bit targets. Never dereference
+/// it.
 using Address = std::uint64_t;
 
-/// A half-open range of target addresses.
+/// A half-open range [begin, end) of target addresses. Empty if `end <= begin`.
 struct AddressRange {
   Address begin = 0;
   Address end = 0;
@@ -19,18 +20,18 @@ struct AddressRange {
   friend constexpr bool operator==(const AddressRange&, const AddressRange&) = default;
 };
 
-/// An instruction pointer together with how it was obtained. A return address points behind the call, which may
-/// already be another function or another unwind row; look-ups must use the byte before. This class is the only
-/// place in mixstack that subtracts that one.
+/// A code address and how it was obtained. A return address points behind the call, which may already be in another
+/// function or unwind row: look-ups must use the byte before. Only this class subtracts that one. A value type;
+/// signal-safe.
 class CodeAddress {
  public:
   constexpr CodeAddress() = default;
-  /// The pc of an interrupted or innermost frame: the instruction that would run next.
+  /// The pc of an interrupted or innermost frame: the next instruction to run.
   [[nodiscard]] static constexpr CodeAddress exact(Address pc) { return CodeAddress(pc, true); }
   /// A return address.
   [[nodiscard]] static constexpr CodeAddress after_call(Address ra) { return CodeAddress(ra, false); }
 
-  /// The address as it stands in the register or on the stack.
+  /// The address as found in the register or on the stack.
   [[nodiscard]] constexpr Address raw() const { return address_; }
   /// The address to look up: inside the call instruction for a return address.
   [[nodiscard]] constexpr Address lookup() const { return exact_ || address_ == 0 ? address_ : address_ - 1; }

@@ -1,4 +1,4 @@
-// What could not be read or decided, as data.
+// A failure to read or decide something, as data.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace mixstack {
 
-/// Something that could not be read or decided, of the process, a file, a module, a runtime or a thread.
+/// A failure that concerns the process, a file, a module, a runtime or a thread.
 struct Diagnosis {
   Error error;
-  std::string subject;  ///< what it is about: a file, a contract, "thread 17"
-  std::string text;     ///< plain words where the code alone does not say it: what happened and what to do next
+  std::string subject;  ///< the file, contract or thread concerned: "thread 17"
+  std::string text;     ///< plain words if the code is not enough: what happened and what to do next; may be empty
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 

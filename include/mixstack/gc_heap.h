@@ -1,4 +1,4 @@
-// What the garbage collector tells of its heap, and what a scan of that heap was, as plain data.
+// The state of a garbage-collected heap, and of a scan of it, as plain data.
 #pragma once
 
 #include <chrono>
@@ -7,27 +7,27 @@
 
 namespace mixstack {
 
-/// The collector's own numbers.
+/// Numbers kept by the collector itself.
 struct GcState {
   bool is_server = false;
   std::uint32_t heaps = 1;
-  std::uint64_t bytes = 0;                   ///< in use by small objects, generations 0 to 2: what a scan reads
-  bool is_walkable = true;                   ///< false: a collection moves objects, or has been cut off while it did
+  std::uint64_t bytes = 0;                   ///< in use by small objects, generations 0 to 2: a scan reads these
+  bool is_walkable = true;                   ///< false: a collection is moving objects, or was interrupted while it did
   bool in_background = false;                ///< a background collection runs
-  std::optional<std::uint64_t> collections;  ///< since the process began; none: it is not told (.NET 10's server)
-  std::uint64_t finalizable = 0;             ///< objects that wait for their finalizers
+  std::optional<std::uint64_t> collections;  ///< since the process began; none: not readable (.NET 10's server GC)
+  std::uint64_t finalizable = 0;             ///< objects waiting for their finalizers
   friend bool operator==(const GcState&, const GcState&) = default;
 };
 
 /// A search of the whole heap for async methods that have begun and not ended.
 struct HeapScan {
-  std::uint64_t bytes = 0;            ///< that were read
-  std::uint64_t missing = 0;          ///< that were not there: of a core or a pack
-  std::uint64_t suspended = 0;        ///< async methods found that wait at an await
+  std::uint64_t bytes = 0;            ///< read
+  std::uint64_t missing = 0;          ///< not available in a core or a pack
+  std::uint64_t suspended = 0;        ///< async methods that wait at an await
   std::uint64_t running = 0;          ///< those that run, or are about to
   bool has_more = false;              ///< there are more than are kept
-  std::chrono::nanoseconds pause{0};  ///< how long the process stood still for it; 0: a core
-  std::uint32_t stops = 0;            ///< how often: a collection was under way at all but the last
+  std::chrono::nanoseconds pause{0};  ///< how long the process was stopped for it; 0: a core
+  std::uint32_t stops = 0;            ///< number of stops: at all but the last a collection was under way
   friend bool operator==(const HeapScan&, const HeapScan&) = default;
 };
 

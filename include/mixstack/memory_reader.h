@@ -13,22 +13,22 @@
 namespace mixstack {
 
 /// Reads the target's memory. Implementations: a live process, a file image, a buffer, an overlay of captured bytes
-/// over any of them, a page cache, a fake. One primitive; everything else is built on it.
+/// over any of them, a page cache, a fake. One primitive, `read_some`; everything else is built on it.
 ///
-/// Thread-safety is stated by each implementation. Targets are little-endian on every CPU mixstack knows, as is every
-/// host it builds for (checked in memory/endian_check.cc).
+/// Each implementation states its thread-safety. Targets are little-endian on every CPU that mixstack knows, and so is
+/// every host that it builds for (checked in memory/endian_check.cc).
 class MemoryReader {
  public:
   virtual ~MemoryReader() = default;
 
-  /// Reads up to `out.size()` bytes from `address` and answers how many were read, which is less than asked for only
-  /// when the next byte cannot be read. Zero readable bytes is an error (`unreadable_memory`, value = address).
+  /// Reads up to `out.size()` bytes from `address` and returns how many were read: fewer only if the next byte cannot
+  /// be read. No readable byte is an error (`unreadable_memory`, value = address).
   [[nodiscard]] virtual Result<std::size_t> read_some(Address address, std::span<std::byte> out) const = 0;
 
-  /// False: of a page some bytes may be readable and others not, as in a core that holds no more than was asked of it.
+  /// False: a page may be readable in part, as in a core that holds only what was asked for.
   [[nodiscard]] virtual bool has_whole_pages() const { return true; }
 
-  /// All of `out` or an error whose value is the first unreadable address.
+  /// Reads all of `out`, or returns an error whose value is the first unreadable address.
   [[nodiscard]] Result<void> read_exact(Address address, std::span<std::byte> out) const {
     std::size_t done = 0;
     while (done < out.size()) {
@@ -40,7 +40,8 @@ class MemoryReader {
     return {};
   }
 
-  /// One plain value. `T` must be trivially copyable and of the target's layout (fixed-size integers, packed structs).
+  /// Reads one plain value. `T` must be trivially copyable and have the target's layout (fixed-size integers, packed
+  /// structs).
   template <class T>
   [[nodiscard]] Result<T> read(Address address) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -58,19 +59,19 @@ class MemoryReader {
     return Address{*v};
   }
 
-  /// Bytes up to (not including) a NUL. More than `limit` bytes without one is `limit_exceeded`.
+  /// Reads bytes up to (not including) a NUL. Errors: `limit_exceeded` (no NUL in `limit` bytes), `unreadable_memory`.
   [[nodiscard]] Result<std::string> read_cstring(Address address, std::size_t limit) const;
 };
 
-/// The bytes of one thread's stack by value, for inner loops: no virtual call unless an address lies outside.
-/// Borrows everything; must not outlive the bytes.
+/// The bytes of one thread's stack, for inner loops: no virtual call unless an address lies outside. Borrows everything
+/// and must not outlive the bytes. Signal-safe if `fallback` is.
 struct StackView {
   Address base = 0;
   const std::byte* data = nullptr;
   std::size_t size = 0;
   const MemoryReader* fallback = nullptr;  ///< asked for everything outside; may be null
 
-  /// A little-endian 64-bit word. False when it is readable nowhere.
+  /// Reads a little-endian 64-bit word. False: neither captured nor readable by `fallback`.
   [[nodiscard]] bool word(Address address, std::uint64_t& out) const {
     const Address offset = address - base;
     if (size >= 8 && offset <= size - 8) [[likely]] {

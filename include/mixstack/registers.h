@@ -1,4 +1,4 @@
-// What a CPU holds, as data. Registers of any target CPU are handled on any host.
+// A CPU's registers, as data. Registers of any target CPU are handled on any host. All of it is signal-safe.
 #pragma once
 
 #include <array>
@@ -14,8 +14,9 @@ enum class Arch : std::uint8_t { unknown, x86_64, aarch64, x86, arm };
 /// All but `unknown`.
 inline constexpr std::array kArchs{Arch::x86_64, Arch::aarch64, Arch::x86, Arch::arm};
 
-/// Register numbers are the DWARF numbers of the CPU's psABI, with the pc at the number given here.
-/// x86-64: System V AMD64 psABI figure 3.36. AArch64: "DWARF for the Arm 64-bit Architecture" table of registers.
+/// Register numbers are the DWARF numbers of the CPU's psABI, with the pc at the number given here. x86-64: System V
+/// AMD64 psABI figure 3.36. AArch64: "DWARF for the Arm 64-bit Architecture", table of registers. x86: Intel386 psABI,
+/// DWARF register number mapping. Arm: "DWARF for the Arm Architecture".
 namespace x86_64_reg {
 enum : unsigned { rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, count };
 }
@@ -31,7 +32,7 @@ enum : unsigned {
   sp = 31,
   pc = 32,
   ra_sign_state = 34,
-  vg = 35,  ///< how many 64-bit words a vector of SVE has; 46 in the psABI
+  vg = 35,  ///< number of 64-bit words in an SVE vector; 46 in the psABI
   count = 36
 };
 }
@@ -42,7 +43,7 @@ namespace arm_reg {
 enum : unsigned { r0 = 0, r4 = 4, r7 = 7, r9 = 9, r11 = 11, r12 = 12, sp = 13, lr = 14, pc = 15, count = 16 };
 }
 
-/// Numbers of the three registers every walk needs.
+/// Numbers of the registers that every walk needs, the number of registers, and the size of a pointer in bytes.
 struct ArchRegisters {
   unsigned pc, sp, fp, count;
   unsigned pointer_size;
@@ -62,24 +63,24 @@ struct ArchRegisters {
   return {x86_64_reg::rip, x86_64_reg::rsp, x86_64_reg::rbp, x86_64_reg::count, 8};
 }
 
-/// The integer registers of one frame with, for each, whether its value is known. A value type; copying is cheap but
-/// not free (about 300 bytes): inner loops keep one and update it in place.
+/// The integer registers of one frame, and which of their values are known. A value type of about 300 bytes: inner
+/// loops keep one and update it in place.
 class Registers {
  public:
-  /// As many as the CPU with the most of them has.
+  /// The largest register count of any CPU.
   static constexpr unsigned kMax = [] {
     unsigned most = 0;
     for (const Arch arch : kArchs) most = arch_registers(arch).count > most ? arch_registers(arch).count : most;
     return most;
   }();
-  // A psABI that numbers registers higher (ppc64le: lr is 65) needs numbers of our own, as the pc has them here.
+  // A psABI with higher numbers (ppc64le: lr is 65) would need numbers of our own, like the pc here.
   static_assert(kMax < 64, "sets of registers are 64 bits, of which the last is no register");
 
   constexpr Registers() = default;
   constexpr explicit Registers(Arch arch) : arch_(arch) {}
 
   [[nodiscard]] constexpr Arch arch() const { return arch_; }
-  /// The value, or nothing where it is not known. `reg` beyond the CPU's count is never known.
+  /// The value; nothing: not known. A `reg` beyond the CPU's count is never known.
   [[nodiscard]] constexpr std::optional<std::uint64_t> get(unsigned reg) const {
     if (!is_known(reg)) return std::nullopt;
     return values_[reg];
@@ -103,11 +104,11 @@ class Registers {
   }
   /// One bit per register, lowest bit register 0.
   [[nodiscard]] constexpr std::uint64_t known() const { return known_; }
-  /// The value without asking whether it is known (0 when it is not). `reg` must be below kMax.
+  /// The value, or 0 if it is not known. `reg` must be below kMax.
   [[nodiscard]] constexpr std::uint64_t value_or_zero(unsigned reg) const { return values_[reg]; }
 
-  /// For inner loops that keep account of what is known themselves: a value without its known bit (`reg` below kMax),
-  /// and all known bits at once. Whoever uses them sees to it that unknown registers hold zero.
+  /// For inner loops that track the known bits themselves: sets a value without its known bit (`reg` below kMax), or
+  /// all known bits at once. The caller must keep unknown registers at zero.
   constexpr void store(unsigned reg, std::uint64_t value) { values_[reg] = value; }
   constexpr void set_known(std::uint64_t mask) { known_ = mask; }
   [[nodiscard]] constexpr const std::uint64_t* data() const { return values_.data(); }

@@ -18,15 +18,15 @@ enum class RequestKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(RequestKind kind);
 
-/// One request that is under way. Ids of threads as in the dump.
+/// One request in progress. Thread ids are those of the dump.
 struct Request {
   RequestKind kind = RequestKind::incoming;
-  std::string method;        ///< "GET"; of a command its type
-  Address object = 0;        ///< that stands for it
-  std::uint32_t thread = 0;  ///< that works on it, or waits for it; 0: none
-  std::uint32_t chain = 0;   ///< index into PendingWork::chains (1-based) of async methods that work on it; 0: none
-  std::string what;  ///< path, or host and path, or the command's text: only where the user's data were asked for
-  std::optional<std::chrono::milliseconds> age;  ///< none: nothing tells it
+  std::string method;        ///< "GET"; for a command, its type
+  Address object = 0;        ///< the object of the request in the target
+  std::uint32_t thread = 0;  ///< the thread that works on it or waits for it; 0: none
+  std::uint32_t chain = 0;   ///< 1-based index into PendingWork::chains of the async methods that work on it; 0: none
+  std::string what;          ///< path, host and path, or the command's text; only with `DumpOptions::data`
+  std::optional<std::chrono::milliseconds> age;  ///< none: not known
   friend bool operator==(const Request&, const Request&) = default;
 };
 

@@ -6,7 +6,7 @@
 
 namespace mixstack {
 
-/// What went wrong. Text is made by `report`; see docs/stop-reasons.md.
+/// The cause of a failure. `report.h` makes text from it; see docs/stop-reasons.md.
 enum class ErrorCode : std::uint16_t {
   none = 0,
   // reading
@@ -25,10 +25,10 @@ enum class ErrorCode : std::uint16_t {
   already_traced,      ///< `value` is the tracer's tid
   thread_not_stopped,  ///< did not stop before the deadline
   unsupported_cpu,
-  process_changed,  ///< exec, exit or fork under our hands
+  process_changed,  ///< exec, exit or fork meanwhile
   // unwinding
   no_unwind_info,
-  register_unknown,  ///< a rule needs a register nobody knows; `value` is its number
+  register_unknown,  ///< a rule needs a register whose value is unknown; `value` is its number
   stack_not_advancing,
   bad_return_address,
   // runtimes
@@ -39,11 +39,11 @@ enum class ErrorCode : std::uint16_t {
   internal,
 };
 
-/// A failure as plain integers: cheap to make in hot and signal-safe code.
+/// A failure as plain integers: cheap, and signal-safe.
 struct Error {
   ErrorCode code = ErrorCode::none;
   int os_error = 0;         ///< errno of the system call that failed, or 0
-  std::uint64_t value = 0;  ///< what `code` documents: an address, a number, a size
+  std::uint64_t value = 0;  ///< as `code` documents: an address, a number, a size; else 0
   friend bool operator==(const Error&, const Error&) = default;
 };
 

@@ -6,15 +6,15 @@
 
 namespace mixstack {
 
-/// Who tells of a runtime's managed frames.
+/// The source of a runtime's managed frames.
 enum class ManagedProvider : std::uint8_t {
-  automatic,   ///< its contract descriptor, its DAC where that does not suffice (.NET 8)
-  descriptor,  ///< no DAC is loaded and no helper started
+  automatic,   ///< its contract descriptor; its DAC where the descriptor is not enough (.NET 8)
+  descriptor,  ///< the descriptor alone: no DAC is loaded, no helper started
   dac,         ///< the DAC alone
 };
 
-/// How the managed side of a target is read. The DAC is libmscordaccore.so of exactly the target's runtime; it runs in
-/// mixstack-helper, a program of its own without privileges, and sees only what is read for it.
+/// How the managed side of a target is read. The DAC is libmscordaccore.so of exactly the target's runtime. It runs in
+/// mixstack-helper, an unprivileged program of its own, and sees only the data read for it.
 struct RuntimeOptions {
   ManagedProvider provider = ManagedProvider::automatic;
   std::string dac_path;  ///< on this machine; empty: beside the target's libcoreclr.so

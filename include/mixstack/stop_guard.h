@@ -1,4 +1,4 @@
-// Holding threads of a process still, for as long as a scope lasts: debuggers only.
+// Holds threads of a process stopped for the length of a scope: for debuggers only.
 #pragma once
 
 #include <chrono>
@@ -11,23 +11,23 @@
 
 namespace mixstack {
 
-/// Threads of another process that stand still until this is destroyed. If we are killed meanwhile, the kernel lets
-/// them go. Nothing is written to the process. While it is held, no other tracer can look at it: a Session of the same
-/// process answers `already_traced`. Movable; may be destroyed in any thread.
+/// Threads of another process that stay stopped until this is destroyed. If we are killed meanwhile, the kernel resumes
+/// them. Nothing is written to the process. No other tracer can attach meanwhile: a Session of the same process fails
+/// with `already_traced`. Movable; may be destroyed in any thread. Not signal-safe.
 class StopGuard {
  public:
-  /// Stops `tids` (empty: all, and those that are born meanwhile) of a process that nobody traces. Errors:
-  /// no_such_process, no_such_thread, permission_denied, already_traced, thread_not_stopped (nothing is held then).
+  /// Stops `tids` (empty: all threads, also those created meanwhile) of a process that is not traced. Errors:
+  /// no_such_process, no_such_thread, permission_denied, already_traced, thread_not_stopped (then none is held).
   [[nodiscard]] static Result<StopGuard> stop(std::uint32_t pid, std::span<const ThreadId> tids = {},
                                               std::chrono::milliseconds timeout = std::chrono::seconds(1));
   StopGuard(StopGuard&&) noexcept;
   StopGuard& operator=(StopGuard&&) noexcept;
   ~StopGuard();
 
-  /// Lets go now. Idempotent.
+  /// Resumes the threads now. May be called again.
   void release();
   [[nodiscard]] bool is_held() const;
-  /// The held process as a source for `Session::open`, walked without another stop. The guard must outlive it.
+  /// The held process as a target for `Session::open`, walked without another stop. The guard must outlive it.
   [[nodiscard]] Result<std::unique_ptr<Target>> target() const;
 
  private:

@@ -1,15 +1,15 @@
-// Subjects of diagnoses that are told in the head of a report, since they are about the process as a whole.
+// Subjects of diagnoses about the process as a whole, shown at the head of a report.
 #pragma once
 
 #include <string_view>
 
 namespace mixstack {
 
-/// A runtime that is mapped, and cannot be read.
+/// A runtime that is mapped but cannot be read.
 inline constexpr std::string_view kRuntimeSubject = "runtime";
-/// Where a process stands that does not run its Main: no fault, so that the error is `none`.
+/// The stage of a process that does not run its Main. No fault: the error is `none`.
 inline constexpr std::string_view kStageSubject = "stage";
-/// What a library or runtime left in memory for the moment of its process's end, as it is there. No fault, either.
+/// A message that a library or runtime left in memory as the process ended, verbatim. No fault either.
 inline constexpr std::string_view kLastWordsSubject = "last words";
 
 }  // namespace mixstack

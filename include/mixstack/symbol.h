@@ -1,5 +1,4 @@
-// The name of a frame, as data. One frame may have several: the function its code was made for and those that the
-// compiler put into it.
+// The name of a frame, as data. A frame may have several: the function that has the code, and those inlined into it.
 #pragma once
 
 #include <chrono>
@@ -11,42 +10,41 @@
 
 namespace mixstack {
 
-/// Whether a function was put into another one by a compiler, and who says so.
+/// Whether a function was inlined by a compiler, and the source of that knowledge.
 enum class Inlining : std::uint8_t {
-  none,               ///< it is the code's own function
+  none,               ///< not inlined: the code's own function
   debug_information,  ///< native: DWARF
   runtime,            ///< managed: the JIT recorded it (rich debug information)
-  inferred,           ///< managed: one chain of small methods leads to the callee; may be wrong
+  inferred,           ///< managed: the only chain of small methods that leads to the callee; may be wrong
 };
 
 [[nodiscard]] std::string_view to_string(Inlining);
 
-/// What a frame is called. All strings are UTF-8 with control characters escaped and lengths bounded.
+/// The name of a frame. All strings are UTF-8 with control characters escaped and lengths bounded.
 struct SymbolInfo {
-  std::string name;          ///< as a person reads it; empty when nothing is known but module and offset
+  std::string name;          ///< as shown to people; empty: only module and offset are known
   std::string raw_name;      ///< the metadata form, or the linker symbol
   std::string module;        ///< short name: "libc.so.6", "System.Private.CoreLib"
   std::string module_path;   ///< as the target sees it; empty for dynamic code
   std::string build_id;      ///< hex, native images only
   std::uint64_t offset = 0;  ///< into the symbol, or into the module when `name` is empty
-  std::string file;          ///< source file, empty when unknown
-  std::uint32_t line = 0;    ///< 0 when unknown
+  std::string file;          ///< source file; empty: not known
+  std::uint32_t line = 0;    ///< 0: not known
   std::string note;          ///< short remark in brackets: "catch", "filter", "stub: precode", "freed while named"
-  /// Index, in the same table, of the function into which the compiler put this one; 0: this is the code's own
-  /// function.
+  /// Index, in the same table, of the function into which this one was inlined; 0: this is the code's own function.
   std::uint32_t inlined_into = 0;
-  Inlining inlining = Inlining::none;  ///< none as long as `inlined_into` is 0
-  /// Code outside of images can be freed and its memory used again: the first and the last capture (steady clock) at
-  /// which the runtime was asked and said this name. Both 0: the name holds as long as its module is mapped.
+  Inlining inlining = Inlining::none;  ///< none if `inlined_into` is 0
+  /// Code outside of images can be freed and its memory reused: the first and last capture (steady clock) for which the
+  /// runtime gave this name. Both 0: the name holds as long as its module is mapped.
   std::chrono::nanoseconds seen_from{0}, seen_until{0};
 };
 
 inline constexpr std::size_t kMostLogicalFrames = 256;
 
-/// The functions a frame stands for, innermost first: indices into `symbols`, the first of them `symbol`, the last the
-/// function that the code was made for. Never empty, at most 256 (a damaged table ends there).
+/// The functions of a frame, innermost first: indices into `symbols`, the first is `symbol`, the last the function that
+/// has the code. Never empty, at most kMostLogicalFrames (a damaged table ends there).
 [[nodiscard]] std::vector<std::uint32_t> logical_frames(std::span<const SymbolInfo> symbols, std::uint32_t symbol);
-/// The last of them.
+/// The last of `logical_frames`.
 [[nodiscard]] std::uint32_t own_function(std::span<const SymbolInfo> symbols, std::uint32_t symbol);
 
 }  // namespace mixstack

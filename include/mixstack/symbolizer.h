@@ -1,4 +1,4 @@
-// Names for frames that a walk found. Names are made after the target runs again, from addresses and facts.
+// Names for the frames of a walk, made after the target runs again.
 #pragma once
 
 #include <chrono>
@@ -19,29 +19,28 @@ class NameProvider {
  public:
   virtual ~NameProvider() = default;
   [[nodiscard]] virtual std::string_view provider_name() const = 0;
-  /// Nothing when the frame is not this provider's.
+  /// Nothing: the frame is not this provider's.
   [[nodiscard]] virtual std::optional<SymbolInfo> describe(const Frame& frame) = 0;
-  /// Functions that the compiler put into the one of `describe`, and whose code this place is: innermost first, none as
-  /// a rule. Asked after `describe` knew the frame.
+  /// Functions inlined at this place, innermost first; usually none. Called only after `describe` has named the frame.
   [[nodiscard]] virtual std::vector<SymbolInfo> describe_inlined(const Frame& /*frame*/) { return {}; }
 };
 
-/// Names for the frames of many traces, each distinct place named once. Borrows its providers. Not thread-safe.
+/// Names for the frames of many traces; each distinct place is named once. Borrows its providers. Not thread-safe.
 class Symbolizer {
  public:
-  /// Asked in this order; the first that knows a frame names it.
+  /// Providers are asked in this order; the first that knows a frame names it.
   explicit Symbolizer(std::vector<NameProvider*> providers);
 
-  /// Frames named from now on were captured at `instant` (steady clock). What was said before of code outside of images
-  /// is asked again, once a place: the same name goes on (`seen_until`), another is a symbol of its own.
+  /// Frames named from now on were captured at `instant` (steady clock). Places outside of images are asked again once
+  /// each: an equal name is extended (`seen_until`), a different one becomes a new symbol.
   void begin(std::chrono::nanoseconds instant);
 
-  /// Index into `symbols()` of the frame's name: that of the innermost of its functions (`logical_frames`). 0 is the
-  /// unnamed symbol: nobody knew the place.
+  /// Index into `symbols()` of the name of the frame's innermost function (`logical_frames`). 0 is the unnamed symbol:
+  /// no provider knew the place.
   [[nodiscard]] std::uint32_t name(const Frame& frame);
-  /// A deque: references to its elements stay valid.
+  /// References to elements stay valid until `take_symbols`.
   [[nodiscard]] const std::deque<SymbolInfo>& symbols() const { return symbols_; }
-  /// All names; the symbolizer starts anew.
+  /// Moves all names out; the symbolizer starts again, empty.
   [[nodiscard]] std::vector<SymbolInfo> take_symbols();
 
  private:
@@ -52,18 +51,18 @@ class Symbolizer {
     std::uint32_t kind_and_identifier;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// A place and the number of its name. Open addressing: what was seen is found with one look, as a rule.
+  /// A place and the number of its name. Open addressing: mostly one probe per look-up.
   struct Slot {
     Key key;
     std::uint32_t symbol = 0;
-    std::uint32_t good_until = 0;  ///< the last era in which it need not be asked again; 0: a free slot
+    std::uint32_t good_until = 0;  ///< last era in which it need not be asked again; 0: a free slot
   };
   static Key key_of(const Frame& frame);
   static std::size_t hash_of(const Key& key);
   [[nodiscard]] Slot& slot_of(const Key& key);
   void grow();
   [[nodiscard]] std::uint32_t look(const Frame& frame, Slot& slot);
-  /// Innermost first; empty: nobody knows the place.
+  /// Innermost first; empty: no provider knows the place.
   [[nodiscard]] std::vector<SymbolInfo> ask(const Frame& frame);
   [[nodiscard]] bool extend(std::uint32_t symbol, const std::vector<SymbolInfo>& said);
   [[nodiscard]] std::uint32_t add(std::vector<SymbolInfo> said, bool ends);

@@ -11,24 +11,24 @@
 
 namespace mixstack {
 
-/// What is known of a value.
+/// Whether a value is known.
 enum class ValueState : std::uint8_t {
   told,
-  not_kept,  ///< the code does not keep it any more, or not where it can be found
-  moved,     ///< a reference, and a garbage collection may have moved the object since the capture
-  unread,    ///< what is there cannot be read, or is nothing that its type allows
+  not_kept,  ///< the code no longer keeps it, or not where it can be found
+  moved,     ///< a reference whose object a garbage collection may have moved since the capture
+  unread,    ///< unreadable, or not a valid value of its type
 };
 [[nodiscard]] std::string_view to_string(ValueState state);
 
-/// One variable. Text is printable and bounded, whatever the target's memory holds.
+/// One variable. All text is printable and bounded, whatever the target's memory holds.
 struct ProgramValue {
-  std::string name;  ///< as the source has it, "this", or "#2" where the metadata has no name
-  std::string type;  ///< C# name: an object's own type, else as it is declared
+  std::string name;  ///< as in the source, "this", or "#2" if the metadata has no name
+  std::string type;  ///< C# name: the object's own type, else the declared one
   ValueState state = ValueState::not_kept;
-  std::string text;    ///< a number, "true", "null", "{X = 1, Y = 2}"; empty: the address or the type says all there is
-  Address object = 0;  ///< that it refers to; 0: none
+  std::string text;    ///< a number, "true", "null", "{X = 1, Y = 2}"; empty: address or type say it all
+  Address object = 0;  ///< the object it refers to; 0: none
   std::optional<std::uint32_t> length;  ///< of arrays and strings
-  std::optional<std::string> content;   ///< of strings and characters, cut: only where the user's data were asked for
+  std::optional<std::string> content;   ///< of strings and characters, cut; only with `DumpOptions::data`
   friend bool operator==(const ProgramValue&, const ProgramValue&) = default;
 };
 

@@ -1,4 +1,4 @@
-// What threads wait for, as plain data: what `mixstack why` reasons about and headers of threads show.
+// The objects that threads wait for, as plain data: used by `mixstack why` and in the headers of threads.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@ namespace mixstack {
 
 /// How sure a statement about a wait is, surest first.
 enum class Proof : std::uint8_t {
-  recorded,  ///< the runtime or the kernel keeps a record of it
-  proved,    ///< objects on the thread's stack, and what they point back at, allow nothing else
+  recorded,  ///< the runtime or the kernel records it
+  proved,    ///< implied by objects on the thread's stack and by what these point back at
   likely,    ///< one object of the right type in the right frame; nothing points back at it
 };
 [[nodiscard]] std::string_view to_string(Proof proof);
 
-/// What a thread is blocked on.
+/// The kind of thing that a thread is blocked on.
 enum class WaitKind : std::uint8_t {
   none,
   monitor,       ///< entering a monitor (`lock`, Monitor.Enter, a synchronized method)
@@ -40,8 +40,8 @@ enum class WaitKind : std::uint8_t {
   wait_handles,        ///< several of them
   thread_join,
   child_process,      ///< Process.WaitForExit
-  class_constructor,  ///< another thread runs the constructor of a class that is needed
-  callback,           ///< the end of a CancellationToken's callback, whose registration is disposed of
+  class_constructor,  ///< another thread runs a static constructor that is needed
+  callback,           ///< the end of a CancellationToken's callback whose registration is being disposed of
   finalizers,         ///< GC.WaitForPendingFinalizers
   native_mutex,       ///< a pthread mutex (the runtime's own locks, too)
   native_rwlock,      ///< a pthread read-write lock
@@ -54,30 +54,30 @@ enum class WaitKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(WaitKind kind);
 
-/// Something that threads or tasks wait for.
+/// An object that threads or tasks wait for.
 struct WaitedObject {
   Address address = 0;
-  std::string type;    ///< C# name; of a type object, the type that it stands for: `typeof(Bank)`
-  std::string detail;  ///< its state, short: "count 0, 3 wait"; empty: nothing to say
+  std::string type;    ///< C# name; for a type object, the type it represents: `typeof(Bank)`
+  std::string detail;  ///< its state, short: "count 0, 3 wait"; empty: none
   friend bool operator==(const WaitedObject&, const WaitedObject&) = default;
 };
 
-/// Subject of a diagnosis of a dump: why waits of a runtime's threads are not told.
+/// Subject of a diagnosis of a dump: why waits of a runtime's threads are not known.
 inline constexpr std::string_view kWaitsSubject = "waits";
 
-/// What one thread waits for. Ids of threads as in the dump.
+/// The wait of one thread. Thread ids are those of the dump.
 struct ThreadWait {
   WaitKind kind = WaitKind::none;
   Proof proof = Proof::likely;
   WaitedObject object;
-  std::vector<WaitedObject> others;   ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
-  std::vector<std::uint32_t> owners;  ///< threads that hold it, or run it; empty: nobody, or nobody can know
-  bool owner_has_ended = false;       ///< of a monitor or lock: the thread that holds it is no more
-  bool is_reading = false;            ///< of a reader-writer lock: wants to read
-  std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
-  std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
-  bool gives_up = false;         ///< ends by itself at some time that is not told: then there is no `timeout`
-  std::int32_t descriptor = -1;  ///< of a socket that an object stands for: its file descriptor; -1: not known
+  std::vector<WaitedObject> others;   ///< for `all_tasks`, `any_task`, `wait_handles`: all objects waited for
+  std::vector<std::uint32_t> owners;  ///< threads that hold it or run it; empty: none, or not known
+  bool owner_has_ended = false;       ///< for a monitor or lock: its owner has ended
+  bool is_reading = false;            ///< for a reader-writer lock: waits to read
+  std::uint32_t waiters = 0;          ///< number of waiters that the object itself counts; 0: not counted
+  std::optional<std::chrono::milliseconds> timeout;  ///< none: no timeout, or not known
+  bool gives_up = false;         ///< may time out at a time that is not known; then there is no `timeout`
+  std::int32_t descriptor = -1;  ///< for a socket object: its file descriptor; -1: not known
   friend bool operator==(const ThreadWait&, const ThreadWait&) = default;
 };
 

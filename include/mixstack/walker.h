@@ -1,4 +1,4 @@
-// Walking the threads of one capture: whole, lazily, or step by step.
+// Walks the threads of one capture: whole, lazily, or step by step.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace mixstack {
 
-/// The frames of one thread, found as they are asked for. A single pass. A frame is given out when no explicit Frame of
-/// a runtime can take it back any more; its trust is what was known then (the trace of a whole walk may be surer: a
-/// chain is confirmed from its outer end). Borrows the walker, which must do nothing else meanwhile.
+/// The frames of one thread, found on demand, in a single pass. A frame is returned once no explicit Frame of a runtime
+/// can revoke it; its trust is that of this moment (a whole walk may be surer, since a chain is confirmed from its
+/// outer end). Borrows the walker, which must not be used otherwise meanwhile.
 class FrameRange {
  public:
   class Implementation;
@@ -47,7 +47,7 @@ class FrameRange {
   ~FrameRange();
   [[nodiscard]] Iterator begin() { return Iterator(this); }
   [[nodiscard]] static std::default_sentinel_t end() { return {}; }
-  /// Why there are no more frames; only after the end was reached.
+  /// Why there are no more frames; valid only after the end was reached.
   [[nodiscard]] StopReason stop() const;
   [[nodiscard]] Error stop_error() const;
 
@@ -60,15 +60,16 @@ class FrameRange {
 
 /// The async methods that await the innermost one on a stack.
 struct AsyncCallersOfThread {
-  Address method = 0;               ///< the MethodDesc of its code; 0: not known
+  Address method = 0;               ///< MethodDesc of that innermost async method; 0: not known
   bool are_told = false;            ///< false: it has ended meanwhile, or its object was not found
   std::vector<SymbolInfo> methods;  ///< innermost first
 };
 
-/// Walks the threads of a capture, with the steppers and name providers of its session, which must outlive it. A
-/// walker is for one thread at a time; any number of them, of one session, too, run in parallel (each has caches of its
-/// own, which the next walker gets when it goes; users' steppers and name providers are asked by all of them). A later
-/// capture, dump or walker of the session changes nothing for it. Where the DAC tells, each walker has one of its own.
+/// Walks the threads of a capture with the steppers and name providers of its session, which must outlive it. A walker
+/// is used by one thread at a time. Any number of walkers, also of one session, run in parallel: each has its own
+/// caches, passed on to the next walker when it is destroyed, but all of them call the users' steppers and name
+/// providers. Later captures, dumps and walkers of the session do not affect it. With the DAC, each walker has a DAC of
+/// its own. Not signal-safe.
 class Walker {
  public:
   class Implementation;
@@ -78,52 +79,53 @@ class Walker {
   ~Walker();
 
   [[nodiscard]] const Capture& capture() const;
-  /// The captured thread with this id, or null.
+  /// The captured thread with this id, or null. Valid as long as the walker.
   [[nodiscard]] const ThreadCapture* thread(ThreadId tid) const;
 
-  /// Never fails: whatever goes wrong is the trace's stop reason. Frames are plain data and outlive everything.
+  /// Never fails: a failure is the trace's stop reason. Frames are plain data, independent of the walker and the
+  /// target.
   [[nodiscard]] Trace walk(const ThreadCapture& thread);
-  /// The code addresses of `walk` alone (of frames that are code), innermost first, as many as fit into `out`: for
-  /// samplers. Allocates nothing for the frames of a stack that unwind information and the runtime's own words tell
-  /// whole, which is nearly every one; of others it keeps the addresses of a `walk`.
+  /// For samplers: the code addresses of `walk` alone (of frames that are code), innermost first, as many as fit into
+  /// `out`. Allocates nothing for the frames of a stack that unwind information and the runtime describe completely, as
+  /// nearly all are; of others it keeps the addresses of a `walk`.
   [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
-  /// The code addresses of a sample (`Consistency::not_stopped`) whose stack unwind information tells whole and that
-  /// fits into `out`: how many. Every frame of its `walk` is `certain`, and which frames these are depends on the
-  /// addresses alone: who has walked and named the same ones with this walker need not do so again. Nothing: `walk` has
-  /// to decide something. Allocates nothing.
+  /// For a sample (`Consistency::not_stopped`): the number of its code addresses, written to `out`, if unwind
+  /// information describes its stack completely and they fit. Every frame of its `walk` is `certain` then, and its
+  /// frames depend on the addresses alone: a caller that has walked and named equal addresses with this walker need not
+  /// do so again. Nothing: call `walk`. Allocates nothing.
   [[nodiscard]] std::optional<std::size_t> plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
   [[nodiscard]] FrameRange frames(const ThreadCapture& thread);
-  /// The innermost frame, and from a frame to its caller by the chain of steppers alone: without the second witness
-  /// that `walk` and `frames` hear at every transition.
+  /// `initial` returns the innermost frame, `step` moves to the caller by the chain of steppers alone, without the
+  /// second witness that `walk` and `frames` use at every transition.
   [[nodiscard]] Cursor initial(const ThreadCapture& thread);
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadCapture& thread);
 
-  /// What the runtime's Thread says of it; nothing for threads that no runtime knows.
+  /// The state in the runtime's Thread object; nothing: no runtime knows the thread.
   [[nodiscard]] std::optional<ManagedThreadFacts> managed(const ThreadCapture& thread);
-  /// Its GC mode alone; nothing for threads that no runtime knows.
+  /// The thread's GC mode alone; nothing: no runtime knows the thread.
   [[nodiscard]] std::optional<bool> is_cooperative(const ThreadCapture& thread);
-  /// Whether the code of a frame, and with it the frame's name, stays as it is as long as the process lives and the
-  /// `generation` is the same: code of images, and what a runtime never frees. False: it may be freed, and other code
-  /// be put in its place, or nobody can tell.
+  /// Whether a frame's code, and so its name, stays the same as long as the process lives and `generation` is the same:
+  /// code of images, and code that a runtime never frees. False: it may be freed and replaced by other code, or that is
+  /// not known.
   [[nodiscard]] bool keeps_name(const Frame& frame);
-  /// The managed frame that a frame of a trace has called; null where it has called something else, or nothing.
+  /// The managed frame that a frame of a trace called; null: it called other code, or nothing.
   [[nodiscard]] static const Frame* callee_of(std::span<const Frame> frames, std::size_t caller);
-  /// Methods that the JIT inlined at a managed frame that has called `callee` (null: nothing), innermost first, as a
-  /// dump concludes them.
+  /// Methods that the JIT inlined at a managed frame that called `callee` (null: nothing), innermost first, inferred as
+  /// in a dump.
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee);
-  /// The async methods that await what a thread ran, innermost first, by the frames of its `walk`. Of a sample
-  /// (`Consistency::not_stopped`) they are those that await it by now, some milliseconds later. Nothing: no frame runs
-  /// an async method.
+  /// The async methods that await the one a thread ran, innermost first, by the frames of its `walk`. For a sample
+  /// (`Consistency::not_stopped`) they are those that await it now, some milliseconds later. Nothing: no frame runs an
+  /// async method.
   [[nodiscard]] std::optional<AsyncCallersOfThread> async_callers(const ThreadCapture& thread,
                                                                   std::span<const Frame> frames);
-  /// What the walker takes for mapped: walkers of a session answer the same as long as its images stay where they are.
+  /// Identifies the walker's mappings: equal for walkers of a session while its images stay where they are.
   [[nodiscard]] std::shared_ptr<const void> generation() const;
   /// The runtimes of the target, bound to this capture.
   [[nodiscard]] std::vector<dotnet::Runtime> runtimes();
-  /// A frame's name, made when first asked for; the reference holds as long as the walker.
+  /// A frame's name, made at first use; the reference is valid as long as the walker.
   [[nodiscard]] const SymbolInfo& name(const Frame& frame);
   [[nodiscard]] Symbolizer& symbolizer();
-  /// What went wrong beside the traces themselves: lists of a runtime that are not whole.
+  /// Failures beside those of traces: incomplete lists of a runtime.
   [[nodiscard]] std::vector<Diagnosis> diagnoses();
 
  private:
