@@ -5,7 +5,7 @@
 
 namespace Dyninst {
 
-/// The values are the original's: the highest byte of a register's number says which CPU it belongs to.
+/// Values as in Dyninst's Architecture.h: the highest byte of a register's number is its CPU.
 typedef enum {
   Arch_none = 0x00000000,
   Arch_x86 = 0x14000000,
@@ -16,7 +16,7 @@ typedef enum {
   Arch_aarch64 = 0x48000000
 } Architecture;
 
-/// Bytes of a pointer, 0 for Arch_none.
+/// Bytes of a pointer; 0 for Arch_none.
 [[nodiscard]] constexpr unsigned getArchAddressWidth(Architecture arch) {
   switch (arch) {
     case Arch_x86:

@@ -7,7 +7,7 @@
 
 namespace Dyninst {
 
-/// A reader's own name for a symbol.
+/// A reader's own handle of a symbol; only that reader interprets the members.
 struct Symbol_t {
   void* v1 = nullptr;
   void* v2 = nullptr;
@@ -15,7 +15,8 @@ struct Symbol_t {
   int i2 = 0;
 };
 
-/// The symbols of one file. Offsets are the file's own addresses. The methods are those the original's walker calls.
+/// The symbols of one file. Offsets are the file's own addresses, sizes bytes. The methods are those that Dyninst's
+/// walker calls.
 class SymReader {
  public:
   virtual ~SymReader() = default;
@@ -31,11 +32,11 @@ class SymReader {
   virtual bool isValidSymbol(const Symbol_t& sym) = 0;
 };
 
-/// Opens readers; whoever opened a reader closes it by the same factory.
+/// Opens readers. A reader must be closed by the factory that opened it.
 class SymbolReaderFactory {
  public:
   virtual ~SymbolReaderFactory() = default;
-  /// Null when the file cannot be read.
+  /// Null: the file cannot be read.
   virtual SymReader* openSymbolReader(std::string pathname) = 0;
   virtual SymReader* openSymbolReader(const char* buffer, unsigned long size) = 0;
   virtual bool closeSymbolReader(SymReader* reader) = 0;

@@ -1,5 +1,6 @@
-// Borrowed from the StackwalkerAPI's sister library SymtabAPI: the objects that Frame::getObject, Frame::getLibOffset
-// and local_var.h hand out. They belong to the Walker of the frame and live as long as it does. Not thread-safe.
+// Borrowed from SymtabAPI, the StackwalkerAPI's sister library: the objects that Frame::getObject, Frame::getLibOffset
+// and local_var.h return. The Walker of the frame owns them, and they live as long as it. Not thread-safe. Sizes are in
+// bytes.
 #pragma once
 
 #include <memory>
@@ -24,9 +25,9 @@ class Symbol {
 
   [[nodiscard]] std::string getMangledName() const { return mangled_; }
   [[nodiscard]] std::string getPrettyName() const { return pretty_; }
-  /// With parameters, as far as the name has them.
+  /// With parameters, if the name has them.
   [[nodiscard]] std::string getTypedName() const { return pretty_; }
-  /// In the file's own addresses; of a managed method, where its code lies in the process.
+  /// In the file's own addresses; for a managed method, the address of its code in the process.
   [[nodiscard]] Offset getOffset() const { return offset_; }
   [[nodiscard]] unsigned getSize() const { return size_; }
   [[nodiscard]] SymbolType getType() const { return ST_FUNCTION; }
@@ -60,7 +61,7 @@ class Type {
 class localVar {
  public:
   [[nodiscard]] const std::string& getName() const { return name_; }
-  /// Null when the debug information names none.
+  /// Null: the debug information names no type.
   [[nodiscard]] Type* getType() const { return type_.get(); }
   [[nodiscard]] int getLineNum() const { return line_; }
   [[nodiscard]] const std::string& getFileName() const { return file_; }
@@ -73,7 +74,7 @@ class localVar {
   int line_ = 0;
   bool is_parameter_ = false;
   Function* function_ = nullptr;
-  unsigned long die_ = 0;  ///< its entry in the debug information
+  unsigned long die_ = 0;  ///< offset of its entry in the debug information
 };
 
 /// A native function.
@@ -83,10 +84,10 @@ class Function {
   [[nodiscard]] Offset getOffset() const { return offset_; }
   [[nodiscard]] unsigned getSize() const { return size_; }
   [[nodiscard]] Symtab* getSymtab() const { return symtab_; }
-  /// Variables of all blocks, parameters not. False when there are none or there is no debug information.
+  /// The variables of all blocks, without parameters. False: none, or no debug information.
   bool getLocalVariables(std::vector<localVar*>& vars);
   bool getParams(std::vector<localVar*>& params);
-  /// Locals and parameters of that name: several where blocks redeclare it.
+  /// Locals and parameters of that name: several if blocks redeclare it. False: none.
   bool findLocalVariable(std::vector<localVar*>& vars, std::string name);
 
  private:

@@ -1,4 +1,4 @@
-// Under the name SymtabAPI gives it.
+// The header name that SymtabAPI uses.
 #pragma once
 
 #include "Symtab.h"

@@ -13,7 +13,8 @@ namespace Dyninst::Stackwalker {
 
 typedef enum { loc_address, loc_register, loc_unknown } storage_t;
 
-/// Where a value was found. (The manual shows `val` as a union; a struct reads the same and is never misread.)
+/// Where a value was found: `val.addr` is valid for loc_address, `val.reg` for loc_register. (The manual has a union
+/// here; a struct with the same members cannot be misread.)
 struct location_t {
   struct {
     Dyninst::Address addr = 0;

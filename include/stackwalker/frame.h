@@ -1,4 +1,4 @@
-// One frame of a call stack (manual, class Frame), and trees of frames (the original's frame.h).
+// One frame of a call stack (manual, class Frame), and trees of frames (Dyninst's frame.h).
 #pragma once
 
 #include <memory>
@@ -15,36 +15,36 @@ class FrameStepper;
 class FrameAccess;
 struct FrameOrigin;
 
-/// A snapshot of a stack frame: a value that outlives the walk, the process and, but for names, the Walker. Frames that
-/// a walk made also carry, unseen, all registers known then, so that a walk can go on from them.
+/// A snapshot of a stack frame: a value that outlives the walk, the process and, except for names, the Walker. A frame
+/// found by a walk also carries all registers known there, so that a walk can continue from it. Not thread-safe.
 class Frame {
  public:
   Frame();
   explicit Frame(Walker* walker);
-  /// To be deleted by the caller. Null, with err_badparam, without a walker.
+  /// The caller deletes it. Null, with err_badparam, if `walker` is null.
   static Frame* newFrame(Dyninst::MachRegisterVal ra, Dyninst::MachRegisterVal sp, Dyninst::MachRegisterVal fp,
                          Walker* walker);
 
-  /// Same RA, SP and FP found in the same places, of the same thread and Walker.
+  /// Equal RA, SP and FP, with equal locations, of the same thread and Walker.
   [[nodiscard]] bool operator==(const Frame& other) const;
 
-  /// Where control is (top of the stack) or will return to.
+  /// The pc at the top of the stack, else the return address.
   [[nodiscard]] Dyninst::MachRegisterVal getRA() const;
   void setRA(Dyninst::MachRegisterVal value);
   [[nodiscard]] Dyninst::MachRegisterVal getSP() const;
   void setSP(Dyninst::MachRegisterVal value);
-  /// Top of the stack, and where the function keeps a frame pointer: that register. Else the beginning of the frame,
-  /// two words below the caller's SP, where a frame record would lie. While a walk is under way a stepper is given the
-  /// register. 0 where neither is known.
+  /// The frame pointer register at the top of the stack, and where the function keeps a frame pointer. Else the
+  /// beginning of the frame, two words below the caller's SP, where a frame record would be. During a walk steppers get
+  /// the register. 0: neither is known.
   [[nodiscard]] Dyninst::MachRegisterVal getFP() const;
   void setFP(Dyninst::MachRegisterVal value);
   void setThread(THR_ID thread);
-  /// Says that the frame was interrupted (signal handler, instrumentation) instead of having called.
+  /// Marks the frame as interrupted (signal handler, instrumentation): it did not call.
   void setNonCall();
 
   [[nodiscard]] bool isTopFrame() const;
   [[nodiscard]] bool isBottomFrame() const;
-  /// RA, SP and FP are all set.
+  /// Whether RA, SP and FP are all set.
   [[nodiscard]] bool isFrameComplete() const;
 
   [[nodiscard]] location_t getRALocation() const;
@@ -54,20 +54,19 @@ class Frame {
   [[nodiscard]] location_t getFPLocation() const;
   void setFPLocation(location_t newval);
 
-  /// By the Walker's SymbolLookup. False with err_nosymbol (and `str` as it was) when nothing is known.
+  /// Asks the Walker's SymbolLookup. False, with err_nosymbol, if no name is known; `str` is unchanged then.
   bool getName(std::string& str) const;
-  /// The lookup's object: by default a SymtabAPI::Symbol that lives as long as the Walker, or null.
+  /// The lookup's object: by default a SymtabAPI::Symbol, which lives as long as the Walker, or null.
   bool getObject(void*& obj) const;
   /// The library around the frame, the offset in it, and by default its SymtabAPI::Symtab, which lives as long as the
-  /// Walker. err_nofile when the code is in no library (a JIT's).
+  /// Walker. err_nofile if the code is in no library (a JIT's).
   bool getLibOffset(std::string& lib, Dyninst::Offset& offset, void*& symtab) const;
 
   [[nodiscard]] Walker* getWalker() const;
   [[nodiscard]] THR_ID getThread() const;
-  /// What found this frame; null for the top of the stack and frames made by hand.
+  /// The stepper that found this frame; null for the top of the stack and frames made by hand.
   [[nodiscard]] FrameStepper* getStepper() const;
-  /// The frame was interrupted: it made no call. (The manual's sentence has it the other way round; this is what the
-  /// original does.)
+  /// Whether the frame was interrupted and made no call. (The manual states the opposite; this is what Dyninst does.)
   [[nodiscard]] bool nonCall() const;
 
  private:
@@ -85,23 +84,23 @@ class Frame {
   std::shared_ptr<const FrameOrigin> origin_;
 };
 
-/// True if a < b.
+/// Orders frames: true if a < b.
 typedef bool (*frame_cmp_t)(const Frame& a, const Frame& b);
 [[nodiscard]] bool frame_addr_cmp(const Frame& a, const Frame& b);
 [[nodiscard]] bool frame_lib_offset_cmp(const Frame& a, const Frame& b);
 [[nodiscard]] bool frame_symname_cmp(const Frame& a, const Frame& b);
-/// By source line where line numbers are known, else by address.
+/// By source line if known, else by address.
 [[nodiscard]] bool frame_lineno_cmp(const Frame& a, const Frame& b);
 
 class FrameNode;
 struct frame_cmp_wrapper {
   frame_cmp_t f = nullptr;
-  /// Frames by `f`; frames before threads before strings.
+  /// Frames are ordered by `f`; frames come before threads before strings.
   [[nodiscard]] bool operator()(const FrameNode* a, const FrameNode* b) const;
 };
 typedef std::set<FrameNode*, frame_cmp_wrapper> frame_set_t;
 
-/// A node of a CallTree. Owned by its parent, the head by the tree.
+/// A node of a CallTree. Its parent owns it; the tree owns the head.
 class FrameNode {
  public:
   explicit FrameNode(frame_cmp_wrapper compare);
@@ -114,18 +113,18 @@ class FrameNode {
   [[nodiscard]] bool isThread() const { return kind_ == Kind::thread; }
   [[nodiscard]] bool isHead() const { return kind_ == Kind::head; }
   [[nodiscard]] bool isString() const { return kind_ == Kind::string; }
-  /// Null unless it is a frame.
+  /// Null: the node is not a frame.
   [[nodiscard]] const Frame* getFrame() const { return isFrame() ? &frame_ : nullptr; }
   [[nodiscard]] Frame* getFrame() { return isFrame() ? &frame_ : nullptr; }
   [[nodiscard]] THR_ID getThread() const { return isThread() ? thread_ : NULL_THR_ID; }
   [[nodiscard]] std::string frameString() const { return text_; }
-  /// The thread's stack is not whole.
+  /// Whether the thread's stack is incomplete.
   [[nodiscard]] bool hadError() const { return isThread() && had_error_; }
   [[nodiscard]] const frame_set_t& getChildren() const { return children_; }
   [[nodiscard]] frame_set_t& getChildren() { return children_; }
   [[nodiscard]] const FrameNode* getParent() const { return parent_; }
   [[nodiscard]] FrameNode* getParent() { return parent_; }
-  /// Takes ownership. A child that is there already (by the comparison) is deleted.
+  /// Takes ownership. A child that compares equal to an existing one is deleted.
   void addChild(FrameNode* child);
   [[nodiscard]] Walker* getWalker() { return walker_; }
   [[nodiscard]] const Walker* getWalker() const { return walker_; }
@@ -145,7 +144,7 @@ class FrameNode {
   std::string text_;
 };
 
-/// Many stacks as one tree: the head's children are the outermost frames, a leaf is a thread.
+/// Many stacks as one tree: the head's children are the outermost frames, each leaf is a thread. Not thread-safe.
 class CallTree {
  public:
   explicit CallTree(frame_cmp_t compare = frame_addr_cmp);
@@ -154,12 +153,12 @@ class CallTree {
   CallTree& operator=(const CallTree&) = delete;
 
   [[nodiscard]] FrameNode* getHead() const { return head_.get(); }
-  /// The child of `parent` that stands for the frame, made if there is none.
+  /// The child of `parent` for the frame, created if there is none. The tree owns it.
   FrameNode* addFrame(const Frame& frame, FrameNode* parent);
   FrameNode* addThread(THR_ID thread, FrameNode* parent, Walker* walker, bool err_stack);
   [[nodiscard]] frame_cmp_t getComparator();
   [[nodiscard]] frame_cmp_wrapper getCompareWrapper();
-  /// `stack` as walkStack fills it.
+  /// Adds a stack as filled by walkStack.
   void addCallStack(const std::vector<Frame>& stack, THR_ID thread, Walker* walker, bool err_stack);
 
  private:

@@ -1,4 +1,4 @@
-// How to walk through one kind of stack frame (manual, class FrameStepper), and the default steppers.
+// Walks through one kind of stack frame (manual, class FrameStepper); the default steppers.
 #pragma once
 
 #include <utility>
@@ -15,10 +15,11 @@ class WalkerAccess;
 
 typedef enum { gcf_success, gcf_stackbottom, gcf_not_me, gcf_error } gcframe_ret_t;
 
-/// Users may derive their own. One that answers gcf_not_me changes nothing. Its gcf_success is believed when RA, SP and
-/// FP are set and RA leads to code: executable memory, or a range (not the whole address space) that a user's stepper
-/// is registered for. The caller's stack may lie anywhere, a coroutine's resumer's below its own; a walk goes back to
-/// equal or lower stack pointers 1,024 times. An exception that leaves it counts as gcf_error.
+/// Finds the caller of a frame. Users may derive their own. A stepper that answers gcf_not_me has no effect. A
+/// gcf_success is accepted if RA, SP and FP are set and RA is code: executable memory, or a range (not the whole
+/// address space) for which a user's stepper is registered. The caller's stack may lie anywhere (a coroutine's resumer
+/// may be below it): a walk goes back to equal or lower stack pointers at most 1,024 times. An exception counts as
+/// gcf_error. The caller owns the stepper, which must outlive its Walker.
 class FrameStepper {
  public:
   explicit FrameStepper(Walker* w);
@@ -26,7 +27,7 @@ class FrameStepper {
   FrameStepper(const FrameStepper&) = delete;
   FrameStepper& operator=(const FrameStepper&) = delete;
 
-  /// Sets at least RA, SP and FP of `out` when it answers gcf_success.
+  /// Sets at least RA, SP and FP of `out` if it answers gcf_success.
   virtual gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) = 0;
   /// Lower numbers are asked first.
   virtual unsigned getPriority() const = 0;
@@ -35,15 +36,15 @@ class FrameStepper {
   virtual ProcessState* getProcessState();
   virtual Walker* getWalker();
   virtual void newLibraryNotification(LibAddrPair* libaddr, lib_change_t change);
-  /// As it stands, adds the stepper to the group for all addresses, unless the group has it already.
+  /// By default adds the stepper to the group for all addresses, unless the group has it already.
   virtual void registerStepperGroup(StepperGroup* steppergroup);
 
-  // Between 0x1000 and 0x2000, as the manual says.
+  // The manual requires values between 0x1000 and 0x2000.
   static constexpr unsigned stackbottom_priority = 0x1000;
   static constexpr unsigned sighandler_priority = 0x1200;
   static constexpr unsigned debugstepper_priority = 0x1400;
   static constexpr unsigned analysis_priority = 0x1600;
-  static constexpr unsigned frame_priority = 0x1a00;  ///< a frame pointer is believed only when analysis knows nothing
+  static constexpr unsigned frame_priority = 0x1a00;  ///< after analysis, which is surer than a frame pointer
   static constexpr unsigned wanderer_priority = 0x2000;
 
  protected:
@@ -53,7 +54,7 @@ class FrameStepper {
   friend class WalkerAccess;
 };
 
-/// What is known of a function's frame.
+/// Describes a function's frame: how it is set up, and how far that is at an address.
 class FrameFuncHelper {
  public:
   typedef enum { unknown_t = 0, no_frame, standard_frame, savefp_only_frame } frame_type;
@@ -67,7 +68,7 @@ class FrameFuncHelper {
   ProcessState* proc_;
 };
 
-/// Evidence for return addresses found by looking through the stack.
+/// Checks return addresses that were found by scanning the stack.
 class WandererHelper {
  public:
   typedef enum { unknown_s = 0, in_func, outside_func } pc_state;
@@ -76,17 +77,17 @@ class WandererHelper {
   /// Whether a call ends at `addr`; `target` is 0 for indirect calls.
   virtual bool isPrevInstrACall(Address addr, Address& target);
   virtual pc_state isPCInFunc(Address func_entry, Address pc);
-  /// Only direct calls of the function itself count.
+  /// True: only direct calls of the function itself are accepted.
   virtual bool requireExactMatch();
 
  protected:
   ProcessState* proc_;
 };
 
-/// Functions that keep a frame pointer.
+/// Steps through functions that keep a frame pointer.
 class FrameFuncStepper : public FrameStepper {
  public:
-  /// A helper, if any, is asked first and stays the caller's.
+  /// A helper, if any, is asked first. The caller owns it.
   explicit FrameFuncStepper(Walker* w, FrameFuncHelper* helper = nullptr) : FrameStepper(w), helper_(helper) {}
   gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
   unsigned getPriority() const override { return frame_priority; }
@@ -96,7 +97,8 @@ class FrameFuncStepper : public FrameStepper {
   FrameFuncHelper* helper_;
 };
 
-/// Functions with unwind information: call frame information of native code, the runtime's unwind codes of managed.
+/// Steps through functions with unwind information: call frame information of native code, the runtime's unwind codes
+/// of managed code.
 class DebugStepper : public FrameStepper {
  public:
   explicit DebugStepper(Walker* w) : FrameStepper(w) {}
@@ -105,10 +107,10 @@ class DebugStepper : public FrameStepper {
   const char* getName() const override { return "DebugStepper"; }
 };
 
-/// Looks through the stack for a return address; the last resort, and may be wrong.
+/// Scans the stack for a return address: the last resort, and may be wrong.
 class StepperWanderer : public FrameStepper {
  public:
-  /// Helpers, if any, stay the caller's.
+  /// The caller owns the helpers, if any.
   explicit StepperWanderer(Walker* w, WandererHelper* whelper = nullptr, FrameFuncHelper* fhelper = nullptr)
       : FrameStepper(w), wanderer_(whelper), function_(fhelper) {}
   gcframe_ret_t getCallerFrame(const Frame& in, Frame& out) override;
@@ -120,7 +122,7 @@ class StepperWanderer : public FrameStepper {
   FrameFuncHelper* function_;
 };
 
-/// The code a signal handler returns to: the caller is what the signal interrupted.
+/// Steps from the code that a signal handler returns to, to the code that the signal interrupted.
 class SigHandlerStepper : public FrameStepper {
  public:
   explicit SigHandlerStepper(Walker* w) : FrameStepper(w) {}
@@ -129,7 +131,7 @@ class SigHandlerStepper : public FrameStepper {
   const char* getName() const override { return "SigHandlerStepper"; }
 };
 
-/// Knows the outermost frames: programs' entry points and threads' first functions.
+/// Recognises outermost frames: entry points of programs and first functions of threads.
 class BottomOfStackStepper : public FrameStepper {
  public:
   explicit BottomOfStackStepper(Walker* w) : FrameStepper(w) {}
@@ -138,7 +140,7 @@ class BottomOfStackStepper : public FrameStepper {
   const char* getName() const override { return "BottomOfStackStepper"; }
 };
 
-/// Functions without unwind information, by their machine code from the entry on.
+/// Steps through functions without unwind information, by decoding their machine code from the entry on.
 class AnalysisStepper : public FrameStepper {
  public:
   explicit AnalysisStepper(Walker* w) : FrameStepper(w) {}

@@ -24,15 +24,15 @@ class LibraryState;
 class Walker;
 class WalkerAccess;
 
-/// How a Walker reaches the target. Users may derive their own; what such a class answers is checked like any other
-/// foreign data, and an exception that leaves it counts as failure.
+/// Access of a Walker to the target. Users may derive their own: its answers are checked like any foreign data, and an
+/// exception counts as failure. Functions that return false set the error (swk_errors.h). One thread at a time.
 class ProcessState {
  public:
   virtual ~ProcessState();
   ProcessState(const ProcessState&) = delete;
   ProcessState& operator=(const ProcessState&) = delete;
 
-  /// The newest that is alive for this process, or null.
+  /// The newest living object for this process, or null. Thread-safe.
   static ProcessState* getProcessStateByPid(Dyninst::PID pid);
 
   virtual bool getRegValue(Dyninst::MachRegister reg, Dyninst::THR_ID thread, Dyninst::MachRegisterVal& val) = 0;
@@ -46,20 +46,21 @@ class ProcessState {
   [[nodiscard]] Walker* getWalker() const;
   [[nodiscard]] std::string getExecutablePath();
 
-  /// Called before the target is read for a walk and after; the target must stand still between.
+  /// Called before and after the target is read for a walk; the thread must stay stopped in between.
   virtual bool preStackwalk(Dyninst::THR_ID tid);
   virtual bool postStackwalk(Dyninst::THR_ID tid);
   virtual bool isFirstParty();
 
-  /// The libraries of the process; made when first asked for. Null when there is nothing to learn them from.
+  /// The libraries of the process, owned by this object and created at first use. Null: there is no source for them.
   virtual LibraryState* getLibraryTracker();
   void setDefaultLibraryTracker();
 
  protected:
   explicit ProcessState(Dyninst::PID pid = 0, std::string executable_path = std::string());
-  /// Makes the object known to `getProcessStateByPid`.
+  /// Registers the object for `getProcessStateByPid`.
   void setPid(Dyninst::PID pid);
-  /// The process as the engine sees it. Users' classes are wrapped; no need to override.
+  /// The process as the engine sees it. By default wraps the virtual functions above: users' classes need not override
+  /// it.
   virtual std::unique_ptr<mixstack::Target> openTarget();
 
   LibraryState* library_tracker = nullptr;  ///< owned
@@ -72,14 +73,14 @@ class ProcessState {
   std::shared_ptr<mixstack::stackwalker::Engine> engine_;
 };
 
-/// First party: our own process, the calling thread. Installs nothing, patches nothing.
+/// First party: our own process, of which the calling thread is walked. Installs and patches nothing.
 class ProcSelf : public ProcessState {
  public:
   explicit ProcSelf(std::string exe_path = std::string());
   ~ProcSelf() override;
-  /// Nothing to do any more; the original patched the dynamic linker here.
+  /// Does nothing; Dyninst patches the dynamic linker here.
   void initialize();
-  /// Of the calling thread, as they are in the function that calls this.
+  /// Registers of the calling thread, as they are in the function that calls this.
   bool getRegValue(Dyninst::MachRegister reg, Dyninst::THR_ID thread, Dyninst::MachRegisterVal& val) override;
   bool readMem(void* dest, Dyninst::Address source, std::size_t size) override;
   bool getThreadIds(std::vector<Dyninst::THR_ID>& threads) override;
@@ -92,15 +93,16 @@ class ProcSelf : public ProcessState {
   std::unique_ptr<mixstack::Target> openTarget() override;
 };
 
-/// Third party: a process that is debugged. It runs unless it is paused; walks stop a thread for as long as it takes to
-/// copy its stack. Destroying the object detaches.
+/// Third party: a debugged process. It runs unless paused; a walk stops a thread while its stack is copied. The caller
+/// owns the objects that the static functions return; null or false with the error set on failure. Destroying the
+/// object detaches, unless the process has other owners.
 class ProcDebug : public ProcessState {
  public:
   static ProcDebug* newProcDebug(Dyninst::PID pid, std::string executable = std::string());
   static ProcDebug* newProcDebug(Dyninst::ProcControlAPI::Process::ptr proc);
-  /// Starts the program, which is stopped before its first instruction outside the dynamic linker.
+  /// Starts the program, stopped before its first instruction outside of the dynamic linker.
   static ProcDebug* newProcDebug(std::string executable, const std::vector<std::string>& argv);
-  /// All or none.
+  /// Makes an object for all processes, or for none.
   static bool newProcDebugSet(const std::vector<Dyninst::PID>& pids, std::vector<ProcDebug*>& out_set);
   ~ProcDebug() override;
 
@@ -114,21 +116,21 @@ class ProcDebug : public ProcessState {
   bool postStackwalk(Dyninst::THR_ID tid) override;
   bool isFirstParty() override;
 
-  /// Stops one thread, or all.
+  /// Stops one thread, or all threads.
   virtual bool pause(Dyninst::THR_ID tid = NULL_THR_ID);
   virtual bool resume(Dyninst::THR_ID tid = NULL_THR_ID);
-  /// The process ended.
+  /// Whether the process has ended.
   virtual bool isTerminated();
-  /// Lets the process go on alone, or leaves it in a job-control stop. After it nothing works but isTerminated.
+  /// Lets the process continue, or leaves it in a job-control stop. After it only isTerminated works.
   virtual bool detach(bool leave_stopped = false);
   [[nodiscard]] Dyninst::ProcControlAPI::Process::ptr getProc();
 
-  /// Holds one byte exactly while debug events wait to be handled; for select, poll, epoll. Who reads the byte handles
-  /// the events next. -1 with err_proccontrol when the
-  /// debugger cannot be started.
+  /// A file descriptor for select, poll or epoll that holds one byte while debug events are waiting. A caller that
+  /// reads the byte must then handle the events. -1, with err_proccontrol, if the debugger cannot be started. Do not
+  /// close it.
   static int getNotificationFD();
-  /// Handles all events that wait, and tells steppers of libraries among them; with `block` waits for one. False when
-  /// there was none (or nothing is debugged).
+  /// Handles all waiting events, and tells steppers of libraries among them. `block`: waits for the first event. False:
+  /// there was none, or nothing is debugged.
   static bool handleDebugEvent(bool block = false);
 
  protected:
@@ -141,7 +143,7 @@ class ProcDebug : public ProcessState {
   std::vector<Stop> stops_;
 };
 
-/// Path of a library and its load address: what is added to an address of the file.
+/// Path of a library and its load address: the difference between addresses in the process and in the file.
 typedef std::pair<std::string, Address> LibAddrPair;
 typedef enum { library_load, library_unload } lib_change_t;
 
@@ -156,7 +158,7 @@ class LibraryState {
   virtual bool getLibraryAtAddr(Address addr, LibAddrPair& lib) = 0;
   virtual bool getLibraries(std::vector<LibAddrPair>& libs, bool allow_refresh = true) = 0;
   virtual void notifyOfUpdate() = 0;
-  /// Where other debuggers plant a trap to learn of changes. Never used here.
+  /// Where other debuggers plant a trap to learn of changes. Not used by us.
   virtual Address getLibTrapAddress() = 0;
   virtual bool getLibc(LibAddrPair& lc);
   virtual bool getLibthread(LibAddrPair& lt);

@@ -1,4 +1,4 @@
-// Which stepper walks through which code (manual, class StepperGroup).
+// Chooses the stepper for an address (manual, class StepperGroup).
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@ class StepperGroup {
   StepperGroup(const StepperGroup&) = delete;
   StepperGroup& operator=(const StepperGroup&) = delete;
 
-  /// Registers a stepper that is not the group's to free. False with err_badparam for null.
+  /// Adds a stepper for all addresses. The caller keeps ownership. False, with err_badparam, for null.
   virtual bool addStepper(FrameStepper* stepper);
-  /// For frames whose code lies in [start, end). The default group tells a stepper that it did not know.
+  /// Adds a stepper for code in [start, end). The default group also registers a stepper that it does not know yet.
   virtual bool addStepper(FrameStepper* stepper, Address start, Address end) = 0;
-  /// Makes it known and tells it (`FrameStepper::registerStepperGroup`).
+  /// Adds the stepper and calls its `FrameStepper::registerStepperGroup`.
   virtual void registerStepper(FrameStepper* stepper);
-  /// `last_tried` is the stepper that declined, null at first.
+  /// The next stepper to ask for an address. `last_tried`: the stepper that declined; null at first.
   virtual bool findStepperForAddr(Dyninst::Address addr, FrameStepper*& out,
                                   const FrameStepper* last_tried = nullptr) = 0;
   /// Tells all steppers.
@@ -42,14 +42,14 @@ class StepperGroup {
   friend class WalkerAccess;
 };
 
-/// The default: address ranges, lowest priority number first; of equal ones the one added first. All are kept.
+/// The default group: address ranges by ascending priority number, then in order of addition. Keeps all of them.
 class AddrRangeGroup : public StepperGroup {
  public:
   explicit AddrRangeGroup(Walker* walker);
   ~AddrRangeGroup() override;
   using StepperGroup::addStepper;
   bool addStepper(FrameStepper* stepper, Address start, Address end) override;
-  /// A stepper that adds no range when it is told is used for all addresses.
+  /// A stepper that adds no range in its registerStepperGroup is used for all addresses.
   void registerStepper(FrameStepper* stepper) override;
   bool findStepperForAddr(Dyninst::Address addr, FrameStepper*& out, const FrameStepper* last_tried = nullptr) override;
 

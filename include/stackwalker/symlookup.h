@@ -1,4 +1,4 @@
-// From addresses to names (manual, class SymbolLookup).
+// Translates addresses to names (manual, class SymbolLookup).
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ class SymbolLookup {
   SymbolLookup(const SymbolLookup&) = delete;
   SymbolLookup& operator=(const SymbolLookup&) = delete;
 
-  /// The name of the function around `addr`. For a frame's name and object it is the frame's RA, which for a frame that
-  /// called lies behind its call: the default lookup takes that into account. An exception that leaves it counts as
-  /// false.
+  /// The name of the function around `addr`. For a frame's name and object `addr` is the frame's RA, which lies behind
+  /// the call in a frame that called: the default lookup takes that into account. False, with the error set, if there
+  /// is none. An exception counts as false.
   virtual bool lookupAtAddr(Dyninst::Address addr, std::string& out_name, void*& out_value) = 0;
   virtual Walker* getWalker();
   virtual ProcessState* getProcessState();
-  /// As the manual spells it.
+  /// The manual's spelling.
   ProcessState* getProcessSate() { return getProcessState(); }
 
  protected:
@@ -35,8 +35,8 @@ class SymbolLookup {
   std::string executable_path_;
 };
 
-/// The default, under both of its names: native functions by symbol tables (demangled), managed methods by their
-/// runtime. The value is a SymtabAPI::Symbol that lives as long as the Walker, or null.
+/// The default lookup, under both of its names: native functions by symbol tables (demangled), managed methods by their
+/// runtime. `out_value` is a SymtabAPI::Symbol that lives as long as the Walker, or null.
 class SymDefaultLookup : public SymbolLookup {
  public:
   explicit SymDefaultLookup(std::string exec_name = "");

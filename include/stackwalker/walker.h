@@ -1,4 +1,4 @@
-// Walking call stacks (manual, class Walker), and sets of walkers (the original's walker.h).
+// Walks call stacks (manual, class Walker); sets of walkers (Dyninst's walker.h).
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ class StepperGroup;
 class SymbolLookup;
 class WalkerAccess;
 
-/// Walks the threads of one process. Functions that answer false or null set the error of the calling thread
-/// (swk_errors.h). A Walker owns its ProcessState, StepperGroup and SymbolLookup, also those it was given, and frees
-/// them; steppers that were added stay the caller's and must outlive it. One thread at a time; different Walkers run in
-/// parallel.
+/// Walks the threads of one process. Functions that return false or null set the error of the calling thread
+/// (swk_errors.h). A Walker owns its ProcessState, StepperGroup and SymbolLookup, also those given to it, and frees
+/// them; added steppers stay the caller's and must outlive it. The caller owns the Walkers that `newWalker` returns.
+/// One thread at a time; different Walkers run in parallel. Not signal-safe.
 class Walker {
  public:
   static void version(int& major, int& minor, int& maintenance);
@@ -32,17 +32,17 @@ class Walker {
   /// First party: this process.
   static Walker* newWalker();
   static Walker* newWalker(std::string executable);
-  /// Third party: attaches, without stopping the process.
+  /// Third party: attaches, without leaving the process stopped.
   static Walker* newWalker(Dyninst::PID pid);
   static Walker* newWalker(Dyninst::PID pid, std::string executable);
   static Walker* newWalker(Dyninst::ProcControlAPI::Process::ptr proc);
-  /// Starts the program, stopped: ProcDebug::resume lets it run.
+  /// Starts the program, stopped; ProcDebug::resume lets it run.
   static Walker* newWalker(std::string executable, const std::vector<std::string>& argv);
-  /// What is null is the default. On failure the objects stay the caller's. `default_steppers`: adds the default
-  /// steppers to the group.
+  /// Null arguments stand for the defaults. On failure the objects stay the caller's. `default_steppers`: adds the
+  /// default steppers to the group.
   static Walker* newWalker(ProcessState* proc, StepperGroup* steppergroup = nullptr, SymbolLookup* lookup = nullptr,
                            bool default_steppers = true);
-  /// All or none.
+  /// Makes a Walker for all processes, or for none.
   static bool newWalker(const std::vector<Dyninst::PID>& pids, std::vector<Walker*>& walkers_out);
   static bool newWalker(const std::vector<Dyninst::PID>& pids, std::vector<Walker*>& walkers_out,
                         std::string executable);
@@ -50,11 +50,11 @@ class Walker {
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
 
-  /// True when the bottom of the stack was reached. A stack that is cut answers false with the frames there are, and
-  /// getLastError says why. First party: index 0 is the function that calls this.
+  /// True: the bottom of the stack was reached. For a cut stack it returns false with the frames found, and
+  /// getLastError gives the reason. First party: index 0 is the function that calls this.
   bool walkStack(std::vector<Frame>& stackwalk, Dyninst::THR_ID thread = NULL_THR_ID);
   bool walkStackFromFrame(std::vector<Frame>& stackwalk, const Frame& frame);
-  /// The next frame of the walk that found `in`, or a step from there if nothing did. False with err_stackbottom when
+  /// The next frame of the walk that found `in`, or a step from there if no walk did. False, with err_stackbottom, if
   /// `in` has no caller.
   bool walkSingleFrame(const Frame& in, Frame& out);
   bool getInitialFrame(Frame& frame, Dyninst::THR_ID thread = NULL_THR_ID);
@@ -65,8 +65,8 @@ class Walker {
   [[nodiscard]] SymbolLookup* getSymbolLookup() const;
   bool addStepper(FrameStepper* stepper);
 
-  /// For Walkers that are made from now on: their default lookup names native functions by the factory's readers. Those
-  /// that are there keep theirs, which must outlive them. Users' factories stay theirs; null brings the default back.
+  /// For Walkers made from now on: their default lookup names native functions by this factory's readers. Existing
+  /// Walkers keep theirs, which must outlive them. The caller owns the factory; null restores the default.
   static SymbolReaderFactory* getSymbolReader();
   static void setSymbolReader(SymbolReaderFactory* factory);
 
@@ -78,11 +78,11 @@ class Walker {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Walkers of several processes.
+/// Walkers of several processes. Not thread-safe.
 class WalkerSet {
  public:
   static WalkerSet* newWalkerSet();
-  /// The Walkers stay the caller's.
+  /// Does not delete the Walkers.
   ~WalkerSet();
   WalkerSet(const WalkerSet&) = delete;
   WalkerSet& operator=(const WalkerSet&) = delete;
@@ -100,8 +100,8 @@ class WalkerSet {
   [[nodiscard]] bool empty() const;
   [[nodiscard]] std::size_t size() const;
 
-  /// Walks all threads (or the initial ones) of all processes, as many processes at once as there are CPUs. True when
-  /// every stack is whole.
+  /// Walks all threads (or the initial ones) of all processes, as many processes at once as there are CPUs. True: every
+  /// stack is complete.
   bool walkStacks(CallTree& tree, bool walk_initial_only = false) const;
 
  private:

@@ -8,11 +8,10 @@
 
 namespace Dyninst {
 
-/// What a register holds.
+/// The value of a register.
 typedef unsigned long MachRegisterVal;
 
-/// Names a register of one CPU. The number is one more than its DWARF number (psABI), with the CPU in the highest
-/// byte.
+/// Names a register of one CPU. Its number is one more than the DWARF number (psABI), with the CPU in the highest byte.
 class MachRegister {
  public:
   constexpr MachRegister() = default;
@@ -23,14 +22,14 @@ class MachRegister {
   [[nodiscard]] constexpr Architecture getArchitecture() const {
     return static_cast<Architecture>(static_cast<std::uint32_t>(number_) & 0xff000000u);
   }
-  /// "x86_64::rax"; "InvalidReg" for none.
+  /// "x86_64::rax"; "InvalidReg" if invalid.
   [[nodiscard]] std::string name() const;
   /// In bytes.
   [[nodiscard]] constexpr unsigned size() const { return getArchAddressWidth(getArchitecture()); }
 
-  /// Invalid for CPUs that are not x86-64 or AArch64.
+  /// Invalid if the CPU is neither x86-64 nor AArch64.
   [[nodiscard]] static MachRegister getPC(Architecture arch);
-  /// Where a return address lies right after a call; invalid on x86-64, where that is the stack.
+  /// The register that holds the return address right after a call; invalid on x86-64, which pushes it onto the stack.
   [[nodiscard]] static MachRegister getReturnAddress(Architecture arch);
   [[nodiscard]] static MachRegister getFramePointer(Architecture arch);
   [[nodiscard]] static MachRegister getStackPointer(Architecture arch);
