@@ -1,4 +1,4 @@
-// From one FDE to its rows of compact rules.
+// Compiles one FDE into rows of compact rules.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace mixstack::unwind {
 
-/// From `offset` (of the FDE's first byte of code) on, `rule` holds. Ascending offsets, the first one 0.
+/// `rule` holds from `offset` (in the FDE's code) on. Ascending offsets, the first one 0.
 struct CompiledRow {
   std::uint32_t offset = 0;
   CompactRule rule;

@@ -1,3 +1,10 @@
+// Input: a CIE, an FDE and a pc (link-time) that it covers. Output: the `UnwindRule` at that pc.
+// Algorithm: (1) decode the CIE's instructions into the initial row; (2) keep a copy, to which DW_CFA_restore returns;
+// (3) decode the FDE's instructions until the location passes pc; (4) translate the row: expressions of fixed shapes
+// become plain rules, others are numbered by their position, so that nothing is stored.
+// Bounds: `kCfiProgramLimit` instruction bytes (cfi_program.h), `kRememberLimit` remembered rows, or
+// `kBoundedRememberLimit` in place for signal handlers, `UnwindRule::kMaxRules` rules, offsets of 32 bits. A location
+// that goes back is malformed.
 #include "unwind/cfi_interpreter.h"
 
 #include <algorithm>
@@ -13,10 +20,10 @@ namespace mixstack::unwind {
 namespace {
 
 constexpr std::size_t kRememberLimit = 64;
-// For signal handlers: compilers remember one state at a time, and a row is large.
+// Without heap, for signal handlers: compilers remember one state at a time, and a row is large.
 constexpr std::size_t kBoundedRememberLimit = 2;
 
-/// What a row says of one register. Registers beyond the CPU's count (vector registers) are not kept.
+/// A row's rule for one register. Registers beyond the CPU's count (vector registers) are not kept.
 struct Column {
   std::int64_t value = 0;
   bool given = false;
@@ -77,7 +84,7 @@ class Interpreter {
   Interpreter(const CfiSection& section, std::uint64_t location, std::uint64_t target)
       : section_(section), register_count_(arch_registers(section.arch).count), location_(location), target_(target) {}
 
-  /// Between the CIE's instructions and the FDE's.
+  /// Call between the CIE's instructions and the FDE's.
   void start_function() {
     initial_ = row_;
     in_function_ = true;
@@ -180,8 +187,8 @@ bool fits(std::int64_t v) {
   return v >= std::numeric_limits<std::int32_t>::min() && v <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// A return-address column without a rule means that the register still holds it, as the link register of a leaf does.
-/// A column that calls do not preserve has nothing to hold: so glibc marks thread_start on AArch64 (column 15).
+/// A return-address column without a rule means that the register still holds it, like a leaf's link register. A column
+/// that calls do not preserve cannot hold it: so glibc marks thread_start on AArch64 (column 15) as outermost.
 bool may_hold_return_address(const CfiSection& section, const Cie& cie) {
   const arch::Cpu& cpu = arch::cpu(section.arch);
   const auto column = static_cast<unsigned>(cie.ra_register);

@@ -1,4 +1,4 @@
-// What our rules compute against what libdw's answers compute, register by register, on made-up registers and memory:
+// Compares the results of our rules with those of libdw, register by register, on made-up registers and memory:
 // expressions, value rules and undefined registers included, on real images and on the fixtures.
 #include <dwarf.h>
 #include <elfutils/libdw.h>

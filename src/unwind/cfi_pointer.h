@@ -18,17 +18,17 @@ inline constexpr std::uint8_t kAbsPtr = 0x00, kUleb128 = 0x01, kUdata2 = 0x02, k
                               kApplicationMask = 0x70, kIndirect = 0x80, kOmit = 0xff;
 }
 
-/// Bytes of the image at a link-time address, or empty: what indirect pointers are read through.
+/// Returns the bytes of the image at a link-time address, for indirect pointers; empty: none.
 using BytesAt = std::function<std::span<const std::byte>(std::uint64_t address, std::size_t size)>;
 
-/// What relative encodings are relative to. All addresses are link-time addresses.
+/// The bases of relative encodings. All addresses are link-time addresses.
 struct PointerBases {
   std::uint64_t section = 0;   ///< address of the first byte of the cursor's span
   std::uint64_t text = 0;      ///< DW_EH_PE_textrel
   std::uint64_t data = 0;      ///< DW_EH_PE_datarel
   std::uint64_t function = 0;  ///< DW_EH_PE_funcrel
   unsigned address_size = 8;
-  const BytesAt* image = nullptr;  ///< may be null: then indirect pointers cannot be read
+  const BytesAt* image = nullptr;  ///< null: indirect pointers cannot be read
 };
 
 /// An unsigned value of `address_size` (2, 4 or 8) bytes; other sizes fail the cursor.

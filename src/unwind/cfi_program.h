@@ -1,5 +1,5 @@
-// The decoder of call frame instructions, shared by the table compiler (speed) and the interpreter (generality): it
-// knows the opcodes, they know what a row is.
+// Decodes call frame instructions for the table compiler (fast) and the interpreter (general). It knows the opcodes,
+// they know their form of a row.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace mixstack::unwind {
 
-/// Instructions of one CIE or FDE beyond which nothing is decoded. The longest known FDE of real images has about
-/// 20 KB (an interpreter loop with a row for each epilogue).
+/// Most instruction bytes decoded of one CIE or FDE. The longest known FDE of real images has about 20 KB (an
+/// interpreter loop with a row for each epilogue).
 inline constexpr std::uint64_t kCfiProgramLimit = 128 << 10;
 
 /// Decodes the instructions in [begin, end) of the section and tells `state`, a class with
@@ -111,7 +111,7 @@ class CfiDecoder {
         break;
       case dw_cfa::kAarch64NegateRaStateWithPc:
       case dw_cfa::kGnuWindowSave:
-        // SPARC's window save means nothing on a CPU we know; a stray one must not change the row.
+        // On other CPUs the opcode is SPARC's window save, which means nothing here: it must not change the row.
         if (arch::cpu(section_.arch).signs_return_addresses) state_.toggle_ra_state();
         break;
       case dw_cfa::kAarch64SetRaState: {
@@ -127,7 +127,7 @@ class CfiDecoder {
     return Outcome::go_on;
   }
 
-  /// Those whose first operand is a register.
+  /// Instructions whose first operand is a register.
   [[nodiscard]] Outcome register_instruction(std::uint8_t op) {
     const std::uint64_t reg = read_register();
     switch (op) {

@@ -1,5 +1,5 @@
-// The current row of call frame information in compact form: what the table compiler (all rows of a function) and the
-// look-up of a single row without allocation (compact_row.h) share.
+// The current row of call frame information in compact form, shared by the table compiler (all rows of a function) and
+// the look-up of one row without allocation (compact_row.h).
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace mixstack::unwind {
 
 enum class CfiFlavour : std::uint8_t { eh_frame, debug_frame };
 
-/// The bytes of a section and what pointers in it are relative to. Borrows the bytes.
+/// The bytes of a section, and the bases of its pointers. Borrows the bytes.
 struct CfiSection {
   CfiFlavour flavour = CfiFlavour::eh_frame;
   Arch arch = Arch::unknown;
@@ -27,7 +27,7 @@ struct CfiSection {
   const LazySection* lazy = nullptr;  ///< null: all bytes are present
   bool corrects_known_errors = true;  ///< known_cfi_errors.h
 
-  /// Before any byte of an entry is read.
+  /// Call before reading any byte of an entry.
   [[nodiscard]] bool ensure(std::uint64_t offset, std::uint64_t size) const {
     return lazy == nullptr || lazy->ensure(offset, size);
   }

@@ -8,7 +8,7 @@
 namespace mixstack::unwind {
 namespace {
 
-/// Deeper nesting than compilers write, in place. Beyond it the row counts as broken, never as another one.
+/// Remembered states in place: more than compilers nest. If it is full, the row counts as broken, never as another row.
 class SmallStack {
  public:
   bool push(const CfiCompiler::State& state) {

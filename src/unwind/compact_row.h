@@ -1,5 +1,5 @@
-// One row of call frame information in compact form, found without allocation: for walks inside signal handlers, which
-// can keep no table of their own making.
+// Finds one row of call frame information in compact form, without allocation: for walks inside signal handlers, which
+// cannot build a table.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,9 @@ struct InitialRow {
 /// Errors as `read_cie`.
 [[nodiscard]] Result<InitialRow> read_initial_row(const CfiSection& section, std::uint64_t cie_offset);
 
-/// The rule at `pc`, which `fde` must cover: the one that the compiled table has for it. Of kind `interpret` where the
-/// row has no compact form or the instructions are broken. The derived fields but `origin` are left zero. Signal-safe:
-/// allocates nothing, reads the entry's bytes only.
+/// The compact rule at `pc`, which `fde` must cover; equal to the compiled table's. Kind `interpret`: the row has no
+/// compact form, or the instructions are broken. The derived fields except `origin` are zero. Signal-safe: allocates
+/// nothing and reads the entry's bytes only.
 [[nodiscard]] CompactRule compact_row(const CfiSection& section, const InitialRow& initial, const Fde& fde,
                                       std::uint64_t pc);
 

@@ -1,6 +1,5 @@
-// What an unwind rule is for practically all compiled code, in 32 bytes that say everything: CFA = register + offset,
-// the preserved registers saved less than 64 KiB below the CFA. The hot loop executes these; everything else is
-// interpreted.
+// The unwind rule of practically all compiled code, complete in 32 bytes: CFA = register + offset, and the preserved
+// registers saved less than 64 KiB below the CFA. The hot loop executes these; everything else is interpreted.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +23,8 @@ enum class CompactKind : std::uint8_t {
   end_of_stack,     ///< the return address is undefined
 };
 
-/// As many as the CPU with the most of them needs: one for each preserved register, one for the return address. A
-/// multiple of four, so that no byte of a rule is padding.
+/// As many slots as any CPU needs: one for each preserved register, one for the return address. A multiple of four, so
+/// that no byte of a rule is padding.
 inline constexpr std::size_t kMostSlots = [] {
   int most = 0;
   for (const Arch arch : kArchs)
@@ -57,7 +56,7 @@ struct CompactRule {
 inline constexpr CompactRule kNoCompactRule{};
 inline constexpr CompactRule kInterpretedRule{.kind = CompactKind::interpret};
 
-/// Which register each slot belongs to. Of CPUs whose stacks are not walked nothing is compact.
+/// The register of each slot. CPUs whose stacks are not walked have no compact rules.
 struct CompactLayout {
   std::array<std::uint8_t, kMostSlots> preserved{};    ///< of slots 0 to ra - 1: the frame pointer, then by number
   std::array<std::int8_t, Registers::kMax> slot_of{};  ///< of each register, -1: it has none
@@ -91,14 +90,14 @@ inline constexpr auto kCompactLayouts = arch::per_cpu([](const arch::Cpu& cpu) {
 /// Fills in the derived fields.
 void derive(CompactRule& rule, Arch arch);
 
-/// Of what `same_rule` compares.
+/// Hashes the fields that `same_rule` compares.
 [[nodiscard]] std::uint64_t hash_of(const CompactRule& rule);
 
-/// The compact form of a rule that has one, derived fields included: nothing where it needs more, is less than certain
-/// or leads out of a signal handler.
+/// The compact form of a rule, derived fields included. Nothing: the rule needs more room, is less than certain, or is
+/// a signal frame's.
 [[nodiscard]] std::optional<CompactRule> compact(const UnwindRule& rule, Arch arch);
 
-/// The same rule in the general form (of a kind that is a rule: not `none`, not `interpret`).
+/// The general form of a compact rule (not of kind `none` or `interpret`).
 [[nodiscard]] UnwindRule expand(const CompactRule& rule, Arch arch);
 
 }  // namespace mixstack::unwind

@@ -1,3 +1,10 @@
+// Input: the bytes of a DWARF expression from call frame information, and the frame's registers, stack and CFA. Output:
+// the value on top of the stack machine at the end, or the plain rule that equals it.
+// Algorithm: `match_expression` first compares with the shapes that compilers and linkers emit (register + offset, its
+// dereference, the PLT's), since plain rules are faster and can be compiled. All others are executed: operations by
+// groups (literals, registers, constants, stack, unary, binary, other); the first error ends the run.
+// Bounds: `kExpressionStackLimit` stack entries; `steps` operations in all expressions of one frame, which ends loops;
+// operands are read by a checked cursor; no allocation.
 #include "unwind/expression.h"
 
 #include <array>
@@ -13,7 +20,7 @@ namespace {
 
 using namespace dw_op;  // NOLINT: names of one table
 
-/// The stack machine. Every method that can fail records the first error and answers zero.
+/// The stack machine. Every method that can fail records the first error and returns zero.
 class Machine {
  public:
   Machine(std::span<const std::byte> code, const ExpressionContext& context)
@@ -78,7 +85,7 @@ class Machine {
     if (to < 0) return set_error(ErrorCode::malformed);
     code_.seek(static_cast<std::size_t>(to));
   }
-  /// Base types other than the generic one are entries of .debug_info, which CFI cannot refer to.
+  /// Other base types than the generic one are entries of .debug_info, which CFI cannot refer to.
   void require_generic(std::uint64_t type) {
     if (type != 0) set_error(ErrorCode::unsupported, type);
   }
@@ -105,7 +112,7 @@ class Machine {
 void Machine::step(std::uint8_t op) {
   if (op >= kLit0 && op <= kLit31) return push(op - kLit0);
   if (op >= kBreg0 && op <= kBreg31) return push_register(op - kBreg0, code_.sleb());
-  // A register location has no address; in CFI every reader takes it as the register's value.
+  // A register location has no address; in CFI all readers take the register's value.
   if (op >= kReg0 && op <= kReg31) return push_register(op - kReg0, 0);
   if (op >= kConst1u && op <= kConsts) return step_constant(op);
   if (op >= kDup && op <= kRot) return step_stack(op);
@@ -194,7 +201,7 @@ void Machine::step_unary(std::uint8_t op) {
 std::uint64_t Machine::divide(std::uint64_t left, std::uint64_t right) {
   const std::int64_t a = to_signed(left), b = to_signed(right);
   if (b == 0) return set_error(ErrorCode::malformed), 0;
-  if (b == -1) return std::uint64_t{0} - left;  // the quotient of the smallest value does not fit
+  if (b == -1) return std::uint64_t{0} - left;  // the smallest value has no positive counterpart
   return static_cast<std::uint64_t>(a / b);
 }
 
@@ -268,7 +275,7 @@ void Machine::step_other(std::uint8_t op) {
       return push(*context_.cfa);
     case kStackValue:
       stopped_ = true;
-      return;  // the value is computed: what CFI takes it for anyway
+      return;  // the value is computed, as CFI takes it anyway
     case kDerefType: {
       const auto size = code_.u8();
       require_generic(code_.uleb());
@@ -284,7 +291,7 @@ void Machine::step_other(std::uint8_t op) {
     case kGnuConvert:
     case kGnuReinterpret:
       return require_generic(code_.uleb());
-    case kGnuEncodedAddr: {  // as the GCC unwinder reads it; relative forms have no base here
+    case kGnuEncodedAddr: {  // as in the GCC unwinder; relative forms have no base here
       const auto encoding = code_.u8();
       PointerBases bases;
       bases.address_size = address_size_;
@@ -333,7 +340,7 @@ ExpressionPattern match_expression(Arch arch, std::span<const std::byte> express
     pattern.kind = ExpressionPattern::Kind::deref_register_offset;
     return pattern;
   }
-  // What GNU ld and lld write for .plt where calls push: breg(sp) n; breg(pc) 0; lit15; and; litK; ge; lit3; shl; plus.
+  // The PLT expression of GNU ld and lld: breg(sp) n; breg(pc) 0; lit15; and; litK; ge; lit3; shl; plus.
   const arch::Cpu& cpu = arch::cpu(arch);
   if (!cpu.is_walked || cpu.has_link_register()) return {};
   const std::array<std::uint8_t, 4> head{static_cast<std::uint8_t>(kBreg0 + cpu.registers.pc), 0, kLit0 + 15, kAnd};

@@ -12,26 +12,26 @@
 
 namespace mixstack::unwind {
 
-/// What an expression may look at.
+/// The inputs of an expression.
 struct ExpressionContext {
   const Registers* registers = nullptr;  ///< of the frame whose caller is sought, pc included
   const StackView* stack = nullptr;      ///< reads outside the stack go to its fallback
   std::uint64_t load_bias = 0;           ///< added to link-time addresses (DW_OP_addr)
   std::optional<std::uint64_t> initial;  ///< pushed before the start: the CFA for register rules
-  std::optional<std::uint64_t> cfa;      ///< DW_OP_call_frame_cfa, where a producer used it against the standard
+  std::optional<std::uint64_t> cfa;      ///< for DW_OP_call_frame_cfa, which some producers use against the standard
 };
 
 /// Limits on hostile expressions. The steps are shared by all expressions of one frame.
 inline constexpr unsigned kExpressionStackLimit = 64;
 inline constexpr unsigned kExpressionStepLimit = 1000;
 
-/// The value on top of the stack in the end. Errors: `malformed` (bad operand, empty stack, division by zero),
-/// `limit_exceeded`, `unsupported` (an operation that has no meaning here), `register_unknown`, `unreadable_memory`.
-/// `steps` is decremented by each operation executed.
+/// Evaluates to the value on top of the stack at the end. Errors: `malformed` (bad operand, empty stack, division by
+/// zero), `limit_exceeded`, `unsupported` (an operation without meaning here), `register_unknown`, `unreadable_memory`.
+/// Each operation executed decrements `steps`. Signal-safe if the stack's fallback is.
 [[nodiscard]] Result<std::uint64_t> evaluate_expression(std::span<const std::byte> expression,
                                                         const ExpressionContext& context, unsigned& steps);
 
-/// Expressions that compilers, linkers and C libraries emit in fixed shapes and that a plain rule can hold.
+/// Expressions of fixed shape, as compilers, linkers and C libraries emit them, which a plain rule can hold.
 struct ExpressionPattern {
   enum class Kind : std::uint8_t {
     none,

@@ -12,7 +12,7 @@ namespace {
 
 using Function = std::pair<std::uint64_t, std::uint64_t>;  // start of code, position of the FDE in the section
 
-/// Every FDE of the section that can be read. Stops where the chain of lengths breaks: what lies behind is unknown.
+/// Every readable FDE of the section. Stops where the chain of lengths breaks: the remainder is unknown.
 std::vector<Function> read_all(const CfiSection& section) {
   std::vector<Function> functions;
   std::map<std::uint64_t, Result<Cie>> cies;
@@ -62,7 +62,7 @@ bool FdeIndex::use_header(const CfiSection& section, std::span<const std::byte> 
 }
 
 void FdeIndex::scan(const CfiSection& section) {
-  // All at once if possible; what is not there stops the reading where it is missed.
+  // All at once if possible; otherwise reading stops at the first missing byte.
   (void)section.ensure(0, section.bytes.size());
   own(read_all(section));
 }

@@ -1,5 +1,5 @@
-// Which FDE describes an address: the sorted table of .eh_frame_hdr used where it lies, or one made by reading the
-// section. Immutable.
+// Finds the FDE of an address: by the sorted table of .eh_frame_hdr in place, or by a table made from the section.
+// Immutable.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class FdeIndex {
   [[nodiscard]] std::uint64_t code(std::size_t i) const { return base_ + extend(entry(i).code); }
   [[nodiscard]] std::uint64_t fde_offset(std::size_t i) const { return fde_base_ + extend(entry(i).fde); }
 
-  /// The last entry that starts at or below `pc`, or size() when there is none within 4 GiB.
+  /// The last entry that starts at or below `pc`; size(): none within 4 GiB.
   [[nodiscard]] std::size_t find(std::uint64_t pc) const {
     const std::uint64_t distance = pc - first_;
     if (distance > reach_ || size_ == 0) return size_;

@@ -10,8 +10,8 @@ struct FrameRecord {
   std::uint64_t return_address = 0;
 };
 
-/// What the frame pointer is where nobody called, on CPUs whose ABI has the chain of frame records end so (AAPCS64,
-/// "The Frame Pointer"). Elsewhere the register may hold anything, a zero, too.
+/// Whether a frame pointer ends the chain: 0, on CPUs whose ABI says so (AAPCS64, "The Frame Pointer"). On others the
+/// register may hold anything, even zero.
 bool ends_chain(Address fp, const arch::Cpu& cpu) { return fp == 0 && cpu.has_link_register(); }
 
 bool is_plausible(Address fp, Address sp, const FrameRecord& record) {

@@ -1,4 +1,4 @@
-// The frame-pointer chain: the last resort for code without unwind information, and only when its words make sense.
+// The frame-pointer chain: the last resort for code without unwind information, used only if its words are plausible.
 #pragma once
 
 #include "mixstack/memory_reader.h"
@@ -19,13 +19,13 @@ struct FramePointerRule {
 inline constexpr Address kMaxFrameSize = Address{16} << 20;
 
 /// The rule that follows the frame record (saved frame pointer, return address) at the frame pointer. Checked against
-/// the stack: fp is aligned, at or above sp and not absurdly far, the record is readable, the saved frame pointer is
-/// aligned and lies above the record or is 0. On AArch64 a frame pointer of 0 says that nobody called. Errors:
-/// `register_unknown`, `unsupported_cpu`, `unreadable_memory`, `no_unwind_info` (the words are no frame record; value:
-/// fp). Signal-safe if the stack's fallback is.
+/// the stack: fp is aligned, at or above sp and at most kMaxFrameSize away, the record is readable, the saved frame
+/// pointer is aligned and above the record, or 0. On AArch64 a frame pointer of 0 means that there is no caller.
+/// Errors: `register_unknown`, `unsupported_cpu`, `unreadable_memory`, `no_unwind_info` (no frame record; value: fp).
+/// Signal-safe if the stack's fallback is.
 ///
-/// Wrong where a function uses the frame pointer for something else and the words pass by chance; and it silently
-/// skips the caller of a function that has no frame record of its own (a leaf, an optimised method, a stub).
+/// Wrong if a function uses the frame pointer for something else and the words pass by chance. It silently skips the
+/// caller of a function without a frame record (a leaf, an optimised method, a stub).
 [[nodiscard]] Result<FramePointerRule> frame_pointer_rule(const Registers& registers, const StackView& stack);
 
 }  // namespace mixstack::unwind

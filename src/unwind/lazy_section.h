@@ -16,8 +16,7 @@ class LazySection {
  public:
   LazySection(const object::ElfImage& image, std::uint64_t address, std::uint64_t size);
 
-  /// Where the section's bytes lie or will lie; only pieces that were ensured may be read. Empty when the image does
-  /// not hold the section.
+  /// The section's bytes; read only pieces that were ensured. Empty: the image does not hold the section.
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   /// Makes [offset, offset + size) readable. False when it is not all in the image.
   [[nodiscard]] bool ensure(std::uint64_t offset, std::uint64_t size) const {

@@ -1,4 +1,4 @@
-// Which image an address belongs to, for the walker: the images of one target in address order.
+// Finds the image of an address, for the walker: the images of one target in address order.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct NativeModule {
   std::shared_ptr<const UnwindTable> table;  ///< null: ask the loader when first needed
 };
 
-/// Gives the table of a module that came without one; null when it has none. Called at most once per module.
+/// Loads the table of a module that came without one; null: it has none. Called at most once per module.
 using TableLoader = std::function<std::shared_ptr<const UnwindTable>(ModuleIndex)>;
 
 /// Sorted by address. Not thread-safe: tables are loaded on look-up.
@@ -33,7 +33,7 @@ class NativeModules {
 
   /// The module around `address`, or null.
   [[nodiscard]] const NativeModule* find(Address address) const {
-    // Calls go to and fro between few modules.
+    // Calls alternate between few modules.
     for (const NativeModule* module : recent_)
       if (module != nullptr && module->range.contains(address)) return module;
     return search(address);

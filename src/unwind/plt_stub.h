@@ -11,7 +11,7 @@
 
 namespace mixstack::unwind {
 
-/// How much of the code before and from the pc on is looked at, in bytes.
+/// Bytes of code looked at before the pc, and from the pc on.
 inline constexpr std::size_t kPltStubBefore = 24, kPltStubAfter = 28;
 
 /// The rule of a frame that was interrupted at `code[at]`, if a stub is there. Its instructions occur nowhere else in

@@ -45,7 +45,7 @@ void RowStore::rehash() {
   numbers_.swap(larger);
 }
 
-/// The number of an equal rule; `kInterpret` when there are no numbers left.
+/// The number of an equal rule; `kInterpret`: no numbers are left.
 std::uint32_t RowStore::intern(const CompactRule& wanted) {
   if (wanted.kind == CompactKind::interpret) return kInterpret;
   const std::size_t mask = numbers_.size() - 1;
@@ -65,7 +65,7 @@ std::uint32_t* RowStore::reserve(std::size_t words, std::uint32_t& index) {
   if (next_word_ % kWordsPerChunk + words > kWordsPerChunk)
     next_word_ = (next_word_ / kWordsPerChunk + 1) * kWordsPerChunk;
   const std::size_t chunk = next_word_ / kWordsPerChunk;
-  // The very last run could end up as all ones, which means something else.
+  // The very last run could be all ones, which has another meaning.
   if (chunk >= std::min(word_chunks_.size(), kMostWordChunks - 1)) return nullptr;
   if (word_chunks_[chunk] == nullptr) word_chunks_[chunk] = new std::uint32_t[kWordsPerChunk];
   index = static_cast<std::uint32_t>(next_word_);

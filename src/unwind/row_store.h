@@ -1,4 +1,4 @@
-// Where compiled rows and interned rules live: append-only, never moved, so that readers need no lock.
+// Holds compiled rows and interned rules: append-only, never moved, so that readers need no lock.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Collects what unwind codes or decoded instructions say about a frame, in terms of the registers at the pc, and turns
-// it into one UnwindRule.
+// Collects the effects of unwind codes or decoded instructions on a frame, in terms of the registers at the pc, and
+// makes one UnwindRule of them.
 #pragma once
 
 #include <array>

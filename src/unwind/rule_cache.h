@@ -13,7 +13,7 @@
 
 namespace mixstack::unwind {
 
-/// What the hot loop does with a slot, as bits so that each mode tests once.
+/// How the hot loop handles a slot, as bits so that each mode tests once.
 namespace slot_kind {
 inline constexpr std::uint8_t kByFp = 1;      ///< CFA = frame pointer + offset, else sp + offset
 inline constexpr std::uint8_t kSigned = 2;    ///< the return address carries an authentication code
@@ -21,7 +21,7 @@ inline constexpr std::uint8_t kNotPlain = 4;  ///< anything else: see `rule`
 inline constexpr std::uint8_t kEnd = 8;       ///< with kNotPlain: the outermost frame
 }  // namespace slot_kind
 
-/// What the hot loop reads of a rule, two to a cache line.
+/// The part of a rule that the hot loop reads, two to a cache line.
 struct alignas(32) RuleSlot {
   Address key = 0;                            ///< RuleCache::key_of; 0 and ~0 are no code
   const CompactRule* rule = &kNoCompactRule;  ///< of the module's table; valid as long as the modules
@@ -60,8 +60,8 @@ class RuleCache {
 
   RuleCache() { resize(kFirstSlots); }
 
-  /// What a location is kept under: a return address as it stands, since that is what the hot loop has in hand; the
-  /// same address as an exact pc means another row and is kept under its complement, which no return address equals.
+  /// The key of a location: a return address itself, since the hot loop has that; the same address as an exact pc has
+  /// another row, and its complement as key, which no return address equals.
   [[nodiscard]] static Address key_of(CodeAddress pc) { return pc.is_exact() ? ~pc.raw() : pc.raw(); }
   /// The only slot for `key`. The low bits of return addresses are as good as random, but for those that the CPU keeps
   /// zero.
@@ -77,7 +77,7 @@ class RuleCache {
     if (++misses_ <= size_ || size_ == kMostSlots) return;
     resize(std::min(size_ * 8, kMostSlots));
   }
-  /// Forgets what is known of code outside of modules.
+  /// Forgets rules of code outside of modules.
   void forget_outside() {
     for (std::size_t i = 0; i < size_; i++)
       if (slots_[i].module == kNoModule) slots_[i] = {};

@@ -1,4 +1,4 @@
-// Rules of code that no image describes: a runtime's, told by the runtime's own tables.
+// Rules for code outside of images: from a runtime's own tables.
 #pragma once
 
 #include "mixstack/address.h"
@@ -12,12 +12,12 @@ namespace mixstack::unwind {
 class RuleSource {
  public:
   virtual ~RuleSource() = default;
-  /// The rule at a place: kind `none` where this source has none, `interpret` where only `general` can say it. The
-  /// reference holds until the source's `generation` changes.
+  /// The rule at a place. Kind `none`: this source has none; `interpret`: only `general` can express it. The reference
+  /// is valid until the source's `generation` changes.
   [[nodiscard]] virtual const CompactRule& compact(CodeAddress pc) = 0;
-  /// The same in the general form. Errors: why there is none; `not_found` where this source knows no code.
+  /// The same in the general form. Errors: why there is none; `not_found`: no code of this source.
   [[nodiscard]] virtual Result<UnwindRule> general(CodeAddress pc) = 0;
-  /// Counts how often all that was answered became invalid.
+  /// Counts how often all answers became invalid.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  protected:

@@ -5,7 +5,7 @@
 namespace mixstack::unwind {
 namespace {
 
-/// Of a CPU whose stacks are not walked.
+/// The slot for a CPU whose stacks are not walked.
 constexpr RuleSlot kNoSlot;
 
 }  // namespace

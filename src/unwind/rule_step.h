@@ -36,17 +36,17 @@ struct RuleStep {
   StepperId found_by = StepperId::none;
 };
 
-/// Whose code lies at a place, and what kind of rule it has.
+/// The module of a place's code, and the kind of its rule.
 struct CodePlace {
   ModuleIndex module = kNoModule;
-  CompactKind kind = CompactKind::none;  ///< outside of all modules: `none` where the bound source knows no method
+  CompactKind kind = CompactKind::none;  ///< outside of all modules: `none` if the bound source knows no method there
 };
 
 /// The registers of a light walk. The order of the members keeps GCC 12 from packing sp and fp into one vector
 /// register, which doubles the time of a step.
 struct LightFrame {
-  /// Stands for a frame pointer that is not known: no stack lies there, so that a rule based on it leaves the fast path
-  /// (and fails with register_unknown).
+  /// Stands for an unknown frame pointer: no stack lies there, so that a rule based on it leaves the fast path (and
+  /// fails with register_unknown).
   static constexpr Address kUnknownFp = Address{1} << 63;
 
   CodeAddress pc;
@@ -90,31 +90,31 @@ class RuleStepper {
   void set_modules(NativeModules modules);
   [[nodiscard]] const NativeModules& modules() const { return modules_; }
   [[nodiscard]] Arch arch() const { return arch_; }
-  /// Where rules of code outside of all modules come from; null: nowhere. To be called before steps from such code: it
-  /// costs two comparisons where nothing changed, and forgets what another source or an earlier generation answered.
+  /// Sets the source of rules for code outside of all modules; null: none. Call before steps from such code: costs two
+  /// comparisons if nothing changed, else forgets the answers of another source or an earlier generation.
   void bind(RuleSource* source) {
     const std::uint64_t generation = source == nullptr ? 0 : source->generation();
     if (source != source_ || generation != generation_) rebind(source, generation);
   }
-  /// The same without a comparison: at the begin of a capture, when sources may have been replaced by others.
+  /// The same without a comparison: call at the start of a capture, when sources may have been replaced.
   void unbind() { rebind(nullptr, 0); }
   void set_pac_mask(std::uint64_t mask) { pac_mask_ = mask; }
   void clear_cache();
 
-  /// From the frame at `pc` with `registers` to its caller, in place. `stack` is only read.
+  /// Steps from the frame at `pc` with `registers` to its caller, in place. `stack` is only read.
   [[nodiscard]] RuleStep step(CodeAddress pc, Registers& registers, const StackView& stack) {
     return arch::dispatch(arch_, RuleStep{}, [&]<Arch A>() { return step_full<A, true>(pc, registers, stack); });
   }
   [[nodiscard]] RuleStep step_light(LightFrame& frame, const StackView& stack) {
     return arch::dispatch(arch_, RuleStep{}, [&]<Arch A>() { return light<A, true>(frame, stack); });
   }
-  /// For CPUs known at compile time, and for measuring without the cache.
+  /// For a CPU known at compile time, and for measuring without the cache.
   template <Arch A, bool kCached>
   [[nodiscard]] RuleStep step_full(CodeAddress pc, Registers& registers, const StackView& stack);
   template <Arch A, bool kCached>
   [[nodiscard]] RuleStep light(LightFrame& frame, const StackView& stack);
 
-  /// The module around the code, kNoModule where none is. A step from there finds its rule in the cache then.
+  /// The module around the code; kNoModule: none. A step from there finds its rule in the cache then.
   [[nodiscard]] ModuleIndex module_of(CodeAddress pc) {
     RuleSlot local;
     return arch::dispatch(arch_, kNoModule, [&]<Arch A>() { return find<A, true>(pc, local).module; });

@@ -347,7 +347,7 @@ void take_truth(OwnWalk& out) {
   for (int i = 0; i < count; i++) out.truth.push_back(reinterpret_cast<Address>(frames[static_cast<std::size_t>(i)]));
 }
 
-/// What both saw of the frames outside the one that did the looking.
+/// Compares both walks outside of the frame that made them.
 void expect_equal_tails(const OwnWalk& walk) {
   ASSERT_GT(walk.full.size(), 5u);
   EXPECT_EQ(walk.full, walk.light);

@@ -1,5 +1,5 @@
-// Recognises the code a signal handler returns to, where it has no call frame information: the AArch64 vDSO since Linux
-// 5.8, musl, static and JIT-made code.
+// Recognises the code that a signal handler returns to, where it has no call frame information: the AArch64 vDSO since
+// Linux 5.8, musl, static and JIT-compiled code.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ inline constexpr std::size_t kSignalTrampolineBytes = 9;
 /// its registers. Such a rule becomes the one above; others stay as they are.
 void correct_old_trampoline(Arch arch, UnwindRule& rule);
 
-/// Where the kernel's siginfo lies, counted from sp at the trampoline; nothing for a CPU nobody looked at. (x86-64:
-/// behind the ucontext, whose size is fixed since the vector registers lie elsewhere; AArch64: first.)
+/// Offset of the kernel's siginfo from sp at the trampoline; nothing: not looked up for this CPU. (x86-64: behind the
+/// ucontext, whose size is fixed since the vector registers lie elsewhere; AArch64: first.)
 [[nodiscard]] std::optional<unsigned> signal_info_offset(Arch arch);
 
 }  // namespace mixstack::unwind

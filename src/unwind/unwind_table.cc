@@ -45,9 +45,9 @@ UnwindTable::Part::Part(CfiSection cfi, const object::Section& header)
   compiler = std::make_unique<CfiCompiler>(section);
 }
 
-/// A compiler may leave a function that is never called without code: its FDE is empty and begins where the next
-/// function does. Of the two, lld lists the first in .eh_frame_hdr (28 functions of .NET 10's libcoreclr.so for ARM64
-/// are hidden so), and the other may lie anywhere in the section: read it, once.
+/// A compiler may leave a function that is never called without code: its FDE is empty and starts where the next
+/// function does. lld lists only the first of the two in .eh_frame_hdr (28 functions of .NET 10's libcoreclr.so for
+/// ARM64 are hidden so), and the other may be anywhere in the section: read it all, once.
 std::optional<std::uint64_t> UnwindTable::Part::hidden_by(const Fde& empty) const {
   std::call_once(has_scanned, [&] {
     scanned = std::make_unique<const FdeIndex>(section, std::span<const std::byte>(), std::uint64_t{0});

@@ -41,16 +41,15 @@ class UnwindTable final : public ExpressionPool {
   [[nodiscard]] Arch arch() const { return arch_; }
   [[nodiscard]] bool empty() const { return parts_[0].index.size() == 0 && parts_[1].index.size() == 0; }
 
-  /// What the table says about `pc`: a rule, or one of kind `none` (not covered) or `interpret` (use `rule`).
-  /// Valid as long as the table.
+  /// The table's rule for `pc`. Kind `none`: not covered; `interpret`: use `rule`. Valid as long as the table.
   [[nodiscard]] const CompactRule& find(std::uint64_t pc) const {
     const CompactRule& rule = find_in(parts_[0], pc);
     if (rule.kind != CompactKind::none) [[likely]]
       return rule;
     return find_elsewhere(pc);
   }
-  /// The rule in general form, whatever it takes. `load_bias` is for expressions that name addresses. Errors:
-  /// `no_unwind_info` (value = pc), or what is wrong with the FDE. The rule borrows the table.
+  /// The rule in general form, by any means. `load_bias` is for expressions with addresses. Errors: `no_unwind_info`
+  /// (value = pc), or the FDE's fault. The rule borrows the table.
   [[nodiscard]] Result<UnwindRule> rule(std::uint64_t pc, std::uint64_t load_bias = 0) const;
   /// The same by executing the FDE, never by the compiled table.
   [[nodiscard]] Result<UnwindRule> interpret(std::uint64_t pc, std::uint64_t load_bias = 0) const;

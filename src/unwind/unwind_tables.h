@@ -11,8 +11,8 @@
 
 namespace mixstack::unwind {
 
-/// Images with less than this part of their code's size in .eh_frame are built without unwind information, but for
-/// some assembly. (A usual image has a tenth.)
+/// An image whose .eh_frame is smaller than 1/kBarePart of its code has no unwind information except for some assembly.
+/// (Usual: a tenth.)
 inline constexpr std::uint64_t kBarePart = 64;
 
 /// One table for each image that is asked for, made when first wanted. Thread-safe, as the tables are: any number of
@@ -31,7 +31,7 @@ class UnwindTables {
     return tables_.emplace(image, std::move(table)).first->second;
   }
 
-  /// Of an image that is built without unwind information; null: it has some.
+  /// The functions of an image built without unwind information; null: it has some.
   [[nodiscard]] std::shared_ptr<const CodeFunctions> functions_of(
       const std::shared_ptr<const object::ElfImage>& image) {
     const auto table = of(image);

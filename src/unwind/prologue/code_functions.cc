@@ -21,16 +21,16 @@ using prologue::Instruction;
 constexpr std::uint64_t kAlignment = 16;
 constexpr std::size_t kMostSymbols = 1u << 20, kMostPieces = 64;
 
-/// What one pass over the code of a range tells.
+/// The result of one pass over the code of a range.
 struct Found {
-  std::vector<std::uint64_t> called, ends;  ///< `ends`: where code begins behind code that does not go on
-  std::vector<std::uint64_t> openings;      ///< those among `ends` behind padding, or with a frame's first instruction
+  std::vector<std::uint64_t> called, ends;  ///< `ends`: starts of code behind code that does not continue
+  std::vector<std::uint64_t> openings;      ///< those of `ends` behind padding, or with a frame's first instruction
   struct Jump {
     std::uint64_t from, to;
     bool is_conditional;
   };
   std::vector<Jump> jumps, made, near;  ///< addresses made, by AArch64's adr (near) and else
-  std::vector<std::uint64_t> tables;    ///< jumps to where data say
+  std::vector<std::uint64_t> tables;    ///< jumps through a table
 };
 
 [[nodiscard]] bool has(const std::vector<std::uint64_t>& sorted, std::uint64_t value) {
@@ -61,7 +61,7 @@ class Pass {
     for (std::size_t at = 0; at < code_.size();) {
       const auto rest = code_.subspan(at);
       const Instruction i = decode_(rest);
-      if (i.length == 0) {  // data, or a form nobody knows: goes on with what follows
+      if (i.length == 0) {  // data, or an unknown instruction: continue with the next byte
         at++;
         has_ended_ = true;
         continue;
@@ -85,7 +85,7 @@ class Pass {
     is_padded_ = false;
     note_pages(i, here);
     has_ended_ = i.effect == Effect::end || i.effect == Effect::trap || i.effect == Effect::jump;
-    // Functions that do not return are called last, and padding follows.
+    // A call of a function that does not return comes last, and padding follows.
     if (i.effect == Effect::call) has_ended_ = true;
     if (!i.target) {
       if (i.effect == Effect::jump && !i.is_tail_call) found_.tables.push_back(here);
@@ -105,15 +105,15 @@ class Pass {
     }
   }
 
-  /// On AArch64, whose functions are not aligned to more than an instruction. What is behind an end and nothing jumps
-  /// to would never be reached there.
+  /// Whether an instruction makes a frame. On AArch64 alone, whose functions have no alignment of their own: code that
+  /// starts so behind an end, and to which nothing jumps, can only be a function.
   [[nodiscard]] bool opens_frame(const Instruction& i) const {
     if (sp_ == prologue::kNoRegister) return false;
     const bool moves_sp = i.effect == Effect::set_address && i.regs[0] == sp_ && i.base == sp_ && i.offset < 0;
     return moves_sp || i.effect == Effect::sign_lr || (i.effect == Effect::save && i.sp_before < 0);
   }
 
-  /// An address is made of its page and, in a later instruction, the place there.
+  /// An address is made of its page and, in a later instruction, the offset in it.
   void note_pages(const Instruction& i, std::uint64_t here) {
     constexpr std::uint64_t kPage = 4096;
     if (i.makes_page) {
@@ -130,7 +130,7 @@ class Pass {
   static constexpr std::size_t kRegisters = 31;
 
   prologue::Decoder decode_;
-  std::uint8_t sp_;  ///< where frames are told by their first instruction
+  std::uint8_t sp_;  ///< kNoRegister where first instructions of frames are not used
   std::span<const std::byte> code_;
   std::uint64_t address_;
   Found& found_;
@@ -138,7 +138,7 @@ class Pass {
   std::array<std::optional<std::uint64_t>, kRegisters> pages_;
 };
 
-/// What data point to, as the dynamic linker is told: relocations that only add where the image was loaded.
+/// The targets of the image's pointers: relocations that only add the load bias.
 [[nodiscard]] std::vector<std::uint64_t> pointers_of(const object::ElfImage& image) {
   std::vector<std::uint64_t> pointers;
   for (const object::Relocation& r : object::read_relocations(image))
@@ -200,7 +200,7 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
   for (const Found::Jump& m : found.made)
     if (has(found.ends, m.to)) starts_.push_back(m.to);
   for (const Found::Jump& m : found.near) {
-    // Places that a jump to where data say goes to are relative to the first of them, which lies behind the jump.
+    // Targets of a jump through a table are relative to the first of them, which follows the jump.
     const bool is_of_table = m.from < m.to && any_in(found.tables, m.from, m.to);
     if (has(found.ends, m.to) && !is_of_table) starts_.push_back(m.to);
   }
@@ -208,7 +208,7 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
     if (has(found.ends, to)) starts_.push_back(to);
   std::erase_if(starts_, [&](std::uint64_t a) { return !is_code(a); });
   sort(starts_);
-  // A jump over the start of a function leaves its own, and ends where another begins.
+  // A jump over the start of a function leaves its own; its target is then a function, too.
   std::vector<std::uint64_t> more, targets;
   for (const Found::Jump& j : found.jumps) {
     targets.push_back(j.to);
@@ -221,7 +221,7 @@ CodeFunctions::CodeFunctions(const object::ElfImage& image) {
   more.clear();
   for (const std::uint64_t at : found.openings) {
     if (has(targets, at) || has(starts_, at)) continue;
-    // Behind a jump to where data say lie the places that it goes to.
+    // The targets of a jump through a table follow the jump.
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), at);
     const std::uint64_t own = next == starts_.begin() ? 0 : *std::prev(next);
     if (!any_in(found.tables, own, at)) more.push_back(at);

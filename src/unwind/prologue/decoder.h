@@ -9,10 +9,10 @@
 
 namespace mixstack::unwind::prologue {
 
-/// What the instruction that a piece of code begins with does to a frame. Signal-safe.
+/// Decodes the effect on a frame of the first instruction of a piece of code. Signal-safe.
 using Decoder = Instruction (*)(std::span<const std::byte>);
 
-/// Null for CPUs whose code is not looked at.
+/// Null for CPUs whose code is not decoded.
 inline constexpr arch::PerCpu<Decoder> kDecoders{.x86_64 = x86_64::decode, .aarch64 = aarch64::decode};
 
 }  // namespace mixstack::unwind::prologue

@@ -1,4 +1,4 @@
-// What is known of a frame at one instruction during prologue analysis.
+// A frame's layout at one instruction, during prologue analysis.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class FrameState {
   [[nodiscard]] bool has_record() const {
     return fp_ && (saved_ >> fp_number_ & 1) != 0 && places_[fp_number_] == *fp_;
   }
-  /// A register holds what sp is about to become: so before the call of a stack probe.
+  /// Whether a register holds the future sp, as before the call of a stack probe.
   [[nodiscard]] bool is_about_to_grow() const { return scratch_register_ != kNoRegister && sp_ && scratch_ < *sp_; }
 
  private:
@@ -53,7 +53,7 @@ class FrameState {
   std::int64_t constant_ = 0;
   std::optional<std::int64_t> sp_;
   std::optional<std::int64_t> fp_;               ///< only while it is a frame pointer
-  std::uint8_t scratch_register_ = kNoRegister;  ///< one register more that points into the stack
+  std::uint8_t scratch_register_ = kNoRegister;  ///< one other register that points into the stack
   std::int64_t scratch_ = 0;
   std::uint64_t saved_ = 0;
   std::array<std::int32_t, kSlots> places_{};

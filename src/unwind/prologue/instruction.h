@@ -1,4 +1,4 @@
-// What an instruction does to the stack frame: the little that prologue analysis must know of a CPU.
+// An instruction's effect on the stack frame: all that prologue analysis must know of a CPU.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ enum class Effect : std::uint8_t {
   call,
   jump,    ///< to `target`, when known
   branch,  ///< conditional, to `target`
-  end,     ///< return: what follows is reached from elsewhere, as behind a trap
+  end,     ///< return: the code behind it is reached from elsewhere, as behind a trap
   trap,
   sign_lr,
   unsign_lr,
@@ -40,15 +40,13 @@ struct Instruction {
   /// Added to sp before (pushes) and after (pops) the access.
   std::int64_t sp_before = 0;
   std::int64_t sp_after = 0;
-  /// Where it jumps, branches or calls to, or the place in the image whose address it makes; relative to its first
-  /// byte.
+  /// Target of a jump, branch or call, or the address that it makes; relative to the instruction's first byte.
   std::optional<std::int64_t> target;
-  /// A jump in the form that ABIs ask for where an epilogue ends in one (x86-64: with REX.W), and compilers use nowhere
-  /// else.
+  /// A jump in the form that ABIs require at the end of an epilogue (x86-64: with REX.W), not used otherwise.
   bool is_tail_call = false;
   /// AArch64's adrp: `regs[0]` becomes the address of the 4 KiB page that lies `offset` from the instruction's own.
   bool makes_page = false;
-  bool is_padding = false;  ///< what compilers put between functions
+  bool is_padding = false;  ///< as compilers put between functions
 };
 
 }  // namespace mixstack::unwind::prologue

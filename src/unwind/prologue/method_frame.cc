@@ -1,3 +1,11 @@
+// Input: machine code of a jitted method. Output: its frame (`method_frame`), and the rule at any pc
+// (`rule_in_method`).
+// Algorithm: (1) decode from the first instruction to the first jump, call or branch, and keep the most complete frame:
+// CoreCLR emits prologues in one piece, so this happens once for each method; (2) at a pc in the prologue execute it up
+// to there, since the frame is incomplete; (3) else try to execute the code at the pc as an epilogue, and accept it
+// only if it restores every register from where the frame saved it; (4) else the frame's own rule holds.
+// Bounds: `kMostMethodPrologue` and `kMostEpilogue` bytes, `kMostEpilogueInstructions`, frame sizes of 31 bits; no
+// allocation.
 #include "unwind/prologue/method_frame.h"
 
 #include <algorithm>
@@ -23,7 +31,7 @@ constexpr unsigned kMostEpilogueInstructions = 24;
   return i.effect == Effect::jump || i.effect == Effect::end || i.effect == Effect::trap;
 }
 
-/// Back to what was executed before: loops that touch the pages of a large frame, or fill it with zeros.
+/// A branch back to executed code: loops that touch the pages of a large frame, or fill it with zeros.
 [[nodiscard]] bool closes_loop(const Instruction& i, std::size_t at) {
   return i.effect == Effect::branch && i.target && *i.target <= 0 && static_cast<std::size_t>(-*i.target) <= at;
 }
@@ -36,20 +44,20 @@ constexpr unsigned kMostEpilogueInstructions = 24;
   return rule;
 }
 
-/// Code without a frame calls nobody: its return address would be lost, or the stack not aligned.
+/// Code without a frame makes no calls: its return address would be lost, or the stack not aligned.
 [[nodiscard]] bool can_call(const MethodFrame& frame, Arch arch) {
   const arch::Cpu& cpu = arch::cpu(arch);
   return frame.rule.slots[kCompactLayouts[arch].ra] != 0 &&
          (cpu.has_link_register() || frame.size > cpu.registers.pointer_size);
 }
 
-/// Executes what is left of an epilogue, in terms of the registers at its begin.
+/// Executes the remainder of an epilogue, in terms of the registers at its start.
 class Epilogue {
  public:
   Epilogue(Arch arch, const CompactRule& rule)
       : arch_(arch), cpu_(arch::cpu(arch)), rule_(rule), sp_{static_cast<std::uint8_t>(cpu_.registers.sp), 0} {}
 
-  /// False where this is no epilogue of that frame.
+  /// False: this is no epilogue of that frame.
   [[nodiscard]] bool run(Decoder decode, const MethodPlace& place) {
     if (cpu_.zero_address_bits != 0) look_back(decode, place.before);
     std::span<const std::byte> code = place.here;
@@ -65,7 +73,7 @@ class Epilogue {
     return false;
   }
 
-  /// Nothing where what is restored does not lie where the frame has it.
+  /// Nothing: a register is restored from another place than where the frame saved it.
   [[nodiscard]] std::optional<UnwindRule> rule() const {
     const bool is_pushed = !cpu_.has_link_register();
     const Place cfa = sp_ + (is_pushed ? std::int64_t{cpu_.registers.pointer_size} : 0);
@@ -100,7 +108,8 @@ class Epilogue {
     offsets_[reg] = where.offset;
     return true;
   }
-  /// A constant that sp will be moved by; and whether the instruction right before has undone some of the frame.
+  /// Looks back for a constant that sp will be moved by, and whether the instruction before has undone some of the
+  /// frame.
   void look_back(Decoder decode, std::span<const std::byte> before) {
     while (!before.empty()) {
       const Instruction i = decode(before);
@@ -118,7 +127,7 @@ class Epilogue {
       case Effect::restore: {
         sp_ = sp_ + i.sp_before;
         const auto where = place(i.base, i.offset);
-        // Epilogues restore other registers than those that matter here (d8 and the like) by sp alone.
+        // Epilogues restore other registers (d8 and the like) relative to sp only.
         const bool is_load = i.regs[0] == kNoRegister && i.regs[1] == kNoRegister && i.base != cpu_.registers.sp;
         if (!where || is_load) return false;
         for (unsigned n = 0; n < 2; n++)
@@ -151,7 +160,7 @@ class Epilogue {
         return false;
     }
   }
-  /// Of a size that does not fit an instruction.
+  /// Tracks a constant for a frame size that does not fit an instruction.
   [[nodiscard]] bool set_constant(const Instruction& i) {
     if (i.effect == Effect::insert_constant && (constant_register_ != i.regs[0] || i.shift > 16)) return false;
     constexpr std::int64_t kBits = 0xffff;
@@ -169,7 +178,7 @@ class Epilogue {
   std::int64_t constant_ = 0;
   bool has_begun_ = false;
   std::uint64_t restored_ = 0;
-  // Where bit `reg` of restored_ is set.
+  // Valid where bit `reg` of restored_ is set.
   std::array<std::uint8_t, Registers::kMax> bases_;
   std::array<std::int64_t, Registers::kMax> offsets_;
 };
@@ -182,7 +191,7 @@ class Epilogue {
     const Instruction i = decode(place.start.subspan(at));
     if (i.length == 0 || at + i.length > place.offset) return fail(ErrorCode::malformed, at);
     at += i.length;
-    if (place.is_return_address && at == place.offset) break;  // the state that the call itself was made in
+    if (place.is_return_address && at == place.offset) break;  // the state in which the call was made
     state.execute(i);
   }
   auto rule = state.rule();
@@ -212,7 +221,7 @@ Result<MethodFrame> method_frame(Arch arch, std::span<const std::byte> code) {
   }
   auto rule = best.rule();
   if (!rule) return fail(rule.error());
-  rule->trust = Trust::certain;  // the compact form has no room for less
+  rule->trust = Trust::certain;  // the compact form only holds certain rules
   const auto small = compact(*rule, arch);
   const std::int64_t depth = best.depth().value_or(0);
   if (!small || depth < 0 || depth > std::numeric_limits<std::int32_t>::max()) return fail(ErrorCode::no_unwind_info);
@@ -242,7 +251,7 @@ std::optional<std::size_t> next_prologue(Arch arch, std::span<const std::byte> c
     return i.effect == Effect::save && i.base == cpu.registers.sp &&
            (i.regs[0] == cpu.registers.fp || i.regs[1] == cpu.registers.fp);
   };
-  bool may_begin = false;  // what comes before does not lead here: a return, a jump, a call of what throws
+  bool may_begin = false;  // behind code that does not continue: a return, a jump, a call that throws
   for (std::size_t at = from; at < code.size();) {
     const Instruction i = decode(code.subspan(at));
     if (i.length == 0) return std::nullopt;

@@ -1,4 +1,4 @@
-// The frame of a jitted method from its code: decoded once from its prologue, kept in few bytes, applied to any pc.
+// The frame of a jitted method, from its code: decoded once from its prologue, kept in few bytes, applied to any pc.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,25 @@
 
 namespace mixstack::unwind {
 
-/// What a prologue makes of the stack. The rule has it all: where the CFA is, where the frame pointer, the return
-/// address and the other preserved registers are saved. Plain data.
+/// The frame that a prologue makes. The rule tells where the CFA is, and where the frame pointer, the return address
+/// and the other preserved registers are saved. Plain data.
 struct MethodFrame {
-  CompactRule rule = kInterpretedRule;  ///< holds behind the prologue, outside of epilogues
+  CompactRule rule = kInterpretedRule;  ///< holds after the prologue, except in epilogues
   std::uint32_t size = 0;               ///< bytes from sp to the CFA there
   std::uint16_t prologue = 0;           ///< bytes of code
 };
 
-/// No prologue is longer.
+/// Longest prologue, in bytes.
 inline constexpr std::size_t kMostMethodPrologue = 512;
-/// No epilogue is, and no more than this lies in it before an instruction that matters.
+/// Longest epilogue, and the most bytes in it before an instruction that matters.
 inline constexpr std::size_t kMostEpilogue = 96, kBeforeHere = 8;
 
 /// The frame of the method or funclet whose first instruction is `code[0]`; `code` may end anywhere.
 ///
-/// Looks at the straight line of code that the method begins with; the call of a stack probe is part of it. Where a
-/// compiler emits prologues in one piece, as CoreCLR's does, that is all there is to know; of other code
-/// (shrink-wrapped, written by hand) `prologue_rule` knows more, and needs all of it. Errors: `unsupported_cpu`,
-/// `malformed` (nothing can be decoded), `no_unwind_info` (a frame that a compact rule cannot tell). Signal-safe:
-/// allocates nothing.
+/// Decodes the straight line of code that the method begins with, the call of a stack probe included. That is enough
+/// for compilers that emit prologues in one piece, like CoreCLR's; for other code (shrink-wrapped, written by hand) use
+/// `prologue_rule`, which needs all of it. Errors: `unsupported_cpu`, `malformed` (nothing can be decoded),
+/// `no_unwind_info` (no compact rule describes the frame). Signal-safe: allocates nothing.
 [[nodiscard]] Result<MethodFrame> method_frame(Arch arch, std::span<const std::byte> code);
 
 /// A place in a method whose frame is known.
@@ -45,17 +44,17 @@ struct MethodPlace {
   bool is_return_address = false;
 };
 
-/// The rule there: in the prologue by executing it in thought up to there; in an epilogue by what is left of it; else
-/// the frame's own. Trust and origin `prologue`. Errors: `malformed` (not at the start of an instruction),
+/// The rule at the place: in the prologue by executing its instructions up to there; in an epilogue by its remainder;
+/// else the frame's own. Trust and origin `prologue`. Errors: `malformed` (not at the start of an instruction),
 /// `no_unwind_info` (a call by code that saved no return address), `unsupported_cpu`. Signal-safe.
 [[nodiscard]] Result<UnwindRule> rule_in_method(Arch arch, const MethodFrame& frame, const MethodPlace& place);
 
-/// Where the next prologue begins, at or behind `from`: that of a funclet, which lies behind its method's code. Nothing
-/// where there is none, or code cannot be decoded. Looks at all of `code`.
+/// Start of the next prologue at or behind `from`: that of a funclet, which follows its method's code. Nothing: there
+/// is none, or code cannot be decoded. Looks at all of `code`.
 [[nodiscard]] std::optional<std::size_t> next_prologue(Arch arch, std::span<const std::byte> code, std::size_t from);
 
-/// Whether two producers tell of the same frame: the same registers saved at the same distance from a CFA in the same
-/// place. `known` may be based on sp where the decoded one is based on the frame pointer.
+/// Whether two producers describe the same frame: the same registers saved at the same distance from the same CFA.
+/// `known` may be based on sp if the decoded one is based on the frame pointer.
 [[nodiscard]] bool is_same_frame(Arch arch, const MethodFrame& decoded, const CompactRule& known);
 
 }  // namespace mixstack::unwind

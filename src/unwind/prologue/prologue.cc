@@ -16,7 +16,7 @@ using prologue::FrameState;
 using prologue::Instruction;
 using prologue::kDecoders;
 
-/// States at the targets of forward branches. When it is full, the branch with the nearest target is given up last.
+/// States at the targets of forward branches. If it is full, the branch with the farthest target is dropped.
 class PendingBranches {
  public:
   void add(std::size_t target, const FrameState& state) {
@@ -31,7 +31,7 @@ class PendingBranches {
       entries_[farthest] = {target, state};
     }
   }
-  /// The state for `at`, which is taken out together with everything before.
+  /// Takes out the state for `at`, and drops all before it.
   [[nodiscard]] std::optional<FrameState> take(std::size_t at) {
     std::optional<FrameState> found;
     for (std::size_t i = 0; i < count_;) {
@@ -94,14 +94,14 @@ class Sweep {
     if (state_->is_complete_as(deepest_)) deepest_ = *state_;
   }
 
-  /// Whether the jump that a function begins with goes on further down: what it skips is data, like the signature that
-  /// -fsanitize=function puts there, and no row of instructions.
+  /// Whether the function's first jump skips data that cannot be decoded, like the signature that -fsanitize=function
+  /// puts there.
   [[nodiscard]] bool leads_over_data(const Instruction& first) const {
     return first.effect == Effect::jump && first.target && *first.target >= first.length &&
            static_cast<std::size_t>(*first.target) <= code_.size();
   }
 
-  /// Answers where the next instruction is.
+  /// Returns the position of the next instruction.
   [[nodiscard]] std::size_t go_on(const Instruction& i, std::size_t at) {
     if (at == 0 && leads_over_data(i)) return static_cast<std::size_t>(*i.target);
     follow(i, at);

@@ -7,11 +7,11 @@
 
 namespace mixstack::unwind::windows {
 
-/// One CPU's.
+/// The format of one CPU.
 struct Format {
   Result<UnwindRule> (*rule)(const UnwindDataSource&, const FunctionLocation&) = nullptr;
   bool row_has_end = false;  ///< RUNTIME_FUNCTION says where the function ends, and is 4 bytes longer
-  /// Whether a row is of a part of a function that is not its first, so that it has no prologue of its own.
+  /// Whether a row belongs to a later part of a function, which has no prologue of its own.
   bool (*is_fragment)(const UnwindDataSource&, const RuntimeFunction&) = nullptr;
   /// Bytes from the row's begin in which the frame is not whole yet; nothing where that cannot be read. Null: this
   /// CPU's data does not say.

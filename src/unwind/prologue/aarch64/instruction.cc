@@ -126,7 +126,7 @@ bool flow(std::uint32_t w, Instruction& i) {
   return false;
 }
 
-/// adr and adrp. Of the frame they tell nothing.
+/// adr and adrp: no effect on the frame, but they make an address.
 bool made_address(std::uint32_t w, Instruction& i) {
   if ((w & 0x1f000000u) != 0x10000000u) return false;
   const std::int64_t n = signed_field(w, 5, 19) * 4 + static_cast<std::int64_t>(w >> 29 & 3);

@@ -1,3 +1,11 @@
+// Input: machine code of x86-64. Output: the length of its first instruction and its effect on the stack frame
+// (instruction.h).
+// Algorithm: (1) `layout` finds length, opcode, prefixes and ModRM; (2) instructions of one-byte opcodes are tried as
+// pushes and pops, then as calls, jumps and returns, then as moves and arithmetic on sp and fp; opcodes behind 0F only
+// as branches, traps and padding; (3) other writes to rsp that compilers emit (alignment, exchange, 32-bit moves) lose
+// it, since a wrong sp would make a wrong frame.
+// Bounds: reads only the bytes that `layout` has found inside the span; no loops, no allocation; signal-safe. Vector
+// opcodes (VEX, EVEX) have no effect on the frame.
 #include "unwind/prologue/x86_64/instruction.h"
 
 #include "base/byte_cursor.h"
@@ -142,7 +150,7 @@ class Decoder {
   [[nodiscard]] Memory memory() const {
     Memory m;
     const unsigned mod = modrm_ >> 6;
-    // LEA with a register is no instruction, and no SIB byte follows its ModRM.
+    // LEA with a register operand is invalid, and no SIB byte follows its ModRM.
     if (mod == 3 || !where_.plain_address) return m;
     std::size_t at = where_.opcode_at + 2;
     unsigned base = rm_field();
@@ -185,7 +193,7 @@ class Decoder {
       default:
         break;
     }
-    // The two-operand arithmetic of the first rows: rm, reg for x1 and x9; reg, rm for x3 and xb. 38 to 3b compare.
+    // Arithmetic with two operands: rm, reg for x1 and x9; reg, rm for x3 and xb. 38 to 3b compare.
     if (opcode_ < 0x38 && (opcode_ & 5) == 1) {
       const bool to_rm = (opcode_ & 2) == 0;
       const unsigned destination = to_rm ? rm_field() : reg_field();

@@ -7,7 +7,7 @@
 namespace mixstack::unwind::prologue::x86_64 {
 namespace {
 
-/// What follows an opcode.
+/// The operands that follow an opcode.
 enum Operands : std::uint8_t {
   X = 0,     // no instruction of 64-bit mode
   N = 1,     // nothing

@@ -15,7 +15,7 @@ namespace mixstack::unwind::windows::amd64 {
 /// No epilogue the formats allow is longer: lea, fifteen two-byte pops, a prefix and a jump.
 inline constexpr std::size_t kEpilogueBytes = 48;
 
-/// What ends the sequence at the pc.
+/// The end of the sequence at the pc.
 struct EpilogueEnd {
   /// Target RVA of a direct jump, which ends an epilogue only when it leaves the function.
   std::optional<std::uint32_t> jump_target;
