@@ -62,7 +62,7 @@ class BareCode::Builder {
   explicit Builder(BareCode& out) : out_(out) { out_.rules_.push_back(unwind::kNoCompactRule); }
 
   void add(const Loaded& loaded) {
-    // A name that is no path (the vDSO's) would be looked for in the present folder.
+    // A name that is no path (the vDSO's) would be opened in the current folder.
     if (!loaded.path.empty() && loaded.path.front() != '/') return;
     const auto file = object::open_file_bytes(loaded.path.empty() ? "/proc/self/exe" : loaded.path);
     if (!file) return;
@@ -105,7 +105,7 @@ class BareCode::Builder {
   }
 
   [[nodiscard]] std::uint32_t number_of(unwind::UnwindRule rule) {
-    rule.trust = Trust::certain;  // or it would have no small form
+    rule.trust = Trust::certain;  // else it would have no compact form
     const auto small = unwind::compact(rule, host::arch());
     if (!small) return 0;
     const auto [at, is_new] = numbers_.try_emplace(*small, static_cast<std::uint32_t>(out_.rules_.size()));

@@ -1,4 +1,4 @@
-// Rules of images that are built without unwind information (musl's C library is), made from their code ahead of walks.
+// Rules of images built without unwind information (musl's C library), made from their code ahead of walks.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace mixstack::self_walk {
 
-/// Evidence: rules have trust `prologue`, and are to be believed where a call ends at the return address they lead to.
-/// Immutable. `rule` and `covers` are signal-safe. Bounded: so many images and bytes of code, and less than twice as
-/// many bytes of rows.
+/// Evidence: rules have trust `prologue`; check that a call ends at the return address they lead to. Immutable. `rule`
+/// and `covers` are signal-safe. Bounded numbers of images and bytes of code, and less than twice as many bytes of
+/// rows.
 class BareCode {
  public:
   static constexpr std::size_t kMostImages = 8;
   static constexpr std::uint64_t kMostCode = 8u << 20;
 
   BareCode() = default;
-  /// Of what is loaded now. Reads the files of such images, and takes them only where their code is that in memory.
+  /// Makes rules for the images loaded now. Reads the files of such images, and uses a file only if its code equals
+  /// that in memory.
   [[nodiscard]] static BareCode of_loaded_images();
 
   [[nodiscard]] bool covers(Address address) const { return image_of(address) != nullptr; }
-  /// Errors: `not_found` (no such image is there), `no_unwind_info`.
+  /// Errors: `not_found` (no such image there), `no_unwind_info`.
   [[nodiscard]] Result<unwind::UnwindRule> rule(CodeAddress pc) const;
 
  private:
   struct Row {
-    std::uint32_t offset;  ///< from the begin of the image's code; it ends at the next row's
+    std::uint32_t offset;  ///< from the start of the image's code, to the next row's
     std::uint32_t rule;    ///< in `rules_`
   };
   struct Image {
@@ -45,7 +46,7 @@ class BareCode {
   }
 
   std::vector<Image> images_;
-  std::vector<unwind::CompactRule> rules_;  ///< the first: there is none
+  std::vector<unwind::CompactRule> rules_;  ///< the first one means no rule
 };
 
 }  // namespace mixstack::self_walk

@@ -1,4 +1,4 @@
-// Rules of code that no image the dynamic linker knows describes.
+// Rules of code outside of all images that the dynamic linker knows.
 #pragma once
 
 #include "mixstack/address.h"
@@ -8,24 +8,24 @@
 
 namespace mixstack::self_walk {
 
-/// Asked in signal handlers for code that was made at run time; so it takes no lock, allocates nothing and reads other
-/// memory through `memory` only. Lives as long as the walker. When code is not found any more and before its place may
-/// be another's, SelfWalker::forget is to be called.
+/// Called in signal handlers for code generated at run time: takes no lock, allocates nothing and reads other memory
+/// through `memory` only. Lives as long as the walker. After code can no longer be found, and before its place may be
+/// reused, call SelfWalker::forget.
 class CodeRules {
  public:
   static constexpr std::uint32_t kUnknownOwner = ~std::uint32_t{0};  ///< the rule was not compact: ask by address
   struct Answer {
     unwind::CompactRule rule;
-    std::uint32_t owner = 0;  ///< what walks answer for frames of this code (SelfWalker::walk); 0: nothing
+    std::uint32_t owner = 0;  ///< owner that walks report for frames of this code (SelfWalker::walk); 0: none
   };
   virtual ~CodeRules() = default;
-  /// The small rule at a place, which walks keep until SelfWalker::forget. False: there is none; `general` says whether
-  /// it is known at all.
+  /// The compact rule at a place, which walks cache until SelfWalker::forget. False: there is none; `general` tells
+  /// whether the code is known at all.
   [[nodiscard]] virtual bool compact(CodeAddress pc, const MemoryReader& memory, Answer& out) const noexcept = 0;
-  /// Errors: why there is none; `not_found` where no such code is known.
+  /// Errors: why there is none; `not_found`: the code is not known.
   [[nodiscard]] virtual Result<unwind::UnwindRule> general(CodeAddress pc,
                                                            const MemoryReader& memory) const noexcept = 0;
-  /// Whether code of a method lies there.
+  /// Whether it is code of a method.
   [[nodiscard]] virtual bool knows(CodeAddress pc, const MemoryReader& memory) const noexcept = 0;
 };
 

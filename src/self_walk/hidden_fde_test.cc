@@ -41,7 +41,7 @@ mixstack_test_empty_fde:
 )");
 extern "C" std::byte mixstack_test_empty_fde;
 
-/// What is written to may share its page with code.
+/// Makes memory writable for a moment; it may share its page with code.
 class Writable {
  public:
   explicit Writable(Address place) : page_(&at<std::byte>(place / 4096 * 4096)) {

@@ -23,7 +23,7 @@ struct Object {
 }
 
 /// Entries of the dynamic section that name libraries. glibc has replaced the string table's address by the one in
-/// memory; where it has not (the vDSO, other libcs) the load bias is missing.
+/// memory; if not (the vDSO, other libcs) the load bias must be added.
 void read_dynamic(Object& out, const Elf64_Dyn* dynamic, Address bias) {
   Address strings = 0;
   for (const auto* d = dynamic; d->d_tag != DT_NULL; d++)

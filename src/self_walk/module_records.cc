@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kMostHeaders = 128;
 constexpr std::uint64_t kMostNoteBytes = 4096;
-// DW_EH_PE_datarel | DW_EH_PE_sdata4: what every linker writes.
+// DW_EH_PE_datarel | DW_EH_PE_sdata4, as every linker writes it.
 constexpr std::uint8_t kTableEncoding = unwind::eh_pe::kDataRel | unwind::eh_pe::kSdata4;
 constexpr std::uint64_t kEhFrameHdrBytes = 12;
 

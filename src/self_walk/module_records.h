@@ -1,4 +1,4 @@
-// The images whose rules are kept, and how they are told from others that were later loaded at the same addresses.
+// The images whose rules are cached, and how to tell them from images loaded later at the same addresses.
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,27 @@
 
 namespace mixstack::self_walk {
 
-/// What a look-up of rules needs of one image, and its identity. Addresses are those of memory.
+/// The parts of an image that look-ups need, and its identity. Addresses are those in memory.
 struct ModuleRecord {
   AddressRange range;
   Address eh_frame_hdr = 0;
   Address eh_frame = 0;
   Address table = 0;        ///< of pairs of 32-bit offsets from `eh_frame_hdr`, sorted
   std::uint64_t count = 0;  ///< of pairs
-  Address build_id = 0;     ///< where its bytes lie, 0: it has none
+  Address build_id = 0;     ///< address of its bytes; 0: none
   std::uint32_t build_id_size = 0;
   std::array<std::byte, 32> build_id_bytes{};
   bool is_initial = false;  ///< stays loaded as long as the process runs
 
-  /// Reads the image's headers. Without unwind information `count` is 0.
+  /// Reads the image's headers. `count` is 0 if it has no unwind information.
   [[nodiscard]] static ModuleRecord read(const LoadedObject& object, bool is_initial, ProbedMemory& memory);
-  /// An image that can be told from its successor at the same addresses: its rules may be kept.
+  /// Whether it can be told from a successor at the same addresses: only then its rules may be cached.
   [[nodiscard]] bool has_identity() const { return is_initial || build_id != 0; }
-  /// Whether it is what `object` is now.
+  /// Whether it is the image that `object` is now.
   [[nodiscard]] bool is(const LoadedObject& object, ProbedMemory& memory) const;
 };
 
-/// Append-only, without locks. Signal-safe but for construction.
+/// Append-only, without locks. Signal-safe except for construction.
 class ModuleRecords {
  public:
   static constexpr std::uint16_t kMost = 512, kNone = 0xffff;
@@ -48,7 +48,7 @@ class ModuleRecords {
   [[nodiscard]] std::uint64_t initial() const { return initial_.load(std::memory_order_acquire); }
   [[nodiscard]] const ModuleRecord& operator[](std::uint16_t index) const { return records_[index].record; }
   [[nodiscard]] std::uint16_t find(const LoadedObject& object, ProbedMemory& memory) const;
-  /// kNone when full. Two threads may add the same image: two records, both right.
+  /// kNone: full. Two threads may add the same image: two records, both right.
   [[nodiscard]] std::uint16_t add(const ModuleRecord& record);
   [[nodiscard]] bool is_full() const { return reserved_.load(std::memory_order_relaxed) >= kMost; }
 
@@ -63,7 +63,7 @@ class ModuleRecords {
   std::atomic<std::uint64_t> initial_{0};
 };
 
-/// The program and the libraries it was linked against, directly or not: the dynamic linker never unloads them.
+/// The program and the libraries that it is linked against, directly or not: the dynamic linker never unloads these.
 /// Not signal-safe.
 [[nodiscard]] std::vector<LoadedObject> initial_objects();
 

@@ -8,9 +8,9 @@
 #include <atomic>
 #include <vector>
 
-// Looked up weakly: older glibcs and other libcs do not have it. Named apart, so that <dlfcn.h> may declare its own.
+// Weak: older glibcs and other libcs lack it. Another name here, so that <dlfcn.h> may declare its own.
 extern "C" [[gnu::weak]] int mixstack_find_object(void*, void*) asm("_dl_find_object");
-// The same, of a library that looked it up by itself, or null: it must not ask for a glibc that has it (agent).
+// The same, looked up by a library itself, or null: the agent must not require a glibc that has it.
 extern "C" [[gnu::weak]] int (*mixstack_linkers_find_object)(void*, void*);
 
 namespace mixstack::self_walk {
@@ -56,7 +56,7 @@ int note_changes(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-/// Handlers read it while it is brought up to date: an entry that changed meanwhile is not there.
+/// Handlers read it during updates: an entry that is being changed is skipped.
 class ObjectFinder::List {
  public:
   bool find(Address address, LoadedObject& out) const {
@@ -79,7 +79,7 @@ class ObjectFinder::List {
     if (changes == changes_) return;
     Listing now;
     dl_iterate_phdr(note_object, &now);
-    // What stays keeps its place, so that it is found throughout.
+    // Entries that stay keep their place, so that they are found throughout.
     std::array<bool, kMost> stays{};
     std::size_t used = count_.load(std::memory_order_relaxed);
     std::vector<LoadedObject> fresh;

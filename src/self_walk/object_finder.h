@@ -1,4 +1,4 @@
-// Which loaded image an address belongs to, from the dynamic linker.
+// Finds the loaded image of an address, by the dynamic linker.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,16 @@ struct LoadedObject {
   Address eh_frame_hdr = 0;  ///< PT_GNU_EH_FRAME in memory
 };
 
-/// Asks glibc's `_dl_find_object` (2.35), which takes no lock and may be called in signal handlers; where libc has no
-/// such function (musl, older ones), a list of up to 1,024 images that `update` brings up to date.
+/// Asks glibc's `_dl_find_object` (2.35), which takes no lock and is safe in signal handlers. Where libc lacks it
+/// (musl, older ones), uses a list of up to 1,024 images that `update` refreshes.
 class ObjectFinder {
  public:
   enum class Way { linker, list };
   explicit ObjectFinder(Way way = Way::linker);
-  /// Signal-safe. False where no image is.
+  /// False: no image is there. Signal-safe.
   [[nodiscard]] bool find(Address address, LoadedObject& out) const;
-  /// What was loaded and unloaded since. Of one thread at a time; handlers may look meanwhile. Not signal-safe.
+  /// Adds images loaded, and removes images unloaded, since the last call. One thread at a time, while handlers may
+  /// look. Not signal-safe.
   void update() const;
 
  private:

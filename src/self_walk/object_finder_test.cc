@@ -26,7 +26,7 @@ void* open_library() {
   return nullptr;
 }
 
-// What musl and older C libraries have instead of _dl_find_object.
+// The list replaces _dl_find_object on musl and older C libraries.
 TEST(ObjectFinder, TheListKnowsWhatIsLoadedAfterAnUpdate) {
   const ObjectFinder list(ObjectFinder::Way::list), linker;
   LoadedObject a, b;

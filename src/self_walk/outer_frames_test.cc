@@ -1,4 +1,4 @@
-// A walk that is stuck goes on where a list says that a caller further out is.
+// A walk that cannot continue resumes at a caller from a list.
 #include "self_walk/outer_frames.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ struct Found {
 };
 Found* g_found = nullptr;
 
-/// Code of nobody's that gives the frame pointer another use: nothing leads through it.
+/// Code without rules that uses the frame pointer otherwise, so that no step leads through it.
 class Opaque {
  public:
   Opaque() {
@@ -96,7 +96,7 @@ class OuterFramesWalk : public testing::Test {
     found_.walker = walker.get();
     walk_below(code_, list, std::move(wrong));
   }
-  /// Of the frame in opaque code.
+  /// Index of the frame in opaque code.
   [[nodiscard]] std::size_t stuck_at() const {
     const auto end = found_.frames.begin() + static_cast<std::ptrdiff_t>(found_.trace.count);
     const auto at = std::find_if(found_.frames.begin(), end, [&](Address a) { return code_.contains(a); });

@@ -1,4 +1,4 @@
-// Our own memory for one walk: each page is asked for once.
+// Our own memory, for one walk: each page is probed once.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace mixstack::self_walk {
 
 /// Belongs to one walk. Signal-safe: no allocation, nothing to destroy.
 ///
-/// What a walk reads here stays mapped while it runs: stacks in use, and images whose code is on them. Pages are asked
-/// for because a damaged stack may lead anywhere.
+/// Memory that a walk reads here stays mapped while it runs: stacks in use, and images whose code is on them. Pages are
+/// probed because a damaged stack may lead anywhere.
 class ProbedMemory final : public MemoryReader {
  public:
   explicit ProbedMemory(memory::PageProbe probe) : probe_(probe) {}

@@ -68,7 +68,7 @@ class Storm {
     const AddressRange& range = code_[number(code_.size())];
     return range.begin + number(range.size());
   }
-  /// Of every kind that has ever been wrong somewhere.
+  /// An address of any kind that has ever caused a fault.
   [[nodiscard]] Address any() {
     const Address own = self_walk::host::stack_pointer();
     switch (number(12)) {

@@ -21,7 +21,7 @@ class NoCode final : public self_walk::CodeRules {
   bool knows(CodeAddress, const MemoryReader&) const noexcept override { return false; }
 };
 
-/// What a runtime does that suspends a thread: the function returns to the beginning of another one.
+/// Like a runtime that suspends a thread: makes the function return to the start of another one.
 [[gnu::noinline]] SelfTrace walk_with_return_to(const void* function, const SelfWalker& walker,
                                                 std::span<Address> out) {
   const void** const slot = static_cast<const void**>(__builtin_frame_address(0)) + 1;

@@ -1,4 +1,4 @@
-// Rules of code locations, shared by all walks of a process without locks.
+// Rules of code locations, shared without locks by all walks of a process.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace mixstack::self_walk {
 
-/// What the hot loop does with a rule, as bits: those that it tests together lead out of the shortest way.
+/// How the hot loop handles a rule, as bits: those tested together leave the fast path.
 namespace step_kind {
 inline constexpr std::uint32_t kByFp = 1;      ///< CFA = frame pointer + offset, else sp + offset
 inline constexpr std::uint32_t kSigned = 2;    ///< the return address carries an authentication code
-inline constexpr std::uint32_t kNotPlain = 4;  ///< to be executed in its general form
+inline constexpr std::uint32_t kNotPlain = 4;  ///< must be executed in its general form
 inline constexpr std::uint32_t kEnd = 8;       ///< with kNotPlain: the outermost frame
-inline constexpr std::uint32_t kMayGo = 16;    ///< of a module that may be unloaded: validate it once in each walk
+inline constexpr std::uint32_t kMayGo = 16;    ///< of a module that may be unloaded: validate it once per walk
 }  // namespace step_kind
 
-/// What the hot loop needs of a rule. A plain one that is based on sp has its saved registers between sp and CFA and
+/// The part of a rule that the hot loop reads. A plain rule based on sp saves its registers between sp and CFA and
 /// advances, so that only the upper bound of the stack remains to be checked.
 struct PackedRule {
   std::int32_t cfa_offset = 0;
@@ -28,7 +28,7 @@ struct PackedRule {
   std::uint32_t depth = 0;  ///< bytes below the CFA that hold all slots
   // Not beside `slots`: GCC 12 would pack the two into one vector register.
   std::uint32_t what = 0;   ///< bits 0..15 module, 16.. step_kind
-  std::uint32_t owner = 0;  ///< of code made at run time, as CodeRules::Answer has it; 0: code of an image
+  std::uint32_t owner = 0;  ///< of code generated at run time, see CodeRules::Answer; 0: code of an image
 
   [[nodiscard]] std::uint32_t fp_slot() const { return slots & 0xffff; }
   [[nodiscard]] std::uint32_t ra_slot() const { return slots >> 16; }
@@ -52,23 +52,24 @@ struct PackedRule {
 static_assert(step_kind::kByFp == unwind::slot_kind::kByFp && step_kind::kSigned == unwind::slot_kind::kSigned &&
               step_kind::kNotPlain == unwind::slot_kind::kNotPlain && step_kind::kEnd == unwind::slot_kind::kEnd);
 
-/// Who takes rules of freed code out, and who puts rules in. A walk remembers the turn it began in; a rule that it put
-/// in or moved while the turn changed may be one of those, put where the other had looked already: it is taken out
-/// again. So no rule is found after the turn that dropped it, whatever was interrupted where.
+/// Orders the removal of freed code's rules with walks that insert rules. A walk remembers the turn in which it began.
+/// If the turn changed, a rule that it inserted or moved may be of freed code, in a slot that the removal had already
+/// passed: the walk removes it again. So no rule is found after the turn that dropped it, whatever was interrupted
+/// where.
 class RuleTurns {
  public:
-  /// Of a walk; 0: nothing may be kept, rules are being dropped just now.
+  /// The turn of a walk that begins now; 0: rules are being removed, so insert none.
   [[nodiscard]] std::uint64_t present() const {
     const std::uint64_t ended = ended_.load(std::memory_order_seq_cst);
     const std::uint64_t begun = begun_.load(std::memory_order_seq_cst);
     return begun == ended ? begun : 0;
   }
-  /// To be asked after a rule was put in.
+  /// Call after a rule was inserted.
   [[nodiscard]] bool is_over(std::uint64_t turn) const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return begun_.load(std::memory_order_seq_cst) != turn;
   }
-  /// Around the dropping, when the code is not found any more. Of one thread at a time.
+  /// `begin` and `end` enclose a removal, after the code can no longer be found. One thread at a time.
   void begin() {
     begun_.fetch_add(1, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -79,11 +80,11 @@ class RuleTurns {
   std::atomic<std::uint64_t> begun_{1}, ended_{1};
 };
 
-/// Two tables: a small one that is present from the start, direct-mapped, and a large one whose pages come into being
-/// as they are used, for what had to leave the small one. Keys are those of unwind::RuleCache.
+/// Two tables: a small one, direct-mapped and always present, and a large one for rules evicted from it, whose pages
+/// are allocated at first use. Keys are those of unwind::RuleCache.
 ///
-/// Each slot has a sequence number, odd while it is written: a reader that meets a writer (in another thread, or the
-/// one it interrupted) has a miss, a writer that meets another does not write. Signal-safe. A writer that never ends (a
+/// Each slot has a sequence number, odd while it is written. A reader that meets a writer (in another thread, or the
+/// one it interrupted) misses; a writer that meets a writer does not write. Signal-safe. A writer that never ends (a
 /// handler left by longjmp) costs its slot.
 class RuleSlots {
  public:
@@ -91,14 +92,14 @@ class RuleSlots {
   static constexpr std::size_t kFirstSlots = 1024;
 
   RuleSlots() = default;
-  /// Zeros; borrowed: `first` of kFirstSlots, `second` of `count` (a power of two) slots, `spilled` of its own.
+  /// Memory of zeros, borrowed: `first` of kFirstSlots, `second` of `count` (a power of two) slots, and a counter.
   RuleSlots(void* first, void* second, std::size_t count, std::atomic<std::uint32_t>& spilled)
       : first_(static_cast<std::byte*>(first)),
         second_(static_cast<Slot*>(second)),
         mask_(count - 1),
         spilled_(&spilled) {}
 
-  /// Without the owner where nobody asks for it: the hot loop has no load to spare.
+  /// Without the owner if it is not asked for: the hot loop has no load to spare.
   template <Arch A, bool kOwned = true>
   [[nodiscard]] bool find_first(Address key, PackedRule& out) const {
     return read<kOwned>(first<A>(key), key, out);
@@ -110,8 +111,8 @@ class RuleSlots {
   }
 
   struct Put {
-    bool has_replaced = false;  ///< another location had to go altogether
-    Address moved = 0;          ///< the key of one that went to the other table
+    bool has_replaced = false;  ///< another location was evicted altogether
+    Address moved = 0;          ///< key of a rule moved to the other table
   };
   template <Arch A>
   Put put(Address key, const PackedRule& rule) const {
@@ -119,7 +120,7 @@ class RuleSlots {
     if (!write(first<A>(key), {key, rule}, replaced) || replaced.key == 0 || replaced.key == key) return {};
     return {keep(replaced), replaced.key};
   }
-  /// Takes a rule out. One that a writer is about to put in or to move stays: see RuleTurns.
+  /// Removes a rule. One that a writer is about to insert or move stays: see RuleTurns.
   template <Arch A>
   void drop(Address key) const {
     drop_from(first<A>(key), key);
@@ -174,7 +175,7 @@ class RuleSlots {
     replaced.key = slot.key.load(kRelaxed);
     replaced.rule = {slot.cfa_offset.load(kRelaxed), slot.slots.load(kRelaxed), slot.depth.load(kRelaxed),
                      slot.what.load(kRelaxed), slot.owner.load(kRelaxed)};
-    // Releases, so that nobody sees them without the odd number before them.
+    // Releases, so that no reader sees them without the odd number before them.
     slot.key.store(entry.key, kRelease);
     slot.cfa_offset.store(entry.rule.cfa_offset, kRelease);
     slot.slots.store(entry.rule.slots, kRelease);
@@ -188,7 +189,7 @@ class RuleSlots {
     Entry replaced;
     if (slot.key.load(std::memory_order_relaxed) == key) (void)write(slot, {}, replaced);
   }
-  /// In one of its two places in the large table, a free one or its own if possible.
+  /// Puts it into one of its two places in the large table: a free one or its own if possible.
   [[nodiscard]] bool keep(const Entry& entry) const {
     std::size_t at = second(entry.key, spilled_->fetch_add(1, std::memory_order_relaxed));
     const auto suits = [&](std::size_t i) {
@@ -207,8 +208,8 @@ class RuleSlots {
     constexpr std::uint64_t kMask = (kFirstSlots - 1) * sizeof(Slot);
     return *reinterpret_cast<Slot*>(first_ + ((key * kSize) & kMask));
   }
-  /// While little has spilled one page of the large table is enough: a page fault takes as long as two look-ups. What
-  /// lies there is lost when the rest comes into use.
+  /// While few rules have spilled, use one page of the large table only: a page fault takes as long as two look-ups.
+  /// Rules there are lost when the whole table comes into use.
   [[nodiscard]] std::size_t second(Address key, std::uint32_t spilled) const {
     const std::size_t mask = spilled < kFewSpilled ? std::min(mask_, kFewMask) : mask_;
     return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 20) & mask;

@@ -1,3 +1,11 @@
+// Input: options, then a signal's context or registers. Output: `SelfTrace`, and addresses in the caller's span.
+// Algorithm: (1) `create` allocates everything, and walks once, so that later walks neither allocate nor bind symbols;
+// (2) `walk` finds the bounds of the thread's stack, since memory within them needs no probing: as added by the thread,
+// or learned by probing pages up to its control block; (3) code interrupted on a foreign stack is the only frame; (4)
+// `Walk::steps` walks with pc, sp and frame pointer; (5) if a rule needs another register, it starts again with all of
+// them; (6) `refresh` replaces full tables by larger ones, and keeps the old for running walks.
+// Bounds: `kLeastRules` to `kMostRules` rules, `kMostMainStack`, `kMostLearned` bytes probed for a thread,
+// `kMostOfHandler` bytes of a handler's frames.
 #include "mixstack/self_walk.h"
 
 #include <pthread.h>
@@ -16,7 +24,7 @@
 #include "self_walk/thread_stacks.h"
 #include "self_walk/walk.h"
 
-// Where the main thread's stack begins (glibc); saves reading /proc/self/maps. Absent in other libcs.
+// The start of the main thread's stack (glibc); saves reading /proc/self/maps. Missing in other libcs.
 extern "C" [[gnu::weak]] void* __libc_stack_end;  // NOLINT: the name is glibc's
 
 namespace mixstack {
@@ -27,7 +35,7 @@ constexpr std::size_t kLeastRules = 256, kMostRules = 4 << 20;
 constexpr std::size_t kGrowth = 4;
 constexpr Address kMostMainStack = 64 << 20;
 constexpr Address kPage = 4096;
-constexpr Address kMostLearned = 64 << 20;  // a page probe each 4 KiB, once a thread
+constexpr Address kMostLearned = 64 << 20;  // one page probe per 4 KiB, once a thread
 constexpr Address kMostOfHandler = 64 << 10;
 
 [[nodiscard]] bool is_main_thread() { return memory::system_call(SYS_gettid) == memory::system_call(SYS_getpid); }
@@ -35,11 +43,11 @@ constexpr Address kMostOfHandler = 64 << 10;
 /// The bounds of the main thread's stack, or an empty range.
 [[nodiscard]] AddressRange main_stack() {
   const bool is_glibc = &__libc_stack_end != nullptr && __libc_stack_end != nullptr;
-  // Elsewhere: the kernel puts the program's name behind the first frame (create_elf_tables in fs/binfmt_elf.c).
+  // Without glibc: the kernel puts the program's name behind the first frame (create_elf_tables in fs/binfmt_elf.c).
   const Address end = is_glibc ? reinterpret_cast<std::uintptr_t>(__libc_stack_end) : ::getauxval(AT_EXECFN);
   if (end == 0) return {};
-  // Only what lies above the sp of a walk is read, so the lower bound need only keep other stacks out: the kernel
-  // maps nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
+  // Only memory above the sp of a walk is read, so the lower bound must only exclude other stacks: the kernel maps
+  // nothing within the size limit of the stack, nor within 128 MiB (Linux, mmap_base in mm/util.c).
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return {};
   return {end - std::min<Address>(limit.rlim_cur, kMostMainStack), end};
@@ -66,7 +74,7 @@ constexpr Address kMostOfHandler = 64 << 10;
   return stack;
 }
 
-/// As the dynamic linker tells them to walks.
+/// The initial objects, as the dynamic linker reports them to walks.
 [[nodiscard]] std::vector<LoadedObject> found_initial_objects(const ObjectFinder& finder) {
   std::vector<LoadedObject> objects = initial_objects();
   std::erase_if(objects, [&](LoadedObject& o) { return !finder.find(o.range.begin, o); });
@@ -105,12 +113,12 @@ struct SelfWalker::Shared {
     return Walk({probe, stack, own, only_own, pac_mask, code, frame_pointers}, *tables.load(std::memory_order_acquire),
                 out, begins_inside);
   }
-  /// The calling thread's stack as far as it is known, for a walk that begins at `sp`, where a signal interrupted.
+  /// The known part of the calling thread's stack, for a walk that begins at `sp`, where a signal interrupted.
   [[nodiscard]] AddressRange stack_at(Address sp, const void* context) {
     const Address thread_pointer = self_walk::host::thread_pointer();
     const AddressRange known = threads.find(thread_pointer);
     if (!learns_stacks) return known;
-    // A handler on the stack that it interrupted is known to be there itself; one on an alternate stack proves nothing.
+    // A handler on the interrupted stack is known to run there itself; one on an alternate stack proves nothing.
     const Address own = reinterpret_cast<std::uintptr_t>(context);
     const bool is_apart = self_walk::is_on_alternate_stack(context, own);
     if (!is_apart && (own > sp || sp - own > self_walk::kMostOfHandler)) return {};
@@ -118,8 +126,8 @@ struct SelfWalker::Shared {
     if (known.contains(lowest) || (is_apart && self_walk::is_on_alternate_stack(context, sp))) return known;
     return learn(thread_pointer, known, lowest);
   }
-  /// The stack with `lowest` in it, or an empty range: that is not on the thread's stack. The C library ends each stack
-  /// with the thread's control block, and no page of it is missing above what is in use.
+  /// The stack that contains `lowest`; empty: that is not on the thread's stack. The C library ends each stack with the
+  /// thread's control block, and no page above the used part is missing.
   [[gnu::noinline]] AddressRange learn(Address thread_pointer, AddressRange known, Address lowest) {
     if (!main.empty() && self_walk::is_main_thread()) {
       if (!main.contains(lowest)) return {};
@@ -131,7 +139,7 @@ struct SelfWalker::Shared {
     if (lowest < floor) return {};
     const bool is_first = known.end != thread_pointer;
     const Address begin = lowest & ~(self_walk::kPage - 1);
-    // What was found once stays as long as the thread: only what lies below is asked for.
+    // Pages found once stay as long as the thread: only those below are probed.
     Address page = is_first ? (thread_pointer & ~(self_walk::kPage - 1)) + self_walk::kPage : known.begin;
     while (page > begin && probe.is_readable(page - self_walk::kPage)) page -= self_walk::kPage;
     const bool is_whole = page <= begin;
@@ -139,7 +147,7 @@ struct SelfWalker::Shared {
     return is_whole ? AddressRange{page, thread_pointer} : AddressRange{};
   }
 
-  /// Whether the code at `sp` runs on no stack of the calling thread, of which `stack` is what `stack_at` answered.
+  /// Whether code at `sp` runs on no stack of the calling thread. `stack`: the result of `stack_at`.
   [[nodiscard]] bool is_foreign(Address sp, AddressRange stack, const void* context) const {
     return learns_stacks && !stack.contains(sp) && !self_walk::is_on_alternate_stack(context, sp);
   }
@@ -154,7 +162,7 @@ struct SelfWalker::Shared {
   AddressRange main = self_walk::main_stack();
   std::atomic<Tables*> tables{nullptr};
   std::mutex mutex;
-  std::vector<std::unique_ptr<Tables>> kept;  ///< walks may still use the older ones
+  std::vector<std::unique_ptr<Tables>> kept;  ///< walks may still use older ones
 };
 
 SelfWalker::SelfWalker(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
@@ -167,8 +175,8 @@ Result<std::unique_ptr<SelfWalker>> SelfWalker::create(const Options& options) {
     return fail(ErrorCode::limit_exceeded, options.rules);
   std::unique_ptr<SelfWalker> walker(new SelfWalker(std::move(shared)));
   (void)walker->add_thread();
-  // Once outside of any handler, so that every function a walk calls is bound: the dynamic linker binds lazily, and
-  // that takes locks.
+  // Walk once outside of any handler, to bind every function that a walk calls: the dynamic linker binds lazily, with
+  // locks.
   std::array<Address, 8> unused{};
   (void)walker->walk_here(unused);
   return walker;
@@ -184,7 +192,7 @@ SelfTrace SelfWalker::walk(const void* context, std::span<Address> out,
     if (owners.size() >= out.size()) owners[0] = self_walk::CodeRules::kUnknownOwner;
     return {.count = 1, .stop = StopReason::foreign_stack, .sure = 1};
   }
-  // The kernel puts the context onto the stack that the handler was called on; it may have left that for another.
+  // The kernel puts the context onto the stack that the handler was called on; the handler may have left that stack.
   const Address own = reinterpret_cast<std::uintptr_t>(context);
   Walk walk = shared_->begin_walk(out, false, stack, own, shared_->learns_stacks);
   if (owners.size() >= out.size()) walk.tell_owners(owners.data());
@@ -243,8 +251,8 @@ Result<void> SelfWalker::refresh() {
   const bool is_crowded = present.replaced() > present.rules() / 4 && present.rules() < self_walk::kMostRules;
   present.finder().update();
   if (!is_crowded && !present.modules().is_full()) return {};
-  // Walks that run keep the tables they began with, so those stay. They grow fourfold: all former ones together are
-  // a third of the last.
+  // Running walks keep the tables they began with, so old ones stay. Crowded tables grow fourfold: all old ones
+  // together are a third of the last. (A full list of modules makes new tables of the same size.)
   if (!shared_->make_tables(is_crowded ? present.rules() * self_walk::kGrowth : present.rules()))
     return fail(ErrorCode::limit_exceeded, present.rules());
   return {};

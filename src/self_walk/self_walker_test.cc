@@ -295,7 +295,7 @@ TEST(SelfWalker, DamagedStacksEndTheWalk) {
   munmap(pages, 2 * 4096);
 }
 
-/// Executable memory of nobody's with a few instructions of the host's CPU.
+/// Executable memory without a description, with a few instructions of the host's CPU.
 class MadeCode {
  public:
   MadeCode(std::initializer_list<std::uint8_t> of_x86_64, std::initializer_list<std::uint32_t> of_aarch64)
@@ -361,7 +361,7 @@ TEST(SelfWalker, FollowsFramePointersWhereItMayAndSaysSo) {
   }
 }
 
-/// Knows the rule of one piece of code, and whose it is.
+/// Knows the rule and the owner of one piece of code.
 class OneMethod final : public self_walk::CodeRules {
  public:
   explicit OneMethod(AddressRange code) : code_(code) {

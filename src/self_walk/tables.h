@@ -1,4 +1,4 @@
-// What all walks of a process share.
+// State shared by all walks of a process.
 #pragma once
 
 #include <sys/auxv.h>
@@ -16,7 +16,7 @@
 
 namespace mixstack::self_walk {
 
-/// One size of tables. Replaced by larger ones, never changed in size: a walk keeps those it began with.
+/// Tables of one size. Larger ones replace them, but their size never changes: a walk keeps those it began with.
 class Tables {
  public:
   /// `rules` is a power of two. `initial`: see initial_objects.
@@ -33,7 +33,7 @@ class Tables {
     return first_.get() != nullptr && second_.get() != nullptr && modules_.is_usable();
   }
   [[nodiscard]] const ObjectFinder& finder() const { return finder_; }
-  /// Of the program.
+  /// The program's entry point.
   [[nodiscard]] Address entry_point() const { return entry_point_; }
   [[nodiscard]] const BareCode& bare() const { return bare_; }
   [[nodiscard]] const RuleSlots& slots() const { return slots_; }
@@ -45,14 +45,14 @@ class Tables {
       if (o.range == object.range) return true;
     return false;
   }
-  /// Loses some counts when threads meet, which does not matter.
+  /// May lose counts when threads meet, which does not matter.
   [[nodiscard]] std::uint32_t count_second_hit() {
     const std::uint32_t hits = second_hits_.load(std::memory_order_relaxed);
     second_hits_.store(hits + 1, std::memory_order_relaxed);
     return hits;
   }
   [[nodiscard]] const RuleTurns& turns() const { return turns_; }
-  /// Takes the rules of all places in `range` out. Of one thread at a time.
+  /// Removes the rules of all places in `range`. One thread at a time.
   template <Arch A>
   void forget(AddressRange range) {
     turns_.begin();
@@ -70,7 +70,7 @@ class Tables {
   [[nodiscard]] std::size_t replaced() const { return replaced_.load(std::memory_order_relaxed); }
 
  private:
-  /// Beyond that it takes less time to look at all slots.
+  /// For more places it is faster to look at all slots.
   static constexpr std::uint64_t kFewPlaces = 2048;
 
   ObjectFinder finder_;

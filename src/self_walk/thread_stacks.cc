@@ -17,7 +17,7 @@ ThreadStacks::Entry* ThreadStacks::entry_of(Address thread_pointer) const {
 }
 
 bool ThreadStacks::add(Address thread_pointer, AddressRange stack, Address floor) {
-  // A signal may come between any two of these: first the entry is made to say nothing, then the bounds are written.
+  // A signal may interrupt between any two of these: first the entry is made invalid, then the bounds are written.
   Entry* entry = entry_of(thread_pointer);
   for (std::size_t i = start(thread_pointer), n = 0; entry == nullptr && n < kMostTries; i = (i + 1) & mask_, n++) {
     Address key = entries_[i].thread_pointer.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Stack bounds of the threads that asked to be known.
+// Stack bounds of the threads that were added.
 #pragma once
 
 #include <atomic>
@@ -9,18 +9,18 @@
 
 namespace mixstack::self_walk {
 
-/// Keyed by thread pointer (the address of a thread's control block), which a signal handler can read without asking
-/// anybody. Open addressing; `find` is signal-safe.
+/// Keyed by thread pointer (the address of a thread's control block), which a signal handler can read directly. Open
+/// addressing; `find` is signal-safe.
 class ThreadStacks {
  public:
   explicit ThreadStacks(std::size_t most);
   [[nodiscard]] bool is_usable() const { return entries_ != nullptr; }
 
-  /// To be called by the thread itself, as `remove`. False when there is no room. `floor`: what lies below is known not
-  /// to be of the stack.
+  /// Called by the thread itself, like `remove`. False: no room. `floor`: memory below is known not to belong to the
+  /// stack.
   [[nodiscard]] bool add(Address thread_pointer, AddressRange stack, Address floor = 0);
   void remove(Address thread_pointer);
-  /// The bounds the thread gave, or an empty range. For the calling thread only.
+  /// The bounds that the thread gave; empty: none. For the calling thread only.
   [[nodiscard]] AddressRange find(Address thread_pointer) const {
     for (std::size_t i = start(thread_pointer), n = 0; n < kMostTries; i = (i + 1) & mask_, n++) {
       const Entry& entry = entries_[i];
@@ -32,7 +32,7 @@ class ThreadStacks {
     }
     return {};
   }
-  /// As `add` had it; 0: not known. For the calling thread only.
+  /// The floor given to `add`; 0: not known. For the calling thread only.
   [[nodiscard]] Address floor(Address thread_pointer) const {
     const Entry* entry = entry_of(thread_pointer);
     return entry == nullptr ? 0 : entry->floor.load(std::memory_order_relaxed);

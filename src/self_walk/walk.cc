@@ -1,3 +1,12 @@
+// Input: registers (a signal's context, or ours), the shared `Tables` of rules, and known bounds of the stack. Output:
+// addresses in the caller's span, and why the walk ended. Runs in signal handlers: no lock, no allocation.
+// Algorithm, for each frame: (1) find the rule of the return address in the small table, since a hit costs a few loads;
+// (2) if the rule is plain and the CFA within proved memory, load return address and frame pointer; (3) else prove one
+// more page, or make a `slow_step`: the general rule, checked by walk/WalkCore; (4) without a rule try evidence, then
+// the frame pointer, then the list of outer frames, in order of falling certainty; (5) if another register is needed,
+// the caller starts again with `careful_steps`.
+// Bounds: the span's size limits frames; `provable_end_` plain loads; `ProbedMemory` all other reads; `kMostTries`
+// entries of the list; `WalkCore` checks that the stack advances.
 #include "self_walk/walk.h"
 
 #include <algorithm>
@@ -21,8 +30,8 @@ constexpr Address kLastUserAddress = ~Address{0} >> 1;
   return value;
 }
 
-/// A saved register, or its present value where the slot is 0: a choice without a branch, for which registers a
-/// function saves is as good as random.
+/// A saved register, or its present value if the slot is 0. Without a branch, since a branch on which registers a
+/// function saves would be mispredicted often.
 [[nodiscard]] std::uint64_t saved_or(std::uint32_t slot, Address cfa, std::uint64_t present) {
   const std::uint64_t all_if_saved = std::uint64_t{0} - static_cast<std::uint64_t>(slot != 0);
   return present ^ ((present ^ load(cfa - slot)) & all_if_saved);
@@ -30,8 +39,8 @@ constexpr Address kLastUserAddress = ~Address{0} >> 1;
 
 }  // namespace
 
-// What one step waits for of the one before is short, as in unwind::RuleStepper: return address -> slot -> CFA ->
-// return address. So everything the loop carries is in variables of its own, and what is rarely so costs one branch.
+// The chain of dependent loads from step to step is short, as in unwind::RuleStepper: return address -> slot -> CFA ->
+// return address. So the loop keeps its state in local variables, and rare cases share one branch.
 template <Arch A, bool kOwned>
 void Walk::steps_on(LightFrame frame) {
   const RuleSlots slots = tables_.slots();
@@ -105,7 +114,7 @@ template <Arch A>
 bool Walk::slow_step(LightFrame& frame) {
   Registers registers = frame.registers(A);
   const bool goes_on = general_step(frame.pc, registers);
-  // Without sp this walk cannot go on; with all registers there may be a rule that needs none.
+  // Without sp the light walk cannot continue; with all registers there may be a rule that does not need it.
   const bool has_sp = !goes_on || registers.is_known(arch_registers(A).sp);
   if (!goes_on || !has_sp) {
     needs_all_registers_ = !has_sp || trace_.stop == StopReason::register_unknown;
@@ -145,7 +154,7 @@ void Walk::careful_steps(Registers registers, CodeAddress pc) {
   take_back_nowhere();
 }
 
-/// A return address must be one of user space; whether code is there, the next step tells.
+/// A return address must be in user space; the next step checks whether code is there.
 bool Walk::GeneralHost::claim(const Cursor& cursor) { return cursor.frame.pc.raw() <= kLastUserAddress; }
 
 bool Walk::general_step(CodeAddress& pc, Registers& registers) {
@@ -171,7 +180,7 @@ bool Walk::general_step(CodeAddress& pc, Registers& registers) {
   pc = next.frame.pc;
   registers = next.registers;
   sp_at_least_ = outcome.sp_at_least;
-  // What was proved holds for the stack it was proved for.
+  // Readability was proved for the previous stack only.
   const Address sp = known_sp(registers);
   if (sp - low_ >= size_ || pc.is_exact()) use_known_stack(sp);
   left_own_ = sources_.only_own && pc.is_exact() && !sources_.stack.empty() && !sources_.stack.contains(sp);
@@ -185,7 +194,7 @@ StepOutcome Walk::by_general_rule(CodeAddress pc, Registers& registers) {
   }
   const auto rule = general_rule(pc);
   if (!rule) {
-    // A return address that leads nowhere was none. (Whether memory that is there is code, the kernel alone knows.)
+    // A return address that leads nowhere was not one. (Only the kernel knows whether readable memory is code.)
     const bool is_nowhere = rule.error().code == ErrorCode::not_found && !memory_.is_readable(pc.lookup(), 1);
     led_nowhere_ = is_nowhere && !pc.is_exact();
     return is_nowhere ? StepOutcome{.status = StepStatus::failed, .error = rule.error()}
@@ -213,17 +222,17 @@ bool Walk::follows_call(Address return_address) {
          arch::call_before(host::arch(), before, return_address).has_value();
 }
 
-/// Code that nobody calls: the program's first instructions, and what a thread's function returns to. Not every C
-/// library has unwind information that says so.
+/// Code without a caller: the program's first instructions, and the code that a thread's function returns to. Not every
+/// C library has unwind information that says so.
 bool Walk::is_outermost(CodeAddress pc) {
   if (pc.lookup() - tables_.entry_point() < arch::kEntryCodeBytes) return true;
   std::array<std::byte, arch::kTaskEndBytes> code;
   return !pc.is_exact() && memory_.read_exact(pc.raw(), code) && arch::ends_task(host::arch(), code);
 }
 
-/// A runtime that suspends a thread has its method return to a function of its own (OnHijackTripThread, which
-/// Thread::HijackReturnAddress in src/coreclr/vm/threadsuspend.cpp puts there): an address at which a function begins,
-/// behind no call. Where the method would return to, that thread's runtime alone knows. Asked when a rule is made.
+/// A runtime that suspends a thread replaces its method's return address by a function of its own (OnHijackTripThread,
+/// by Thread::HijackReturnAddress in src/coreclr/vm/threadsuspend.cpp): the start of a function, behind no call. Only
+/// the runtime knows the true return address. Checked when a rule is made.
 bool Walk::is_replaced(CodeAddress pc) {
   if (sources_.code == nullptr || pc.is_exact() || follows_call(pc.raw())) return false;
   const CodeAddress begin = CodeAddress::exact(pc.raw());
@@ -262,10 +271,11 @@ std::optional<StepOutcome> Walk::by_evidence(Registers& registers) {
   return StepOutcome{.status = StepStatus::caller, .stepper = StepperId::stub, .trust = Trust::inferred};
 }
 
-/// What lies between here and there is not known, and is not shown. The list is gone through once in a walk.
+/// Continues at the next frame of the thread's list. The frames skipped are not known, and not shown. A walk goes
+/// through the list once.
 StepOutcome Walk::by_outer_frame(Registers& registers, const Error& why) {
-  constexpr unsigned kMostTries = 64;  // each is about a call that is none: hardly one of a list is
-  // With all registers there may be a rule; a frame whose pc was none is taken back.
+  constexpr unsigned kMostTries = 64;  // entries behind no call; a list has hardly one
+  // If registers are missing, the careful walk may find a rule; if the pc leads nowhere, the frame is removed.
   const StepOutcome stuck{.status = StepStatus::failed, .error = why};
   if (led_nowhere_ || (why.code == ErrorCode::register_unknown && !is_careful_)) return stuck;
   const Address sp = known_sp(registers);

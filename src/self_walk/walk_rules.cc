@@ -1,4 +1,4 @@
-// Rules that are not kept yet: from the dynamic linker to the entry of the unwind information to the rule.
+// Finds rules that are not cached: from the dynamic linker to the unwind information's entry to the rule.
 #include <algorithm>
 
 #include "self_walk/walk.h"
@@ -46,7 +46,7 @@ const ModuleRecord* Walk::module_at(Address pc, std::uint16_t& index) {
   return &modules[index];
 }
 
-/// Binary search in the table of .eh_frame_hdr: the last entry at or below `pc`. Answers the address of its FDE.
+/// Binary search in the table of .eh_frame_hdr: the address of the FDE of the last entry at or below `pc`.
 Result<Address> Walk::entry_at(const ModuleRecord& module, Address pc) {
   const auto key = static_cast<std::int64_t>(pc - module.eh_frame_hdr);
   std::uint64_t low = 0, high = module.count;
@@ -65,7 +65,7 @@ Result<Address> Walk::entry_at(const ModuleRecord& module, Address pc) {
   return module.eh_frame_hdr + static_cast<Address>(std::int64_t{entry});
 }
 
-/// Whether all bytes of the entry, as its length says, are there; what reads it later only looks at those.
+/// Whether all bytes of the entry, by its length, are readable; later reads stay within them.
 bool Walk::entry_is_readable(Address entry, const ModuleRecord& module) {
   constexpr std::uint64_t kLongestHead = 20;
   if (entry < module.eh_frame || entry >= module.range.end) return false;
@@ -78,7 +78,7 @@ bool Walk::entry_is_readable(Address entry, const ModuleRecord& module) {
 }
 
 /// An empty FDE may hide another of the same start from .eh_frame_hdr (see UnwindTable::hidden_by): reads the section
-/// from its beginning for it. Some 100 us at most, once for each address: the rule is kept.
+/// from its start to find it. Some 100 us at most, once for each address, since the rule is cached.
 std::optional<std::uint64_t> Walk::entry_hidden_by(const Site& site, const ModuleRecord& module) {
   constexpr unsigned kMostEntries = 1u << 18;  // the largest images have some 100,000
   constexpr std::uint64_t kSmallestFde = 16;
@@ -89,7 +89,7 @@ std::optional<std::uint64_t> Walk::entry_hidden_by(const Site& site, const Modul
     const Address at = module.eh_frame + offset;
     if (at + kSmallestFde > module.range.end || !memory_.load(at, length) || length == 0) break;
     if (length >= 0xfffffff0u) break;
-    // Starts are 32 bits relative to where they are in all that has a sorted table; what else matches is read, too.
+    // In images with a sorted table, starts are 32 bits relative to their own place; a match is then read completely.
     const bool is_it = length + std::uint64_t{4} >= kSmallestFde && memory_.load(at + 8, start) &&
                        at + 8 + static_cast<Address>(std::int64_t{start}) == site.fde.pc_begin;
     if (is_it && offset != site.fde.offset && entry_is_readable(at, module)) return offset;
@@ -98,7 +98,7 @@ std::optional<std::uint64_t> Walk::entry_hidden_by(const Site& site, const Modul
   return std::nullopt;
 }
 
-/// The FDE at `offset` of the section into `site`, with what its CIE says.
+/// Reads the FDE at `offset` of the section, and its CIE, into `site`.
 Result<void> Walk::read_site(Site& site, std::uint64_t offset, const ModuleRecord& module) {
   const auto entry = unwind::read_entry(site.section, offset);
   if (!entry) return fail(entry.error());
@@ -141,8 +141,8 @@ Result<Walk::Site> Walk::site_at(CodeAddress pc) {
 PackedRule Walk::look_up(Address key) {
   PackedRule rule;
   if (!tables_.slots().find_second(key, rule)) return make_rule(key);
-  // Now and then, so that what is in use ends up in the small table, and two that want the same place there do not
-  // change places in every walk.
+  // Only now and then, so that rules in use end up in the small table, but two with the same slot do not replace each
+  // other in every walk.
   if (tables_.count_second_hit() % 61 == 0) keep_rule(key, rule);
   return rule;
 }
@@ -164,7 +164,7 @@ PackedRule Walk::make_rule(Address key) {
   const CodeAddress pc = code_address(key);
   if (is_replaced(pc)) return kUnknown;
   const auto site = site_at(pc);
-  // The general step looks for code that is known without unwind information, and says what is wrong.
+  // The general step handles code without unwind information, and reports errors.
   if (!site) return site.error().code == ErrorCode::not_found ? made_code_rule(key) : kUnknown;
   trace_.rules_found++;
   unwind::CompactRule row = row_at(*site, pc);
@@ -177,7 +177,7 @@ PackedRule Walk::make_rule(Address key) {
   return rule;
 }
 
-/// Of code that was made at run time.
+/// The rule of code generated at run time.
 PackedRule Walk::made_code_rule(Address key) {
   constexpr PackedRule kUnknown{0, 0, 0, step_kind::kNotPlain << 16, CodeRules::kUnknownOwner};
   const CodeAddress pc = code_address(key);
@@ -226,11 +226,11 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   return rule;
 }
 
-/// Only code that was interrupted is there: stubs jump.
+/// Only interrupted code can be in a stub: stubs jump.
 std::optional<unwind::UnwindRule> Walk::plt_stub_rule(CodeAddress pc) {
   constexpr Address kPage = 4096;
   if (!pc.is_exact()) return std::nullopt;
-  // Sections of code may begin and end with a page; the page of the pc itself is there.
+  // Code may begin and end with a page; only the page of the pc itself is known to be there.
   const Address in_page = pc.raw() & (kPage - 1);
   Address before = unwind::kPltStubBefore, after = unwind::kPltStubAfter;
   if (!memory_.is_readable(pc.raw() - before, before)) before = std::min(before, in_page);

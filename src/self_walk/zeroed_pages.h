@@ -1,11 +1,11 @@
-// Memory straight from the kernel.
+// Memory from the kernel, without malloc.
 #pragma once
 
 #include <cstddef>
 
 namespace mixstack::self_walk {
 
-/// Zeros. Pages come into being when they are first touched, which may happen in a signal handler, or all at once.
+/// Zeros. Pages are allocated when first touched, possibly in a signal handler, or all at once.
 class ZeroedPages {
  public:
   enum class Presence : bool { lazy, at_once };
@@ -13,7 +13,7 @@ class ZeroedPages {
   ~ZeroedPages();
   ZeroedPages(const ZeroedPages&) = delete;
   ZeroedPages& operator=(const ZeroedPages&) = delete;
-  [[nodiscard]] void* get() const { return memory_; }  ///< null when there was none to be had
+  [[nodiscard]] void* get() const { return memory_; }  ///< null: allocation failed
 
  private:
   void* memory_ = nullptr;

@@ -8,8 +8,8 @@
 namespace mixstack {
 namespace {
 
-// As compilers make it with -mbranch-protection=standard; all of it does nothing on CPUs without it. What is signed is
-// in the link register and on the stack: `mixstack_test_signed_return` keeps what it saved.
+// Compiled like code with -mbranch-protection=standard; without effect on CPUs that lack it. The signed address is in
+// the link register and on the stack: `mixstack_test_signed_return` keeps the one it saved.
 asm(R"(
   .text
   .globl mixstack_test_signed
@@ -41,7 +41,7 @@ mixstack_test_signed:
 extern "C" void mixstack_test_signed(void (*work)());
 extern "C" const Address mixstack_test_signed_return;
 
-// The same with the other key, which unwinders are told of by the augmentation "B".
+// The same with the other key, which CFI declares by the augmentation "B".
 asm(R"(
   .text
   .globl mixstack_test_signed_by_b
