@@ -1,4 +1,5 @@
-// Interrupted code without a frame that nobody describes: precode, dispatch stubs, thunks, copies of helpers.
+// Finds the caller of interrupted code without a frame or a description: precode, dispatch stubs, thunks, copies of
+// helpers.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,22 @@
 
 namespace mixstack::walk {
 
-/// Whether a word is the address that such code returns to.
+/// Whether a word is the return address of such code.
 enum class ReturnBelief : std::uint8_t {
   not_an_address,
-  caller,    ///< a call ends there, in code that somebody describes
-  unproved,  ///< it may be: nobody looks further
+  caller,    ///< a call ends there, in code with a description
+  unproved,  ///< not decidable: the search ends
 };
 
 struct BareCaller {
   Address pc = 0, sp = 0;
-  std::optional<std::uint64_t> fp;  ///< where the code had saved it
+  std::optional<std::uint64_t> fp;  ///< as the code had saved it
 };
 
-/// Such code has the return address still in the link register, or where a call pushed it: at [sp], at [sp+8] when the
-/// code saved one register, and with `may_have_pushed_two` at [sp+16] (the delay-load thunks of precompiled code push
-/// the number of a section and a module). The frame pointer is never followed: it is the caller's, and would drop the
-/// very method that called. `word(address, value)` reads the stack, `look_at(address)` is ReturnBelief. Signal-safe if
+/// Such code has the return address in the link register, or where a call pushed it: at [sp], at [sp+8] if the code
+/// saved one register, and with `may_have_pushed_two` at [sp+16] (the delay-load thunks of precompiled code push the
+/// numbers of a section and a module). The frame pointer is never followed: it is the caller's, and would skip the very
+/// method that called. `word(address, value)` reads the stack, `look_at(address)` returns ReturnBelief. Signal-safe if
 /// these are.
 template <class Word, class LookAt>
 [[nodiscard]] std::optional<BareCaller> bare_caller(const Registers& registers, bool may_have_pushed_two, Word word,

@@ -1,4 +1,4 @@
-// Whether a caller's place makes sense.
+// Checks whether a caller's stack pointer is plausible.
 #pragma once
 
 #include "arch/cpu.h"
@@ -6,9 +6,9 @@
 
 namespace mixstack::walk {
 
-/// The caller's sp lies above the callee's. It may be the same once, where the callee was interrupted: a leaf function
+/// Whether the caller's sp is above the callee's. It may be equal once, if the callee was interrupted: a leaf function
 /// of a link-register CPU has no stack of its own, nor has code that was returned to (the stub of a suspension), which
-/// unwind information alone can know. Signal-safe.
+/// only unwind information can know. Signal-safe.
 [[nodiscard]] constexpr bool advances(Address callee_sp, Address caller_sp, bool callee_was_interrupted, Arch arch,
                                       bool is_described) {
   const bool may_stay = callee_was_interrupted && (is_described || arch::cpu(arch).has_link_register());

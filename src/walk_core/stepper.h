@@ -1,4 +1,4 @@
-// The engine's words for stepping; the types themselves are public.
+// The engine's names for stepping; the types themselves are public.
 #pragma once
 
 #include "mixstack/stepper.h"

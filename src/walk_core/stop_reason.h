@@ -1,4 +1,4 @@
-// What an error makes of a walk.
+// Translates the error of a walk to its stop reason.
 #pragma once
 
 #include "mixstack/frame.h"
@@ -6,7 +6,7 @@
 
 namespace mixstack::walk {
 
-/// Why a walk ended for which nobody could find the next caller. Signal-safe.
+/// The stop reason of a walk for which no stepper found the next caller; `code`: the first error. Signal-safe.
 [[nodiscard]] constexpr StopReason stop_reason_for(ErrorCode code) {
   switch (code) {
     case ErrorCode::unreadable_memory:

@@ -1,4 +1,4 @@
-// One walk of one thread, as decisions on values: which caller is believed, when the second witness is heard, why the
+// One walk of one thread, as decisions on values: which caller is accepted, when the second witness is asked, why the
 // walk ends.
 #pragma once
 
@@ -14,59 +14,60 @@
 
 namespace mixstack::walk {
 
-// Of the engine's own frames only nested signal frames may have a caller at a lower sp; hostile CFI could loop there.
+// Among the engine's own frames only nested signal frames may have a caller at a lower sp; hostile CFI could loop
+// there.
 inline constexpr unsigned kMaxSignalFrames = 64;
-// Users' steppers may lead down, too (from a coroutine's stack to its resumer's), and could lead in a circle.
+// Users' steppers may also lead downwards (from a coroutine's stack to its resumer's), and could form a cycle.
 inline constexpr unsigned kMaxStackSwitches = 1024;
 
 [[nodiscard]] constexpr bool is_uncertain(Trust t) { return t >= Trust::frame_pointer; }
 
-/// What a proposal came to.
+/// The decision on a proposed caller.
 enum class Heard : std::uint8_t {
-  nothing,  ///< it is not believed, or there was none: the next is asked
-  caller,   ///< the cursor it was made in is the caller's
+  nothing,  ///< rejected, or none proposed: ask the next stepper
+  caller,   ///< accepted: the proposing cursor is now the caller's
   end,      ///< the walk ends here
 };
 
-/// The captured bytes of a stack, to tell memory that was not copied from memory that is not there.
+/// The captured range of a stack, to tell memory that was not copied from memory that does not exist.
 struct CopiedStack {
   AddressRange range;
   bool is_truncated = false;
 };
 
-/// `Host` owns what was found and knows whose code an address is:
+/// `Host` owns the frames found, and knows the owner of code:
 ///
 ///   std::size_t size();                      frames recorded
 ///   Frame& last();                           the last of them
 ///   void record(Cursor&, Trust step);        appends the cursor's frame; `step`: how sure the step to it was
-///   void drop_last();                        takes it back
+///   void drop_last();                        removes it
 ///   void confirm();                          all frames so far are as sure as the steps that found them
-///   bool claim(Cursor&);                     completes a proposed frame; false: nobody's code
-///   void keep_claim();                       the last claim is that of the frame the walk stands at now
-///   void explain(StepperId, const Error&);   what was asked for the last frame's caller, and what it answered
+///   bool claim(Cursor&);                     completes a proposed frame; false: no owner
+///   void keep_claim();                       the last claim is that of the current frame
+///   void explain(StepperId, const Error&);   a stepper asked for the last frame's caller, and its answer
 ///
-/// Nothing of the host is virtual. Cursors are the driver's. Allocates nothing and makes no system call; signal-safe if
-/// the host is.
+/// No member of the host is virtual. The driver owns the cursors. Allocates nothing and makes no system call;
+/// signal-safe if the host is.
 template <class Host>
 class WalkCore {
  public:
   WalkCore(Host& host, std::span<const Checkpoint> checkpoints, const CopiedStack& copied)
       : host_(host), witness_(checkpoints), copied_(copied), has_checkpoints_(!checkpoints.empty()) {}
 
-  /// The innermost frame, from the registers that `here` has.
+  /// Starts at the innermost frame, from the registers in `here`.
   void begin(Cursor& here) {
     const Address sp = here.registers.sp();
     here.frame = Frame{.pc = CodeAddress::exact(here.registers.pc()), .sp = sp, .found_by = StepperId::initial};
     here.frame.is_interrupted = true;
     claim(here);
   }
-  /// A frame found elsewhere, complete but for whose code it is.
+  /// Starts at a frame found elsewhere, complete except for its owner.
   void begin_at(Cursor& here) {
     trust_ = here.frame.trust;
     claim(here);
   }
 
-  /// Appends the frame the walk stands at.
+  /// Appends the current frame.
   void record(Cursor& here) {
     if (here.frame.kind == FrameKind::managed) {
       in_native_run_ = false;
@@ -80,14 +81,14 @@ class WalkCore {
     first_error_ = {};
   }
 
-  /// What one of those who are asked for the caller of `here` answered, with its registers in `next`.
+  /// Decides on one stepper's answer for the caller of `here`, whose registers are in `next`.
   [[nodiscard]] Heard hear(const Cursor& here, Cursor& next, const StepOutcome& outcome) {
     if (outcome.status == StepStatus::not_mine) return Heard::nothing;
     if (outcome.status == StepStatus::failed) return refuse(outcome, outcome.error, outcome.ends_walk);
-    // A return address of zero: nobody called. Code interrupted at 0 has called through a null pointer.
+    // A return address of zero means that there is no caller. Code interrupted at 0 has called through a null pointer.
     const bool is_zero = outcome.status == StepStatus::caller && next.registers.pc() == 0;
     if (outcome.status == StepStatus::end_of_stack || (is_zero && !outcome.caller_interrupted)) {
-      // Where somebody knew the frame and could not go on, a guess that it is the outermost one proves nothing.
+      // If an earlier stepper knew the frame but failed, an uncertain end of stack proves nothing.
       if (outcome.trust != Trust::certain && stop_reason_for(first_error_.code) != StopReason::no_unwind_info) {
         host_.explain(outcome.stepper, {ErrorCode::no_unwind_info, 0, here.frame.pc.raw()});
         return Heard::nothing;
@@ -106,7 +107,7 @@ class WalkCore {
     return Heard::caller;
   }
 
-  /// All were asked for the caller of `here`, in vain.
+  /// Ends the walk: no stepper found the caller of `here`.
   void stop_stuck(const Cursor& here) {
     const Error& first = first_error_;
     const bool is_beyond =
@@ -124,7 +125,7 @@ class WalkCore {
     stop_error_ = error;
   }
 
-  /// On arrival at a managed frame, asks the second witness; may go back and take its word instead.
+  /// On arrival at a managed frame asks the second witness; may go back and follow the witness instead.
   void settle_arrival(Cursor& here) {
     if (!has_checkpoints_ || leave_handlers_stack(here) || here.frame.kind != FrameKind::managed) return;
     switch (witness_.arrive(here.frame.sp)) {
@@ -149,13 +150,13 @@ class WalkCore {
     }
   }
 
-  /// After the walk ended: goes on from a checkpoint further out, where there is one.
+  /// After the end of a walk: resumes at a checkpoint further out, if there is one.
   [[nodiscard]] bool resume_if_stuck(Cursor& here) {
     if (is_final_ || !has_checkpoints_) return false;
     const Address sp = in_native_run_ ? run_sp_ : here.frame.sp;
     const Checkpoint* c = witness_.way_out(sp);
     if (c == nullptr) return false;
-    // A chain that ended properly above the checkpoint never met it; one that ended below it is simply stuck.
+    // A chain that ended properly above the checkpoint never met it; one that ended below it is stuck.
     const bool ended = stop_ == StopReason::end_of_stack;
     if (ended && c->context.sp() > here.frame.sp && trust_ == Trust::certain && !in_native_run_) return false;
     stop(StopReason::end_of_stack, {});
@@ -163,7 +164,7 @@ class WalkCore {
     return true;
   }
 
-  /// How many frames, from the innermost, no checkpoint can take back any more while the walk goes on.
+  /// Number of frames, from the innermost, that no checkpoint can remove any more while the walk continues.
   [[nodiscard]] std::size_t settled() const {
     const std::size_t found = host_.size();
     if (!has_checkpoints_ || found == 0) return found;
@@ -181,7 +182,7 @@ class WalkCore {
     host_.keep_claim();
   }
 
-  /// The chain proved right up to here: what was doubted only because of an earlier step is doubted no longer.
+  /// The chain is proved up to here: frames that were uncertain only because of an earlier step are so no longer.
   void confirm() {
     host_.confirm();
     trust_ = Trust::certain;
@@ -196,7 +197,7 @@ class WalkCore {
     return Heard::end;
   }
 
-  /// Does the proposed caller make sense? On success `next.frame` is its description.
+  /// Whether the proposed caller is plausible. On success `next.frame` describes it.
   [[nodiscard]] Error check(const Cursor& here, Cursor& next, const StepOutcome& outcome) {
     const bool sp_known = next.registers.is_known(arch_registers(next.registers.arch()).sp);
     const Address sp = sp_known ? next.registers.sp() : outcome.sp_at_least, from = here.frame.sp;
@@ -213,7 +214,7 @@ class WalkCore {
                        .sp = sp,
                        .found_by = outcome.stepper};
     next.frame.is_interrupted = outcome.caller_interrupted;
-    // An interrupted pc is where the CPU was, be it code or not; a return address must be code.
+    // An interrupted pc may be anything; a return address must be code.
     if (!host_.claim(next) && !outcome.caller_interrupted) return {ErrorCode::bad_return_address, 0, pc};
     return {};
   }
@@ -235,8 +236,8 @@ class WalkCore {
     host_.keep_claim();
   }
 
-  /// A stack overflow is handled on a stack of its own, called from a fake frame at that stack's top: the pc it leads
-  /// to is right and the sp is not. The Frame that was made on the handler's stack knows both.
+  /// A stack overflow is handled on a stack of its own, called from a fake frame at that stack's top: the pc of its
+  /// caller is right but the sp is not. The Frame made on the handler's stack has both.
   [[nodiscard]] bool leave_handlers_stack(Cursor& here) {
     if (!in_native_run_ || host_.size() == 0) return false;
     const Checkpoint* c = witness_.interruption(here.frame.pc.raw(), {run_sp_, here.frame.sp});
@@ -251,7 +252,7 @@ class WalkCore {
   }
 
   /// A fault is dispatched on a fake call frame whose CFI restores only pc, sp and the frame pointer (CoreCLR's
-  /// CallSignalHandlerWrapper): the other registers, and that the pc was interrupted, are known to the Frame alone.
+  /// CallSignalHandlerWrapper). Only the Frame has the other registers, and knows that the pc was interrupted.
   void adopt_interruption(Cursor& here, const Checkpoint& c) {
     if (!c.interrupted) return;
     here.registers = c.context;
@@ -261,7 +262,7 @@ class WalkCore {
     claim(here);
   }
 
-  /// Drops the frames of this native run that lie above the checkpoint's sp and goes on from its registers.
+  /// Removes the frames of this native run above the checkpoint's sp, and continues from its registers.
   void take_word_of(Cursor& here, const Checkpoint& c) {
     const Address sp = c.context.sp();
     const std::size_t keep = in_native_run_ ? run_start_ : host_.size();
@@ -286,11 +287,11 @@ class WalkCore {
   bool has_checkpoints_;
   StopReason stop_ = StopReason::end_of_stack;
   Error stop_error_;
-  Error first_error_;                  ///< why the first that was asked for this caller could not tell
+  Error first_error_;                  ///< the first error for this caller
   Trust trust_ = Trust::certain;       ///< of the chain up to the cursor
   Trust step_trust_ = Trust::certain;  ///< of the step that found the cursor's frame
   Trust trust_before_run_ = Trust::certain;
-  bool is_final_ = false;  ///< the stop is a stepper's last word
+  bool is_final_ = false;  ///< the stepper's stop is final
   bool in_native_run_ = false;
   std::size_t run_start_ = 0;
   Address run_sp_ = 0;

@@ -9,16 +9,16 @@
 
 namespace mixstack::walk {
 
-/// What the checkpoints say of an arrival at a managed frame.
+/// The checkpoints' statement on an arrival at a managed frame.
 enum class Verdict : unsigned char {
-  no_witness,  ///< no checkpoint speaks of this frame
-  agrees,      ///< one names exactly this sp
-  missed,      ///< the walk passed a checkpoint that still had to be met
+  no_witness,  ///< no checkpoint concerns this frame
+  agrees,      ///< a checkpoint names exactly this sp
+  missed,      ///< the walk passed a checkpoint without meeting it
 };
 
-/// As much of a checkpoint as a walk for addresses alone needs.
+/// The part of a checkpoint that a walk for addresses needs.
 struct Mark {
-  Address address = 0;   ///< where the record lies on the stack
+  Address address = 0;   ///< address of the record on the stack
   Address sp = 0;        ///< of the managed context it restores
   bool resumes = false;  ///< an active record that restores one
 };
@@ -27,7 +27,7 @@ struct Mark {
 [[nodiscard]] inline Address resumed_sp(const Mark& m) { return m.sp; }
 
 /// Follows a thread's checkpoints upwards. Only those that restore a managed context are witnesses; the caller decides
-/// which these are, when it makes the list.
+/// which when it makes the list.
 template <class Point>
 class BasicWitness {
  public:
@@ -42,7 +42,7 @@ class BasicWitness {
   [[nodiscard]] const Point& agreed() const { return points_[agreed_]; }
   /// After `missed`: the checkpoint that was passed.
   [[nodiscard]] const Point& next() const { return points_[next_]; }
-  /// The next checkpoint from which a walk that is stuck at `sp` may resume, or null. Does not consume it.
+  /// The next checkpoint from which a walk stuck at `sp` may resume, or null. Does not consume it.
   [[nodiscard]] const Point* way_out(Address sp) const;
   /// The next checkpoint inside `where` that keeps the context of code interrupted at `pc`, or null.
   [[nodiscard]] const Point* interruption(Address pc, AddressRange where) const;
