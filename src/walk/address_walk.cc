@@ -9,7 +9,7 @@ using unwind::CompactKind;
 using unwind::RuleStatus;
 using unwind::RuleStep;
 
-/// With stack pointer and frame pointer alone, which is all that most rules need.
+/// Walks with sp and frame pointer only, which most rules need.
 template <Arch A>
 class LightSteps {
  public:
@@ -52,7 +52,7 @@ std::optional<PlainWalk> walk(unwind::RuleStepper& engine, Steps at, const Stack
     const RuleStep step = at.step(engine, stack);
     const bool is_native = step.module != kNoModule;
     if (!is_native) {
-      // Code outside of all images, for which there is a small rule, is a method's.
+      // Code outside of all images with a compact rule is a method's.
       if (engine.place<A>(pc).kind != CompactKind::register_offset) return std::nullopt;
       if (witness.arrive(sp) == Verdict::missed) return std::nullopt;
     } else if (!was_native) {

@@ -1,4 +1,4 @@
-// The code addresses of a stack that nobody but the engine is needed for: what samplers want of most stacks.
+// The code addresses of a stack that the engine can walk alone, as samplers want for most stacks.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ struct PlainWalk {
   bool is_cut = false;  ///< there are more
 };
 
-/// What `WalkCore` finds for this thread, if it decides nothing: every step by a rule of the engine, every checkpoint
-/// met, the end told by unwind information. Nothing where anybody else would have to be asked, about any frame; then
-/// the walk is to be done as a whole. The engine is bound to the runtime's rules; `marks` stand for all checkpoints, by
-/// ascending address. At most `out.size()` addresses, innermost first. Allocates nothing.
+/// The addresses that `WalkCore` would find for this thread, if it had nothing to decide: every step is by a rule of
+/// the engine, every checkpoint is met, and unwind information ends the stack. Nothing: some frame needs another
+/// stepper; then walk the thread as a whole. The engine is bound to the runtime's rules; `marks` stand for all
+/// checkpoints, by ascending address. At most `out.size()` addresses, innermost first. Allocates nothing.
 [[nodiscard]] std::optional<PlainWalk> plain_addresses(unwind::RuleStepper& engine, const Registers& registers,
                                                        const StackView& stack, std::span<const Mark> marks,
                                                        std::span<CodeAddress> out);

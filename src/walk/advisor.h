@@ -1,4 +1,4 @@
-// Who takes part in a walk beside the chain of steppers, and where nobody else knows the code.
+// An extra participant of a walk beside the chain of steppers, which may also know code that no stepper claims.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace mixstack::walk {
 
-/// Unlike an owner it does not describe frames: one that answers `not_mine` to everything changes nothing. Must not
-/// throw.
+/// Unlike an owner it does not describe frames: an advisor that answers `not_mine` to everything changes nothing. Must
+/// not throw.
 class Advisor {
  public:
   /// When it is asked for a frame's caller.
@@ -18,12 +18,12 @@ class Advisor {
     last,    ///< after all others
   };
   virtual ~Advisor() = default;
-  /// The caller of the last frame of `so_far` is sought from now on.
+  /// Announces the next frame: the caller of the last frame of `so_far` will be asked for.
   virtual void begin(const Cursor& cursor, const Trace& so_far) = 0;
-  /// As `FrameStepper::step`. Asked in the order of the turns; in each again and again, as long as what it answers is
-  /// refused, until it answers `not_mine`.
+  /// Like `FrameStepper::step`. Asked in the order of the turns; in each repeatedly, as long as its answers are
+  /// rejected, until it answers `not_mine`.
   [[nodiscard]] virtual StepOutcome step(Turn turn, Cursor& cursor) = 0;
-  /// Whether an address is code although no owner claims it: a return address may lead there.
+  /// Whether an address is code although no owner claims it: then it may be a return address.
   [[nodiscard]] virtual bool knows(Address code) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where users' steppers stand among the engine's own: one rule for walking and for telling the order.
+// The position of users' steppers among the engine's own: one rule for walking and for reporting the order.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@ inline constexpr std::array<std::string_view, 5> kOwnerNames{"cfi", "managed", "
 inline constexpr std::array<std::string_view, 5> kFallbackNames{"newborn thread", "signal trampoline", "prologue",
                                                                 "undescribed", "frame pointer"};
 
-/// Both lists of a walk, with names. `T` is what stands for a stepper.
+/// Both lists of a walk, with names. `T` represents a stepper.
 template <class T>
 struct ChainOrder {
   using List = std::vector<std::pair<std::string, T>>;
   List owners, fallbacks;
 };
 
-/// Puts additions into a chain that holds the engine's own. `make` answers what stands for an addition.
+/// Adds users' steppers to a chain of the engine's own. `make` returns the representation of an addition.
 template <class T, class Make>
 void add_users(ChainOrder<T>& chain, const std::vector<StepperChain::Addition>& additions, Make make) {
   for (const StepperChain::Addition& a : additions) {

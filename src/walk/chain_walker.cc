@@ -18,7 +18,7 @@ Frame frame_of(const Checkpoint& c) {
   return f;
 }
 
-/// The stacks a trace runs over, one after the other: a signal handler may have one of its own, which lies anywhere.
+/// The stacks of a trace, one after the other: a signal handler's stack may lie anywhere.
 class StacksOf {
  public:
   explicit StacksOf(const std::vector<Frame>& frames) {
@@ -28,7 +28,7 @@ class StacksOf {
     }
   }
   [[nodiscard]] std::size_t of_frame(std::size_t index) const { return stack_of_[index]; }
-  /// The stack that begins nearest below an address, the last one where none does.
+  /// The stack that begins nearest below an address; the last one if none does.
   [[nodiscard]] std::size_t of_address(Address address) const {
     std::size_t best = lowest_.size() - 1;
     Address nearest = 0;
@@ -42,7 +42,7 @@ class StacksOf {
   std::vector<std::size_t> stack_of_;
 };
 
-/// Puts the explicit Frames where they lie on the stack: before the frame whose context they hold, else by address.
+/// Inserts the explicit Frames in stack order: before the frame whose context they hold, else by address.
 void merge_checkpoints(Trace& trace, std::span<const Checkpoint> checkpoints) {
   const StacksOf stacks(trace.frames);
   std::vector<Frame> merged;

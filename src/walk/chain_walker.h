@@ -1,4 +1,4 @@
-// The engine: from captured registers and stack bytes to a Trace. Knows no runtime and no names.
+// The engine: makes a Trace of captured registers and stack bytes. Knows no runtime and no names.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class WalkInProgress;
 struct Steppers {
   std::vector<FrameStepper*> owners;     ///< claim frames by their pc
   std::vector<FrameStepper*> fallbacks;  ///< asked when the owner cannot find the caller
-  std::vector<FrameStepper*> users;      ///< those of the owners that may claim a frame and not know its caller
+  std::vector<FrameStepper*> users;      ///< those of the owners that may claim a frame without knowing its caller
 };
 
 /// Walks threads with a chain of steppers. One walker per OS thread (steppers keep caches).
@@ -25,15 +25,15 @@ class ChainWalker {
  public:
   ChainWalker(Steppers steppers, WalkOptions limits) : steppers_(std::move(steppers)), limits_(limits) {}
 
-  /// Never fails: whatever goes wrong is the trace's stop reason.
+  /// Never fails: a failure is the trace's stop reason.
   [[nodiscard]] Trace walk(const ThreadInput& thread, Advisor* advisor = nullptr) const;
-  /// The same frame by frame, explicit Frames left out. `thread` and this walker are borrowed by the answer.
+  /// The same frame by frame, without explicit Frames. The result borrows `thread` and this walker.
   [[nodiscard]] std::unique_ptr<WalkInProgress> begin(const ThreadInput& thread) const;
   /// The innermost frame of a thread.
   [[nodiscard]] Cursor initial(const ThreadInput& thread) const;
-  /// One step by the chain of steppers alone; the caller is checked as in a walk, no checkpoint is heard.
+  /// One step by the chain of steppers alone; the caller is checked as in a walk, but no checkpoint is asked.
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread, Advisor* advisor = nullptr) const;
-  /// The same by one stepper alone, which may have nothing to do with the chain. `not_mine` if it says so.
+  /// The same by one stepper alone, which need not be in the chain. `not_mine` if it says so.
   [[nodiscard]] StepOutcome step_by(FrameStepper& only, Cursor& cursor, const ThreadInput& thread) const;
 
  private:

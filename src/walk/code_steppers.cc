@@ -17,12 +17,12 @@ StepOutcome failed(StepperId stepper, Trust trust, const Error& error) {
   return {.status = StepStatus::failed, .error = error, .stepper = stepper, .trust = trust};
 }
 
-/// Executes a rule found by evidence; the return address must be one.
+/// Executes a rule found by evidence; a call must end at the return address.
 StepOutcome follow(const unwind::UnwindRule& rule, Cursor& cursor, const ThreadInput& thread, const MemoryReader& code,
                    std::uint64_t pac_mask) {
   auto caller = unwind::apply(rule, cursor.registers, cursor.frame.pc, thread.stack, pac_mask);
   if (!caller) return failed(rule.origin, rule.trust, caller.error());
-  // A zero return address says less here than with CFI: the chain may have been followed wrongly.
+  // A zero return address is weaker than with CFI: the chain may have been followed wrongly.
   if (caller->is_end_of_stack) return {.status = StepStatus::end_of_stack, .stepper = rule.origin, .trust = rule.trust};
   if (!follows_call(code, cursor.registers.arch(), caller->pc.raw()))
     return failed(rule.origin, rule.trust, {ErrorCode::bad_return_address, 0, caller->pc.raw()});

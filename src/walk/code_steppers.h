@@ -1,4 +1,4 @@
-// Native code without unwind information: from the machine code of its function, then by the frame pointer.
+// Native code without unwind information: by decoding its function's machine code, then by the frame pointer.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace mixstack::walk {
 
-/// Start of the function around the code, when a symbol tells.
+/// Start of the function around the code, if a symbol says so.
 using FunctionStart = std::function<std::optional<Address>(const Frame&)>;
 
-/// A fallback: executes the prologue of the frame's function in thought. Trust `prologue`; the stubs of a PLT are known
-/// by their instructions, hence `certain`.
+/// A fallback: executes the prologue of the frame's function symbolically. Trust `prologue`; stubs of a PLT are
+/// recognised by their instructions, hence `certain`.
 class PrologueStepper final : public FrameStepper {
  public:
   /// Borrows `code`.
@@ -32,7 +32,7 @@ class PrologueStepper final : public FrameStepper {
   std::uint64_t pac_mask_;
 };
 
-/// A fallback: the code a signal handler returns to, where it has no CFI (AArch64 vDSO, musl, static programs). Its
+/// A fallback: the code that a signal handler returns to, if it has no CFI (AArch64 vDSO, musl, static programs). Its
 /// bytes are unmistakable, hence trust `certain`.
 class SignalTrampolineStepper final : public FrameStepper {
  public:
@@ -47,9 +47,9 @@ class SignalTrampolineStepper final : public FrameStepper {
   const MemoryReader& code_;
 };
 
-/// The last fallback: the frame record at the frame pointer, believed only when a call instruction ends at the address
-/// it returns to. Trust `frame_pointer`: it may have skipped a caller. Never used out of managed code, and out of
-/// undescribed code only when nothing else helped: a stub's frame pointer is its caller's.
+/// The last fallback: the frame record at the frame pointer, accepted only if a call instruction ends at its return
+/// address. Trust `frame_pointer`: it may have skipped a caller. Never used from managed code, and from undescribed
+/// code only if all else failed: a stub's frame pointer is its caller's.
 class FramePointerStepper final : public FrameStepper {
  public:
   /// Borrows `code`.

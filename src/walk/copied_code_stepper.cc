@@ -80,7 +80,7 @@ void CopiedCodeStepper::match_at(std::size_t original, Address base, std::span<c
   }
 }
 
-/// The mapping may be a JIT's whole heap: createdump makes one segment of mappings that touch each other.
+/// The mapping may be a JIT's whole heap: createdump merges adjacent mappings into one segment.
 const std::vector<CopiedCodeStepper::Copy>& CopiedCodeStepper::copies_near(Address pc, const Region& region) {
   const Address page = pc & ~(kPage - 1);
   const auto [it, is_new] = copies_.try_emplace(page);
@@ -89,7 +89,7 @@ const std::vector<CopiedCodeStepper::Copy>& CopiedCodeStepper::copies_near(Addre
   const Address before = std::min<Address>(page - std::min(page, region.range.begin), kMaxFunction);
   const Address after = std::min<Address>(region.range.end - page, kPage + kMaxFunction);
   std::vector<std::byte> bytes(before + after);
-  // Each page apart: the one before may not be there, and zeros are no code.
+  // Page by page: the one before may be missing, and zeros are not code.
   for (std::size_t at = 0; at < bytes.size(); at += kPage) {
     const auto part = std::span(bytes).subspan(at, std::min<std::size_t>(kPage, bytes.size() - at));
     if (!code_.read_exact(page - before + at, part)) std::fill(part.begin(), part.end(), std::byte{0});

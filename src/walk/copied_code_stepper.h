@@ -14,14 +14,14 @@
 
 namespace mixstack::walk {
 
-/// Claims code in memory of no image when its bytes are those of a whole function of a given image, up to
-/// 64-bit immediates (the values such code is patched with). The frame is described as the original, and unwound by the
-/// original's CFI. Looks at a page and what lies around it once, when a pc is first seen there. Not thread-safe.
+/// Claims code outside of images if its bytes equal a whole function of a given image, up to 64-bit immediates (by
+/// which such code is patched). The frame is described as the original, and unwound by the original's CFI. Searches a
+/// page and its surroundings once, at the first pc there. Not thread-safe.
 class CopiedCodeStepper final : public FrameStepper {
  public:
-  /// `originals`: modules that code may have been copied from; regions ascending. `rights_may_be_lost`: code may lie in
-  /// what is not executable, as in cores of createdump, which makes one segment of mappings that touch, with the rights
-  /// of the first. `pac_mask`: bits of a return address that authentication uses. Borrows map, regions and memory.
+  /// `originals`: modules whose code may have been copied; regions ascending. `rights_may_be_lost`: code may be in
+  /// memory that is not executable, as in cores of createdump, which merges adjacent mappings into one segment with the
+  /// rights of the first. `pac_mask`: bits of a return address used by authentication. Borrows map, regions and memory.
   CopiedCodeStepper(const object::ModuleMap& modules, std::vector<ModuleIndex> originals,
                     std::span<const Region> regions, bool rights_may_be_lost, const MemoryReader& code,
                     std::shared_ptr<unwind::UnwindTables> tables, std::uint64_t pac_mask);

@@ -34,7 +34,7 @@ TEST(CopiedCode, NothingElseMay) {
   EXPECT_FALSE(equal_up_to_immediates(kBarrier, std::span(kPatched).first(13)));
 }
 
-/// Of one's own C library, copied into the middle of a mapping as large as a JIT's, across the end of a page.
+/// A function of our own C library, copied into the middle of a mapping as large as a JIT's, across the end of a page.
 TEST(CopiedCode, IsFoundInAnyMapping) {
   constexpr std::size_t kMapping = 1 << 20, kPlace = 0x20fe0;
   void* mapping = ::mmap(nullptr, kMapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

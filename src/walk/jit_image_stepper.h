@@ -1,4 +1,4 @@
-// Generated code that its compiler shows to debuggers, by the call frame information of its images.
+// Generated code that its compiler registers for debuggers, by the call frame information of its images.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace mixstack::walk {
 
-/// Claims such code as native, of no module: what images say of other places than `generated`, memory in which code may
-/// have been made, does not count. Asks for the images when a pc first lies there, and keeps them: it belongs to one
-/// capture. Not thread-safe: owns a rule cache, once there are images.
+/// Claims such code as native, without a module. Images count only inside `generated`, memory in which code may have
+/// been generated. Asks for the images at the first pc there, and keeps them: it belongs to one capture. Not
+/// thread-safe: owns a rule cache, once there are images.
 class JitImageStepper final : public FrameStepper {
  public:
   using Source = std::function<std::shared_ptr<const object::JitImages>()>;
-  /// `generated` ascending; `images` may answer null: there are none.
+  /// `generated` ascending; `images` may return null: none.
   JitImageStepper(std::vector<AddressRange> generated, Source images, std::shared_ptr<unwind::UnwindTables> tables,
                   Arch arch, std::uint64_t pac_mask);
 

@@ -14,30 +14,30 @@ namespace mixstack::walk {
 
 using Tables = std::shared_ptr<unwind::UnwindTables>;
 
-/// The ELF images of a target in the form the native step wants. Tables are made when first needed. Borrows the map.
+/// The ELF images of a target in the form that the native step needs. Tables are made at first use. Borrows the map.
 [[nodiscard]] unwind::NativeModules native_modules(const object::ModuleMap& modules, Tables tables);
 
-/// What a step of the engine comes to.
+/// Translates a step of the engine.
 [[nodiscard]] StepOutcome outcome_of(const unwind::RuleStep& step, const unwind::RuleStepper& engine);
 
 /// Claims code of ELF images and unwinds it by .eh_frame or .debug_frame, all callee-saved registers included. Signal
 /// frames are recognised by their augmentation. Not thread-safe: owns the rule cache.
 class NativeStepper final : public FrameStepper {
  public:
-  /// `pac_mask`: bits of a pointer that authentication uses (AArch64), else 0. Borrows the map. May serve any number of
-  /// captures, one after the other, as long as the map is true.
+  /// `pac_mask`: bits of a pointer used by authentication (AArch64), else 0. Borrows the map. May be used for any
+  /// number of captures, one after the other, as long as the map is valid.
   NativeStepper(const object::ModuleMap& modules, Arch arch, std::uint64_t pac_mask, Tables tables);
 
   [[nodiscard]] std::string_view name() const override { return "cfi"; }
   [[nodiscard]] bool claim(Frame& frame) override;
   [[nodiscard]] StepOutcome step(Cursor& cursor, const ThreadInput& thread) override;
   [[nodiscard]] const Tables& tables() const { return tables_; }
-  /// Where the function around the frame's pc begins, by its FDE.
+  /// Start of the function around the frame's pc, by its FDE.
   [[nodiscard]] std::optional<Address> function_start(const Frame& frame) const;
-  /// Executes the rules: shared with steppers of code that other sources describe, which bind theirs.
+  /// Executes the rules. Shared with steppers of code that other sources describe, which bind their own.
   [[nodiscard]] unwind::RuleStepper& engine() { return engine_; }
   void set_pac_mask(std::uint64_t mask) { engine_.set_pac_mask(mask); }
-  /// What a step from there executes; errors as unwind::RuleStepper::rule_at.
+  /// The rule of a step from there; errors as in unwind::RuleStepper::rule_at.
   [[nodiscard]] Result<unwind::UnwindRule> rule_at(CodeAddress pc) const { return engine_.rule_at(pc); }
 
  private:

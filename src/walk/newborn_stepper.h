@@ -1,13 +1,12 @@
-// Threads that were just born: stopped between the clone system call and the code that has CFI.
+// New threads: stopped between the clone system call and code that has CFI.
 #pragma once
 
 #include "walk_core/stepper.h"
 
 namespace mixstack::walk {
 
-/// For interrupted native frames, as a fallback for those without unwind information. When the code there is the
-/// child's way out of a clone system call, and the place it branches to is an outermost frame by CFI, then so is this
-/// one.
+/// A fallback for interrupted native frames without unwind information. If the code is the child's path out of a clone
+/// system call, and its branch target is an outermost frame by CFI, then so is this frame.
 class NewbornStepper final : public FrameStepper {
  public:
   /// `native` judges the branch target. Borrows both.
@@ -22,8 +21,8 @@ class NewbornStepper final : public FrameStepper {
   FrameStepper& native_;
 };
 
-/// Native code by its CFI, but for threads just born where the CFI is the parent's: glibc's clone on AArch64 has one
-/// FDE for both, and by it the child, on its new stack, would go on in who made it. Borrows both.
+/// Native code by its CFI, except for new threads where the CFI is the parent's: glibc's clone on AArch64 has one FDE
+/// for both, by which the child, on its new stack, would continue in its creator. Borrows both.
 class NativeOrNewbornStepper final : public FrameStepper {
  public:
   NativeOrNewbornStepper(FrameStepper& native, FrameStepper& newborn) : native_(native), newborn_(newborn) {}

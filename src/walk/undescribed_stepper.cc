@@ -40,7 +40,7 @@ UndescribedStepper::Belief UndescribedStepper::look_at(Arch arch, Address return
     return is_caller ? Belief::caller : Belief::not_an_address;
   }
   if (!is_described_(caller)) return Belief::not_an_address;
-  // Whether a call ends there nobody can tell. In native code it may be any pointer, or the true one.
+  // Whether a call ends there is not known. In native code the word may be any pointer, or the right one.
   if (caller.kind != FrameKind::managed) return Belief::unproved;
   Frame entry{.pc = CodeAddress::exact(return_address)};
   const bool begins_a_method = is_described_(entry) && entry.method_start == return_address;

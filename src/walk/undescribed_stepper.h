@@ -1,4 +1,4 @@
-// Executable memory that nobody describes: write-barrier copies, precode, dispatch stubs, thunks of foreign JITs.
+// Executable memory without a description: write-barrier copies, precode, dispatch stubs, thunks of foreign JITs.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace mixstack::walk {
 
-/// Claims what no other stepper claimed as long as it is executable; as a fallback it also serves native code without
-/// CFI, such as the parent's way out of a clone wrapper. The caller of such code is looked for only where
-/// it was interrupted: small patched stubs have no frame, so the return address lies at [sp], or at [sp+8] when the
-/// stub saved one register ([sp+16]: two, as stubs of a runtime do), or still in the link register. It is believed only
-/// if a call instruction ends there and `is_described` knows the code (managed, or with a rule); where the code is not
-/// there to be looked at (small cores), only inside a method, and not where one begins. The frame pointer is
-/// never used: it is the caller's, and would drop the very method that called the stub.
+/// Claims executable code that no other stepper claims; as a fallback it also handles native code without CFI, such as
+/// the parent's path out of a clone wrapper. It finds the caller only of interrupted code: small patched stubs have no
+/// frame, so the return address is at [sp], at [sp+8] if the stub saved one register ([sp+16]: two, as stubs of a
+/// runtime do), or still in the link register. It is accepted only if a call instruction ends there and `is_described`
+/// knows the code (managed, or with a rule). If the code is not available (small cores), it must be inside a method,
+/// and not at the start of one. The frame pointer is never used: it is the caller's, and would skip the very method
+/// that called the stub.
 class UndescribedStepper final : public FrameStepper {
  public:
-  /// `executable` ascending and disjoint. `code` reads the target's instructions. With `modules` frames say in which
-  /// file's mapping they lie, and where in the file. Borrows all.
+  /// `executable` ascending and disjoint. `code` reads the target's instructions. With `modules`, frames tell the file
+  /// whose mapping they are in, and the offset. Borrows all.
   UndescribedStepper(std::vector<AddressRange> executable, const MemoryReader& code,
                      std::function<bool(Frame&)> is_described, const object::ModuleMap* modules = nullptr);
 

@@ -1,4 +1,4 @@
-// A user's stepper behind a guard.
+// Guards a user's stepper.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace mixstack::walk {
 
-/// Keeps a user's stepper to its range, and its exceptions from the walk: one that throws has failed.
+/// Limits a user's stepper to its range, and turns its exceptions into failures.
 class UserStepper final : public FrameStepper {
  public:
   UserStepper(std::shared_ptr<FrameStepper> stepper, AddressRange range)

@@ -12,11 +12,11 @@
 
 namespace mixstack::walk {
 
-/// With users' steppers among the owners: one that claims the frame but cannot step from it leaves it to the next;
-/// when there is none, it has it.
+/// For chains with users' owners: a user's stepper that claims the frame but cannot step from it leaves it to the next
+/// one that claims it; without a next one, it keeps the frame.
 [[nodiscard]] FrameStepper* claim_among_users(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread);
 
-/// The stepper whose code lies at the frame's pc, or null; it completes the frame.
+/// The owner of the code at the frame's pc, or null; it completes the frame.
 inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const ThreadInput& thread) {
   if (!steppers.users.empty()) return claim_among_users(steppers, cursor, thread);
   for (FrameStepper* s : steppers.owners)
@@ -25,9 +25,10 @@ inline FrameStepper* claim_frame(const Steppers& steppers, Cursor& cursor, const
   return nullptr;
 }
 
-inline constexpr std::size_t kUsualFrames = 16;  ///< that room is made for at once
+inline constexpr std::size_t kUsualFrames = 16;  ///< reserved in advance
 
-/// Asks the owner of each frame, then the fallbacks, and an advisor in between; the core decides whom to believe.
+/// Asks the owner of each frame, then the fallbacks, and an advisor in between; the core decides which answer to
+/// accept.
 class WalkInProgress {
  public:
   WalkInProgress(const Steppers& steppers, const WalkOptions& limits, const ThreadInput& thread,
@@ -50,7 +51,7 @@ class WalkInProgress {
     return std::move(trace_);
   }
 
-  /// Finds one more frame; false when the walk has ended with the frames there are.
+  /// Finds one more frame; false: the walk has ended.
   bool step() {
     if (ended_) return false;
     if (!started_) start();
@@ -66,8 +67,8 @@ class WalkInProgress {
   }
   [[nodiscard]] const Trace& trace() const { return trace_; }
 
-  /// A single step from a frame found elsewhere, which must be the only use of this object. With `only` nobody else is
-  /// asked.
+  /// A single step from a frame found elsewhere, which must be the only use of this object. `only`: the only stepper to
+  /// ask.
   [[nodiscard]] StepOutcome step_from(Cursor& cursor, FrameStepper* only = nullptr) {
     here() = cursor;
     core_.begin_at(here());
@@ -91,7 +92,7 @@ class WalkInProgress {
     }
     return outcome;
   }
-  /// How many frames, from the innermost, no checkpoint can take back any more.
+  /// Number of frames, from the innermost, that no checkpoint can remove any more.
   [[nodiscard]] std::size_t settled() const { return ended_ ? trace_.frames.size() : core_.settled(); }
 
  private:
@@ -117,8 +118,7 @@ class WalkInProgress {
     return heard == Heard::caller;
   }
 
-  /// Asks the owner of the last frame, then the fallbacks, and the advisor in between, until one gives a caller that
-  /// makes sense.
+  /// Asks the owner of the last frame, then the fallbacks, and the advisor in between, until a caller is accepted.
   [[nodiscard]] Heard sought() {
     if (advisor_ != nullptr) advisor_->begin(here(), trace_);
     Heard heard = advised(Advisor::Turn::first);
@@ -155,7 +155,7 @@ class WalkInProgress {
     return answer;
   }
 
-  // What the core asks of its host.
+  // The host interface of the core.
   [[nodiscard]] std::size_t size() const { return trace_.frames.size(); }
   [[nodiscard]] Frame& last() { return trace_.frames.back(); }
   void record(Cursor& cursor, Trust step) {
@@ -192,16 +192,16 @@ class WalkInProgress {
   Advisor* advisor_;
   Trace trace_;
   WalkCore<WalkInProgress> core_;
-  // A proposed caller is made beside the frame it is the caller of, which others are asked about when it makes no
-  // sense; a cursor is 450 bytes, so that the one that is taken changes places instead of being copied.
+  // A proposed caller is made beside the current frame, from which others are asked if it is rejected. A cursor has 450
+  // bytes: an accepted one is swapped, not copied.
   std::array<Cursor, 2> cursors_;
   unsigned here_ = 0;
-  FrameStepper* owner_ = nullptr;    ///< of the frame the walk stands at
-  FrameStepper* claimed_ = nullptr;  ///< of the frame that was asked about last
+  FrameStepper* owner_ = nullptr;    ///< of the current frame
+  FrameStepper* claimed_ = nullptr;  ///< of the last proposed frame
   std::vector<Trust> step_trusts_;   ///< how sure the step to each recorded frame was
   std::size_t confirmed_ = 0;        ///< frames whose trust is settled
   bool started_ = false, ended_ = false;
-  bool is_not_mine_ = false;  ///< what the last stepper said
+  bool is_not_mine_ = false;  ///< the last stepper's answer
 };
 
 }  // namespace mixstack::walk
