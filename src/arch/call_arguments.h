@@ -1,4 +1,4 @@
-// Where the arguments of a system call are.
+// The registers of a system call's arguments.
 #pragma once
 
 #include "arch/aarch64/call_arguments.h"
@@ -7,7 +7,7 @@
 
 namespace mixstack::arch {
 
-/// DWARF numbers of their registers, in order; of a CPU whose stacks are not walked none that a thread has.
+/// DWARF numbers of the registers, in order; for a CPU whose stacks are not walked, numbers that no thread has.
 inline constexpr PerCpu<std::array<unsigned, 6>> kCallArguments{
     .x86_64 = x86_64::kCallArguments,
     .aarch64 = aarch64::kCallArguments,

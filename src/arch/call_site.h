@@ -1,4 +1,4 @@
-// Does a call instruction end right before a return address? Evidence for a return address found without unwind data.
+// Checks whether a call instruction ends at a return address: evidence for one found without unwind information.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mixstack::arch {
 
-/// The most bytes before a return address that any decoder looks at.
+/// Most bytes before a return address that a decoder looks at.
 inline constexpr std::size_t kMaxCallLength = 8;
 
 /// A call instruction.
@@ -20,9 +20,9 @@ struct CallSite {
   std::optional<Address> target;  ///< of a direct call
 };
 
-/// Decodes the call that ends where `before` ends, `return_address` being the address behind it. `before` should hold
-/// the kMaxCallLength bytes before that address; with fewer, calls that do not fit are not found. Nothing when no call
-/// ends there or the CPU is not known. On x86 bytes that merely look like a call are possible. Signal-safe.
+/// Decodes the call that ends where `before` ends; `return_address` is the address behind it. `before` should hold the
+/// kMaxCallLength bytes before that address; with fewer, longer calls are not found. Nothing: no call ends there, or
+/// the CPU is not known. On x86, bytes that only look like a call are possible. Signal-safe.
 [[nodiscard]] std::optional<CallSite> call_before(Arch arch, std::span<const std::byte> before, Address return_address);
 
 }  // namespace mixstack::arch

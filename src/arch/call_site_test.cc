@@ -82,7 +82,7 @@ TEST(CallSite, X8664FindsEveryCallOfThisProgram) {
   while (cs_disasm_iter(handle, &code, &size, &address, insn)) {
     const std::uint8_t opcode = insn->size >= 2 ? insn->bytes[insn->size - 2] : 0;
     if (insn->id != X86_INS_CALL || opcode == 0x66) continue;
-    if (insn->bytes[0] == 0x66) continue;  // a 16-bit form nobody emits
+    if (insn->bytes[0] == 0x66) continue;  // a 16-bit form that no compiler emits
     calls++;
     const std::size_t start = insn->address + insn->size - std::min<std::size_t>(8, insn->address + insn->size);
     const auto window = std::as_bytes(std::span(text)).subspan(start, insn->address + insn->size - start);

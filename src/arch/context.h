@@ -10,7 +10,7 @@
 
 namespace mixstack::arch {
 
-/// Where one integer register lies.
+/// The place of one integer register.
 struct ContextRegister {
   std::uint8_t reg = 0;      ///< DWARF number
   std::uint16_t offset = 0;  ///< in bytes from the start of the CONTEXT
@@ -31,21 +31,21 @@ struct ContextLayout {
 /// The layout of a known CPU, else nullptr.
 [[nodiscard]] const ContextLayout* context_layout(Arch arch);
 
-/// Writes `registers` as a CONTEXT of their CPU: exact size and offsets, every register that is not known zero and all
-/// other fields zero. `context_flags` 0 means CONTEXT_FULL, what the cDAC asks its target for; ClrMD 4.1 on a live
-/// AMD64 Linux process reports 0x100007 instead (control, integer, segments; observed, .NET 10.0.12).
-/// `stored`, if any, is a whole CONTEXT that these registers are of: what they do not say (floating-point, vector,
-/// segment and debug registers) is taken from it. `unsupported_cpu`, or `invalid_argument` (value: the size needed)
-/// when `out` is smaller than the structure; bytes of `out` behind the structure are left alone. Allocates nothing.
+/// Writes `registers` as a CONTEXT of their CPU: exact size and offsets, unknown registers and all other fields zero.
+/// `context_flags` 0 means CONTEXT_FULL, which the cDAC asks for; ClrMD 4.1 on a live AMD64 Linux process reports
+/// 0x100007 instead (control, integer, segments; observed, .NET 10.0.12). `stored`, if any, is the complete CONTEXT of
+/// these registers: floating-point, vector, segment and debug registers are taken from it. Errors: `unsupported_cpu`;
+/// `invalid_argument` (value: the size needed) if `out` is smaller than the structure. Bytes of `out` behind the
+/// structure are not changed. Returns the size. Allocates nothing.
 [[nodiscard]] Result<std::size_t> encode_context(const Registers& registers, std::span<std::byte> out,
                                                  std::uint32_t context_flags = 0,
                                                  std::span<const std::byte> stored = {});
 
-/// Reads a CONTEXT. All integer registers, pc and sp become known, whatever ContextFlags says: CoreCLR does not keep
-/// the flags of its stored contexts meaningful. `unsupported_cpu` or `truncated`.
+/// Reads a CONTEXT. All integer registers, pc and sp become known, whatever ContextFlags says: CoreCLR does not
+/// maintain the flags of its stored contexts. Errors: `unsupported_cpu`, `truncated`.
 [[nodiscard]] Result<Registers> decode_context(Arch arch, std::span<const std::byte> context);
 
-/// ContextFlags of a CONTEXT; `truncated` when it does not hold them.
+/// ContextFlags of a CONTEXT. Errors: `truncated`, `unsupported_cpu`.
 [[nodiscard]] Result<std::uint32_t> context_flags(Arch arch, std::span<const std::byte> context);
 
 }  // namespace mixstack::arch

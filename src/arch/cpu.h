@@ -1,4 +1,4 @@
-// What a CPU is, by its name.
+// The traits of each CPU, by its name.
 #pragma once
 
 #include "arch/aarch64/cpu.h"
@@ -12,15 +12,15 @@ namespace mixstack::arch {
 inline constexpr PerCpu<Cpu> kCpus{
     .x86_64 = x86_64::kCpu, .aarch64 = aarch64::kCpu, .x86 = x86::kCpu, .arm = arm::kCpu};
 
-/// Of an unknown CPU nothing is known, and nothing is done with it.
+/// The traits of an unknown CPU are all empty: nothing is done with it.
 [[nodiscard]] constexpr const Cpu& cpu(Arch arch) { return kCpus[arch]; }
 
-/// What `f` makes of each, and of Cpu{}.
+/// Applies `f` to each CPU's traits, and to Cpu{}.
 [[nodiscard]] constexpr auto per_cpu(auto f) {
   return PerCpu<decltype(f(Cpu{}))>{f(kCpus.x86_64), f(kCpus.aarch64), f(kCpus.x86), f(kCpus.arm), f(kCpus.unknown)};
 }
 
-/// The CPU that an image format's number stands for.
+/// The CPU with this number in an image format.
 [[nodiscard]] constexpr Arch cpu_with(auto number_of, std::uint16_t number) {
   for (const Arch arch : kArchs)
     if (number_of(cpu(arch)) == number) return arch;
@@ -33,7 +33,7 @@ inline constexpr PerCpu<Cpu> kCpus{
   return cpu_with([](const Cpu& c) { return c.pe_machine; }, machine);
 }
 
-/// Empty for a number the CPU does not have.
+/// Empty: the CPU has no such register.
 [[nodiscard]] constexpr std::string_view register_name(Arch arch, unsigned reg) {
   const auto names = cpu(arch).register_names;
   return reg < names.size() ? names[reg] : std::string_view{};

@@ -41,7 +41,7 @@ TEST(Cpu, NumbersOfCfiAreOursButForTheLengthOfVectors) {
   for (const std::uint64_t none : {0u, 8u, 24u, 8208u}) EXPECT_EQ(sve.words(none), std::nullopt) << none;
 }
 
-// What elf.h says, which the headers of traits leave out for its macros.
+// The values of elf.h, which the traits do not include because of its macros.
 TEST(Cpu, NumbersOfElf) {
   const ElfNumbers& x = cpu(Arch::x86_64).elf;
   EXPECT_EQ(x.machine, EM_X86_64);

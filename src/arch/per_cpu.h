@@ -1,11 +1,11 @@
-// A value for each CPU, and a call for each CPU: the only places that ask which CPU it is.
+// A value for each CPU, and a call for each CPU: the only code that distinguishes CPUs.
 #pragma once
 
 #include "mixstack/registers.h"
 
 namespace mixstack::arch {
 
-/// Where none is given the value is T(), as it is for an unknown CPU.
+/// A value not given, and that of an unknown CPU, is T().
 template <class T>
 struct PerCpu {
   T x86_64{}, aarch64{}, x86{}, arm{}, unknown{};
@@ -25,7 +25,7 @@ struct PerCpu {
     }
     return unknown;
   }
-  /// The first CPU whose value it is: for what formats call CPUs. T() is nobody's.
+  /// The first CPU with this value, to parse names of CPUs in formats. T() belongs to none.
   [[nodiscard]] constexpr Arch find(const T& value) const {
     for (const Arch arch : kArchs)
       if (value != T() && (*this)[arch] == value) return arch;
@@ -33,15 +33,15 @@ struct PerCpu {
   }
 };
 
-/// Answers `f.template operator()<A>()` where stacks of the CPU are walked (Cpu::is_walked), else `otherwise`. For
-/// loops that are compiled for each CPU.
+/// Returns `f.template operator()<A>()` if stacks of the CPU are walked (Cpu::is_walked), else `otherwise`. For loops
+/// compiled for each CPU.
 template <class R, class F>
 [[nodiscard]] constexpr R dispatch(Arch arch, const R& otherwise, F&& f) {
   if (arch == Arch::x86_64) return f.template operator()<Arch::x86_64>();
   if (arch == Arch::aarch64) return f.template operator()<Arch::aarch64>();
   return otherwise;
 }
-/// The same without an answer.
+/// The same without a result.
 template <class F>
 constexpr void dispatch(Arch arch, F&& f) {
   (void)dispatch(arch, false, [&]<Arch A>() { return f.template operator()<A>(), true; });

@@ -1,4 +1,4 @@
-// The system call that a stopped thread stands in, where the kernel does not tell its tracer.
+// Finds the system call of a stopped thread where the kernel does not report it to its tracer.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace mixstack::arch {
 
-/// What of the code around the pc `system_call_at` looks at, in bytes: so many before it and as many at it.
+/// Bytes of code that `system_call_at` looks at, before the pc and at it.
 inline constexpr std::size_t kSystemCallCode = 4;
 
-/// The number of the call. The kernel has put the pc back to the call's instruction where the call will be made again,
-/// and leaves it behind it where the call ends with EINTR. -1: the thread stands at no such place, or the CPU's
+/// The number of the call. The kernel sets the pc back to the call's instruction if the call will be repeated, and
+/// leaves it behind the instruction if the call ends with EINTR. -1: the thread is at no such place, or the CPU's
 /// register set has the number (x86-64). `code`: twice kSystemCallCode bytes around the pc.
 [[nodiscard]] inline std::int64_t system_call_at(const Registers& registers, std::span<const std::byte> code) {
   const SystemCallSite& site = cpu(registers.arch()).system_call;

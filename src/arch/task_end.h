@@ -1,5 +1,5 @@
-// The code that a thread's function, or main, returns to where the C library has no unwind information that says so
-// (musl): it ends the thread or the process.
+// Recognises the code that a thread's function, or main, returns to where the C library has no unwind information for
+// it (musl): it ends the thread or the process.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace mixstack::arch {
 /// glibc 2.36, less in musl. They have no caller.
 inline constexpr Address kEntryCodeBytes = 128;
 
-/// The most bytes any decoder looks at.
+/// Most bytes that a decoder looks at.
 inline constexpr std::size_t kTaskEndBytes = 16;
 
-/// Whether `code`, the instructions behind a call, do nothing but hand the result to the system calls exit or
-/// exit_group. Signal-safe.
+/// Whether `code`, the instructions behind a call, only pass the result to the system calls exit or exit_group.
+/// Signal-safe.
 [[nodiscard]] bool ends_task(Arch arch, std::span<const std::byte> code);
 
 }  // namespace mixstack::arch

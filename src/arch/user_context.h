@@ -1,4 +1,4 @@
-// Registers in a ucontext_t of our own process, as getcontext fills it or a signal handler gets it.
+// Registers in a ucontext_t of our own process, as filled by getcontext or passed to a signal handler.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace mixstack::arch {
 
-/// What the records behind a signal handler's registers say of the length of vectors. Signal-safe.
+/// The vector length in the records behind a signal handler's registers; nothing: not recorded. Signal-safe.
 [[nodiscard]] inline std::optional<std::uint64_t> vector_words(const VectorLength& vectors,
                                                                std::span<const std::byte> records) {
   for (std::size_t at = 0; at + 16 <= records.size();) {

@@ -1,4 +1,4 @@
-// What follows the call of a thread's function in AArch64 C libraries: mov x8, #number; svc #0.
+// The code behind the call of a thread's function in AArch64 C libraries: mov x8, #number; svc #0.
 #pragma once
 
 #include "arch/task_end.h"

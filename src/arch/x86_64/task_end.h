@@ -1,4 +1,4 @@
-// What follows the call of a thread's function in x86-64 C libraries: mov %eax,%edi; the number into eax; syscall.
+// The code behind the call of a thread's function in x86-64 C libraries: mov %eax,%edi; the number into eax; syscall.
 #pragma once
 
 #include "arch/task_end.h"
