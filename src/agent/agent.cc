@@ -1,3 +1,12 @@
+// Input: the runtime's callbacks (entry/library.cc), the settings it was loaded with, requests at the control socket.
+// Output: reports, the samples of a recording as messages, a profile file when sampling ends.
+// Algorithm: `start`: 1. make a Sampling and its Sampler, which sends no signal yet. 2. Publish it as `current_`, so
+// that callbacks find it. 3. Switch the runtime's events on, and then, in a process that has run, catch up on code
+// compiled before: in this order no code is missed. 4. Install the handler; give old threads larger alternate stacks
+// while the runtime is stopped; start the sampling thread. A failure switches events off and drops the Sampling.
+// `stop`: end the sampler first, so that the last samples are in the report and the file; then switch events off.
+// Bounds: one Sampling at a time (`lifecycle_`). Sampler::end and ControlServer::finish time out (kLastWords); a
+// Sampling whose handlers or thread did not end is kept in `given_up_`. JitMap, SampleRing and Profile bound memory.
 #include "agent/agent.h"
 
 #include <fcntl.h>
@@ -21,7 +30,7 @@ constexpr milliseconds kLogEvery{1000}, kLastWords{2000};
 constexpr std::uint32_t kEvents = clr::events::kModuleLoads | clr::events::kJitCompilation | clr::events::kThreads;
 constexpr std::uint32_t kHighEvents = clr::events::kHighDynamicFunctionUnloads;
 
-/// Of threads of ours only: a full pipe makes a writer wait.
+/// Only on our own threads: writing to a full pipe blocks.
 void say(const std::string& text) {
   const std::string line = "mixstack agent: " + text + "\n";
   (void)!::write(STDERR_FILENO, line.data(), line.size());
@@ -36,7 +45,7 @@ void write_all(int file, std::string_view text) {
   }
 }
 
-/// `%p` is the pid, so that children that inherit the settings write files of their own.
+/// Replaces `%p` by the PID, so that children that inherit the settings write their own files.
 [[nodiscard]] std::string path_of(std::string path, pid_t pid) {
   if (const std::size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(pid));
   return path;
@@ -107,7 +116,7 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
   auto sampling = std::make_shared<Sampling>(info_, options);
   if (!sampling->code.is_usable()) return fail(ErrorCode::limit_exceeded);
   Sampler::Hooks hooks;
-  // The sampler's thread ends before the sampling does.
+  // The raw pointer is safe: the sampler's thread ends before the Sampling does, or the Sampling is kept.
   hooks.sample = [s = sampling.get()](const Sample& sample) { s->recorder.add(sample); };
   hooks.repeat = [s = sampling.get()](std::uint32_t tid) { return s->recorder.repeat(tid); };
   hooks.pause = [this, s = sampling.get()] {
@@ -137,8 +146,9 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
   return begun;
 }
 
-/// A thread that handles a fault when its first signal comes has no room for it, and the kernel ends the process
-/// (alternate_stack.h). No thread does while the runtime is stopped. Those that begin from here on have room at once.
+/// If a thread's first signal arrives while it handles a fault, its alternate stack is too small for both, and the
+/// kernel kills the process (alternate_stack.h). So threads get larger stacks while the runtime is stopped, when none
+/// handles a fault. Threads that begin later get one at once.
 void Agent::make_room(Sampling& sampling) {
   std::vector<std::uint32_t> threads;
   for (const clr::Thread& thread : info_.threads()) {
@@ -167,13 +177,13 @@ void Agent::stop() {
   (void)info_.set_events(0, 0);
   const std::lock_guard lock(mutex_);
   last_ = std::move(last);
-  // Callbacks that run hold it a moment longer.
+  // Running callbacks hold references for a moment longer.
   if (!is_over) given_up_.push_back(current_);
   current_.reset();
 }
 
 void Agent::end() {
-  if (::getpid() != pid_) return;  // a child made by fork: our threads are not in it
+  if (::getpid() != pid_) return;  // a forked child has none of our threads
   stop();
   if (control_ != nullptr) (void)control_->finish(kLastWords);
 }

@@ -1,4 +1,4 @@
-// What the profiler does with what the runtime tells it and what the command asks.
+// The profiler: starts and stops sampling, handles the runtime's callbacks and the command's requests.
 #pragma once
 
 #include <unistd.h>
@@ -23,19 +23,19 @@
 
 namespace mixstack::agent {
 
-/// One in a process. Its callbacks come from any thread of the runtime, and the runtime keeps them until the process is
-/// gone, so it is never destroyed. It samples or is silent: then the runtime tells it nothing, no memory is held for
-/// code and samples, and one thread sleeps at the control socket.
+/// One in a process. Any thread of the runtime may call its callbacks until the process ends, so it is never destroyed.
+/// While it is not sampling, the runtime calls nothing, no memory is held for code and samples, and one thread sleeps
+/// at the control socket.
 class Agent {
  public:
-  /// Opens the control socket; without one the agent works as it was asked to at first and cannot be asked anything.
+  /// Opens the control socket. If that fails, the agent works with its first options, but answers no requests.
   [[nodiscard]] static std::unique_ptr<Agent> create(clr::ProfilerInfo info, AgentOptions options);
-  /// After `end`, which gives up what it cannot wait for; see there.
+  /// Only after `end`.
   ~Agent() = default;
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // What the runtime tells.
+  // Callbacks of the runtime.
   void compiled(const clr::Function& function, bool is_dynamic);
   void freed(clr::Id function);
   void loaded(clr::Id module);
@@ -43,16 +43,16 @@ class Agent {
   void thread_began(const clr::Thread& thread);
   void thread_ended(clr::Id thread);
 
-  /// As asked for when it was loaded: into a process that begins, or into one that has run (`is_late`).
+  /// Starts sampling if the first options ask for it. `is_late`: loaded into a process that has run for a while.
   [[nodiscard]] clr::Status begin(bool is_late);
-  /// The process ends: writes what there is and sends what is to be sent. Waits some seconds at most.
+  /// The process ends: stops sampling, writes the file and sends the last messages. Waits some seconds at most.
   void end();
-  /// In a child made by fork, which has none of our threads and timers.
+  /// In a forked child, which has none of our threads and timers.
   void forget_after_fork();
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// All that sampling needs; given back when it is over.
+  /// All memory of one sampling; released at its end.
   struct Sampling {
     Sampling(clr::ProfilerInfo info, AgentOptions o);
     AgentOptions options;
@@ -73,7 +73,7 @@ class Agent {
   void write_out(Sampling& sampling) const;
   void log(const Sampling& sampling) const;
 
-  // What the command asks.
+  // Requests of the command.
   [[nodiscard]] ControlServer::Hooks hooks();
   [[nodiscard]] agent_link::Report report() const;
   void add_facts(const Sampling& sampling, agent_link::Report& report) const;
@@ -89,11 +89,11 @@ class Agent {
   OwnThreads own_;
   std::unique_ptr<ControlServer> control_;
 
-  std::mutex lifecycle_;  ///< one starts or stops at a time
+  std::mutex lifecycle_;  ///< serialises start and stop
   mutable std::mutex mutex_;
   std::shared_ptr<Sampling> current_;
   std::vector<std::shared_ptr<Sampling>> given_up_;  ///< a handler or thread may still use them
-  agent_link::Report last_;                          ///< of the sampling that is over
+  agent_link::Report last_;                          ///< of the last sampling
 };
 
 }  // namespace mixstack::agent

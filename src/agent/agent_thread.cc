@@ -44,7 +44,7 @@ AgentThread::AgentThread(const char* name, OwnThreads& own, std::function<void()
   sigset_t all, before;
   (void)::sigfillset(&all);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&all, fault);
-  // Inherited by the thread, so that there is no moment without it.
+  // Blocked before the thread starts: it inherits the mask, so no signal can reach it first.
   (void)::pthread_sigmask(SIG_BLOCK, &all, &before);
   try {
     thread_ = std::thread([name, &own, body = std::move(body), end = end_] {
@@ -57,7 +57,7 @@ AgentThread::AgentThread(const char* name, OwnThreads& own, std::function<void()
       end->is_there = true;
       end->changed.notify_all();
     });
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {  // thread creation failed
   }
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

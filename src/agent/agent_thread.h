@@ -1,4 +1,4 @@
-// Threads of the agent's own in somebody's process.
+// The agent's own threads in the host process.
 #pragma once
 
 #include <array>
@@ -13,32 +13,31 @@
 
 namespace mixstack::agent {
 
-/// Which threads are ours: they are not sampled. Thread-safe, signal-safe.
+/// The TIDs of our own threads, which are not sampled. Thread-safe, signal-safe.
 class OwnThreads {
  public:
   void add(std::uint32_t tid);
   void remove(std::uint32_t tid);
   [[nodiscard]] bool has(std::uint32_t tid) const;
-  /// CPU time of those that run, ns.
+  /// CPU time of the running ones, ns.
   [[nodiscard]] std::uint64_t cpu() const;
 
  private:
   std::array<std::atomic<std::uint32_t>, 8> tids_{};
 };
 
-/// A thread that takes no signals but those of its own faults, so that no handler of the process runs on it.
+/// A thread with all signals but its own faults blocked, so that no handler of the process runs on it.
 class AgentThread {
  public:
-  /// Starts it. `name` is what the kernel calls it, at most 15 characters. Errors of the system: `is_running()` is
-  /// false.
+  /// Starts it. `name` is its comm, at most 15 characters. On failure `is_running()` is false.
   AgentThread(const char* name, OwnThreads& own, std::function<void()> body);
-  /// It must have ended or have been given up.
+  /// Only after `ends_within`; a running thread is detached.
   ~AgentThread();
   AgentThread(const AgentThread&) = delete;
   AgentThread& operator=(const AgentThread&) = delete;
 
   [[nodiscard]] bool is_running() const { return thread_.joinable(); }
-  /// Waits for its end. False: it did not end in time and is given up; what it uses must stay.
+  /// Waits for its end. False: it did not end in time and is detached; keep the memory that it uses.
   [[nodiscard]] bool ends_within(std::chrono::milliseconds time);
 
  private:

@@ -41,7 +41,7 @@ bool AlternateStacks::map(stack_t& out) noexcept {
   const std::int64_t at = memory::system_call(SYS_mmap, 0, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                                               ~std::uint64_t{0}, 0);
   if (at < 0) return false;
-  // A stack without a guard is still better than one that is too small.
+  // If the guard page fails: a larger stack without a guard is still better than one that is too small.
   (void)memory::system_call(SYS_mprotect, static_cast<std::uint64_t>(at), kPage, PROT_NONE);
   out.ss_sp = reinterpret_cast<void*>(at);
   out.ss_size = kSize;
@@ -60,14 +60,14 @@ void AlternateStacks::enlarge_own() {
 
 void AlternateStacks::enlarge_interrupted(ucontext_t& context, bool is_runtimes) noexcept {
   const stack_t& now = context.uc_stack;
-  // Whether the interrupted code is on it; ours may be. (The kernel does not say here whether it is in use.)
+  // Whether the interrupted code runs on it. (uc_stack has no SS_ONSTACK to tell; our own handler may be on it.)
   const bool is_on_it = self_walk::host::light_frame(&context).sp - word(now.ss_sp) < now.ss_size;
   if (is_runtimes) learn(now);
   if (is_on_it || !is_of_runtime(now)) return;
   if (replaced_.fetch_add(1, std::memory_order_relaxed) >= kMostReplaced) return;
   stack_t larger = now;
   if (!map(larger)) return;
-  // At once, for the kernel refuses it at the handler's end where that runs on the alternate stack; and for that end.
+  // Both now and in the context: sigreturn restores uc_stack, but ignores it if the handler runs on an alternate stack.
   if (memory::system_call(SYS_sigaltstack, word(&larger), 0) == 0)
     context.uc_stack = larger;
   else

@@ -1,4 +1,4 @@
-// Room for two handlers on the alternate signal stacks that the runtime gives its threads.
+// Enlarges the alternate signal stacks of the runtime's threads, so that two handlers fit.
 #pragma once
 
 #include <ucontext.h>
@@ -8,24 +8,24 @@
 
 namespace mixstack::agent {
 
-/// The runtime's handler of SIGSEGV begins on an alternate stack of 12 to 16 KiB and uses up to 8 of it before it goes
-/// on elsewhere. A signal that comes meanwhile takes up to 4 more (all vector registers), and where they are not left
-/// the kernel ends the process. (The runtime holds its own signals up for that moment, and cannot know of ours.) So
-/// threads of the runtime get larger ones, which the runtime unmaps when they end as it would its own.
+/// The runtime's handler of SIGSEGV begins on an alternate stack of 12 to 16 KiB and uses up to 8 KiB of it before it
+/// switches stacks. The frame of a signal that arrives meanwhile needs up to 4 KiB more (all vector registers); if they
+/// do not fit, the kernel kills the process. (The runtime blocks its own signals for that moment, but not ours.) So
+/// threads of the runtime get larger stacks, which the runtime unmaps at their end like its own.
 class AlternateStacks {
  public:
-  static constexpr std::size_t kSize = 64 << 10;  ///< one page of it a guard, as the runtime's have
+  static constexpr std::size_t kSize = 64 << 10;  ///< with one guard page, as the runtime's have
   static constexpr std::size_t kMostReplaced = 4096;
 
-  /// Stacks of the size of the calling thread's, if it has one, are the runtime's. Else the first thread of the runtime
-  /// tells.
+  /// Learns the size of the runtime's stacks from the calling thread, if it has one; else from the first runtime
+  /// thread.
   AlternateStacks();
 
-  /// The calling thread's, one of the runtime, outside of signal handlers.
+  /// Replaces the stack of the calling thread, a runtime thread, outside of signal handlers.
   void enlarge_own();
-  /// The thread's that was interrupted, in a handler that has left the alternate stack: it has the larger one at once.
-  /// The former stays mapped, since a handler that was on it may still need what is there. Signal-safe: mmap, mprotect,
-  /// for `kMostReplaced` threads at most. `is_runtimes`: a thread that the runtime has named.
+  /// Replaces the stack of the interrupted thread at once, in a handler that has left the alternate stack. The old one
+  /// stays mapped, since a handler that was on it may still use it. Signal-safe: mmap, mprotect; at most
+  /// `kMostReplaced` times. `is_runtimes`: the runtime has named the thread as its own.
   void enlarge_interrupted(ucontext_t& context, bool is_runtimes = false) noexcept;
 
  private:
@@ -34,7 +34,7 @@ class AlternateStacks {
 
   void learn(const stack_t& stack) noexcept;
 
-  std::atomic<std::size_t> runtimes_size_{0};  ///< 0: not known, and nothing is replaced
+  std::atomic<std::size_t> runtimes_size_{0};  ///< 0: unknown, so nothing is replaced
   std::atomic<std::size_t> replaced_{0};
 };
 

@@ -1,3 +1,12 @@
+// Input: the ICorProfilerInfo object that the runtime gives a profiler.
+// Output: functions, modules, threads, code ranges as plain data, names as UTF-8.
+// Algorithm: 1. `of` queries the newest interface first; runtimes before .NET 5 have none of them.
+// 2. A call goes to a slot of the vtable, by the method's place in corprof.idl and cor.h: no SDK is needed.
+// 3. Lists come from enumerators, kAtOnce elements a call, until an answer is short.
+// 4. A name is the method's from its metadata, with its type in front, and the outer types of a nested one. Dynamic
+// methods have no metadata: `dynamic_name`.
+// Bounds: kMostFunctions, kMostModules, kMostThreads per list; kMostVersions, kMostChunks per function; names are cut
+// to the fixed buffers; 16 levels of nested types; kStopTries to stop the runtime.
 #include "agent/clr.h"
 
 #include <algorithm>
@@ -8,10 +17,10 @@
 namespace mixstack::agent::clr {
 namespace {
 
-constexpr std::size_t kAtOnce = 256;  // answers of one call
+constexpr std::size_t kAtOnce = 256;  // elements per call of an enumerator
 constexpr std::size_t kMostVersions = 1024, kMostChunks = 64, kMostFunctions = 1 << 20, kMostModules = 1 << 16,
                       kMostThreads = 1 << 16;
-constexpr int kStopTries = 1'000;  // a millisecond each: a collection is over by then
+constexpr int kStopTries = 1'000;  // a millisecond each: most collections are over by then
 
 // Interface ids, newest first: ICorProfilerInfo14, 13, 12.
 constexpr std::array<Guid, 3> kInfo{{
@@ -21,7 +30,7 @@ constexpr std::array<Guid, 3> kInfo{{
 }};
 constexpr Guid kMetadataImport{0x7dac8207, 0xd3ae, 0x4c75, {0x9b, 0x67, 0x92, 0x80, 0x1a, 0x49, 0x7d, 0x44}};
 
-// Places in the tables. ICorProfilerInfo:
+// Slots of the vtables. ICorProfilerInfo:
 constexpr unsigned kQueryInterface = 0, kRelease = 2, kGetFunctionFromIp = 7, kGetThreadInfo = 12,
                    kGetFunctionInfo = 15, kGetTokenAndMetadata = 19;
 constexpr unsigned kEnumModules = 66, kGetRuntimeInformation = 67, kGetModuleInfo2 = 70, kEnumThreads = 71,
@@ -37,7 +46,7 @@ struct CodeInfo {  // COR_PRF_CODE_INFO
   std::uintptr_t size;
 };
 
-/// Gives an object back at the end of a block.
+/// Releases an object at the end of a block.
 class Released {
  public:
   explicit Released(void* object) : object_(object) {}

@@ -31,7 +31,7 @@ constexpr std::uint64_t kMostOffset = 4096;
   return rows;
 }
 
-/// Rows ascend and lie in one of the method's ranges.
+/// Whether rows ascend and each lies in one of the method's ranges.
 [[nodiscard]] bool are_plausible(const std::vector<RuntimeFunction>& rows, Address base,
                                  const std::vector<AddressRange>& ranges) {
   const auto is_inside = [&](const RuntimeFunction& r) {
@@ -44,7 +44,7 @@ constexpr std::uint64_t kMostOffset = 4096;
   return !rows.empty() && std::all_of(rows.begin(), rows.end(), is_inside);
 }
 
-/// Bytes from a row's begin in which its frame may not be whole.
+/// Size of the prologue: bytes from the row's begin in which the frame may be incomplete.
 [[nodiscard]] std::uint16_t prologue_size(const JitCode& code, Arch arch, const MemoryReader& memory) {
   std::uint16_t size = kLongestPrologue;
   if (const auto* format = unwind::windows::format_of(arch); format->prologue_size != nullptr) {
@@ -55,7 +55,7 @@ constexpr std::uint64_t kMostOffset = 4096;
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(size, code.range.size()));
 }
 
-/// The rule that holds from the end of the prologue on: where a call at the end of the code would return to.
+/// The rule that holds after the prologue: the one of a return address at the end of the code.
 [[nodiscard]] unwind::CompactRule body_rule(Arch arch, const MemoryReader& memory, Address base,
                                             const RuntimeFunction& row, Address end) {
   const UnwindBytes data(memory, base);

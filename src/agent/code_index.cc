@@ -53,7 +53,7 @@ bool CodeIndex::make_room(AddressRange range) {
   return needed <= free_more_.size() + (options_.most_more + 1 - next_more_);
 }
 
-/// The other half of the word stays: only the writer changes it.
+/// Keeps the other half of the word. No atomic read-modify-write is needed, since there is one writer.
 void CodeIndex::set_entry(Block& block, std::size_t i, std::uint32_t entry) {
   std::atomic<std::uint64_t>& word = block.words[i % 4];
   const auto shift = static_cast<unsigned>(i / 4 * 32);
@@ -92,8 +92,8 @@ void CodeIndex::add_entry(Block& first, std::uint32_t entry) {
   set_entry(*last, kEntries, more);
 }
 
-/// A block without entries leaves its chain. It still leads on: who is in it meanwhile finds the rest. That it was used
-/// again a reader learns by the map's generation (JitMap::look_up).
+/// A block without entries leaves its chain, but keeps its link, so that a reader that is in it still finds the rest.
+/// If the block was reused meanwhile, the reader notices by the map's generation (JitMap::look_up).
 void CodeIndex::remove_number(Block& first, std::uint32_t number) {
   Block* before = nullptr;
   for (Block* block = &first; block != nullptr; before = block, block = next_block(*block)) {

@@ -1,4 +1,4 @@
-// From an address to the pieces of code that may lie there.
+// Finds the pieces of code that may lie at an address.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@
 
 namespace mixstack::agent {
 
-/// Holds numbers. A granule of 1 KiB of code has a block of half a cache line: seven numbers with the part of the
-/// granule that each covers, so that a look-up touches one line here and one of the piece that is there, and decides
-/// without a branch for each number. `visit` may run in signal handlers of any thread while a writer, one at a time,
-/// changes the index: it sees each number or does not.
+/// Maps addresses to numbers of pieces. A granule of 1 KiB of code has a block of half a cache line: seven numbers,
+/// each with the part of the granule that it covers. So a look-up touches one cache line here and one of the piece,
+/// without a branch for each number. `visit` may run in signal handlers of any thread while one writer changes the
+/// index: it sees each change wholly or not at all.
 class CodeIndex {
  public:
   static constexpr unsigned kNumberBits = 20;
 
   struct Options {
-    std::size_t most_regions;  ///< of 2 MiB in which code lies; a power of two, twice as many as are used
-    std::size_t most_more;     ///< blocks of granules that have more than seven pieces
+    std::size_t most_regions;  ///< slots for regions of 2 MiB; a power of two, of which half may be used
+    std::size_t most_more;     ///< further blocks, for granules with more than seven pieces
   };
   explicit CodeIndex(const Options& options);
   [[nodiscard]] bool is_usable() const;
 
-  /// Calls `is_it` with each number whose range may hold the address, until it says yes. Signal-safe.
+  /// Calls `is_it` with each number whose range may hold the address, until it returns true. Signal-safe.
   template <class IsIt>
   bool visit(Address address, const IsIt& is_it) const;
 
-  // The writer's.
-  /// Whether `add` will find room; regions are made.
+  // For the writer only.
+  /// Makes the regions; returns whether `add` will find room.
   [[nodiscard]] bool make_room(AddressRange range);
   /// `number` is not 0; `range` is not empty and has room.
   void add(AddressRange range, std::uint32_t number);
@@ -48,12 +48,12 @@ class CodeIndex {
   static constexpr std::uint32_t kLastUnit = (1u << kUnitBits) - 1;
   static constexpr std::size_t kGranules = std::size_t{1} << (kRegionBits - kGranuleBits);
   static constexpr std::size_t kEntries = 7;
-  /// A granule cannot have more: a piece is a byte at least.
+  /// A granule cannot have more, since a piece has at least one byte.
   static constexpr std::size_t kMostBlocks = (std::size_t{1} << kGranuleBits) / kEntries + 1;
 
-  /// Entry i is half i / 4 of word i % 4, so that all fit side by side when they are compared; the last one is not an
-  /// entry but the number of the block with more of them, 0: none. An entry is a number and two fields of six bits, the
-  /// last unit covered and 32 - the first: 0 covers nothing, and is free. The highest bit of a field stays for a carry.
+  /// Entry i is half i / 4 of word i % 4, so that all entries are compared side by side. The last half is not an entry
+  /// but the number of the next block, 0: none. An entry is a number and two fields of six bits, the last unit covered
+  /// and 32 - the first: 0 covers nothing, and is free. The highest bit of a field is reserved for the carry.
   struct alignas(32) Block {
     std::array<std::atomic<std::uint64_t>, 4> words;
   };
@@ -73,8 +73,8 @@ class CodeIndex {
   [[nodiscard]] static Address granule_after(Address address) {
     return (address | ((Address{1} << kGranuleBits) - 1)) + 1;
   }
-  /// Bit 28 + i % 4 + i / 4 * 32: entry i covers the address. Adding to both fields of all entries at once carries into
-  /// the highest bit of a field where first <= unit, and where unit <= last.
+  /// Bit 28 + i % 4 + i / 4 * 32: entry i covers the address. One addition to both fields of all entries carries into
+  /// the highest bit of one field if first <= unit, and of the other if unit <= last.
   [[nodiscard]] static std::uint64_t hits_of(const Block& block, Address address) {
     const std::uint64_t unit = address >> kUnitShift & kLastUnit;
     const std::uint64_t addend = (unit << kFirstShift | (kLastUnit + 1 - unit) << kNumberBits) * ((1ull << 32) + 1);
@@ -116,7 +116,7 @@ class CodeIndex {
 
 inline CodeIndex::Block* CodeIndex::first_block(Address address) const {
   const std::uint64_t number = address >> kRegionBits;
-  // There is always a free slot.
+  // Terminates: there is always a free slot (make_block).
   for (std::size_t i = slot_of(number);; i = (i + 1) & region_mask_) {
     const Region& region = regions_[i];
     const std::uint64_t found = region.number.load(std::memory_order_acquire);

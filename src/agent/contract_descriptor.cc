@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMostJson = 1 << 20;
 
-/// Drops what the text begins with, where it does.
+/// Removes `begin` if the text begins with it.
 void skip(std::string_view& text, std::string_view begin) {
   if (text.starts_with(begin)) text.remove_prefix(begin.size());
 }
@@ -34,7 +34,7 @@ std::string_view own_descriptor() {
     std::memcpy(&d, symbol, sizeof(d));
     if (d.magic == kMagic && d.json != nullptr && d.size <= kMostJson) json = {d.json, d.size};
   }
-  if (runtime != nullptr) (void)::dlclose(runtime);  // it is loaded as long as the process runs
+  if (runtime != nullptr) (void)::dlclose(runtime);  // the runtime itself is never unloaded
   return json;
 }
 

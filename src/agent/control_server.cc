@@ -28,9 +28,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostConnections = 8;
 constexpr std::uint32_t kMostQuestion = agent_link::kMostText;
-/// Who asks nothing for so long is not waited for.
+/// A connection that neither records nor sends a request for this long is closed.
 constexpr std::chrono::seconds kPatience{30};
-/// At the end of the process, for what was sampled last to be sent.
+/// Time at the end of the process to send the last samples.
 constexpr std::chrono::milliseconds kLastWords{1000};
 
 [[nodiscard]] std::string folder() {
@@ -53,7 +53,7 @@ struct ControlServer::Connection {
   std::shared_ptr<Outbox> outbox;
   Bytes input;
   bool records = false;
-  bool is_closing = false;  ///< when all is sent
+  bool is_closing = false;  ///< closed when its outbox is empty
   bool is_broken = false;
   Clock::time_point asked = Clock::now();
 };
@@ -73,8 +73,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::create(OwnThreads& own, st
   return server;
 }
 
-/// The name ends in a random number: nobody can take it before us. Others may connect whatever the mode of the file
-/// says at first, and are asked who they are.
+/// The name holds a random number, so that nobody can create it before us. Until chmod takes effect others may connect:
+/// `may_ask` checks the peer's uid.
 Result<void> ControlServer::listen() {
   std::uint64_t key = 0;
   if (::getrandom(&key, sizeof key, 0) != static_cast<ssize_t>(sizeof key)) return fail(ErrorCode::io_error, 0, errno);
@@ -111,7 +111,7 @@ void ControlServer::accept_one() {
   connections_.push_back(std::make_unique<Connection>(std::move(fd), wake_.get()));
 }
 
-/// False: the other end is gone.
+/// False: the peer is gone.
 bool ControlServer::read_some(Connection& connection) {
   std::array<std::byte, 4096> bytes;
   const ssize_t n = ::recv(connection.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -157,7 +157,7 @@ void ControlServer::answer(Connection& connection, const agent_link::Header& hea
       return end_recordings();
     case Kind::record: {
       if (connection.records) break;
-      // The answer goes before the first sample.
+      // Samples may be in the outbox already; the answer goes before them.
       auto answer = hooks_.record(text, connection.outbox);
       connection.records = agent_link::decode_header(answer)->kind == Kind::report;
       return connection.outbox->put_first(std::move(answer));
@@ -176,7 +176,7 @@ void ControlServer::answer(Connection& connection, const agent_link::Header& hea
   connection.is_closing = true;
 }
 
-/// Sampling has ended: those who record hear of it, too.
+/// Sampling has ended: send the last report to all recording connections.
 void ControlServer::end_recordings() {
   for (auto& connection : connections_) {
     if (!std::exchange(connection->records, false)) continue;
@@ -198,7 +198,7 @@ void ControlServer::run() {
     const bool has_more =
         std::any_of(connections_.begin(), connections_.end(), [](const auto& c) { return !c->outbox->is_empty(); });
     if (is_ending_ && (!has_more || Clock::now() >= last)) break;
-    // Without connections there is nothing to look after.
+    // Wakes each second only while there are connections that may time out.
     const int wait = is_ending_ ? 20 : connections_.empty() ? -1 : 1000;
     if (::poll(waits.data(), waits.size(), wait) < 0 && errno != EINTR) break;
     std::uint64_t woken = 0;

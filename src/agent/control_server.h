@@ -1,4 +1,4 @@
-// The socket at which the command asks the agent.
+// The socket where the agent answers the command's requests.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@
 
 namespace mixstack::agent {
 
-/// Listens in the temporary folder of the process (TMPDIR, else /tmp), where the runtime's own socket is, too, so that
-/// it can be reached from outside of a container. Whoever connects must be the process's user or root. A thread of its
-/// own serves all connections and waits for none of them; it sleeps while nobody asks.
+/// Listens in the temporary folder of the process (TMPDIR, else /tmp), like the runtime's own socket, so that it can be
+/// reached from outside of a container. A peer must be the process's user or root. One thread serves all connections
+/// without blocking on any; it sleeps while there is no request.
 class ControlServer {
  public:
   using Bytes = agent_link::Bytes;
-  /// Each answers a whole message. Called on the server's thread.
+  /// Each returns a whole message. Called on the server's thread.
   struct Hooks {
     std::function<Bytes()> status;
     std::function<Bytes(std::string_view settings)> start;
     std::function<Bytes()> stop;
-    /// What is sampled goes to the outbox from now on, if the answer is a report.
+    /// Samples go to the outbox from now on, if the answer is a report.
     std::function<Bytes(std::string_view settings, std::shared_ptr<Outbox>)> record;
     std::function<Bytes(const Outbox*)> end_record;
   };
@@ -37,16 +37,15 @@ class ControlServer {
   /// Errors: io_error (no socket there), limit_exceeded (no thread, or the folder's name is too long).
   [[nodiscard]] static Result<std::unique_ptr<ControlServer>> create(OwnThreads& own, std::string agent_version,
                                                                      Hooks hooks);
-  /// After `finish`.
+  /// Only after `finish`.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// Sends what is still to be sent, for so long, and ends. The socket's name is removed. False: the thread did not
-  /// end.
+  /// Removes the socket's name, sends the remaining messages and ends the thread. False: it did not end within `time`.
   [[nodiscard]] bool finish(std::chrono::milliseconds time);
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// In a child made by fork: the socket is its parent's.
+  /// In a forked child: the socket belongs to its parent.
   void close_after_fork();
 
  private:
@@ -64,7 +63,7 @@ class ControlServer {
   const Hooks hooks_;
   std::string path_;
   base::ScopedFd socket_, wake_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // the thread's
+  std::vector<std::unique_ptr<Connection>> connections_;  // used by the thread alone
   std::atomic<bool> is_ending_{false};
   std::unique_ptr<AgentThread> thread_;
 };

@@ -1,4 +1,4 @@
-// How much the agent's own thread may do.
+// Limits the CPU time of the agent's own thread.
 #pragma once
 
 #include <algorithm>
@@ -6,16 +6,16 @@
 
 namespace mixstack::agent {
 
-/// Keeps a share of one processor: what a tick may do is halved when the last period took more, and grows back by
-/// steps. Plain arithmetic of times; one thread at a time.
+/// Keeps the thread below kMostPerMille of one processor: the threads per tick are halved when the last period took
+/// more, and grow back in steps. Plain arithmetic; not thread-safe.
 class CpuBudget {
  public:
-  static constexpr std::uint64_t kPeriod = 1'000'000'000;  ///< ns over which it is looked at
+  static constexpr std::uint64_t kPeriod = 1'000'000'000;  ///< ns over which the share is measured
   static constexpr unsigned kMostPerMille = 25;
 
   explicit CpuBudget(unsigned full) : full_(full), allowed_(full) {}
 
-  /// `now` and `cpu` in ns: of the wall and of the agent's thread.
+  /// `now` is wall time, `cpu` the CPU time of the agent's thread, both in ns.
   void look(std::uint64_t now, std::uint64_t cpu) {
     if (begin_ == 0) begin_ = now, cpu_ = cpu;
     if (now - begin_ < kPeriod) return;

@@ -7,7 +7,7 @@
 namespace mixstack::agent {
 namespace {
 
-constexpr std::size_t kMostCode = 1 << 18;  // of a method, looked through for funclets: what ProbedMemory reads at once
+constexpr std::size_t kMostCode = 1 << 18;  // bytes of a method searched for funclets: one read of ProbedMemory
 
 [[nodiscard]] std::vector<std::byte> code_at(const MemoryReader& memory, AddressRange range, std::size_t most) {
   std::vector<std::byte> code(static_cast<std::size_t>(std::min<std::uint64_t>(range.size(), most)));

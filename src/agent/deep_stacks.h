@@ -1,4 +1,4 @@
-// Room for the few stacks that are deeper than most.
+// Memory for the few stacks that do not fit into a Sample.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace mixstack::agent {
 
-/// As deep as a dump goes, but for one frame: a message counts them in 16 bits.
+/// As many frames as a dump has, less one: a message counts frames in 16 bits.
 struct DeepStack {
   static constexpr std::size_t kMostFrames = 0xffff;
   std::array<Address, kMostFrames> addresses;
   std::array<std::uint32_t, kMostFrames> methods;
 };
 
-/// Taken in signal handlers, given back by who read it. `take` and `give_back` are signal-safe. 768 KiB each, of which
-/// the system gives what stacks were deep enough to fill; it is kept for the next.
+/// Taken in signal handlers, given back by the reader. `take` and `give_back` are signal-safe. 768 KiB each; only pages
+/// that deep stacks touched are present, and they stay for the next ones.
 class DeepStacks {
  public:
   static constexpr std::size_t kCount = 4;
 
   DeepStacks();
-  /// One that nobody has, or null.
+  /// A free one, or null.
   [[nodiscard]] DeepStack* take() noexcept;
   void give_back(const DeepStack* stack) noexcept;
 

@@ -16,14 +16,14 @@ namespace {
 using Handler = void(int, siginfo_t*, void*);
 namespace host = self_walk::host;
 
-constexpr Address kRoom = 12 << 10;  // below the frame: the handler, until it goes on elsewhere
+constexpr Address kRoom = 12 << 10;  // below the frame, for the runtime's handler until it switches stacks
 
-/// For handlers, which get no argument of ours.
+/// State for handlers, which get no argument of ours.
 struct Told {
   std::atomic<Handler*> next{nullptr};
   std::atomic<int> held_up{0};
   std::atomic<bool> adds_to_mask{false};
-  std::atomic<bool> is_behind{false};  ///< somebody put a handler before ours
+  std::atomic<bool> is_behind{false};  ///< another handler was installed over ours
 };
 constinit Told told;
 
@@ -31,7 +31,7 @@ constinit Told told;
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler;
 }
 
-/// Where the frame is to go in the lower half of its stack, or 0: it stays.
+/// The frame's new place in the lower half of its stack; 0: it is not moved.
 [[nodiscard]] Address new_place(const ucontext_t& context, AddressRange frame) noexcept {
   const stack_t& stack = context.uc_stack;
   const Address begin = reinterpret_cast<std::uintptr_t>(stack.ss_sp), middle = begin + stack.ss_size / 2;
@@ -41,7 +41,7 @@ constinit Told told;
   return host::place_below(middle, frame);
 }
 
-/// Unless the thread held it up before the fault.
+/// Unblocks the signal, unless the thread had it blocked before the fault.
 void let_in(int signal, const ucontext_t& context) noexcept {
   if (signal == 0 || sigismember(&context.uc_sigmask, signal) != 0) return;
   const std::uint64_t set = std::uint64_t{1} << (signal - 1);
@@ -71,7 +71,7 @@ void FaultRelay::begin(int held_up) {
   if (::sigaction(SIGSEGV, nullptr, &now) != 0) return;
   told.held_up.store(held_up);
   constexpr int kNeeded = SA_SIGINFO | SA_ONSTACK;
-  // A handler that was put before ours calls ours, if it calls any: put before it again, faults would never end.
+  // A handler installed over ours chains to ours: installing ours over it again would make an endless loop.
   if (told.is_behind.load() || is_of(now, on_fault) || (now.sa_flags & kNeeded) != kNeeded) return;
   told.next.store(now.sa_sigaction);
   const bool holds_up = ::sigismember(&now.sa_mask, held_up) != 0;

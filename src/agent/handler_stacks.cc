@@ -16,7 +16,7 @@ HandlerStacks::HandlerStacks() {
       ::mmap(nullptr, kCount * kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   memory_ = static_cast<std::byte*>(memory);
-  // Stacks without guards are still better than none.
+  // If a guard page fails: a stack without one is still better than none.
   for (std::size_t i = 0; i < kCount; i++) (void)::mprotect(memory_ + i * kSize, kPage, PROT_NONE);
 }
 

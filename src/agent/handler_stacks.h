@@ -1,4 +1,4 @@
-// Stacks of our own for signal handlers, which may be called where there is next to no room.
+// Our own stacks for signal handlers, which may interrupt code with hardly any stack left.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 
 namespace mixstack::agent {
 
-/// A handler is called on whatever stack it interrupts, or on an alternate one that others made, for needs of their
-/// own. It leaves that at once for one of these, so that it needs there less than 1 KiB. As many threads may be in
-/// handlers at a time as there are stacks. `take` and `give_back` are signal-safe.
+/// A handler begins on the stack it interrupts, or on an alternate stack that others sized for their own needs. It
+/// switches to one of these at once, so that it needs less than 1 KiB there. At most kCount threads can use one at a
+/// time. `take` and `give_back` are signal-safe.
 class HandlerStacks {
  public:
   static constexpr std::size_t kCount = 64;
-  static constexpr std::size_t kSize = 32 << 10;  ///< one page of it a guard; SelfWalker needs 10 KiB at most
+  static constexpr std::size_t kSize = 32 << 10;  ///< with one guard page; SelfWalker needs 10 KiB at most
 
   HandlerStacks();
   ~HandlerStacks();
@@ -23,13 +23,13 @@ class HandlerStacks {
   HandlerStacks& operator=(const HandlerStacks&) = delete;
   [[nodiscard]] bool is_usable() const { return memory_ != nullptr; }
 
-  /// Where one ends that is free, or null.
+  /// The upper end of a free stack, or null.
   [[nodiscard]] void* take() noexcept;
   void give_back(void* end) noexcept;
 
  private:
   std::byte* memory_ = nullptr;
-  std::atomic<std::uint64_t> used_{0};  ///< a bit for each
+  std::atomic<std::uint64_t> used_{0};  ///< one bit per stack
 };
 
 }  // namespace mixstack::agent

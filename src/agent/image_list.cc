@@ -95,7 +95,8 @@ std::optional<RuntimeFunction> CodeImage::row_of(std::uint32_t rva, Arch arch, c
   const std::uint32_t end = size == 12 ? memory.read<std::uint32_t>(at + 4).value_or(0) : 0;
   if (!begin || !data || (size == 12 && rva >= end)) return std::nullopt;
   const RuntimeFunction row{*begin, end, *data};
-  // Behind the last function, and between those of two sections, lie the thunks that load code when it is first called.
+  // After the last function, and between sections, lie thunks (delay-load helpers) that no row covers: check the
+  // length.
   if (const auto* format = unwind::windows::format_of(arch); format->length != nullptr) {
     const auto length = format->length(UnwindBytes(memory, range.begin), row);
     if (!length || rva - *begin >= *length) return std::nullopt;

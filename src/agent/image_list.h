@@ -1,4 +1,4 @@
-// Precompiled (ReadyToRun) images of our own process: where their code is, and the rows that say how to unwind it.
+// Precompiled (ReadyToRun) images of our own process: their code ranges and the rows of their unwind data.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ struct CodeImage {
   AddressRange range;
   std::uint32_t rows = 0, count = 0;  ///< RVA and number of its RUNTIME_FUNCTION rows
 
-  /// From the headers of an image that is mapped as the loader lays it out. `not_found`: it has no machine code of its
-  /// own. Sources: the PE format specification; docs/design/coreclr/botr/readytorun-format.md in dotnet/runtime.
+  /// Reads the headers of an image mapped in the loader's layout. `not_found`: it has no machine code of its own.
+  /// Sources: the PE format specification; docs/design/coreclr/botr/readytorun-format.md in dotnet/runtime.
   [[nodiscard]] static Result<CodeImage> at(Address base, Arch arch, const MemoryReader& memory);
   /// A section of the ReadyToRun header of an image mapped at `base`, whether it has code of its own or not.
   [[nodiscard]] static Result<AddressRange> section(Address base, std::uint32_t type, const MemoryReader& memory);
@@ -40,14 +40,14 @@ class ImageList {
       if (images_[i].range.contains(address)) return &images_[i];
     return nullptr;
   }
-  /// False: it is there, or there is no room.
+  /// False: known already, or no room.
   bool add(const CodeImage& image);
   [[nodiscard]] std::size_t size() const { return count_.load(std::memory_order_acquire); }
 
  private:
   std::array<CodeImage, kMost> images_{};
   std::atomic<std::uint32_t> count_{0};
-  std::mutex mutex_;  // the writers'
+  std::mutex mutex_;  // for writers
 };
 
 }  // namespace mixstack::agent

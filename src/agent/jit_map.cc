@@ -7,16 +7,16 @@ namespace mixstack::agent {
 namespace {
 
 constexpr std::uint16_t kMostLayouts = UINT16_MAX;
-constexpr std::uint16_t kNoRoomForLayout = 1;  // its rule is made anew each time
-// Of the flags of a piece: its part, whether it may be freed, the source of its frame.
+constexpr std::uint16_t kNoRoomForLayout = 1;  // its rule is computed anew at each walk
+// Flags of a piece: its part, whether it may be freed, the source of its frame.
 constexpr std::uint8_t kPartMask = 3, kMayBeFreed = 4;
 constexpr unsigned kSourceShift = 3;
-// AArch64 gives programs addresses of 48 and 52 bits, x86-64 of 47 and 56.
+// User addresses have up to 48 or 52 bits on AArch64, 47 or 56 on x86-64.
 constexpr unsigned kMostAddressBits = 56;
 constexpr Address kLeastAddress = 1u << 21;
-/// No method is as large; what says so would take all room.
+/// No method is this large; a wrong size would take all room.
 constexpr std::uint64_t kMostPieceSize = 64u << 20;
-/// A look-up in which something was freed each time gives up.
+/// A look-up fails after this many tries during each of which a piece was freed.
 constexpr int kMostTries = 8;
 
 using Presence = self_walk::ZeroedPages::Presence;
@@ -55,8 +55,8 @@ bool JitMap::is_usable() const {
          prologue_bytes_ != nullptr && layouts_ != nullptr && next_of_method_ != nullptr && buckets_ != nullptr;
 }
 
-/// The order of its parts is what `retire` relies on: what was found, and what `take` copied of it, is believed if the
-/// generation did not change from before the index was asked to after the copy was made.
+/// A sequence lock with `retire`: the piece and the copy made by `take` are valid if the generation is the same before
+/// the index look-up and after the copy.
 template <class Take>
 bool JitMap::look_up(Address address, Piece& found, const Take& take) const {
   for (int i = 0; i < kMostTries; i++) {
@@ -107,7 +107,7 @@ JitMap::Piece JitMap::piece_of(const JitCode& code) {
   Piece piece{};
   piece.begin = code.range.begin;
   piece.size_method = code.range.size() | code.method << 32;
-  // What is farther from its base than an RVA says cannot be described by data that consists of RVAs.
+  // Code farther from its image base than 4 GiB cannot be described by unwind data, which consists of RVAs.
   if (const Address rva = code.range.begin - code.image_base; rva <= UINT32_MAX)
     piece.data_rva = code.unwind_data | rva << 32;
   const unsigned flags = static_cast<unsigned>(code.part) | (code.may_be_freed ? kMayBeFreed : 0u) |
@@ -117,7 +117,7 @@ JitMap::Piece JitMap::piece_of(const JitCode& code) {
   return piece;
 }
 
-/// Entries never change: a reader who has a number may read what it stands for.
+/// Layouts never change once added, so a reader with a number may read its layout without a lock.
 std::uint16_t JitMap::intern(const JitCode& code) {
   const std::uint64_t hash = unwind::hash_of(code.rule) + code.frame_size;
   const auto [first, last] = layout_by_hash_.equal_range(hash);
@@ -132,7 +132,7 @@ std::uint16_t JitMap::intern(const JitCode& code) {
   return layouts_used_++;
 }
 
-/// Numbers of methods are given one after another, so that their low bits are as good as a hash of them.
+/// Method numbers are consecutive, so their low bits are as good as a hash.
 std::uint32_t& JitMap::bucket_of(std::uint32_t method) {
   return buckets_[method & (std::bit_ceil(options_.most_pieces) - 1)];
 }
@@ -165,8 +165,8 @@ std::vector<std::uint32_t> JitMap::pieces_in(AddressRange range) const {
   return numbers;
 }
 
-/// Nobody finds them any more; then the generation changes; what is written into their room comes after that. A reader
-/// that sees any of it sees the new generation, too.
+/// Frees pieces in this order: remove them from the index, change the generation, then reuse their room. So a reader
+/// that sees a reused piece also sees the new generation.
 std::vector<AddressRange> JitMap::retire(const std::vector<std::uint32_t>& numbers) {
   std::vector<AddressRange> ranges;
   if (numbers.empty()) return ranges;

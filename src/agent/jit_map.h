@@ -1,4 +1,4 @@
-// Which code a runtime made, where: written by the runtime's callbacks, read in signal handlers.
+// Map from addresses to jitted code: written by the runtime's callbacks, read in signal handlers.
 #pragma once
 
 #include <array>
@@ -16,42 +16,40 @@
 
 namespace mixstack::agent {
 
-/// What a piece of code is to its method.
+/// The role of a piece of code in its method.
 enum class JitPart : std::uint8_t { body, cold, funclet };
 
-/// Who says what the frame of a piece is.
+/// The source of a piece's frame layout.
 enum class FrameSource : std::uint8_t {
-  none,          ///< nobody
+  none,          ///< unknown
   unwind_data,   ///< the runtime's data; the prologue was not decoded (cold parts have none)
-  both,          ///< the data, and the prologue says the same
-  contradicted,  ///< the data, and the prologue says something else (OSR bodies: part of their frame is of another
-                 ///< body)
-  prologue,      ///< there is no data: the decoded prologue
+  both,          ///< the runtime's data, confirmed by the prologue
+  contradicted,  ///< the runtime's data, contradicted by the prologue (OSR: another body made part of the frame)
+  prologue,      ///< the decoded prologue, without data
 };
 
-/// One piece: a method's body, the cold part of one, a funclet. Plain data.
+/// One piece of code: a method's body, a cold part, or a funclet. Plain data.
 struct JitCode {
-  static constexpr std::size_t kPrologueBytes = 24;  ///< kept of the prologue, for those who look at it later
+  static constexpr std::size_t kPrologueBytes = 24;  ///< bytes of the prologue kept for later decoding
 
   AddressRange range;
-  std::uint64_t method = 0;       ///< a number of the writer's, not 0, of 32 bits
-  Address image_base = 0;         ///< what the unwind data is relative to
+  std::uint64_t method = 0;       ///< the writer's number of the method, not 0, of 32 bits
+  Address image_base = 0;         ///< base of the RVAs in the unwind data
   std::uint32_t unwind_data = 0;  ///< RVA of its Windows-style unwind information; 0: not known
   std::uint16_t prologue = 0;     ///< bytes
   JitPart part = JitPart::body;
   bool may_be_freed = false;  ///< of a dynamic method or a collectible assembly
   std::uint8_t kept = 0;      ///< bytes of `prologue_bytes`
   std::array<std::byte, kPrologueBytes> prologue_bytes{};
-  unwind::CompactRule rule;      ///< behind the prologue, outside of epilogues; kind `interpret` where it does not fit
-  std::uint32_t frame_size = 0;  ///< bytes from sp to the CFA where `rule` holds; 0: not known
+  unwind::CompactRule rule;      ///< after the prologue, outside of epilogues; kind `interpret` if it is not compact
+  std::uint32_t frame_size = 0;  ///< bytes from sp to the CFA while `rule` holds; 0: not known
   FrameSource source = FrameSource::none;
 };
 
 /// Lock-free for readers: `find` takes no lock, writes nothing, allocates nothing and may run in signal handlers of any
-/// thread while others add and free. What was freed is not found any more, and its room is used again at once: a reader
-/// copies what it finds and believes the copy if nothing was freed meanwhile (a generation counts that), else it looks
-/// again. Pieces never overlap: a newer one takes the place of all that lie where it lies. Bounded: what does not fit
-/// is refused and counted.
+/// thread while others add and free. Freed code is no longer found, and its room is reused at once: a reader copies a
+/// piece and retries if anything was freed meanwhile (the generation changed). Pieces never overlap: a newer one
+/// replaces all that it overlaps. Bounded: pieces without room are refused and counted.
 class JitMap {
  public:
   struct Options {
@@ -60,26 +58,26 @@ class JitMap {
   };
   struct Account {
     std::size_t pieces = 0, freed = 0, refused = 0;
-    std::size_t bytes = 0;                   ///< of memory in use
-    std::array<std::size_t, 5> by_source{};  ///< of the pieces there are, by FrameSource
+    std::size_t bytes = 0;                   ///< memory in use
+    std::array<std::size_t, 5> by_source{};  ///< present pieces by FrameSource
   };
 
   explicit JitMap(const Options& options);
   JitMap() : JitMap(Options()) {}
   [[nodiscard]] bool is_usable() const;
 
-  /// Signal-safe. `prologue_bytes` stay as they are: they lie elsewhere.
+  /// Signal-safe. Does not set `prologue_bytes`, which are stored elsewhere.
   [[nodiscard]] bool find(Address address, JitCode& out) const;
   [[nodiscard]] bool find_with_prologue(Address address, JitCode& out) const;
 
-  /// False: no room, or not a range. `replaced` says where the pieces were that lay there.
+  /// False: no room, or not a valid range. `replaced` gets the ranges of the pieces that it replaced.
   bool add(const JitCode& code, std::vector<AddressRange>* replaced = nullptr);
-  /// All pieces of a method; answers where they were.
+  /// Removes all pieces of a method; returns their ranges.
   std::vector<AddressRange> free_method(std::uint64_t method);
   [[nodiscard]] Account account() const;
 
  private:
-  /// What a walk needs of a piece, half a cache line. Words, for a reader may meet a writer in it.
+  /// The part of a piece that walks need, half a cache line. In atomic words, since a reader may race with a writer.
   struct Piece {
     static constexpr std::size_t kWords = 4;
     std::uint64_t begin, size_method, data_rva, rest;
@@ -87,7 +85,7 @@ class JitMap {
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(size_method); }
     [[nodiscard]] std::uint32_t method() const { return static_cast<std::uint32_t>(size_method >> 32); }
     [[nodiscard]] std::uint32_t unwind_data() const { return static_cast<std::uint32_t>(data_rva); }
-    /// Of `begin`, where there is unwind data.
+    /// RVA of `begin`, if there is unwind data.
     [[nodiscard]] std::uint32_t rva() const { return static_cast<std::uint32_t>(data_rva >> 32); }
     [[nodiscard]] std::uint16_t layout() const { return static_cast<std::uint16_t>(rest); }
     [[nodiscard]] std::uint16_t prologue() const { return static_cast<std::uint16_t>(rest >> 16); }
@@ -121,7 +119,7 @@ class JitMap {
       for (std::size_t i = 0; i < from.size(); i++) words[i].store(from[i], std::memory_order_relaxed);
     }
   };
-  /// What many pieces have in common.
+  /// Rule and frame size, shared by many pieces.
   struct Layout {
     unwind::CompactRule rule;
     std::uint32_t frame_size;
@@ -145,12 +143,12 @@ class JitMap {
   SharedPiece* pieces_;
   SharedBytes* prologue_bytes_;  ///< by number of the piece
   Layout* layouts_;
-  std::uint32_t* next_of_method_;  ///< the writers': by number of a piece, the next one in its bucket; 0: the last
-  std::uint32_t* buckets_;         ///< the writers': the first piece of the methods with the same low bits
+  std::uint32_t* next_of_method_;  ///< for writers: by number of a piece, the next one in its bucket; 0: the last
+  std::uint32_t* buckets_;         ///< for writers: the first piece of the methods with the same low bits
 
-  std::atomic<std::uint64_t> generation_{0};  ///< counts when something was freed
+  std::atomic<std::uint64_t> generation_{0};  ///< incremented when pieces are freed
 
-  // The writers'.
+  // For writers.
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_pieces_;
   std::uint32_t next_piece_ = 1;

@@ -15,7 +15,7 @@
 namespace mixstack::agent {
 namespace {
 
-/// The runtime forgets code some microseconds after it told of the end of a method.
+/// The runtime forgets code some microseconds after it reported the end of its method, so a short list suffices.
 constexpr std::size_t kMostFreed = 256;
 
 [[nodiscard]] std::string short_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
@@ -34,7 +34,7 @@ constexpr std::size_t kMostFreed = 256;
 KnownCode::KnownCode(clr::ProfilerInfo info)
     : info_(info), layout_(CodeHeaderLayout::in(own_descriptor())), rules_(self_walk::host::arch(), jitted_, images_) {}
 
-/// FunctionUnload does not come for collectible assemblies: their functions are remembered by module.
+/// The runtime reports no unload of functions of collectible assemblies, so they are remembered by module.
 bool KnownCode::may_be_unloaded(clr::Id function) {
   const clr::Id module = info_.module_of(function);
   const std::lock_guard lock(mutex_);
@@ -83,12 +83,12 @@ void KnownCode::catch_up() {
 }
 
 void KnownCode::compiled(const clr::Function& function, bool is_dynamic) {
-  if (is_dynamic) {  // the runtime uses ids again
+  if (is_dynamic) {  // the runtime reuses ids
     const std::lock_guard lock(mutex_);
     std::erase(freed_, function.id);
   }
   const bool may_go = is_dynamic || may_be_unloaded(function.id);
-  std::string name;  // of what may be freed it must be asked for now
+  std::string name;  // asked for now if the method may be freed later
   if (may_go && !methods_.knows(function.id))
     name = is_dynamic ? info_.dynamic_name(function.id) : info_.name(function.id);
   const std::uint64_t number = methods_.number_of(function.id, std::move(name));
@@ -100,7 +100,8 @@ bool KnownCode::was_freed(clr::Id function) {
   return std::find(freed_.begin(), freed_.end(), function) != freed_.end();
 }
 
-/// The runtime may free the method meanwhile, and tell so before we know it: then what we learned is taken back.
+/// The runtime may report the method freed before we have added it. So check `freed_` again at the end, and take the
+/// method back.
 void KnownCode::learn(Address lookup) {
   const clr::Function function = info_.any_function_at(lookup);
   if (function.id == 0 || was_freed(function.id)) return;
@@ -116,10 +117,10 @@ void KnownCode::learn(Address lookup) {
 }
 
 void KnownCode::add_versions(const clr::Function& function, std::uint64_t number, bool may_go) {
-  // What is read stays there for the time of the callback: a page that was asked for is read without the kernel, which
-  // otherwise takes most of the time.
+  // Code and headers stay mapped during the callback, so a page that was probed once is read without a system call,
+  // which would take most of the time.
   const self_walk::ProbedMemory memory(probe_);
-  // All versions, and each again: a callback for one tells nothing of others that were made at the same time.
+  // All versions: a callback reports one, while others may have been compiled at the same time.
   for (const Address start : info_.code_starts(function))
     for (const JitCode& code :
          pieces_of(self_walk::host::arch(), memory, layout_, info_.code_ranges(start), number, may_go))
@@ -156,7 +157,7 @@ ProfileFrame KnownCode::frame_at(Address lookup, std::uint64_t method) {
     if (frame.kind == FrameKind::undescribed) learn(lookup);
     return frame;
   }
-  // Of a module that may be unloaded the name is kept, and the runtime is not asked: it may be gone.
+  // A method of a module that may be unloaded has its name kept: do not ask the runtime about it, it may be gone.
   const bool may_be_gone = !known.name.empty();
   ProfileFrame frame{FrameKind::managed, std::move(known.name), {}};
   if (frame.name.empty() && function != 0) frame.name = info_.name(function);

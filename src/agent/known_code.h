@@ -1,4 +1,4 @@
-// All the code the runtime told us of: where it is, how it is unwound, what it is called.
+// All code that the runtime reported: ranges, unwind rules, names.
 #pragma once
 
 #include <atomic>
@@ -36,28 +36,28 @@ class KnownCode {
   explicit KnownCode(clr::ProfilerInfo info);
   [[nodiscard]] bool is_usable() const { return jitted_.is_usable(); }
 
-  // What the runtime tells.
+  // Callbacks of the runtime.
   void compiled(const clr::Function& function, bool is_dynamic);
   void freed(clr::Id function);
-  /// Code that no callback told of: who attaches is not told of dynamic methods and stubs that are there. Its method is
-  /// called "[dynamic]": its own name may be gone while we ask. Not for signal handlers.
+  /// Learns code that no callback reported: after an attach, the runtime does not report existing dynamic methods and
+  /// stubs. They are named "[dynamic]", because their names may be freed while we ask. Not for signal handlers.
   void learn(Address lookup);
   void loaded(clr::Id module);
-  /// All code of the module goes.
+  /// The module is unloaded with all its code.
   void unloaded(clr::Id module);
-  /// What was there before: modules, and what was compiled.
+  /// Adds the modules loaded and functions compiled before.
   void catch_up();
 
-  /// `listener` is called when code is not found any more and before the runtime uses its place again; null: nobody.
+  /// `listener` is called after code was removed and before the runtime reuses its addresses; null: none.
   void tell_of_freed(std::function<void(AddressRange)> listener);
 
   [[nodiscard]] const ManagedCode& rules() const { return rules_; }
   [[nodiscard]] const JitMap& jitted() const { return jitted_; }
-  /// Grows when code is learned of that no callback told of. Signal-safe. (Code that callbacks tell of is known before
-  /// it runs: no stack that was seen before has it.)
+  /// Number of `learn`ed functions. Signal-safe. (Code that callbacks report is known before it runs, so no earlier
+  /// stack contains it.)
   [[nodiscard]] std::uint64_t learned() const { return learned_.load(std::memory_order_relaxed); }
-  /// What a frame is called. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
-  /// Code of nobody is learned of: the next walk knows it.
+  /// The name of a frame. `method` is its number in `jitted`, 0: none. Asks the runtime; not for signal handlers.
+  /// Unknown code is `learn`ed, for the next walk.
   [[nodiscard]] ProfileFrame frame_at(Address lookup, std::uint64_t method);
   [[nodiscard]] Account account() const { return {jitted_.account(), methods_.size(), images_.size()}; }
 

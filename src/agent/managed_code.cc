@@ -10,8 +10,8 @@
 namespace mixstack::agent {
 namespace {
 
-/// By what a piece's prologue was decoded to, and its code around the pc. Noinline: the buffers are on the stack only
-/// where it is needed.
+/// The rule from a piece's decoded prologue and the code around the pc. Noinline, so that the buffers take stack only
+/// when needed.
 [[nodiscard, gnu::noinline]] Result<unwind::UnwindRule> by_prologue(Arch arch, const JitCode& code, CodeAddress pc,
                                                                     const MemoryReader& memory) {
   std::array<std::byte, unwind::kMostMethodPrologue> start;
@@ -49,7 +49,7 @@ bool ManagedCode::compact(CodeAddress pc, const MemoryReader& memory, Answer& ou
   if (jitted_.find(pc.lookup(), code)) {
     if (code.source == FrameSource::none || code.source == FrameSource::prologue) return false;  // less than certain
     out.owner = static_cast<std::uint32_t>(code.method);
-    // A call in the prologue (a probe of the stack) returns to where the body's rule does not hold yet.
+    // A call in the prologue (a stack probe) returns to where the body's rule does not hold yet.
     const bool is_in_body = !pc.is_exact() && pc.raw() - code.range.begin > code.prologue;
     if (is_in_body && code.rule.kind != unwind::CompactKind::interpret) {
       out.rule = code.rule;

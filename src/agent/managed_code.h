@@ -1,4 +1,4 @@
-// All code of the runtime in our own process, as one source of rules.
+// One source of unwind rules for all managed code in our own process.
 #pragma once
 
 #include "agent/image_list.h"
@@ -7,8 +7,8 @@
 
 namespace mixstack::agent {
 
-/// Jitted code by the map, precompiled code by its image's rows. Of jitted code for which the runtime's unwind data was
-/// not found, by its decoded prologue: such rules have trust `prologue`. Borrows both.
+/// Rules come from the map for jitted code, and from the image's rows for precompiled code. Without the runtime's
+/// unwind data a rule comes from the decoded prologue, with trust `prologue`. Borrows map and list.
 class ManagedCode final : public self_walk::CodeRules {
  public:
   ManagedCode(Arch arch, const JitMap& jitted, const ImageList& images)

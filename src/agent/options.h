@@ -1,4 +1,4 @@
-// What the agent was asked to do.
+// The agent's settings.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct AgentOptions {
   unsigned wall_threads = 16;  ///< most threads that one tick samples
   std::string out;             ///< file written when sampling ends; empty: none
   OutFormat format = OutFormat::collapsed;
-  bool walks_managed = true;  ///< else a walk ends where managed code begins (MIXSTACK_HYBRID_UNWINDING=0)
-  bool explains = false;      ///< says on standard error what it does (MIXSTACK_DEBUG)
+  bool walks_managed = true;  ///< false: a walk ends at managed code (MIXSTACK_HYBRID_UNWINDING=0)
+  bool explains = false;      ///< logs to standard error (MIXSTACK_DEBUG)
 
   [[nodiscard]] bool samples() const { return cpu_hertz != 0 || wall_hertz != 0; }
 
   /// MIXSTACK_AGENT_HZ, _WALL, _WALL_THREADS, _OUT, _FORMAT, MIXSTACK_HYBRID_UNWINDING, MIXSTACK_DEBUG.
   [[nodiscard]] static AgentOptions of_environment();
-  /// The same names in lines of NAME=VALUE, as whoever attaches or asks sends them. Others are passed over.
+  /// The same names in lines of NAME=VALUE, as attach and control requests send them. Other names are ignored.
   [[nodiscard]] static AgentOptions of_lines(std::string_view text);
 
  private:

@@ -1,4 +1,4 @@
-// Bytes on their way to somebody who may be slow.
+// Queue of messages to a peer that may be slow.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mixstack::agent {
 
-/// From any thread to the one that owns a connection. Never waits.
+/// From any thread to the one that owns a connection. Never blocks on the peer.
 class Outbox {
  public:
   static constexpr std::size_t kFull = 2u << 20;  ///< bytes
@@ -20,21 +20,21 @@ class Outbox {
   /// `wake` is an eventfd that the owner polls; borrowed.
   explicit Outbox(int wake) : wake_(wake) {}
 
-  /// Whether more should be put in. What belongs together may still be.
+  /// Whether another sample should be put in. Messages that belong to it may exceed kFull.
   [[nodiscard]] bool has_room() const;
   void put(std::vector<std::byte> message);
-  /// Before all others that nothing was sent of yet.
+  /// Puts a message before all that are not partly sent.
   void put_first(std::vector<std::byte> message);
 
   [[nodiscard]] bool is_empty() const;
-  /// As much as a non-blocking socket takes now. False: the connection is broken.
+  /// Sends as much as the socket takes without blocking. False: the connection is broken.
   [[nodiscard]] bool send_some(int fd);
 
  private:
   const int wake_;
   mutable std::mutex mutex_;
   std::deque<std::vector<std::byte>> messages_;
-  std::size_t sent_ = 0;  ///< of the first
+  std::size_t sent_ = 0;  ///< bytes of the first message
   std::size_t bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Threads must get on, however long a walk takes.
+// Lets threads make progress, however long a walk takes.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace mixstack::agent {
 
-/// Where each thread stood at its last sample of CPU time. A walk counts as the thread's CPU time: where it takes
-/// longer than a period (a slow or emulated processor, a rate that is too high), the next signal is there before the
-/// thread has executed an instruction, or between the two of a pair that a signal undoes (AArch64's ldaxr and stlxr),
-/// for ever. So a thread that is found in the same place again is let run until its next sample, to which the periods
-/// are counted. Signal-safe; each thread asks for itself.
+/// The pc of each thread at its last sample of CPU time. A walk counts as the thread's CPU time. If it takes longer
+/// than a period (a slow or emulated processor, a high rate), the next signal arrives before the thread has executed an
+/// instruction, or between a load-exclusive and its store (AArch64's ldaxr and stlxr), for ever: livelock. So a sample
+/// at the same pc as the last one is skipped, and its periods are added to the next one. Signal-safe; each thread calls
+/// it for itself.
 class Progress {
  public:
-  /// How many periods a sample stands for; 0: it is not to be taken.
+  /// The number of periods that a sample stands for; 0: skip it.
   [[nodiscard]] std::uint32_t periods(std::uint32_t tid, Address pc, std::uint32_t ended) noexcept {
     Slot& slot = slots_[tid % kSlots];
     constexpr auto kRelaxed = std::memory_order_relaxed;

@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::size_t kBatch = 32u << 10;  // bytes of samples in a message
 constexpr std::size_t kMostThreadNames = 1u << 16, kMostAddresses = 1u << 18;
-constexpr std::size_t kMostWaiting = 4096;            // threads whose last stack is kept
-constexpr std::size_t kMostWaitingFrames = 1u << 22;  // of all of these; those beyond are shortened
+constexpr std::size_t kMostWaiting = 4096;            // waiting threads whose last stack is kept
+constexpr std::size_t kMostWaitingFrames = 1u << 22;  // frames of all these stacks; later ones are shortened
 constexpr std::chrono::milliseconds kSettleEvery{250};
-constexpr std::size_t kMostSettled = 1u << 16;  // frames of those that are handed on together
-constexpr std::uint32_t kNoRoom = 0;            // the first frame of a profile, for those it has no room for
+constexpr std::size_t kMostSettled = 1u << 16;  // frames of stacks settled in one pass
+constexpr std::uint32_t kNoRoom = 0;            // the first frame of a profile, "[too many]"
 
 [[nodiscard]] std::uint64_t unloaded_libraries() {
   std::uint64_t count = 0;
   (void)::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* out) {
         *static_cast<std::uint64_t*>(out) = info->dlpi_subs;
-        return 1;  // every entry says the same
+        return 1;  // all entries have the same count
       },
       &count);
   return count;
@@ -32,7 +32,7 @@ constexpr std::uint32_t kNoRoom = 0;            // the first frame of a profile,
 
 }  // namespace
 
-/// Names of native code are kept by address, and an address may become another library's.
+/// Names of native code are cached by address. After a dlclose an address may belong to another library: drop them.
 void Recorder::forget_unloaded_libraries() {
   if (std::exchange(has_looked_, true)) return;
   if (const std::uint64_t now = unloaded_libraries(); now != std::exchange(unloaded_, now)) by_address_.clear();
@@ -86,7 +86,7 @@ void Recorder::settle(Waiting& waiting) {
   if (const std::uint32_t repeats = std::exchange(waiting.repeats, 0); repeats != 0) count(waiting.stack, repeats);
 }
 
-/// Deep stacks more rarely, and not all at once: who records has to read them all.
+/// Deep stacks are settled more rarely, and few at a time, because the recording command has to read them all.
 void Recorder::settle_some() {
   const auto now = Clock::now();
   std::size_t frames = 0;
@@ -108,7 +108,7 @@ bool Recorder::repeat(std::uint32_t tid) {
   const auto known = waiting_.find(tid);
   if (known == waiting_.end()) return false;
   Waiting& waiting = known->second;
-  if (is_heard() && waiting.stack.frames.empty()) return false;  // taken when nobody listened
+  if (is_heard() && waiting.stack.frames.empty()) return false;  // sampled while nobody recorded
   account_.samples++;
   if (waiting.stack.stop != StopReason::end_of_stack) account_.cut++;
   if (is_heard()) waiting.repeats++;
@@ -125,7 +125,7 @@ void Recorder::count(Profile::Stack stack, std::uint32_t weight) {
   if (counts_ && !profile_.add(std::move(stack), weight)) account_.lost += samples;
 }
 
-/// Frames and threads go before the first sample that has them. Who is slow loses samples, never names.
+/// Frames and threads are announced before the first sample that uses them. A slow follower loses samples, never names.
 void Recorder::send(Follower& follower, const Profile::Stack& stack, std::uint32_t weight) {
   if (!follower.outbox->has_room()) {
     account_.lost_on_way += stack.state == SampleState::waiting ? weight : 1;
@@ -164,7 +164,7 @@ void Recorder::finish() {
 
 void Recorder::send_to(std::shared_ptr<Outbox> outbox) {
   const std::lock_guard lock(mutex_);
-  settle_all();  // what was seen before is not its
+  settle_all();  // earlier repeats do not belong to the new follower
   followers_.push_back({std::move(outbox), {}, {}, {}});
 }
 

@@ -1,4 +1,4 @@
-// What becomes of samples: frames get names, stacks are counted, and whoever records gets both.
+// Names the frames of samples, counts equal stacks, and sends both to recording commands.
 #pragma once
 
 #include <chrono>
@@ -17,40 +17,40 @@
 
 namespace mixstack::agent {
 
-/// Fed by the sampler's thread; everything else may be called by any thread.
+/// `add`, `repeat` and `flush` are for the sampler's thread; any thread may call the others.
 class Recorder {
  public:
   using Namer = std::function<ProfileFrame(Address lookup, std::uint64_t method)>;
 
-  /// `counts`: equal stacks are counted for a report at the end. Else samples go to those who record, and nowhere.
+  /// `counts`: equal stacks are counted for a file at the end. Otherwise samples only go to followers.
   Recorder(Namer namer, bool counts) : namer_(std::move(namer)), counts_(counts) {}
 
   void add(const Sample& sample);
-  /// The thread stands where its last sample of waiting found it, which counts once more: some of these are handed on
-  /// together. False: none is kept.
+  /// Counts the thread's last waiting sample once more, since the thread has not moved; repeats are passed on in
+  /// groups. False: no such sample is kept.
   bool repeat(std::uint32_t tid);
-  /// No more for now: what was collected is sent.
+  /// Pause: sends the collected samples.
   void flush();
-  /// No more at all.
+  /// End: passes on all repeats and sends the collected samples.
   void finish();
 
-  /// Gets all frames, threads and samples from now on, as messages.
+  /// Sends all frames, threads and samples from now on to the outbox, as messages.
   void send_to(std::shared_ptr<Outbox> outbox);
-  /// Answers whether nobody is left.
+  /// Returns whether no follower is left.
   bool no_longer_to(const Outbox* outbox);
 
   [[nodiscard]] ProfileAccount account() const;
-  /// What was counted; facts about the whole are left to the caller.
+  /// The counted stacks; the caller adds the facts of the recording.
   [[nodiscard]] Profile take();
 
  private:
   struct Follower {
     std::shared_ptr<Outbox> outbox;
-    std::unordered_set<std::uint32_t> frames, tids;  ///< it knows
-    std::vector<std::byte> samples;                  ///< payload that is being collected
+    std::unordered_set<std::uint32_t> frames, tids;  ///< announced ones
+    std::vector<std::byte> samples;                  ///< payload of the next message
   };
   [[nodiscard]] bool is_heard() const { return counts_ || !followers_.empty(); }
-  /// The last stack of a thread that waited, and how often it was seen again since it was counted.
+  /// The last stack of a waiting thread, and its repeats that are not counted yet.
   using Clock = std::chrono::steady_clock;
   struct Waiting {
     Profile::Stack stack;
@@ -75,8 +75,8 @@ class Recorder {
   std::unordered_map<std::uint64_t, std::uint32_t> by_method_, by_address_;  ///< indices of the profile's frames
   std::unordered_map<std::uint32_t, Waiting> waiting_;                       ///< by thread
   std::size_t waiting_frames_ = 0;                                           ///< of all of them
-  std::uint64_t unloaded_ = 0;                                               ///< libraries, when last looked at
-  bool has_looked_ = false;                                                  ///< since the last pause
+  std::uint64_t unloaded_ = 0;                                               ///< dlpi_subs at the last check
+  bool has_looked_ = false;                                                  ///< checked since the last pause
   std::vector<Follower> followers_;
   ProfileAccount account_;
 };

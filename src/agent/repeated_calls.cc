@@ -10,8 +10,8 @@
 namespace mixstack::agent {
 namespace {
 
-/// Calls that return EINTR after any handler and may be made again: what they did before is nothing, or is kept. Not
-/// connect (it goes on, and made again it fails), nor close.
+/// Calls that may return EINTR after a handler, and may be repeated because an interrupted one had no effect. Not
+/// connect (it continues in the background, and a second one fails), nor close.
 [[nodiscard]] bool may_repeat(std::int64_t number) noexcept {
   switch (number) {
 #ifdef SYS_poll
@@ -54,7 +54,7 @@ namespace {
   }
 }
 
-/// Which argument is the time, and which the place where the kernel has put what is left of it; no sleep: the same.
+/// Indexes of the arguments of a sleep: the time, and the buffer for the remaining time. Both 0: not a sleep.
 struct Rest {
   unsigned time = 0, left = 0;
 };

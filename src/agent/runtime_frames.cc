@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMostOffset = 4096;
 constexpr Address kListEnd = ~Address{0};  // FRAME_TOP in src/coreclr/vm/frames.h
-constexpr unsigned kMostFrames = 1 << 16;  // passed over at a time; each lies above the one before
+constexpr unsigned kMostFrames = 1 << 16;  // skipped in one search; each lies above the one before
 
 }  // namespace
 
@@ -41,7 +41,7 @@ RuntimeFrames::RuntimeFrames(const std::optional<FrameListLayout>& layout)
 
 void RuntimeFrames::began(const clr::Thread& thread) {
   const std::lock_guard lock(mutex_);
-  std::erase(ended_, thread.id);  // the runtime uses ids again
+  std::erase(ended_, thread.id);  // the runtime reuses ids
   add(thread);
 }
 
@@ -60,7 +60,7 @@ void RuntimeFrames::add(const clr::Thread& thread) {
     if (tid == thread.tid || tid == 0) break;
   }
   if (free == nullptr) return;
-  // A reader sees no object, its own, or one that does not say that it is the reader's.
+  // In this order a reader sees no object, its own, or one whose OSId is not the reader's, which `first` checks.
   free->thread.store(0, std::memory_order_release);
   free->tid.store(thread.tid, std::memory_order_release);
   free->thread.store(thread.id, std::memory_order_release);
@@ -100,7 +100,7 @@ bool RuntimeFrames::next(Address sp, AddressRange stack, const MemoryReader& mem
     place = at;
     if (here <= sp || word(here) != layout_->inlined_call) continue;
     out = {word(here + layout_->caller), word(here + layout_->sp), word(here + layout_->fp)};
-    // Zero: it is not in a call now. It is part of the frame whose stack pointer it holds.
+    // A pc of 0: no call is active. The record lies in the stack frame whose stack pointer it holds, so sp <= here.
     if (out.pc != 0 && out.sp > sp && out.sp <= here && stack.contains(out.sp)) return true;
   }
   place = kListEnd;

@@ -1,4 +1,4 @@
-// The lists of calls out of managed code that the runtime keeps for each of its threads.
+// The runtime's per-thread lists of calls out of managed code (explicit Frames).
 #pragma once
 
 #include <array>
@@ -16,33 +16,32 @@
 
 namespace mixstack::agent {
 
-/// Where the list lies, as the runtime's own description of its structures tells.
+/// Offsets of the list's members, from the runtime's contract descriptor.
 struct FrameListLayout {
   std::uint32_t first = 0, os_id = 0;        ///< of Thread
-  std::uint32_t next = 0;                    ///< of Frame, whose first word says of which kind it is
+  std::uint32_t next = 0;                    ///< of Frame, whose first word is its kind
   std::uint32_t sp = 0, caller = 0, fp = 0;  ///< of InlinedCallFrame
-  std::uint64_t inlined_call = 0;            ///< its kind
+  std::uint64_t inlined_call = 0;            ///< the kind InlinedCallFrame
 
-  /// From the JSON of a descriptor. Nothing where it does not say (before .NET 10).
+  /// From the JSON of a descriptor. Nothing: the descriptor lacks them (before .NET 10).
   [[nodiscard]] static std::optional<FrameListLayout> in(std::string_view json);
 };
 
-/// A method that calls native code (P/Invoke) links an InlinedCallFrame into its thread's list for the time of the
-/// call: its stack pointer, its frame pointer and where the call returns to. Other Frames are of calls into the
-/// runtime, whose own code walks can step through; they are passed over.
+/// A method that calls native code (P/Invoke) links an InlinedCallFrame into its thread's list during the call: its
+/// stack pointer, its frame pointer and its return address. Other Frames are of calls into the runtime, whose own code
+/// walks can step through; they are skipped.
 ///
-/// The runtime tells which Thread object is whose; the object must say the same before its list is believed. An object
-/// is removed here before the runtime frees it. Bounded: what finds no room is not known, and its walks end where they
-/// are stuck.
-/// `began` and `ended` are for all threads, `next` for signal handlers.
+/// Callbacks tell the Thread object of each TID; a list is used only if the object holds the same TID. An object is
+/// removed here before the runtime frees it. Bounded: a thread without room is unknown, and its stuck walks end there.
+/// `began` and `ended` may be called by any thread, `next` in signal handlers.
 class RuntimeFrames final : public self_walk::OuterFrames {
  public:
   explicit RuntimeFrames(const std::optional<FrameListLayout>& layout);
 
-  /// The runtime tells that a thread of its own is the kernel's `tid` now.
+  /// Callback: a runtime thread got its TID.
   void began(const clr::Thread& thread);
   void ended(clr::Id thread);
-  /// It was there before; unless it ended meanwhile.
+  /// Adds a thread that existed before, unless it has ended meanwhile.
   void was_there(const clr::Thread& thread);
 
   [[nodiscard]] bool next(Address sp, AddressRange stack, const MemoryReader& memory, Address& place,
@@ -62,7 +61,7 @@ class RuntimeFrames final : public self_walk::OuterFrames {
   self_walk::ZeroedPages pages_;
   Slot* slots_;  ///< in `pages_`; null: nothing is known
   std::mutex mutex_;
-  std::deque<clr::Id> ended_;  ///< the last ones
+  std::deque<clr::Id> ended_;  ///< the last kMostEnded ones
 };
 
 }  // namespace mixstack::agent

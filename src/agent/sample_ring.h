@@ -1,4 +1,4 @@
-// From signal handlers to a thread: samples in a ring of fixed size.
+// A ring buffer of samples, from signal handlers to one thread.
 #pragma once
 
 #include <array>
@@ -14,43 +14,43 @@
 
 namespace mixstack::agent {
 
-/// A stack as a handler found it.
+/// A stack walked in a handler.
 struct Sample {
-  static constexpr std::size_t kMostFrames = 254;  ///< more of them are in a stack of DeepStacks
+  static constexpr std::size_t kMostFrames = 254;  ///< a deeper stack is in `deep`
   std::uint32_t tid = 0;
   std::uint32_t weight = 1;  ///< periods that it stands for
   std::uint32_t count = 0;
-  std::uint32_t doubtful = 0;  ///< the last so many, as Profile::Stack has it
+  std::uint32_t doubtful = 0;  ///< this many of the outermost frames are doubtful, as in Profile::Stack
   StopReason stop = StopReason::end_of_stack;
   SampleState state = SampleState::cpu;
-  bool was_cut_short = false;                      ///< a system call was left with EINTR for the signal
+  bool was_cut_short = false;                      ///< the signal interrupted a system call, which returns EINTR
   Address sp = 0;                                  ///< of the first frame
   std::uint64_t knowledge = 0;                     ///< KnownCode::learned when it was walked
-  DeepStack* deep = nullptr;                       ///< has the frames, in place of what follows; to be given back
+  DeepStack* deep = nullptr;                       ///< not null: holds the frames instead of the arrays below
   std::array<Address, kMostFrames> addresses;      ///< exact for the first, return addresses for the others
-  std::array<std::uint32_t, kMostFrames> methods;  ///< as JitMap has it, where jitted code lies; 0: none
+  std::array<std::uint32_t, kMostFrames> methods;  ///< numbers of JitMap; 0: no jitted code
 
   [[nodiscard]] Address address(std::size_t i) const { return deep != nullptr ? deep->addresses[i] : addresses[i]; }
   [[nodiscard]] std::uint32_t method(std::size_t i) const { return deep != nullptr ? deep->methods[i] : methods[i]; }
 };
 
-/// Many writers in signal handlers, one reader. A writer that finds no room counts a loss and goes on; one that is
-/// interrupted by another writer hides what follows only until it goes on. No locks, no allocation after the
-/// constructor. The capacity is a power of two.
+/// Many writers in signal handlers, one reader. A writer without a free slot counts a loss and returns. While a writer
+/// is interrupted, later samples stay hidden until it commits. No locks, no allocation after the constructor. The
+/// capacity is rounded up to a power of two.
 class SampleRing {
  public:
   explicit SampleRing(std::size_t capacity);
   [[nodiscard]] bool is_usable() const { return slots_ != nullptr; }
 
-  /// A slot to fill, or null: full. Signal-safe.
+  /// A slot to fill; null: the ring is full. Signal-safe.
   [[nodiscard]] Sample* reserve();
   /// The slot from `reserve` is complete. Signal-safe.
   void commit(Sample* sample);
 
-  /// The oldest that is complete, or null. It stays until `release`.
+  /// The oldest sample; null: none, or it is not complete. Valid until `release`.
   [[nodiscard]] const Sample* next();
   void release();
-  /// Its memory, if all of it was touched.
+  /// Its memory, once every slot was used.
   [[nodiscard]] std::size_t most_bytes() const { return (mask_ + 1) * sizeof(Slot); }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 

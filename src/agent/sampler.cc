@@ -1,3 +1,12 @@
+// Input: SIGPROF of CPU timers and of our ticks of wall time, in every thread of the process; the rules of KnownCode.
+// Output: samples, passed to Hooks::sample on our own thread.
+// Algorithm: in the handler: 1. count it in `inside_` before reading `in_use_`, so that `end` can wait for handlers.
+// 2. Switch to a stack of our own. 3. Repeat an interrupted call first, so that the innermost frame is at the call.
+// 4. Reserve a slot of the ring, walk into it, commit. 5. Enlarge the alternate stack last, since the walk uses it.
+// On our thread: `look_at_threads` lists threads for timers and ticks; `tick` counts a thread that has not run by its
+// last sample and sends others a signal; `drain` empties the ring.
+// Bounds: kRing samples (more are counted as lost); Sample::kMostFrames, in DeepStack kMostRunningFrames or kMostFrames
+// per walk; CpuBudget and `wall_threads` per tick; listing takes at most 1/kLookShare of the time; kRoomTime, kEndTime.
 #include "agent/sampler.h"
 
 #include <sys/syscall.h>
@@ -27,18 +36,18 @@ constexpr std::size_t kRules = 1 << 15;
 constexpr std::size_t kThreads = 4096;
 constexpr int kSignal = SIGPROF;
 constexpr milliseconds kDrainEvery{20}, kRefreshEvery{100};
-/// The list of threads is looked at so often, or less if it is long: a hundredth of the time at most.
+/// Interval of listing threads; longer if the list is long, so that it takes a hundredth of the time at most.
 constexpr milliseconds kLookEvery{100};
 constexpr int kLookShare = 100;
 constexpr milliseconds kEndTime{2000};
 constexpr milliseconds kRoomTime{250};
 
 constexpr std::size_t kMostRunningFrames = 4096;
-/// As Sample::knowledge: what was missing was no knowledge.
+/// As Sample::knowledge, differs from every real value: the walk lacked room, not knowledge, so look again.
 constexpr std::uint64_t kLooksAgain = ~std::uint64_t{0};
 
-/// What our signals carry beside the mark: si_value of those of timers is the mark itself. The first two are of wall
-/// time, the third is that of `make_room`.
+/// Combined with the mark in si_value of the signals we send. The first two are ticks of wall time, the third is of
+/// `make_room`. The timers' si_value is the mark itself.
 constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
 
 [[nodiscard]] WaitSample wait_sample(const Sample& sample) {
@@ -46,7 +55,7 @@ constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
   seen.pc = sample.addresses[0];
   seen.sp = sample.sp;
   seen.was_cut_short = sample.was_cut_short;
-  // A stack of somebody else's (a fiber) ends where it ends, whatever is known.
+  // A foreign stack (a fiber) ends there, whatever is known: no doubt.
   seen.is_in_doubt =
       sample.doubtful != 0 || (sample.stop != StopReason::end_of_stack && sample.stop != StopReason::foreign_stack);
   seen.frames = sample.count;
@@ -54,7 +63,7 @@ constexpr std::uintptr_t kRunning = 1, kWaiting = 2, kRoom = 3;
   return seen;
 }
 
-/// An address of ours, which nobody else sends: signals of others are told apart by it.
+/// Its address identifies our signals: nobody else sends it.
 alignas(8) constinit char mark[8] = {};
 
 }  // namespace
@@ -92,19 +101,19 @@ Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, const RuntimeF
   if (!walker) return fail(walker.error());
   sampler->walker_ = std::move(*walker);
   code.tell_of_freed([walker = sampler->walker_.get()](AddressRange freed) { walker->forget(freed); });
-  // The walker knows the stack of the thread that made it, and must not when that ends. The main thread stays.
+  // The walker has learned the creating thread's stack, which must not outlive that thread. The main thread's may stay.
   if (memory::system_call(SYS_gettid) != memory::system_call(SYS_getpid)) sampler->walker_->remove_thread();
   return sampler;
 }
 
 Result<void> Sampler::take_signal() {
   struct sigaction action {};
-  // On the alternate stack, where the thread has one: what is interrupted may be code that has no room for us
-  // (goroutines). The runtime's handler of SIGSEGV needs what the kernel put there: FaultRelay sees to that.
+  // On the alternate stack, if the thread has one: the interrupted stack may be too small for us (goroutines). The
+  // runtime's handler of SIGSEGV may still need its frame there: FaultRelay protects it.
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   action.sa_sigaction = on_signal;
-  // Others wait: where a handler runs on an alternate stack that we interrupt, there is no room for a third. Faults are
-  // not held up.
+  // Block other signals: an alternate stack on which we interrupt a handler has no room for a third. Faults stay
+  // unblocked.
   (void)::sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&action.sa_mask, fault);
   in_use_.store(this);
@@ -121,7 +130,7 @@ std::size_t Sampler::make_room(std::span<const std::uint32_t> tids) {
     if (!own_.has(tid) && send(tid, kRoom, true)) sent++;
   for (const auto deadline = Clock::now() + kRoomTime; with_room_.load() < sent && Clock::now() < deadline;)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-  // Before, a fault on a small stack would have held our signal up for good.
+  // Not earlier: with the relay, a fault on a small stack blocks our signal.
   FaultRelay::begin(kSignal);
   return sent - std::min(sent, with_room_.load());
 }
@@ -148,7 +157,7 @@ bool Sampler::end() {
   Sampler* us = this;
   in_use_.compare_exchange_strong(us, nullptr);
   if (!has_ended) return false;
-  // Whoever saw us in `in_use_` has counted itself before.
+  // Every handler that read us from `in_use_` has incremented `inside_` before.
   for (const auto deadline = Clock::now() + kEndTime; inside_.load() != 0;) {
     if (Clock::now() > deadline) return false;
     std::this_thread::sleep_for(milliseconds(1));
@@ -171,7 +180,7 @@ void Sampler::give_signal_back() const {
 void Sampler::thread_began(std::uint32_t tid) {
   if (static_cast<std::uint32_t>(memory::system_call(SYS_gettid)) == tid) {
     alternate_stacks_.enlarge_own();
-    walker_->remove_thread();  // what was learned of a former one, whose control block lay in the same place
+    walker_->remove_thread();  // forget an ended thread whose control block was at the same address
   }
   if (has_begun_ && timers_ && !own_.has(tid)) (void)timers_->add(tid);
 }
@@ -193,7 +202,7 @@ void Sampler::forget_after_fork() {
   inside_.store(0);
 }
 
-/// A signal, and where there is room to handle it.
+/// A signal, and whether a stack of our own was free for it.
 struct Sampler::Signal {
   Sampler& sampler;
   const siginfo_t& info;
@@ -201,7 +210,7 @@ struct Sampler::Signal {
   bool has_room;
 };
 
-/// On whatever stack the thread was on, or on an alternate one: less than 1 KiB is needed there.
+/// Runs on the interrupted stack or on an alternate one, and needs less than 1 KiB there.
 void Sampler::on_signal(int, siginfo_t* info, void* context) noexcept {
   inside_.fetch_add(1, std::memory_order_seq_cst);
   if (Sampler* sampler = in_use_.load(std::memory_order_seq_cst)) {
@@ -222,7 +231,7 @@ void Sampler::take_apart(void* signal) noexcept {
   s.sampler.take(s);
 }
 
-/// In a signal handler. Deeper stacks than most are walked once more, from the begin.
+/// In a signal handler. A stack that does not fit into the sample is walked again from the begin, into a DeepStack.
 void Sampler::walk(const Signal& signal, Sample& sample) noexcept {
   sample.deep = nullptr;
   sample.knowledge = code_.learned();
@@ -238,7 +247,7 @@ void Sampler::walk(const Signal& signal, Sample& sample) noexcept {
   }
   walk_into(signal, sample, sample.addresses, sample.methods);
   if (sample.stop != StopReason::max_frames || sample.count < Sample::kMostFrames) return;
-  // A thread that waits is walked once and counted often; others may have another stack each time.
+  // A waiting thread is walked once and counted often, so it may be deep; a running one may have a new stack each time.
   const std::size_t most = sample.state == SampleState::waiting ? DeepStack::kMostFrames : kMostRunningFrames;
   sample.deep = deep_.take();
   if (sample.deep == nullptr) {
@@ -270,7 +279,7 @@ void Sampler::take(const Signal& signal) noexcept {
       reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr) ^ reinterpret_cast<std::uintptr_t>(mark);
   const bool is_timer = info.si_code == SI_TIMER && state == 0;
   const bool is_tick = info.si_code == SI_QUEUE && (state == kRunning || state == kWaiting);
-  // Before the walk: the first frame is at the call, as of calls that the kernel restarts.
+  // Before the walk, so that the first frame is at the call, as it is for calls that the kernel restarts.
   if (info.si_code == SI_QUEUE && (is_tick || state == kRoom)) (void)calls_.repeat(context, info.si_errno);
   if (info.si_code == SI_QUEUE && state == kRoom) {
     alternate_stacks_.enlarge_interrupted(*context, true);
@@ -284,7 +293,7 @@ void Sampler::take(const Signal& signal) noexcept {
   const auto tid = static_cast<std::uint32_t>(memory::system_call(SYS_gettid));
   std::uint32_t weight = 1;
   if (is_timer) {
-    // Periods that ended while a signal was on its way.
+    // Plus the periods that ended while the signal was pending.
     const std::uint32_t ended = 1 + static_cast<std::uint32_t>(std::max(info.si_overrun, 0));
     weight = progress_.periods(tid, self_walk::host::light_frame(context).pc.raw(), ended);
     if (weight == 0) return;
@@ -299,7 +308,7 @@ void Sampler::take(const Signal& signal) noexcept {
   sample->tid = tid;
   sample->weight = weight;
   ring_.commit(sample);
-  // Last: the walk goes by the alternate stack that the context names, and this handler may have begun on.
+  // Last: the walk needs the old alternate stack that the context names, on which this handler may have begun.
   alternate_stacks_.enlarge_interrupted(*context);
 }
 
@@ -316,7 +325,7 @@ void Sampler::look_at_threads() {
   next_look_ = now + std::max<nanoseconds>(kLookEvery, (now - before) * kLookShare);
 }
 
-/// The count, then where it waits, and the count again: it did not run in between.
+/// Reads the run count, the wait place, and the count again: if it is the same, the thread did not run in between.
 bool Sampler::begins_to_stand(std::uint32_t tid, std::uint64_t runs) {
   if (!standing_.may_stand(tid, runs)) return false;
   const auto place = task_wait(tid);
@@ -324,7 +333,7 @@ bool Sampler::begins_to_stand(std::uint32_t tid, std::uint64_t runs) {
   return place && task_runs(tid) == runs && standing_.confirm(tid, *place, cpu);
 }
 
-/// A thread gets the signal of its state; the list may name those that are gone.
+/// Sends each chosen thread the signal of its state, or repeats its last sample. Listed threads may have ended.
 void Sampler::tick(Clock::time_point now) {
   const nanoseconds period(1'000'000'000 / options_.wall_hertz);
   if (now > next_tick_ + period) {
@@ -349,7 +358,7 @@ void Sampler::tick(Clock::time_point now) {
     } else {
       standing_.forget(tid);
     }
-    // Where the kernel does not count, the thread gets a signal each tick, and what is made again would never time out.
+    // Without a run count (0) the thread gets a signal each tick; a call repeated each time would never time out.
     (void)send(tid, waits ? kWaiting : kRunning, waits && runs != 0);
   }
 }

@@ -1,4 +1,4 @@
-// Samples of the threads of our own process: signals, the walk in their handler, and the thread that takes the results.
+// Samples the threads of our own process: signals, the walk in their handler, and the thread that takes the results.
 #pragma once
 
 #include <atomic>
@@ -29,19 +29,19 @@
 
 namespace mixstack::agent {
 
-/// Samples by SIGPROF: of each thread per period of its CPU time (ThreadTimers), and of some threads per tick of wall
-/// time. The handler walks and puts the stack into a ring; a thread of our own takes it out and hands it on.
+/// Samples by SIGPROF: each thread once per period of its CPU time (ThreadTimers), and some threads per tick of wall
+/// time. The handler walks the stack into a ring; a thread of our own takes it out and passes it on.
 ///
 /// One at a time in a process, since signal handlers get no argument of ours. Signals that are not ours are counted and
-/// dropped. At the end a handler that was there before gets SIGPROF back. Where none was, ours stays and does nothing:
-/// a signal may still be on its way, the default would kill the process, and that it is ignored would be inherited by
-/// programs that the process runs.
+/// dropped. At the end the previous handler of SIGPROF is restored. If there was none, ours stays and does nothing: a
+/// signal may still be pending, the default action would kill the process, and SIG_IGN would be inherited by programs
+/// that the process executes.
 class Sampler {
  public:
   struct Hooks {
     std::function<void(const Sample&)> sample;  ///< each one, on the thread of the sampler
-    std::function<bool(std::uint32_t)> repeat;  ///< a thread's last sample once more; false: it is not kept
-    std::function<void()> pause;                ///< when there are none left for now
+    std::function<bool(std::uint32_t)> repeat;  ///< counts a thread's last sample once more; false: none is kept
+    std::function<void()> pause;                ///< when the ring is empty
   };
   struct Account {
     std::uint64_t lost = 0, postponed = 0, missed = 0, foreign = 0;
@@ -53,21 +53,21 @@ class Sampler {
   [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(KnownCode& code, const RuntimeFrames& frames,
                                                                OwnThreads& own, const AgentOptions& options,
                                                                Hooks hooks);
-  /// After `end`.
+  /// Only after `end`.
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Takes the signal: from here on `make_room`, then `begin`. Errors: io_error (no action for the signal).
+  /// Installs the handler; call `make_room` and `begin` afterwards. Errors: io_error (sigaction failed).
   [[nodiscard]] Result<void> take_signal();
-  /// Has threads that were there before exchange their alternate stacks in a handler of ours. The runtime must be
-  /// stopped, so that none of them is in a handler on that stack. Waits a quarter of a second at most, and answers how
-  /// many did not come to it.
+  /// Makes existing threads replace their alternate stacks, each in a handler of ours. The runtime must be stopped, so
+  /// that none of them is in a handler on that stack. Waits kRoomTime at most; returns how many of the signalled
+  /// threads did not do it.
   std::size_t make_room(std::span<const std::uint32_t> tids);
-  /// Errors: limit_exceeded (no thread).
+  /// Starts the sampling thread. Errors: limit_exceeded (no thread).
   [[nodiscard]] Result<void> begin();
-  /// Timers off, handlers gone, all that was sampled handed on. False: a handler or our thread did not end in time, and
-  /// nothing that they use may be given back. Called once.
+  /// Stops timers, waits for handlers and our thread, passes on all samples. False: a handler or our thread did not end
+  /// in time; keep all memory that they use. Call it once.
   [[nodiscard]] bool end();
 
   /// A thread of the process began. Thread-safe.
@@ -75,7 +75,7 @@ class Sampler {
   /// Thread-safe.
   [[nodiscard]] Account account() const;
 
-  /// In a child made by fork, where our threads and timers are not.
+  /// In a forked child, which has none of our threads and timers.
   static void forget_after_fork();
 
  private:
@@ -94,13 +94,13 @@ class Sampler {
   void look_at_threads();
   void tick(Clock::time_point now);
   [[nodiscard]] bool begins_to_stand(std::uint32_t tid, std::uint64_t runs);
-  /// `repeats`: a wait that the signal cuts short is made again.
+  /// `repeats`: a system call that the signal interrupts is repeated.
   [[nodiscard]] bool send(std::uint32_t tid, std::uintptr_t what, bool repeats);
   void drain();
 
-  // For handlers, which get no argument of ours.
+  // State for handlers, which get no argument of ours.
   static std::atomic<Sampler*> in_use_;
-  static std::atomic<std::uint32_t> inside_;  ///< handlers that run
+  static std::atomic<std::uint32_t> inside_;  ///< running handlers
 
   KnownCode& code_;
   OwnThreads& own_;
@@ -115,12 +115,12 @@ class Sampler {
   Progress progress_;
   RepeatedCalls calls_;
   std::optional<ThreadTimers> timers_;
-  std::atomic<bool> has_begun_{false};  ///< before, a timer's signal would have no handler
-  struct sigaction before_ {};          ///< whose SIGPROF was
+  std::atomic<bool> has_begun_{false};  ///< no timers before this: their signal might have no handler
+  struct sigaction before_ {};          ///< the previous action of SIGPROF
   std::atomic<std::uint64_t> foreign_{0}, postponed_{0}, missed_{0};
   std::atomic<std::size_t> with_room_{0};  ///< handlers of `make_room` that have ended
 
-  // The thread's.
+  // Used by the thread alone.
   WallRounds rounds_;
   StandingThreads standing_;
   CpuBudget budget_;

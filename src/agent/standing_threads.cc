@@ -57,8 +57,8 @@ bool StandingThreads::confirm(std::uint32_t tid, const WaitPlace& place, std::ui
   const auto known = threads_.find(tid);
   if (known == threads_.end() || !known->second.is_sampled) return false;
   const WaitSample& sample = known->second.sample;
-  // The kernel shows the address behind the instruction. A call that ended by itself, just before the signal, is
-  // neither called again nor cut short: the thread may have gone on to wait elsewhere.
+  // The kernel shows the address after the instruction. A call that ended by itself just before the signal is neither
+  // restarted nor interrupted, and fails this check: the thread may have gone on to wait elsewhere.
   const bool is_here = sample.was_cut_short ? place.pc == sample.pc : place.pc == sample.pc + call_size_;
   known->second.stands = is_here && place.sp == sample.sp;
   known->second.cpu = cpu;

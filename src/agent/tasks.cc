@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostTasks = 1 << 16;
 
-/// The beginning of a file of a thread; empty: it cannot be read.
+/// The first bytes of a thread's file in /proc; empty: unreadable.
 template <std::size_t N>
 [[nodiscard]] std::string_view read_of(std::uint32_t tid, const char* file, std::array<char, N>& out) {
   std::array<char, 64> path;
@@ -46,13 +46,13 @@ std::vector<std::uint32_t> own_tasks() {
 char task_state(std::uint32_t tid) {
   std::array<char, 128> bytes;
   const std::string_view text = read_of(tid, "stat", bytes);
-  const std::size_t end = text.rfind(") ");  // the name before it may hold anything, and is short
+  const std::size_t end = text.rfind(") ");  // the comm before it is short and may hold any bytes
   return end == text.npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }
 
 std::uint64_t task_runs(std::uint32_t tid) {
   std::array<char, 80> bytes;
-  std::string_view text = read_of(tid, "schedstat", bytes);  // on a processor, waited for one, times put on one
+  std::string_view text = read_of(tid, "schedstat", bytes);  // ns on a processor, ns waiting for one, run count
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   const std::string_view last = text.substr(text.rfind(' ') + 1);
   std::uint64_t runs = 0;
@@ -63,7 +63,7 @@ std::uint64_t task_runs(std::uint32_t tid) {
 std::optional<WaitPlace> task_wait(std::uint32_t tid) {
   std::array<char, 256> bytes;
   const std::string_view text = read_of(tid, "syscall", bytes);  // number, six arguments, sp, pc; or "running"
-  // Not in a system call: "-1", sp, pc.
+  // "-1", sp, pc: not in a system call.
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   const std::size_t pc = text.rfind(" 0x"), sp = pc == text.npos || pc == 0 ? text.npos : text.rfind(" 0x", pc - 1);
   if (sp == text.npos) return std::nullopt;

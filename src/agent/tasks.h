@@ -1,4 +1,4 @@
-// The threads of our own process, as the kernel lists them.
+// The threads of our own process, from /proc/self/task.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace mixstack::agent {
 
-/// Empty where /proc cannot be read. Not for signal handlers.
+/// The TIDs; empty: /proc cannot be read. Not for signal handlers.
 [[nodiscard]] std::vector<std::uint32_t> own_tasks();
 /// The letter of proc_pid_stat(5): R, S, D, T...; 0: no such thread.
 [[nodiscard]] char task_state(std::uint32_t tid);
-/// How often it was put on a processor (schedstat); 0: the kernel does not count, or no such thread.
+/// Run count: how often it was put on a processor (schedstat); 0: the kernel does not count, or no such thread.
 [[nodiscard]] std::uint64_t task_runs(std::uint32_t tid);
-/// The system call that it waits in; nothing: it runs, or does not say.
+/// The system call that it waits in; nothing: it runs, or the kernel does not tell.
 [[nodiscard]] std::optional<WaitPlace> task_wait(std::uint32_t tid);
-/// What the kernel calls it; empty: no such thread.
+/// Its comm; empty: no such thread.
 [[nodiscard]] std::string task_name(std::uint32_t tid);
 
 }  // namespace mixstack::agent

@@ -6,10 +6,10 @@
 
 namespace mixstack::agent {
 
-/// As the kernel numbers them (include/linux/posix-timers_types.h: CPUCLOCK_PERTHREAD_MASK 4, CPUCLOCK_SCHED 2).
+/// The kernel's clock id (include/linux/posix-timers_types.h: CPUCLOCK_PERTHREAD_MASK 4, CPUCLOCK_SCHED 2).
 [[nodiscard]] inline clockid_t cpu_clock(std::uint32_t tid) { return static_cast<clockid_t>((~tid << 3) | 4u | 2u); }
 
-/// ns; 0: no such thread.
+/// CPU time in ns; 0: no such thread.
 [[nodiscard]] inline std::uint64_t cpu_time(std::uint32_t tid) {
   timespec used{};
   if (::clock_gettime(cpu_clock(tid), &used) != 0) return 0;

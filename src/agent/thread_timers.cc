@@ -10,7 +10,7 @@
 #include "agent/thread_clock.h"
 #include "memory/system_call.h"
 
-// glibc before 2.41 has no name for it.
+// glibc before 2.41 has no name for this field.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -29,7 +29,7 @@ template <class T>
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// The C library's functions keep timers of their own and know not all clocks; the kernel's numbers are enough.
+// System calls, since the C library's functions keep their own records of timers and reject some clocks.
 void delete_timer(int timer) { (void)memory::system_call(SYS_timer_delete, static_cast<std::uint64_t>(timer)); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A timer of CPU time for each thread.
+// A CPU-time timer for each thread.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace mixstack::agent {
 
-/// Each thread gets a signal when it has used a period of CPU time. The first comes after a part of a period that is
-/// chosen by chance, so that threads that live shorter than a period are seen as often as they should be.
-/// Thread-safe; not for signal handlers.
+/// Each thread gets a signal per period of its CPU time. The first one comes after a random part of a period, so that
+/// threads that live shorter than a period are sampled in proportion. Thread-safe; not for signal handlers.
 class ThreadTimers {
  public:
   /// The signal comes with si_code SI_TIMER and `mark` as its value. `hertz` is not 0.
@@ -20,20 +19,20 @@ class ThreadTimers {
   ThreadTimers(const ThreadTimers&) = delete;
   ThreadTimers& operator=(const ThreadTimers&) = delete;
 
-  /// A thread of our process that just began; one that is known keeps its timer. False: the system gives none (see
+  /// Adds a thread of our process that just began; a known one keeps its timer. False: timer_create failed (see
   /// RLIMIT_SIGPENDING), or there is no such thread.
   bool add(std::uint32_t tid);
-  /// These threads are there: others lose their timers, and one whose number is used again gets a new one.
+  /// Sets the list of threads: others lose their timers, and a reused TID gets a new one.
   void update(std::span<const std::uint32_t> tids);
 
-  /// All are deleted, and none is made any more. A signal may still be on its way.
+  /// Deletes all timers, and makes no more. A signal may still be pending.
   void stop();
 
   [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] std::size_t refused() const;  ///< threads of the last `update` that have none
+  [[nodiscard]] std::size_t refused() const;  ///< threads of the last `update` without a timer
 
  private:
-  using Timer = int;  // the kernel's
+  using Timer = int;  // the kernel's id
   [[nodiscard]] bool is_of_living(Timer timer) const;
   bool make(std::uint32_t tid);
 

@@ -8,8 +8,8 @@
 
 namespace mixstack::agent {
 
-/// Reads page by page, so that what lies before the end of a mapping is read although more was asked for. As
-/// signal-safe as the reader.
+/// Reads page by page, so that a read beyond the end of a mapping still returns the bytes before it. As signal-safe as
+/// the reader.
 class UnwindBytes final : public unwind::windows::UnwindDataSource {
  public:
   UnwindBytes(const MemoryReader& memory, Address image_base) : memory_(memory), base_(image_base) {}

@@ -79,7 +79,7 @@ Outcome<agent_link::Report> AgentClient::report_of(const Message& answer) const 
 Outcome<agent_link::Report> AgentClient::ask(Kind kind, std::string_view text) {
   const auto deadline = Clock::now() + kAnswerTime;
   const auto sent = agent_link::send_all(link_.get(), agent_link::message(kind, text), deadline);
-  // Who hung up may have said why before.
+  // An agent that hung up may have sent its reason before: read on.
   if (!sent && sent.error().code != ErrorCode::not_found) return failed(sent.error());
   const auto answer = agent_link::receive(link_.get(), deadline);
   if (!answer) return failed(answer.error());
@@ -105,7 +105,7 @@ Outcome<AgentClient::Recording> AgentClient::record(std::string_view settings, m
       has_asked = true;
       deadline = Clock::now() + kAnswerTime;
     }
-    // So that `is_enough` is asked; when it was, the answer is all that is waited for.
+    // Waits at most kLookEvery, so that `is_enough` is polled; after `end` was sent, waits up to the deadline.
     const auto ready = agent_link::wait_for(link_.get(), POLLIN, std::min(deadline, Clock::now() + kLookEvery));
     if (!ready && ready.error().code == ErrorCode::limit_exceeded) {
       if (!has_asked || Clock::now() < deadline) continue;
@@ -146,7 +146,7 @@ Outcome<Attached> connect_or_attach(const TargetPlace& place, const std::string&
   const auto loaded = attach_profiler(place, *path, settings, timeout);
   client = AgentClient::connect(place);
   if (!loaded) {
-    // Somebody else may have had it loaded at the same moment.
+    // Another command may have attached it at the same moment.
     if (loaded.error().error.value == kProfilerThere && client) return Attached{std::move(*client), false};
     return tl::unexpected(loaded.error());
   }

@@ -1,4 +1,4 @@
-// What the command does with the agent in a process.
+// The command's requests to the agent in a process.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@
 
 namespace mixstack::agent_client {
 
-/// A connection to the agent in a process. Every wait has an end.
+/// A connection to the agent in a process. Every wait times out.
 class AgentClient {
  public:
   static constexpr std::chrono::milliseconds kAnswerTime{10'000};
 
-  /// Errors: not_found (no agent in there), limit_exceeded (it does not take us in time), permission_denied.
+  /// Errors: not_found (no agent), limit_exceeded (it does not accept in time), permission_denied.
   [[nodiscard]] static Outcome<AgentClient> connect(const TargetPlace& place);
 
   [[nodiscard]] Outcome<agent_link::Report> status() { return ask(agent_link::Kind::status, {}); }
@@ -28,11 +28,11 @@ class AgentClient {
 
   struct Recording {
     Profile profile;
-    bool is_whole = false;  ///< it ended when it should, and the agent has said its last word
-    std::string why;        ///< where not: why it ended
+    bool is_whole = false;  ///< it ended when asked to, with the agent's last report
+    std::string why;        ///< why it ended early; empty if whole
   };
-  /// Samples for a time, or until `is_enough` says so (asked some times a second). Errors: as of the others; what was
-  /// recorded before an error is kept.
+  /// Samples for `time`, or until `is_enough` (polled some times a second). Errors: those of `start`. If the agent
+  /// fails later, the samples so far are returned, and `why`.
   [[nodiscard]] Outcome<Recording> record(std::string_view settings, std::chrono::milliseconds time,
                                           const std::function<bool()>& is_enough);
 
@@ -46,7 +46,7 @@ class AgentClient {
   base::ScopedFd link_;
 };
 
-/// Where the agent is, connects; where it is not, has it loaded with these settings first. `is_new` says which.
+/// Connects to the agent; if there is none, attaches it with these settings first, and `is_new` is true.
 struct Attached {
   AgentClient client;
   bool is_new = false;

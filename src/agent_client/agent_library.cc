@@ -16,7 +16,7 @@
 namespace mixstack::agent_client {
 namespace {
 
-/// The agent that a process can load: a library is made for one C library.
+/// File name of the agent that a process can load: it is built for one C library.
 [[nodiscard]] std::string name_for(const TargetPlace& place) {
   return place.has_musl ? "libmixstack_agent-musl.so" : "libmixstack_agent.so";
 }
@@ -28,13 +28,13 @@ namespace {
   return std::string(path.substr(0, path.rfind('/')));
 }
 
-/// Without links; empty: there is none.
+/// With symbolic links resolved; empty: no such file.
 [[nodiscard]] std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real == nullptr ? std::string() : std::string(real.get());
 }
 
-/// Of our own file system.
+/// A path in our own file system.
 [[nodiscard]] std::string beside_us(const std::string& name) {
   const std::string folder = own_folder();
   for (const char* place : {"/", "/../lib/"})

@@ -16,7 +16,7 @@ constexpr std::uint8_t kProfilerCommands = 3, kAttachProfiler = 1;
 constexpr std::uint8_t kServerCommands = 0xff, kOk = 0x00, kError = 0xff;
 constexpr std::size_t kMostAnswer = 4096;
 
-// (GCC 12 at -O3 takes an insert of a few bytes for one beyond the end.)
+// Not insert(): GCC 12 at -O3 warns that an insert of a few bytes is out of bounds.
 void put_bytes(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
   const std::size_t at = out.size();
   out.resize(at + bytes.size());
@@ -27,7 +27,7 @@ void put(std::vector<std::byte>& out, T value) {
   put_bytes(out, std::as_bytes(std::span(&value, 1)));
 }
 
-/// Texts are arrays of UTF-16 with their zero. What is no UTF-8 becomes U+FFFD, and then no file has that name.
+/// UTF-16 with its terminating zero, as IPC strings are. Malformed bytes become U+FFFD, and then no file has that name.
 [[nodiscard]] std::vector<std::uint16_t> utf16(std::string_view text) {
   std::vector<std::uint16_t> out;
   for (std::size_t i = 0; i < text.size();) {
@@ -131,7 +131,7 @@ std::optional<DiagnosticsAnswer> decode_answer(std::span<const std::byte> bytes)
   return answer;
 }
 
-/// Source: dotnet/runtime src/inc/corerror.xml, winerror.h; ds-types.h for those of the socket.
+/// Source: dotnet/runtime src/inc/corerror.xml, winerror.h; ds-types.h for the codes of the IPC protocol.
 std::string words_of(std::uint32_t status) {
   std::array<char, 16> text{};
   (void)std::snprintf(text.data(), text.size(), "0x%08x", status);

@@ -41,7 +41,7 @@ void Recorded::add(const agent_link::Sample& sample) {
   if (!profile_.add(std::move(stack), sample.weight)) lost_ += samples;
 }
 
-/// Samples are counted here: the agent may have sampled before we listened.
+/// `samples` and `cut` are counted here because the agent's own counts may begin before we connected.
 Profile Recorded::finish(const agent_link::Report& report) {
   profile_.runtime = report.runtime;
   profile_.cpu_hertz = report.cpu_hertz;

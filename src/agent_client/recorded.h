@@ -1,4 +1,4 @@
-// What an agent sends while it is recorded, made into a profile.
+// Builds a profile from the messages of an agent.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace mixstack::agent_client {
 
-/// Takes messages as they come. Nothing that is in them is believed: numbers that were not announced are no frames, and
-/// what does not fit is counted as lost on its way.
+/// Takes messages as they come. They are untrusted: a sample with a frame number that was not announced, or beyond the
+/// profile's bounds, is counted as lost on its way.
 class Recorded {
  public:
-  /// False: the message is none that belongs here, or is damaged.
+  /// False: a message of another kind, or damaged.
   [[nodiscard]] bool take(agent_link::Kind kind, std::span<const std::byte> payload);
-  /// Facts of the agent's last report; the profile is then complete.
+  /// Adds the facts of the agent's last report, and hands over the profile.
   [[nodiscard]] Profile finish(const agent_link::Report& report);
   [[nodiscard]] const Profile& profile() const { return profile_; }
 

@@ -34,7 +34,7 @@ constexpr std::size_t kMostEnvironment = 4u << 20, kMostMaps = 16u << 20, kMostE
   return text;
 }
 
-/// Number `index` (the last, if there are fewer) of the line "Key:\t1\t2\t3".
+/// Number `index` of the line "Key:\t1\t2\t3", or the last number if there are fewer.
 [[nodiscard]] std::optional<std::uint32_t> field(std::string_view text, std::string_view key, std::size_t index) {
   const std::size_t at = text.find("\n" + std::string(key) + ":");
   if (at == text.npos) return std::nullopt;
@@ -77,7 +77,7 @@ struct Found {
   timespec time{};
 };
 
-/// Newest first: processes that were killed have left theirs, and pids are used again.
+/// Newest first: killed processes leave their sockets behind, and PIDs are reused.
 [[nodiscard]] std::vector<Found> sockets_in(int folder, const TargetPlace& place, const SocketName& name) {
   const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
@@ -164,7 +164,7 @@ Outcome<TargetPlace> place_of(std::uint32_t pid) {
   struct stat a {
   }, b{};
   if (!place.root) {
-    // Whoever may not look there may still share its file system; the kernel says later who listens.
+    // Without permission for /proc/PID/root, assume our own root: SO_PEERCRED verifies the socket's owner later.
     place.root = base::ScopedFd(::openat(ours.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   } else {
     place.has_own_root = ::fstat(place.root.get(), &a) == 0 && ::fstat(ours.get(), &b) == 0 &&
@@ -184,7 +184,7 @@ Outcome<base::ScopedFd> connect_to_process(const TargetPlace& place, const Socke
     const base::ScopedFd folder = open_inside(place.root.get(), path, O_PATH | O_DIRECTORY);
     if (!folder) continue;
     for (const Found& found : sockets_in(folder.get(), place, name)) {
-      // By descriptor: the path may be longer than an address has room for, and is that of another root.
+      // Through the folder's descriptor: the path may be longer than sun_path, and belongs to another root.
       auto link = agent_link::connect_to("/proc/self/fd/" + std::to_string(folder.get()) + "/" + found.name, deadline);
       if (!link) {
         if (link.error().code != ErrorCode::not_found) worst = link.error();

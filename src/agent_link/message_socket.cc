@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 [[nodiscard]] bool is_gone(int error) { return error == EPIPE || error == ECONNRESET; }
 
-/// A full queue of who listens: there is nothing to wait for but time.
+/// When the listener's backlog is full, connect(2) fails with EAGAIN and poll(2) cannot wait for it: retry after this.
 constexpr milliseconds kTryAgain{10};
 
 }  // namespace

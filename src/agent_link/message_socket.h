@@ -1,4 +1,4 @@
-// Whole messages over a stream socket, each within a time.
+// Whole messages over a stream socket, each within a deadline.
 #pragma once
 
 #include <chrono>
@@ -18,28 +18,28 @@ struct Message {
   Bytes payload;
 };
 
-/// Waits until a descriptor is ready for `events` (poll(2)) or broken. Errors: `limit_exceeded`
-/// when the time is over, `io_error`.
+/// Waits until a descriptor is ready for `events` (poll(2)) or broken. Errors: `limit_exceeded` (the deadline has
+/// passed), `io_error`.
 [[nodiscard]] Result<void> wait_for(int fd, short events, Clock::time_point deadline);
 
-/// All of the bytes, of a non-blocking socket. Errors: `limit_exceeded` (time is over), `not_found` (the other side is
-/// gone), `io_error`.
+/// Sends all of the bytes. Errors: `limit_exceeded` (the deadline has passed), `not_found` (the peer is gone),
+/// `io_error`.
 [[nodiscard]] Result<void> send_all(int fd, std::span<const std::byte> bytes, Clock::time_point deadline);
-/// Exactly as many bytes as there is room for. The same errors.
+/// Receives exactly `out.size()` bytes. The same errors.
 [[nodiscard]] Result<void> receive_all(int fd, std::span<std::byte> out, Clock::time_point deadline);
 
-/// The next message. Errors: those of receive_all; `malformed` (no message).
+/// The next message. Errors: those of receive_all; `malformed` (no header of a message).
 [[nodiscard]] Result<Message> receive(int fd, Clock::time_point deadline);
 
-/// Who is at the other end: of a client's socket the process that listens, as our own pid namespace has it (0: not in
-/// it), SO_PEERCRED, unix(7).
+/// The peer (SO_PEERCRED, unix(7)); for a client's socket, the process that listens. `pid` is as our PID namespace sees
+/// it, 0: not visible in it.
 struct Peer {
   std::uint32_t pid = 0, uid = 0;
 };
 [[nodiscard]] Result<Peer> peer_of(int fd);
 
-/// Connects a new non-blocking, close-on-exec stream socket to a path. Errors: limit_exceeded (the time is over, or the
-/// path is too long), not_found (no socket there, or nobody listens), permission_denied, io_error.
+/// Connects a new non-blocking, close-on-exec stream socket to a path. Errors: limit_exceeded (the deadline has passed,
+/// or the path is too long), not_found (no socket there, or no listener), permission_denied, io_error.
 [[nodiscard]] Result<base::ScopedFd> connect_to(const std::string& path, Clock::time_point deadline);
 
 }  // namespace mixstack::agent_link

@@ -12,14 +12,14 @@ namespace {
 
 using base::ByteCursor;
 
-/// Appends values as the CPU has them: both ends are on one machine.
+/// Appends values in the CPU's byte order: both peers are on one machine.
 class Writer {
  public:
   explicit Writer(Bytes& out) : out_(out) {}
   template <class T>
   void value(T v) {
     static_assert(std::is_trivially_copyable_v<T>);
-    // (GCC 12 at -O3 takes an insert of so few bytes for one beyond the end.)
+    // Not insert(): GCC 12 at -O3 warns that an insert of so few bytes is out of bounds.
     const std::size_t at = out_.size();
     out_.resize(at + sizeof v);
     std::memcpy(out_.data() + at, &v, sizeof v);
@@ -42,14 +42,14 @@ std::string read_text(ByteCursor& in) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Half of a value is none, and neither is one with something behind it.
+/// The value, if the payload was neither truncated nor has bytes behind it.
 template <class T>
 std::optional<T> whole(const ByteCursor& in, T value) {
   if (!in.ok() || !in.at_end()) return std::nullopt;
   return value;
 }
 
-/// A small enumeration, bounded by its last value.
+/// Reads an enumeration of one byte; a value beyond `last` fails.
 template <class E>
 E read_enum(ByteCursor& in, E last) {
   const std::uint8_t value = in.u8();

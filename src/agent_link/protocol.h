@@ -15,15 +15,15 @@
 
 namespace mixstack::agent_link {
 
-/// Raised with every change of a message but `refused`. Another one is not spoken.
+/// Raised with every change of a message but `refused`. A peer of another version is refused.
 inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint32_t kMark = 0x4741584d;  ///< "MXAG"
 inline constexpr std::size_t kHeaderSize = 12;
-/// Bounds of one message, and of what is in it.
+/// Bounds of one message, and of its texts and frames.
 inline constexpr std::uint32_t kMostPayload = 512u << 10;
 inline constexpr std::size_t kMostText = 4096, kMostFrames = 0xffff;
-/// The socket of an agent: `mixstack-agent-PID-KEY-socket` in the temporary folder of its process, where PID is the one
-/// that the process sees and KEY a random number.
+/// The socket of an agent: `mixstack-agent-PID-KEY-socket` in the temporary folder of its process. PID is the one that
+/// the process itself sees, KEY a random number.
 inline constexpr std::string_view kSocketPrefix = "mixstack-agent-", kSocketSuffix = "-socket";
 
 enum class Kind : std::uint16_t {
@@ -31,24 +31,24 @@ enum class Kind : std::uint16_t {
   status = 1,  ///< answered by `report`
   start,       ///< text of settings; answered by `report` or `refused`
   stop,        ///< answered by `report` or `refused`
-  record,      ///< text of settings; answered by `report`, then what is sampled until the command sends `end`
-  end,         ///< of a recording; answered by `report`, the last message
+  record,      ///< text of settings; answered by `report`, then by frames, threads and samples until `end`
+  end,         ///< ends a recording; answered by `report`, the last message
   // The agent answers.
   report = 16,  ///< Report
-  refused,      ///< Refusal; of every version
+  refused,      ///< Refusal; the same in every version
   frame,        ///< Frame
   thread,       ///< Thread
   samples,      ///< any number of Sample, one after the other
 };
 
-/// Of every version.
+/// The same in every version.
 struct Header {
   std::uint16_t version = kVersion;
   Kind kind = Kind::status;
   std::uint32_t size = 0;  ///< of the payload
 };
 
-/// Why the agent does not do what it was asked. Numbers are stable.
+/// Why the agent refuses a request. Numbers are stable.
 enum class RefusalCode : std::uint16_t {
   other_version = 1,  ///< of the protocol
   not_understood,
@@ -62,27 +62,27 @@ struct Refusal {
   std::string text;
 };
 
-/// What the agent does, and what that takes.
+/// The agent's state, and its cost.
 struct Report {
   std::string agent, runtime;  ///< versions: "0.1.0", "10.0.12"
   bool is_sampling = false;
   std::uint32_t cpu_hertz = 0, wall_hertz = 0;
   std::string out;                 ///< file the agent writes at the end; empty: none
-  std::uint64_t loaded_for = 0;    ///< ns since it came into the process
-  std::uint64_t sampling_for = 0;  ///< ns since sampling began; of the last time if it is over
-  ProfileAccount account;          ///< of the sampling now or the last
-  std::uint64_t threads = 0;       ///< with a timer of their own
-  std::uint64_t untimed = 0;       ///< without: the system gave no timer
+  std::uint64_t loaded_for = 0;    ///< ns since it was loaded
+  std::uint64_t sampling_for = 0;  ///< ns of the current sampling, or of the last one
+  ProfileAccount account;          ///< of the current sampling, or of the last one
+  std::uint64_t threads = 0;       ///< threads with a timer of their own
+  std::uint64_t untimed = 0;       ///< threads without one: timer_create failed
   std::uint64_t foreign = 0;       ///< signals that were not ours
-  // What is known of code.
+  // Counts of known code.
   std::uint64_t methods = 0, pieces = 0, freed = 0, refused = 0, images = 0;
-  std::uint64_t code_bytes = 0;  ///< of the map of code
-  std::uint64_t ring_bytes = 0;  ///< of the samples' ring
+  std::uint64_t code_bytes = 0;  ///< memory of the JIT map
+  std::uint64_t ring_bytes = 0;  ///< memory of the ring of samples
   std::uint64_t cpu = 0;         ///< ns of the agent's own threads
-  std::string remains;           ///< after a stop: what stays loaded
+  std::string remains;           ///< after a stop: the parts that stay loaded
 };
 
-/// A frame's name, before the first sample that has it.
+/// Announces the name of a frame number, before the first sample that uses it.
 struct Frame {
   std::uint32_t number = 0;
   ProfileFrame frame;
@@ -93,32 +93,32 @@ struct Thread {
   std::string name;
 };
 
-/// A stack by numbers of frames, innermost first.
+/// A stack as frame numbers, innermost first.
 struct Sample {
   std::uint32_t tid = 0;
-  std::uint32_t weight = 1;  ///< of one that waited: so often it was sampled there, with one and the same stack
+  std::uint32_t weight = 1;  ///< of a waiting thread: the number of samples with this same stack
   SampleState state = SampleState::cpu;
   StopReason stop = StopReason::end_of_stack;
   std::vector<std::uint32_t> frames;
-  std::uint32_t doubtful = 0;  ///< the last so many of them, as Profile::Stack has it
+  std::uint32_t doubtful = 0;  ///< this many of the outermost frames are doubtful, as in Profile::Stack
 };
 
 using Bytes = std::vector<std::byte>;
 
-/// Whole messages, header included. Texts longer than kMostText are cut, frames beyond kMostFrames left out.
+/// Whole messages, header included. Texts longer than kMostText are cut.
 [[nodiscard]] Bytes message(Kind kind, std::span<const std::byte> payload = {});
 [[nodiscard]] Bytes message(Kind kind, std::string_view text);
 [[nodiscard]] Bytes encode(const Report& report);
 [[nodiscard]] Bytes encode(const Refusal& refusal);
 [[nodiscard]] Bytes encode(const Frame& frame);
 [[nodiscard]] Bytes encode(const Thread& thread);
-/// Adds one to the payload of a message of `samples`: so many bytes.
+/// The bytes that `append` adds to the payload of a `samples` message; frames beyond kMostFrames are left out.
 [[nodiscard]] std::size_t size_of(const Sample& sample);
 void append(Bytes& payload, const Sample& sample);
 
-/// Nothing where the bytes are no header, or announce more than kMostPayload.
+/// Nothing: the bytes are no header, or announce more than kMostPayload.
 [[nodiscard]] std::optional<Header> decode_header(std::span<const std::byte> bytes);
-/// Of payloads; nothing where they are not what they should be, to the last byte.
+/// Decode payloads; nothing: truncated, out of range, or with bytes left over.
 [[nodiscard]] std::optional<Report> decode_report(std::span<const std::byte> payload);
 [[nodiscard]] std::optional<Refusal> decode_refusal(std::span<const std::byte> payload);
 [[nodiscard]] std::optional<Frame> decode_frame(std::span<const std::byte> payload);

@@ -96,7 +96,7 @@ TEST(AgentProtocol, LongTextsAreCutAndDeepStacksSaySo) {
   EXPECT_LE(deep.size(), kMostPayload) << "one that is as deep as can be fits a message";
 }
 
-/// What programs of other versions rely on: these bytes never change.
+/// Programs of other versions rely on these bytes: they never change.
 TEST(AgentProtocol, HeaderAndRefusalAreOfEveryVersion) {
   const Bytes bytes = encode(Refusal{RefusalCode::other_version, "9", "x"});
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

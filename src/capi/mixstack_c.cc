@@ -1,3 +1,12 @@
+// Input: calls from C through include/mixstack.h: a PID, a core's path or our own process, options with their size,
+// indexes of threads and frames.
+// Output: sessions and dumps as opaque pointers, answers in the caller's structures, texts that live with their dump.
+// Algorithm: 1. static_asserts compare every C enumerator with its C++ twin, so that values are cast without a table.
+// 2. `read_options` copies the caller's structure by its `size`: an older caller's missing members become 0, a newer
+// caller's unknown ones must be 0. 3. `guarded` runs the C++ call and turns exceptions into MIXSTACK_INTERNAL.
+// 4. `write_answer` copies back as many bytes as the caller's structure has.
+// Bounds: kMostOptionBytes for a structure; indexes are compared with the dump; `copy_text` writes at most `capacity`
+// bytes with the NUL. All other limits are the session's.
 #include <mixstack.h>
 
 #include <algorithm>
@@ -25,7 +34,7 @@ namespace {
 using mixstack::Error;
 using mixstack::ErrorCode;
 
-// Their numbers are part of the interface.
+// The numbers of these enumerators are part of the ABI.
 template <class C, class Cpp>
 constexpr bool same(C c, Cpp cpp) {
   return static_cast<int>(c) == static_cast<int>(cpp);
@@ -69,7 +78,7 @@ static_assert(same(MIXSTACK_INFERRED, mixstack::Trust::inferred));
 static_assert(same(MIXSTACK_CALLING_ONLY, mixstack::OwnThreads::calling_only) &&
               same(MIXSTACK_BY_SIGNAL, mixstack::OwnThreads::by_signal) &&
               same(MIXSTACK_BY_HELPER, mixstack::OwnThreads::by_helper));
-// Padding would become a member of the next version, with anything in it.
+// No padding: the next version may put a member there, and would read garbage from older callers.
 static_assert(std::has_unique_object_representations_v<mixstack_error> &&
               std::has_unique_object_representations_v<mixstack_core_options> &&
               std::has_unique_object_representations_v<mixstack_self_options> &&
@@ -77,9 +86,9 @@ static_assert(std::has_unique_object_representations_v<mixstack_error> &&
               std::has_unique_object_representations_v<mixstack_thread> &&
               std::has_unique_object_representations_v<mixstack_frame>);
 
-constexpr std::size_t kMostOptionBytes = 4096;  // a size beyond is none
+constexpr std::size_t kMostOptionBytes = 4096;  // a larger size is invalid
 
-/// Of an older caller's smaller structure what it has, the rest 0.
+/// Copies a caller's structure; the members that an older caller's smaller one lacks become 0.
 template <class T>
 bool read_options(const T* from, T& to) {
   to = {};
@@ -87,12 +96,12 @@ bool read_options(const T* from, T& to) {
   if (from->size <= sizeof from->size || from->size > kMostOptionBytes) return false;
   const auto* bytes = reinterpret_cast<const unsigned char*>(from);
   for (std::size_t i = sizeof(T); i < from->size; i++)
-    if (bytes[i] != 0) return false;  // a newer caller asks for what we do not know
+    if (bytes[i] != 0) return false;  // a newer caller sets an option that we do not know
   std::memcpy(&to, from, std::min(from->size, sizeof(T)));
   return true;
 }
 
-/// Into an older caller's smaller structure what it has room for.
+/// Copies as many members as a caller's structure, perhaps an older and smaller one, has room for.
 template <class T>
 bool write_answer(T from, T* to) {
   if (to == nullptr || to->size <= sizeof to->size) return false;
@@ -117,7 +126,7 @@ std::size_t copy_text(std::string_view text, char* out, std::size_t capacity) {
   return text.size();
 }
 
-/// What C++ may throw (memory, above all) ends here.
+/// Stops exceptions (std::bad_alloc above all) from reaching C callers.
 template <class Work>
 auto guarded(mixstack_error* error, Work work) -> decltype(work()) {
   set(error, {});
@@ -169,7 +178,7 @@ const mixstack::ThreadDump* thread_at(const mixstack_dump* dump, size_t index) {
   return dump != nullptr && index < dump->dump.threads.size() ? &dump->dump.threads[index] : nullptr;
 }
 
-/// A text that is made once and kept with the dump.
+/// Makes a text once and keeps it with the dump; empty when that throws.
 template <class Write>
 const char* kept(std::string& text, Write write) {
   if (!text.empty()) return text.c_str();

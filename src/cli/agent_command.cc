@@ -67,7 +67,7 @@ ExitCode print_status(const AgentArguments& arguments, const Environment& enviro
                                                                              : status_text(arguments.pid, *report));
 }
 
-/// Relative paths are ours: the process has another working folder.
+/// Makes a relative path absolute: the process has another working folder.
 std::string absolute(const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
   std::string folder(4096, '\0');
@@ -76,7 +76,7 @@ std::string absolute(const std::string& path) {
   return folder + "/" + path;
 }
 
-/// What the agent is told to do.
+/// The agent's settings, in its lines of NAME=VALUE.
 std::string settings_of(const AgentArguments& arguments) {
   std::string text =
       fmt::format("MIXSTACK_AGENT_HZ={}\nMIXSTACK_AGENT_WALL={}\n", arguments.cpu_hertz, arguments.wall_hertz);
@@ -115,14 +115,14 @@ ExitCode write_profile(const AgentArguments& arguments, const Environment& envir
 }
 
 ExitCode record(const AgentArguments& arguments, const Environment& environment, const TargetPlace& place) {
-  // Before the recording, so that none is made for nothing.
+  // Checked before recording, so that no recording is lost.
   if (!arguments.out.empty() && arguments.out != "-") {
     if (const std::string fault = fault_of_place(arguments.out); !fault.empty()) {
       FdOutput(environment.err).write("mixstack: " + fault + "\n");
       return ExitCode::output;
     }
   }
-  // Loaded silent: the recording itself starts the sampling, and its end stops it.
+  // Attached without a rate: the record request starts sampling, and its end stops it.
   auto attached = agent_client::connect_or_attach(place, arguments.library, {}, arguments.timeout);
   if (!attached) return complain(environment, attached.error());
   const EndSignals signals;

@@ -1,4 +1,4 @@
-// What an agent says of itself, for people and for programs.
+// Prints an agent's report, as text or JSON.
 #pragma once
 
 #include <cstdint>

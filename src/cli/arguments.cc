@@ -1,3 +1,12 @@
+// Input: the arguments after the program's name.
+// Output: an Invocation: a command with its options as data, a text to print (help, version), or a usage error.
+// Algorithm: 1. The first word selects the command. A number or an option in its place means `dump`.
+// 2. CLI11 splits the rest into raw texts (RawOptions), since its own conversions give poor error messages.
+// 3. The `read_...` functions convert and check the texts in a fixed order; each returns "" or a sentence for the user,
+// and the first sentence is the error. 4. `dump` is parsed twice if need be: with PID required first, so that
+// `-t 12 PID` leaves the last number to PID, then without, since the PID may come from --pid or --name.
+// record, top, convert, diff, view and why are parsed in files of their own.
+// Bounds: numbers are limited where they are converted (parsing.h); a path for the agent has at most 1024 bytes.
 #include "cli/arguments.h"
 
 #include <fmt/core.h>
@@ -19,7 +28,7 @@ namespace {
 
 using Action = Invocation::Action;
 
-/// The texts of the options as the parser fills them in, before they are checked.
+/// Texts of options from the parser, not checked yet.
 struct RawOptions {
   std::string pid, pid_option, max_frames, frame_budget, stop_timeout, wait, color, provider, heap_limit;
   std::vector<std::string> threads, more_pids;
@@ -77,7 +86,7 @@ void read_lines(const RawOptions& raw, DumpArguments& dump) {
   dump.runtime.lines = false;
 }
 
-/// An empty text when all is well.
+/// Returns "" or the error for the user.
 std::string read_core(const RawOptions& raw, DumpArguments& dump) {
   const bool is_core = !dump.core.path.empty() || !dump.stored_core.empty();
   if (!is_core && (!dump.core.sysroots.empty() || !dump.core.executable.empty() || raw.only_sysroot))
@@ -278,7 +287,7 @@ Invocation parse_pack(std::vector<std::string> arguments) {
   return result;
 }
 
-/// The texts of the options of `agent` as the parser fills them in.
+/// Texts of the options of `agent` from the parser.
 struct RawAgentOptions {
   std::string pid, hz, wall, wall_threads, format, duration, timeout;
   bool help = false;
@@ -317,7 +326,7 @@ std::string read_agent_numbers(const RawAgentOptions& raw, AgentArguments& agent
   return {};
 }
 
-/// What goes together, and what is assumed where nothing was said.
+/// Checks combinations of options, and sets defaults.
 std::string complete_agent(const RawAgentOptions& raw, AgentArguments& agent) {
   const bool records = agent.verb == AgentArguments::Verb::record;
   if (!raw.format.empty() && raw.format != "collapsed" && raw.format != "json")
@@ -386,7 +395,7 @@ Invocation parse_completions(std::vector<std::string> arguments) {
   return result;
 }
 
-/// What ends as raw recordings do is none of a process's numbers.
+/// Takes an argument that ends in .mxr for a recording instead of a PID.
 std::string read_recording_name(RawOptions& raw, SymbolsArguments& symbols) {
   if (!raw.pid.ends_with(".mxr")) return {};
   symbols.recording = std::exchange(raw.pid, "");
@@ -430,16 +439,17 @@ Invocation parse_symbols(std::vector<std::string> arguments) {
   return result;
 }
 
-/// `mixstack 4711`, `mixstack -n web`, `mixstack --merge 4711`: a dump, by a number or an option of dump.
+/// `mixstack 4711`, `mixstack -n web`, `mixstack --merge 4711` mean `dump`.
 Invocation parse_without_command(std::vector<std::string> arguments) {
   const std::string first = arguments.front();
   Invocation result = parse_dump(std::move(arguments));
   if (result.action != Action::usage_error) return result;
-  const std::string meant = nearest(first, {"--help", "--version"});  // which dump alone would not think of
+  const std::string meant =
+      nearest(first, {"--help", "--version"});  // options of the program, which the parser of dump cannot suggest
   return meant.empty() ? result : wrong(fmt::format("unexpected argument: {}{}", first, meant));
 }
 
-/// Nothing: it is no command.
+/// Nothing: `first` is no command.
 std::optional<Invocation> parse_command(const std::string& first, const std::vector<std::string>& rest) {
   if (first == "dump") return parse_dump(rest);
   if (first == "why") return parse_why(rest);

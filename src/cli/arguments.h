@@ -19,11 +19,11 @@ namespace mixstack::cli {
 
 enum class ColorMode : std::uint8_t { automatic, always, never };
 
-/// What `mixstack dump` was asked to do.
+/// Arguments of `mixstack dump`.
 struct DumpArguments {
   std::uint32_t pid = 0;                   ///< 0: a core, or processes by name
   std::vector<std::uint32_t> more_pids;    ///< further processes
-  std::string name;                        ///< all .NET processes that are called so
+  std::string name;                        ///< all .NET processes of this name
   CoreOptions core;                        ///< path empty: a process
   std::string stored_core;                 ///< pid or name of a core in the system's store
   std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
@@ -41,18 +41,18 @@ struct DumpArguments {
   bool no_stop = false;
   bool no_fold = false;
   bool async = false;  ///< async methods, too
-  bool heap = false;   ///< those that only a search of the heap finds
+  bool heap = false;   ///< also async methods that only a search of the heap finds
   std::uint64_t heap_limit = 0;
   ColorMode color = ColorMode::automatic;
 };
 
-/// What `mixstack agent` was asked to do.
+/// Arguments of `mixstack agent`.
 struct AgentArguments {
   enum class Verb : std::uint8_t { attach, status, stop, record };
   Verb verb = Verb::status;
   std::uint32_t pid = 0;
   std::uint32_t cpu_hertz = 0, wall_hertz = 0;
-  std::uint32_t wall_threads = 0;         ///< 0: as the agent likes
+  std::uint32_t wall_threads = 0;         ///< 0: the agent's default
   std::string out;                        ///< `attach`: the process's file; `record`: ours, empty: standard output
   bool json = false;                      ///< format of samples; of `status`: of the answer
   bool native_only = false;               ///< no managed code in walks
@@ -61,32 +61,32 @@ struct AgentArguments {
   std::chrono::milliseconds timeout{10'000};
 };
 
-/// What `mixstack ps` was asked to do.
+/// Arguments of `mixstack ps`.
 struct PsArguments {
-  std::string name;  ///< only those that are called so; empty: all
+  std::string name;  ///< only processes of this name; empty: all
   bool json = false;
   bool wide = false;
-  bool quick = false;  ///< pids and commands alone, at once
+  bool quick = false;  ///< only PIDs and commands, without measuring CPU
 };
 
-/// What `mixstack doctor` was asked to do.
+/// Arguments of `mixstack doctor`.
 struct DoctorArguments {
-  std::uint32_t pid = 0;  ///< 0: of no process in particular
+  std::uint32_t pid = 0;  ///< 0: check the machine only
   bool json = false;
 };
 
-/// What `mixstack symbols` was asked to do.
+/// Arguments of `mixstack symbols`.
 struct SymbolsArguments {
   enum class Verb : std::uint8_t { status, fetch };
   Verb verb = Verb::status;
-  DumpArguments of;       ///< of which process or core
-  std::string recording;  ///< a raw recording in their place; empty: none
+  DumpArguments of;       ///< the process or core
+  std::string recording;  ///< a raw recording instead; empty: none
   bool all = false;       ///< all modules, not only those that stacks run through
   bool json = false;
   std::chrono::milliseconds timeout{600'000};  ///< of `fetch`, for all files together
 };
 
-/// What `mixstack pack` was asked to do.
+/// Arguments of `mixstack pack`.
 struct PackArguments {
   std::uint32_t pid = 0;  ///< 0: a core
   CoreOptions core;       ///< path empty: a process
@@ -94,7 +94,7 @@ struct PackArguments {
   bool full = false;
   bool with_environment = false;
   bool with_command_line = false;
-  bool force = false;  ///< replace a file that is there
+  bool force = false;  ///< replace an existing file
 };
 
 /// The outcome of reading a command line.
@@ -117,11 +117,11 @@ struct Invocation {
   };
   Action action = Action::usage_error;
   DumpArguments dump;      ///< for `dump`
-  std::string text;        ///< for `print` (help, version) the text, for `usage_error` what is wrong
+  std::string text;        ///< for `print` the text (help, version), for `usage_error` the error
   AgentArguments agent{};  ///< for `agent`
   PsArguments ps{};
   DoctorArguments doctor{};
-  std::vector<OptionShape> options{};  ///< with the help of a command: what its parser knows
+  std::vector<OptionShape> options{};  ///< with the help of a command: the options of its parser
   SymbolsArguments symbols{};
   PackArguments pack{};
   RecordArguments record{};
@@ -130,7 +130,7 @@ struct Invocation {
   ViewArguments view{};
   TopArguments top{};
   WhyArguments why{};
-  std::string command{};  ///< for `usage_error`: whose help tells more; empty: that of all
+  std::string command{};  ///< for `usage_error`: the command whose --help to suggest; empty: the program's
 };
 
 /// The words that a command line may begin with.

@@ -37,7 +37,7 @@ std::vector<std::string> fields_of(const std::string& line, char separator) {
   return fields;
 }
 
-/// Reads /etc/group itself: libc's own way to ask loads libraries, which a program that is linked statically cannot.
+/// Reads /etc/group itself: getgrouplist loads NSS libraries, which a statically linked program cannot.
 void add_groups(session::LaunchUser& user) {
   std::ifstream file("/etc/group");
   for (std::string line; std::getline(file, line) && user.groups.size() < kMostGroups;) {
@@ -58,7 +58,8 @@ std::string home_of(std::uint32_t uid) {
   return {};
 }
 
-/// Whether sudo ran us, or a shell from which we were started later. An older sudo does not say.
+/// Whether sudo ran us itself, not a shell from which we were started later. Older sudos do not set SUDO_COMMAND:
+/// assume so.
 bool is_by_sudo() {
   const std::string_view command = variable("SUDO_COMMAND");
   const std::filesystem::path program(command.substr(0, command.find(' ')));

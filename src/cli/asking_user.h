@@ -1,4 +1,4 @@
-// The user who ran sudo, where we run as root by it.
+// The user who ran mixstack by sudo.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,13 @@
 
 namespace mixstack::cli {
 
-/// By SUDO_UID, SUDO_GID and SUDO_USER, as sudo(8) sets them for the command that it runs. Nothing: we are not root, or
-/// it was another command that sudo ran (a shell of root, a script), or root asked.
+/// From SUDO_UID, SUDO_GID and SUDO_USER, which sudo(8) sets for its command. Nothing: we are not root, sudo ran
+/// another command (a root shell, a script), or root ran sudo.
 [[nodiscard]] std::optional<session::LaunchUser> asking_user();
 /// "uid 1000 (somebody)".
 [[nodiscard]] std::string user_words(const session::LaunchUser& user);
-/// Gives a file that we made to who asked, where he might have made it himself: his own folder, or one for all.
+/// Changes the owner of a new file to that user, if he could have made it himself: in his own folder, or one that
+/// everybody can write to.
 void give_to_asking_user(int fd, const std::string& path);
 
 }  // namespace mixstack::cli

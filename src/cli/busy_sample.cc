@@ -16,7 +16,7 @@
 namespace mixstack::cli {
 namespace {
 
-constexpr std::uint32_t kHertz = 499;  // of a second, a share is known to some percent
+constexpr std::uint32_t kHertz = 499;  // in a second, enough for percentages with an error of some percent
 
 struct Taking {
   profile::KernelSymbols kernel;
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, bool kern
   return taking;
 }
 
-/// Frames of the kernel are shown where that is allowed, which the events tell.
+/// Records kernel frames if perf events allow them; otherwise opens the process again without them.
 Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Environment& environment) {
   const std::uint32_t pid = session->target().info().pid;
   auto with_kernel = open(std::move(session), true);
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Env
   return open(std::move(*again), false);
 }
 
-/// By our ids of threads; the runtime has those inside the target's pid namespace.
+/// Maps TIDs of the target's PID namespace, which the runtime has, to ours.
 std::map<std::uint32_t, double> by_our_ids(const std::map<ThreadId, double>& shares, const ProcessDump& dump) {
   std::map<std::uint32_t, double> ours;
   for (const auto& [ns_tid, share] : shares) {
@@ -74,9 +74,9 @@ void add_losses(const Taking& taking, Busyness& busy) {
 
 bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began) {
   constexpr std::chrono::milliseconds kLeast{10};
-  constexpr std::chrono::microseconds kByOurStop{20};  // of each thread, with what it takes to go back to its wait
+  constexpr std::chrono::microseconds kByOurStop{20};  // per thread: our stop, and the return to its wait
   std::this_thread::sleep_until(began + kLeast);
-  // Of one that others keep from the processors no time tells.
+  // A runnable thread that gets no processor uses no time: check the states first.
   const ThreadClocks clocks(dump.target.pid);
   const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && clocks.is_runnable(t.tid); };
   if (std::any_of(dump.threads.begin(), dump.threads.end(), runs)) return true;
@@ -119,7 +119,7 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   facts.source = recorder.source_words();
   Busyness busy = why::busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
   if (cpu_before && cpu_after) busy.cpu_ns = static_cast<std::uint64_t>((*cpu_after - *cpu_before).count());
-  if (!cpu_after)  // it has ended: what was seen of it
+  if (!cpu_after)  // the process has ended: estimate from the samples
     busy.cpu_ns = busy.samples *
                   ((*taking)->shared.recording.period_ns(facts.cpu_hertz != 0 ? SampleClock::cpu : SampleClock::wall));
   busy.notes = (*taking)->opened.notes;

@@ -1,4 +1,4 @@
-// What a process runs, sampled for a moment.
+// Samples a process for a moment, to find the functions that it runs.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace mixstack::cli {
 
-/// Whether the threads of a dump have used processor time since it was taken, more than a stop costs them, or would.
-/// Waits until some milliseconds have passed since `began`, which is before the dump.
+/// Whether the threads of a dump have used more processor time since it was taken than our stop costs, or are ready to
+/// run. Waits until some milliseconds have passed since `began`, which is before the dump.
 [[nodiscard]] bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began);
 
-/// Samples for `time`, by perf events where they are allowed, else by stops. A process that ends meanwhile is told of
-/// as far as it was seen. `session` is that of the dump. Errors: as `profile::open_recorder`.
+/// Samples for `time`, by perf events if they are allowed, else by stops. If the process ends meanwhile, the result
+/// covers the samples until then. `session` is the dump's. Errors: as `profile::open_recorder`.
 [[nodiscard]] Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const ProcessDump& dump,
                                                std::chrono::milliseconds time, const Environment& environment);
 

@@ -11,7 +11,7 @@ namespace {
 
 bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
-/// By the word that stands for it: "FILE", "DIR", "PID|CORE".
+/// The kind of a value by its word in the help: "FILE", "DIR", "PID|CORE".
 ValueKind kind_of(std::string_view value) {
   if (holds(value, "PID")) return ValueKind::process;
   if (holds(value, "DIR")) return ValueKind::folder;
@@ -41,7 +41,7 @@ TableOption table_option(const OptionShape& shape, const std::vector<HelpBlock>&
     if (found != nullptr) option.names.push_back(name), entry = found;
   }
   if (std::find(shape.names.begin(), shape.names.end(), "--help") != shape.names.end()) {
-    option.names = shape.names;  // every command has it, and no help but the program's says so
+    option.names = shape.names;  // every command has it, but only the program's own help lists it
     option.description = "what it does, and its options";
     option.is_documented = true;
   } else if (entry != nullptr) {
@@ -89,7 +89,7 @@ TableCommand command_of(const std::string& name, const std::string& description)
   return command;
 }
 
-/// Lists of the main help are entries, too, with names of commands in front.
+/// Reads the list of commands in the main help: entries that begin with a command's name.
 std::vector<HelpEntry> commands_of(const HelpBlock& block) {
   std::vector<HelpEntry> entries;
   for (const std::string& line : block.lines) {

@@ -1,5 +1,5 @@
-// Every command with its options, as the parser and the help tell them: the table that completions and the manual page
-// are made from. Nobody writes it: a new command or option is in it when it is parsed and in its help.
+// Every command with its options, derived from the parsers and the help: the source of completions and the manual page.
+// A new command or option appears in it once it is in the parser and in the help.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace mixstack::cli {
 
-/// What may stand where a value does.
+/// The kind of an option's value, for completion.
 enum class ValueKind : std::uint8_t { none, anything, file, folder, process, words };
 
 struct TableOption {
-  std::vector<std::string> names;  ///< those that the help shows; of a positional argument its word
+  std::vector<std::string> names;  ///< names in the help; the word of a positional argument
   bool is_positional = false;
   bool takes_many = false;
   ValueKind kind = ValueKind::none;
   std::string value;               ///< "FILE"
   std::vector<std::string> words;  ///< of ValueKind::words
   std::string description;         ///< short
-  bool is_documented = false;      ///< false: the help does not have it. Tests refuse that
+  bool is_documented = false;      ///< false: missing in the help, which fails a test
 };
 
-/// What can be typed after `mixstack`: "dump", "agent record".
+/// A command, or a command and its verb: "dump", "agent record".
 struct TableLine {
   std::string words;
   std::vector<TableOption> options;
@@ -36,7 +36,7 @@ struct TableCommand {
   std::string name;
   std::string description;
   std::vector<std::string> verbs;  ///< empty: it has none
-  std::vector<TableLine> lines;    ///< one, or one a verb
+  std::vector<TableLine> lines;    ///< one, or one per verb
   std::vector<HelpBlock> help;
 };
 

@@ -1,4 +1,4 @@
-// What the parser knows, the help says, and completions and the manual page have, all the same.
+// Parser, help, completions and manual page have the same options.
 #include "cli/command_table.h"
 
 #include <gtest/gtest.h>

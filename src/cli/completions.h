@@ -11,7 +11,7 @@ namespace mixstack::cli {
 [[nodiscard]] std::string zsh_completions(const CommandTable& table);
 [[nodiscard]] std::string fish_completions(const CommandTable& table);
 
-/// In the man macros of troff. Also what `man -l FILE` shows.
+/// The manual page in troff's man macros, as for `man -l FILE`.
 [[nodiscard]] std::string man_page(const CommandTable& table);
 
 }  // namespace mixstack::cli

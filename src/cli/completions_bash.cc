@@ -11,7 +11,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What the function `_mixstack_value` is told about a kind.
+/// Arguments of the shell function `_mixstack_value` for a kind.
 std::string kind_words(const TableOption& option) {
   switch (option.kind) {
     case ValueKind::file:
@@ -30,7 +30,7 @@ std::string kind_words(const TableOption& option) {
   return "";
 }
 
-/// The cases of one line: after which option which value, what else may come.
+/// The cases of one line: values after options that take one, then options and positional arguments.
 std::string line_cases(const TableLine& line) {
   std::string text = fmt::format("    '{}')\n      case \"$before\" in\n", line.words), options, positional;
   for (const TableOption& option : line.options) {
@@ -67,8 +67,7 @@ _mixstack_add() { mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "$@" --
 
 )bash";
 
-/// Before the cases: the word at the cursor, the option it may be the value of, and the command. A word with "=" comes
-/// as three words.
+/// Finds the word at the cursor, the option before it, and the command. bash splits "--option=value" into three words.
 constexpr std::string_view kBegin = R"bash(
 _mixstack() {
   local IFS=$' \t\n' word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= verb= i

@@ -5,7 +5,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// Inside '...' of fish.
+/// Quotes a text for fish.
 std::string quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What may stand there, as options of `complete`.
+/// The values of an option, as options of `complete`.
 std::string value(const TableOption& option) {
   switch (option.kind) {
     case ValueKind::file:
@@ -54,7 +54,7 @@ std::string option_line(const std::string& condition, const TableOption& option)
   return text + fmt::format("{} -d {}\n", value(option), quoted(option.description));
 }
 
-/// `__mixstack_at dump` and `__mixstack_at agent record`: the words before the cursor begin so, options left out.
+/// `__mixstack_at agent record` is true if the words before the cursor, without options, begin with "agent record".
 constexpr std::string_view kBegin = R"fish(# fish completion for mixstack: 'mixstack completions fish' writes it.
 
 function __mixstack_at

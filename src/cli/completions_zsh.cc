@@ -5,7 +5,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// Inside '...': what ends the word, or means something to _arguments and _describe.
+/// Escapes a text inside '...': quotes, and the special characters of _arguments and _describe.
 std::string quoted(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -11,7 +11,7 @@ namespace {
 
 using formats::Format;
 
-/// By the word where one is given, else by the file's name; text on standard output where there is neither.
+/// The format by the word if one is given, else by the file's name; without either, text on standard output.
 std::string read_format(const std::string& word, std::string& out, Format& format) {
   if (out.empty()) out = "-";
   if (!word.empty()) {

@@ -1,4 +1,4 @@
-// What `mixstack convert` and `mixstack diff` were asked to do.
+// Arguments of `mixstack convert` and `mixstack diff`.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct ConvertArguments {
   formats::Format format = formats::Format::text;
   ProfileOptions options{};
   std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
-  bool quiet = false;                      ///< no remarks; what went wrong is said nevertheless
+  bool quiet = false;                      ///< no remarks, only errors
 };
 
 struct DiffArguments {

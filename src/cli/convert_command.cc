@@ -26,7 +26,7 @@ std::string shown_path(const std::string& path) {
   return path == "-" ? "standard input" : report::escape_for_terminal(path);
 }
 
-/// What is missing of a file, which its reader noted; whether something is.
+/// Prints the reader's note about a cut or damaged file; returns whether there is one.
 bool say_what_is_missing(const Recording& recording, const std::string& path, const Environment& environment) {
   bool is_cut = false;
   for (const std::string& note : recording.facts.notes) {
@@ -37,7 +37,7 @@ bool say_what_is_missing(const Recording& recording, const std::string& path, co
   return is_cut;
 }
 
-/// The note of folded stacks whose counts are not those of the file, or whose frames are not all of them.
+/// Notes of the reader of folded stacks: divided counts, and frames left out.
 std::string changed_words(const Recording& recording, const std::string& path) {
   std::string text;
   for (const std::string& note : recording.facts.notes)
@@ -85,7 +85,7 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
   std::string text;
   for (const auto& [recording, path] : {std::pair(&*before, &arguments.before), std::pair(&*after, &arguments.after)})
     text += changed_words(*recording, *path);
-  // A text says it itself.
+  // The text format contains this warning itself.
   if (const std::string words = formats::different_modes(*before, *after);
       !words.empty() && arguments.format != Format::text)
     text += "mixstack: " + words + "\n";

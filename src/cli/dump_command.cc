@@ -1,3 +1,12 @@
+// Input: DumpArguments: processes by PID or name, or a core; options; the Environment that opens them.
+// Output: a report for each on standard output, errors and remedies on standard error, an exit code.
+// Algorithm: 1. Warn of folders of the symbol path that do not exist. 2. Resolve --name to PIDs.
+// 3. `dump_process`: read facts from /proc first, since they explain a refusal that can be foreseen (thread, zombie,
+// kernel thread); open the session; set options before the dump; on an error read the facts again to find its cause.
+// `dump_core`: find a stored core, announce a wait for a FIFO, open, dump.
+// 4. Print, through a pager at a terminal, then name absent threads.
+// The first failure is the exit code; the other processes are still dumped.
+// Bounds: DumpOptions limit frames and times; ReportOptions::width cuts lines at a terminal.
 #include "cli/dump_command.h"
 
 #include <fmt/format.h>
@@ -56,7 +65,7 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.arguments = arguments.options.arguments;
   options.merge = arguments.merge;
   options.tree = arguments.tree;
-  // Who names threads wants to see them.
+  // Threads selected by TID are always shown.
   options.all = arguments.all || !arguments.options.threads.empty();
   options.color = wants_color(arguments.color, environment.out);
   return options;
@@ -73,7 +82,7 @@ std::vector<ThreadId> absent_threads(const DumpArguments& arguments, const Proce
   return absent;
 }
 
-/// errno of writing the report, 0: it is written.
+/// Writes the report; returns errno, 0: success.
 int write_report(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
   report::ReportOptions options = report_options(arguments, environment);
   const TerminalSize terminal = terminal_size(environment.out);
@@ -146,7 +155,7 @@ ExitCode exit_code_of_core(const Error& error) {
     case ErrorCode::unsupported_cpu:
     case ErrorCode::truncated:
       return ExitCode::unsupported;
-    case ErrorCode::limit_exceeded:  // beyond any core; with an errno it is the temporary file's
+    case ErrorCode::limit_exceeded:  // larger than any core; with an errno, writing the temporary file failed
       return error.os_error == 0 ? ExitCode::unsupported : ExitCode::internal;
     default:
       return ExitCode::internal;
@@ -155,13 +164,13 @@ ExitCode exit_code_of_core(const Error& error) {
 
 namespace {
 
-/// Runtimes have been read the usual way by then.
+/// Sets options other than the defaults, since runtimes are then read again.
 void apply(const RuntimeOptions& options, Session& session) {
   if (options.provider != ManagedProvider::automatic || !options.dac_path.empty() || !options.lines)
     session.set_runtime_options(options);
 }
 
-/// A FIFO without a writer is waited for, which must not look like a hang. What a shell opens for us (<(...)) has one.
+/// Opening a FIFO blocks until it has a writer: say so, or it looks like a hang. Pipes of a shell, <(...), have one.
 void announce_wait(const std::string& path, const Environment& environment) {
   struct stat st {};
   const bool is_shells = path == "-" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
@@ -199,7 +208,7 @@ tl::expected<Dumped, ExitCode> dump_core(const DumpArguments& arguments, const S
   return Dumped{std::move(*session), std::move(*dump)};
 }
 
-/// Nothing where it is not BPF's fault.
+/// Nothing: the error is not one of BPF.
 std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& environment) {
   const bpf::BpfRefusal refusal = bpf::explain_bpf_refusal(error);
   if (refusal == bpf::BpfRefusal::none) return std::nullopt;
@@ -214,7 +223,7 @@ tl::expected<Dumped, ExitCode> dump_process(const DumpArguments& arguments, cons
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return tl::unexpected(complain(environment, problem, {}, facts));
   const auto fail_with = [&](const Error& error) {
-    std::string comm = std::move(facts.comm);  // of a process that has vanished since
+    std::string comm = std::move(facts.comm);  // the process may have vanished since
     facts = read_process_facts(arguments.pid);
     if (facts.comm.empty()) facts.comm = std::move(comm);
     facts.seccomp =
@@ -248,7 +257,7 @@ ExitCode run_one(DumpArguments arguments, const Environment& environment) {
   if (arguments.heap) arguments.options.heap = heap_question(arguments.pid != 0, arguments.heap_limit, environment);
   auto dumped = dump_target(arguments, symbol_options(arguments), environment);
   if (!dumped) return dumped.error();
-  // Who asks for stacks is told of waits where they are known, and not why they are not.
+  // Without --async, known waits are shown, but not the reasons why others are unknown.
   if (!arguments.async)
     std::erase_if(dumped->dump.diagnoses, [](const Diagnosis& d) { return d.subject == kWaitsSubject; });
   return print(arguments, environment, dumped->dump);

@@ -13,19 +13,19 @@ namespace mixstack::cli {
 
 [[nodiscard]] ExitCode run_dump(const DumpArguments& arguments, const Environment& environment);
 
-/// What was opened and dumped. The session outlives what is asked about the dump.
+/// A dump and its session, which later questions about the dump need.
 struct Dumped {
   std::unique_ptr<Session> session;
   ProcessDump dump;
 };
-/// Opens the process or core that is meant and dumps it. Where that fails, what there is to say has been said.
+/// Opens the chosen process or core and dumps it. A failure has been reported to the user already.
 [[nodiscard]] tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
                                                          const Environment& environment);
 
-/// Whether what goes to `fd` is to have colours.
+/// Whether output to `fd` has colours.
 [[nodiscard]] bool wants_color(ColorMode mode, int fd);
 
-/// The exit code that a problem has.
+/// The exit code of a problem.
 [[nodiscard]] ExitCode exit_code_of(report::Problem problem);
 [[nodiscard]] ExitCode exit_code_of_core(const Error& error);
 

@@ -1,4 +1,4 @@
-// What is said of a picture in which nothing is to be seen.
+// Explains an empty picture.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace mixstack::cli {
 
-/// Nothing to see has a reason, which an empty picture does not tell: one line on standard error. Raw recordings and
-/// pages hold all there is, and nothing is said of them.
+/// If no sample is shown, prints the reason on standard error. Not for raw recordings and pages, which hold all
+/// samples.
 void say_if_empty(const Recording& recording, formats::Format format, const ProfileOptions& options,
                   const Environment& environment);
 
-/// Of the first pattern (model/name_pattern.h) that matches no function of the recording, and would if upper and lower
-/// case were the same: a sentence with the name. Empty: there is none.
+/// A sentence about the first pattern (model/name_pattern.h) that matches no function of the recording only because of
+/// upper and lower case, with the function's name. Empty: there is none.
 [[nodiscard]] std::string words_on_case(const Recording& recording, const std::vector<std::string>& include);
 
 }  // namespace mixstack::cli

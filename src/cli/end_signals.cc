@@ -12,7 +12,7 @@ EndSignals::EndSignals() {
   (void)pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
-/// Those that have come have had their effect: what was going on has ended.
+/// Discards pending signals first: the recording that they end is over.
 EndSignals::~EndSignals() {
   while (wait(0) != 0) {
   }

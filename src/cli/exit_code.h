@@ -5,16 +5,16 @@ namespace mixstack::cli {
 
 enum class ExitCode : int {
   ok = 0,
-  internal = 1,         ///< a fault of mixstack or of the system, none of those below
+  internal = 1,         ///< a fault of mixstack or of the system, other than those below
   usage = 2,            ///< the command line is wrong
-  no_such_process = 3,  ///< nothing with this pid, or it vanished before it could be stopped
+  no_such_process = 3,  ///< no process with this PID, or it ended before it could be stopped
   permission = 4,       ///< the kernel does not let this user trace the process
   already_traced = 5,   ///< another tracer (gdb, strace) is attached
   unsupported = 6,      ///< kernel thread, zombie, 32-bit process or a CPU mixstack does not know
   partial = 7,          ///< printed, but threads or the managed side of a runtime are missing
   process_changed = 8,  ///< it exited or became another program while it was being read
   output = 9,           ///< the report could not be written
-  resources = 10,       ///< too little memory, too few file descriptors or threads, or no /proc of ours
+  resources = 10,       ///< too little memory, too few file descriptors or threads, or /proc missing or foreign
   stuck = 11,           ///< `why` found something that is stuck
 };
 

@@ -11,18 +11,18 @@
 namespace mixstack::cli {
 namespace {
 
-/// A pipe with any room takes so much without a wait (a page of it, fs/pipe.c).
+/// A pipe that polls writable takes a page without blocking (fs/pipe.c).
 constexpr std::size_t kAtOnce = 4096;
 
 }  // namespace
 
-/// Signals that are held back interrupt no write(2): a pipe whose reader does not read would keep us for ever.
+/// Blocked signals do not interrupt write(2), so a pipe whose reader does not read would block us for ever.
 bool FdOutput::has_room() const {
   constexpr int kMilliseconds = 100, kLooks = 10;
   for (int looks = 0; looks < kLooks;) {
     pollfd room{fd_, POLLOUT, 0};
     const int found = ::poll(&room, 1, kMilliseconds);
-    if (found > 0 || (found < 0 && errno != EINTR)) return true;  // what is wrong is write(2)'s to say
+    if (found > 0 || (found < 0 && errno != EINTR)) return true;  // write(2) will report the error
     if (has_end_signal()) looks++;
   }
   return false;

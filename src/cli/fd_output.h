@@ -1,4 +1,4 @@
-// Text to a file descriptor, remembering the first failure.
+// Writes text to a file descriptor, and keeps the first error.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,20 @@
 
 namespace mixstack::cli {
 
-/// How long a reader that does not read is waited for.
+/// How long to wait for a reader that does not read.
 enum class OutputWait : std::uint8_t {
   always,
-  until_signal,  ///< not any more when a signal of `EndSignals` is held back, and there was no room for a second
+  until_signal,  ///< until a signal of `EndSignals` is pending and there was no room for a second
 };
 
-/// Borrows the descriptor. After a failure everything further is dropped.
+/// Borrows the descriptor. After an error all further text is dropped.
 class FdOutput {
  public:
   explicit FdOutput(int fd, OutputWait wait = OutputWait::always) : fd_(fd), wait_(wait) {}
   void write(std::string_view text);
   /// errno of the first failure, 0: none. EINTR: a signal ended the wait for a reader.
   [[nodiscard]] int error() const { return error_; }
-  /// Bytes that were taken from us.
+  /// Bytes written.
   [[nodiscard]] std::uint64_t written() const { return written_; }
 
  private:

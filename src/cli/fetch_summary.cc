@@ -18,7 +18,7 @@ namespace {
 using report::escape_for_terminal;
 using symbol_files::SymbolPlace;
 
-constexpr std::size_t kMostFiles = 65536;  // of a folder that others could have filled
+constexpr std::size_t kMostFiles = 65536;  // others may be able to fill the folder
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 std::string bytes_words(std::uint64_t bytes) {
@@ -36,7 +36,7 @@ std::vector<std::string> servers_of(const SymbolOptions& options) {
   return servers;
 }
 
-/// Name in the cache's folder; empty: it lies elsewhere.
+/// The file's name in the cache folder; empty: it is elsewhere.
 std::string name_in_cache(const std::string& path, const SymbolOptions& options) {
   const std::size_t slash = path.rfind('/');
   const bool is_there = !options.cache.empty() && slash != std::string::npos && path.substr(0, slash) == options.cache;
@@ -78,7 +78,7 @@ class Summary {
     }
   }
 
-  /// Images of a core, and what no stack runs through.
+  /// Adds fetched files that belong to no listed module: images of a core, and modules that no stack runs through.
   void add_other_files() {
     for (const auto& [name, file] : outcome_.after)
       if (is_new(name) && !counted_.contains(name)) add_fetched(name, escape_for_terminal(name));

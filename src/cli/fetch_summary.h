@@ -1,4 +1,4 @@
-// What `mixstack symbols fetch` did: which files came, which were there, which nobody had.
+// Summary of `mixstack symbols fetch`: files fetched, files in the cache before, files not found.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mixstack::cli {
 
-/// The files of the cache's folder. A file that was fetched again is another one under the same name.
+/// A file of the cache folder. A file that was fetched again differs, under the same name.
 struct CachedFile {
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
@@ -19,17 +19,17 @@ struct CachedFile {
 };
 using CacheContent = std::map<std::string, CachedFile>;
 
-/// By name; nothing where there is no such folder.
+/// The files of the cache folder by name; empty: no such folder.
 [[nodiscard]] CacheContent cache_content(const std::string& folder);
 
 struct FetchOutcome {
-  SymbolOptions options;  ///< where was looked
+  SymbolOptions options;  ///< the places that were searched
   CacheContent before, after;
   std::span<const ModuleSymbols> modules;
-  std::span<const Diagnosis> diagnoses;  ///< what servers and others were refused, said already
+  std::span<const Diagnosis> diagnoses;  ///< failures of servers and others, reported already
 };
 
-/// Some lines, for the end of what the command prints.
+/// Some lines, for the end of the command's output.
 [[nodiscard]] std::string fetch_summary(const FetchOutcome& outcome);
 
 }  // namespace mixstack::cli

@@ -12,9 +12,9 @@
 namespace mixstack::cli {
 namespace {
 
-/// A careful guess: bytes that one processor copies and looks through, with others at work beside it.
+/// A low estimate of the bytes that one processor copies and searches while others are busy.
 constexpr double kBytesPerSecond = 1.5e9;
-constexpr std::chrono::milliseconds kAtLeast{10};  // of stopping, types and chains
+constexpr std::chrono::milliseconds kAtLeast{10};  // for the stop, types and chains
 
 std::chrono::milliseconds estimate(std::uint64_t bytes) {
   return kAtLeast +

@@ -1,4 +1,4 @@
-// Whether a heap is to be searched: said before the process stands still for it, refused where that would be long.
+// Decides whether to search a heap: announces the stop of the process, or refuses it if it would be long.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace mixstack::cli {
 
-/// What is searched without being asked for by `--heap-limit`.
+/// Default of `--heap-limit`, in bytes.
 inline constexpr std::uint64_t kHeapLimit = std::uint64_t{2} << 30;
 
 /// "512M", "8G", "100K": bytes.
 [[nodiscard]] std::optional<std::uint64_t> byte_size(std::string_view text);
-/// Of --heap-limit; empty text: kHeapLimit. An empty answer when all is well.
+/// Reads --heap-limit; empty text: kHeapLimit. Returns "" or the error for the user.
 [[nodiscard]] std::string read_heap_limit(const std::string& text, bool has_heap, std::uint64_t& out);
-/// For `DumpOptions::heap`. Writes to standard error: of a process how long it will stand still, about; why not, above
-/// the limit. `environment` is borrowed.
+/// For `DumpOptions::heap`. For a process it prints on standard error how long the stop will take, or above the limit
+/// why the heap is not searched. `environment` is borrowed.
 [[nodiscard]] std::function<bool(std::uint64_t)> heap_question(bool is_process, std::uint64_t limit,
                                                                const Environment& environment);
 

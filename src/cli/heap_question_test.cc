@@ -39,7 +39,7 @@ TEST(HeapQuestion, OptionsOfBothCommands) {
     EXPECT_EQ(parse_arguments(bad).action, Invocation::Action::usage_error) << bad.back();
 }
 
-/// What is said before a stop.
+/// The decision and the text before a stop.
 struct Said {
   bool is_allowed = false;
   std::string words;

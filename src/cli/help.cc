@@ -1,3 +1,11 @@
+// Input: none.
+// Output: the texts of --help, one per command.
+// Algorithm: constants, written by hand so that they read well. help_page.cc parses them, and completions and the
+// manual page are made from the result, so the layout has rules. Empty lines separate blocks. A heading is not indented
+// and ends in ':'. An option begins a line indented by less than kContinuation columns; two spaces separate it from its
+// description; further lines of the description are indented by kContinuation or more. Tests compare the options with
+// those of the parsers.
+// Bounds: 80 columns.
 #include "cli/help.h"
 
 namespace mixstack::cli {

@@ -14,7 +14,7 @@ std::string_view trimmed(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(begin, end + 1 - begin);
 }
 
-/// "-n, --name NAME" gives the names and the value.
+/// Reads names and value from "-n, --name NAME".
 void read_left(HelpEntry& entry) {
   std::istringstream words(entry.left);
   for (std::string word; words >> word;) {
@@ -27,7 +27,7 @@ void read_left(HelpEntry& entry) {
   }
 }
 
-/// Continuations are indented far more than any entry.
+/// Least indent of a continuation line, more than that of any entry.
 constexpr std::size_t kContinuation = 9;
 
 std::vector<HelpEntry> entries_of(const std::vector<std::string>& lines) {

@@ -1,4 +1,4 @@
-// The text of a --help, taken apart: what the manual page and the completions say of an option is what its help says.
+// Parses the text of a --help, so that manual page and completions describe options as the help does.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace mixstack::cli {
 /// One line of a list with its continuations: "  -n, --name NAME          all .NET processes called so".
 struct HelpEntry {
   std::string left;                ///< "-n, --name NAME"
-  std::vector<std::string> names;  ///< "-n", "--name"; empty for what is no option
+  std::vector<std::string> names;  ///< "-n", "--name"; empty: no option
   std::string value;               ///< "NAME", without the dots of "TID..."; empty: it takes none
   std::string description;         ///< in one line
 };
 
-/// What stands between two empty lines.
+/// The lines between two empty lines.
 struct HelpBlock {
   enum class Kind : std::uint8_t { prose, usage, options, table };
   Kind kind = Kind::prose;
   std::string heading;             ///< "Limits"; empty: none
-  std::vector<std::string> lines;  ///< below the heading, as they are; of `usage` without the word
+  std::vector<std::string> lines;  ///< below the heading, unchanged; in `usage` without "Usage:"
   std::vector<HelpEntry> entries;  ///< of `options`
 };
 
-/// Any text has blocks; what looks like no list is prose.
+/// Splits any text into blocks; a block that does not look like a list is prose.
 [[nodiscard]] std::vector<HelpBlock> help_blocks(std::string_view text);
 
-/// The entry of an option (any of its names); null: the text does not have it.
+/// The entry of an option, by any of its names; null: none.
 [[nodiscard]] const HelpEntry* find_entry(const std::vector<HelpBlock>& blocks, std::string_view name);
 
 /// The first clause of a description, for the narrow lists of shells.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Our own program, and those beside it that it starts (mixstack-fetch, mixstack-helper).
+/// Whether it runs our own program or one of our helpers (mixstack-fetch, mixstack-helper).
 bool is_one_of_ours(std::uint32_t pid) {
   std::error_code error;
   const fs::path program = fs::read_symlink(fmt::format("/proc/{}/exe", pid), error);

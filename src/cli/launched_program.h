@@ -1,4 +1,4 @@
-// A program that `record -- PROGRAM` starts: our child, until it is waited for.
+// A program that `record -- PROGRAM` starts as our child.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ namespace mixstack::cli {
 
 class LaunchedProgram {
  public:
-  /// Errors: as `session::launch`. `adopts`: processes that it leaves behind become children of ours when their parents
-  /// end, instead of the system's, so that they can be found (`adopted`). `user`: whose it is to be, else ours.
+  /// Errors: as `session::launch`. `adopts`: we become subreaper, so that its orphans become our children and can be
+  /// found (`adopted`). `user`: the user to run it as; none: ours.
   [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts,
                                                      const std::optional<session::LaunchUser>& user = std::nullopt);
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
-  /// Whether it has ended; waits for that so long.
+  /// Whether it has ended; waits for that at most so long.
   [[nodiscard]] bool has_ended(std::chrono::milliseconds wait = std::chrono::milliseconds(0));
   /// After `has_ended`: "sh ended with exit status 3", "sleep was ended by signal 9 (Killed)". Fit for a terminal.
   [[nodiscard]] std::string end_words() const;
-  /// After `has_ended`: as a shell says it, 128 + the signal's number.
+  /// After `has_ended`: its exit status, or 128 + the signal's number, as in a shell.
   [[nodiscard]] int exit_status() const;
   /// Its name as it was started, fit for a terminal.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -34,10 +34,10 @@ class LaunchedProgram {
 
   std::uint32_t pid_;
   std::string name_;
-  std::optional<int> status_;  ///< of waitpid
+  std::optional<int> status_;  ///< from waitpid
 };
 
-/// Children of ours that run another program than our own ones: those that were adopted, and the one that was started.
+/// Our children that do not run one of our own programs: adopted ones, and the started program.
 [[nodiscard]] std::vector<std::uint32_t> adopted();
 /// Children of all threads of a process, by /proc/PID/task/TID/children.
 [[nodiscard]] std::vector<std::uint32_t> children_of(std::uint32_t pid);

@@ -8,7 +8,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// What troff would take for a command of its own.
+/// Escapes characters that are special to troff.
 std::string escaped(std::string_view text) {
   std::string out;
   if (text.starts_with('.') || text.starts_with('\'')) out += "\\&";
@@ -88,7 +88,7 @@ std::string command_section(const TableCommand& command) {
   return out;
 }
 
-/// The blocks of a heading, wherever they are, as a section.
+/// All blocks with this heading, of the program and of commands, as one section.
 std::string section_of(const CommandTable& table, std::string_view heading, std::string_view title) {
   std::string out;
   const auto add = [&](const std::vector<HelpBlock>& help) {

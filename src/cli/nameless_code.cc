@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostModules = 3;
 
-/// Of native code in modules: what 'mixstack symbols' can tell more of.
+/// Native code in a module without a name: 'mixstack symbols' can tell why.
 bool is_nameless(const RecordedFunction& function) {
   return function.name.empty() && function.module != kNoIndex &&
          (function.kind == CodeKind::native || function.kind == CodeKind::runtime);
@@ -65,7 +65,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{:.1f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// "libfoo.so 3.2 %, libbar.so 0.1 %", most first; of code that only called others no shares.
+/// "libfoo.so 3.2 %, libbar.so 0.1 %", most first; without shares if no sample was taken in such code itself.
 std::string module_words(const Recording& recording, const Nameless& found) {
   std::vector<Module> order;
   order.reserve(found.modules.size());

@@ -1,4 +1,4 @@
-// What a recording has no names for, in words.
+// A sentence about native code without names in a recording.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace mixstack::cli {
 
-/// One line, without an end: how many places of native code have no name, in the stacks of how many samples, and in
-/// which modules samples were taken in that code itself, with their shares of all. `file` is what 'mixstack symbols' is
-/// to be asked about. Empty: all have names.
+/// One line, without a line end: the number of places of native code without a name, of samples with such a frame, and
+/// the modules with their shares of samples taken in that code itself. `file`: the argument for the suggested
+/// 'mixstack symbols'. Empty: all have names.
 [[nodiscard]] std::string nameless_words(const Recording& recording, const std::string& file);
 
 }  // namespace mixstack::cli

@@ -1,4 +1,4 @@
-// An option as its parser knows it: what completions and the manual page are made from.
+// The options of a parser (CLI11) as data, for completions and the manual page.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ class App;
 namespace mixstack::cli {
 
 struct OptionShape {
-  std::vector<std::string> names;  ///< "-n", "--name"; of a positional argument its word, "PID"
+  std::vector<std::string> names;  ///< "-n", "--name"; for a positional argument "PID"
   bool is_positional = false;
   bool takes_value = false;
   bool takes_many = false;
-  std::vector<std::string> choices;  ///< the words it takes, where those are few: of type_name("auto|always|never")
+  std::vector<std::string> choices;  ///< the possible words, from type_name("auto|always|never"); empty: any
 };
 
-/// Everything that a parser has been told, in the order it was.
+/// All options of a parser, in their order of declaration.
 [[nodiscard]] std::vector<OptionShape> option_shapes(const CLI::App& app);
 
 }  // namespace mixstack::cli

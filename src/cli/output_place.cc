@@ -21,7 +21,7 @@ std::string folder_of(const std::string& path) {
 
 bool is_trusted(const struct stat& there) { return there.st_uid == 0 || there.st_uid == ::geteuid(); }
 
-/// A link of ours or of root, in a folder where nobody else can put one in its place.
+/// Whether the link belongs to us or root, and nobody else can replace it in its folder.
 bool may_be_followed(int folder, const struct stat& link) {
   struct stat around {};
   if (!is_trusted(link) || ::fstat(folder, &around) != 0 || !is_trusted(around)) return false;
@@ -53,7 +53,7 @@ tl::expected<std::optional<OutputDevice>, std::string> OutputDevice::find(const 
 
 int OutputDevice::refusal() const { return ::access(path_of(found_.get()).c_str(), W_OK) == 0 ? 0 : errno; }
 
-/// A pipe has its reader soon or never: the open(2) that waits for one has no end.
+/// Polls for a reader of a pipe (ENXIO: none yet), since a blocking open(2) might never return.
 tl::expected<base::ScopedFd, int> OutputDevice::open() const {
   constexpr int kTries = 100;
   constexpr timespec kPause{0, 100'000'000};
@@ -81,7 +81,7 @@ std::string fault_of_place(const std::string& path) {
   const int why_not = is_there ? 0 : errno;
   if (is_there && S_ISDIR(there.st_mode)) return refused(path, EISDIR);
   if (is_there && !S_ISREG(there.st_mode)) {
-    // Devices and pipes are written to, and nothing is made beside them.
+    // Devices and pipes are written in place, so their folder need not be writable.
     const auto device = OutputDevice::find(path);
     if (!device) return device.error() + std::string(kElsewhere) + ", or -o - for standard output";
     if (*device) return (*device)->refusal() == 0 ? "" : refused(path, (*device)->refusal());

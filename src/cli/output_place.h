@@ -1,4 +1,4 @@
-// What lies where something is to be written.
+// Checks the place of an output file, and opens devices and pipes safely.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,18 @@
 
 namespace mixstack::cli {
 
-/// A pipe, a terminal or another character device, which is written to and keeps its name. It is held from when it was
-/// found: what takes its place at the path meanwhile is never opened.
+/// A pipe, socket, terminal or another character device, which is written in place. Held by descriptor (O_PATH) since
+/// `find`, so that a file that replaces it at the path is never opened.
 class OutputDevice {
  public:
-  /// Nothing: there is no device, and whatever there is is left to who makes files (pack/output_file.h). Errors, as a
-  /// sentence about the path: a link, unless it leads to a device and nobody else could have made it or put it there
-  /// (/dev/stdout, /dev/fd/3); a block device.
+  /// Nothing: no device; pack/output_file.h handles other files. Errors, as a sentence about the path: a link, unless
+  /// it leads to a device and nobody else could have made it (/dev/stdout, /dev/fd/3); a block device.
   [[nodiscard]] static tl::expected<std::optional<OutputDevice>, std::string> find(const std::string& path);
 
-  /// errno; 0: it may be written to, as far as its mode says.
+  /// errno of access(2); 0: its mode allows writing.
   [[nodiscard]] int refusal() const;
-  /// For writing that waits. A pipe is given ten seconds to have a reader, or until a signal that ends a recording; the
-  /// error is an errno, ENXIO of a pipe that has none.
+  /// Opens it for blocking writes. Waits up to ten seconds for a reader of a pipe, or until a signal that ends a
+  /// recording. The error is an errno; ENXIO: the pipe has no reader.
   [[nodiscard]] tl::expected<base::ScopedFd, int> open() const;
   [[nodiscard]] bool is_pipe() const { return is_pipe_; }
 
@@ -32,8 +31,8 @@ class OutputDevice {
   bool is_pipe_ = false;
 };
 
-/// Empty: something can be written there. Else a sentence for the user. To be asked before anything is recorded; an
-/// empty path stands for a new file in the working folder.
+/// Why nothing can be written there, as a sentence for the user; empty: it can. Call it before recording. An empty path
+/// stands for a new file in the working folder.
 [[nodiscard]] std::string fault_of_place(const std::string& path);
 
 }  // namespace mixstack::cli

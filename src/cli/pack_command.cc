@@ -73,7 +73,7 @@ std::string summary_text(const PackArguments& arguments, const PackSummary& s) {
 session::PackOptions options_of(const PackArguments& arguments) {
   session::PackOptions options;
   options.dump.walk.explicit_frames = true;
-  // So that what `why` and `dump --arguments` read of metadata and objects is in it; what strings hold is not.
+  // Includes the metadata and objects that `why` and `dump --arguments` read, but not the contents of strings.
   options.dump.waits = options.dump.pending_work = options.dump.arguments = true;
   options.full = arguments.full;
   options.with_environment = arguments.with_environment;
@@ -83,7 +83,7 @@ session::PackOptions options_of(const PackArguments& arguments) {
   return options;
 }
 
-/// Nothing: it is said why.
+/// Nothing: the failure was reported.
 std::optional<PackSummary> pack_process(const PackArguments& arguments, const Environment& environment, int fd,
                                         ExitCode& code) {
   report::ProcessFacts facts = read_process_facts(arguments.pid);
@@ -122,7 +122,7 @@ std::optional<PackSummary> pack_core(const PackArguments& arguments, const Envir
 }  // namespace
 
 ExitCode run_pack(const PackArguments& arguments, const Environment& environment) {
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error, like a full disk
   (void)std::signal(SIGPIPE, SIG_IGN);
   std::optional<pack::OutputFile> file;
   if (arguments.out != "-") {

@@ -7,7 +7,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// How many letters must be changed, added or left out to make one word the other.
+/// Levenshtein distance.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;

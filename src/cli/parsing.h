@@ -1,4 +1,4 @@
-// What the parsers of several commands share.
+// Functions shared by the parsers of several commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,24 +15,24 @@
 namespace mixstack::cli {
 
 [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t limit);
-/// "20", "20ms" and "2s" are durations, as are "5m" and "1h".
+/// A duration: "20" and "20ms" are milliseconds; "2s", "5m", "1h".
 [[nodiscard]] std::optional<std::chrono::milliseconds> duration(std::string_view text);
-/// A number of `least` to `most`. An empty answer when all is well.
+/// Reads a number from `least` to `most`. Returns "" or the error for the user.
 [[nodiscard]] std::string read_rate(const std::string& name, const std::string& text, std::uint64_t most,
                                     std::uint32_t& out, std::uint64_t least = 0);
-/// A duration; a number alone is seconds.
+/// Reads a duration; a number alone is seconds. Returns "" or the error for the user.
 [[nodiscard]] std::string read_seconds(const std::string& name, const std::string& text,
                                        std::chrono::milliseconds& out);
 
-/// The help of a command, with what its parser knows: completions and the manual page are made from both.
+/// The help of a command with the options of its parser: the source of completions and the manual page.
 [[nodiscard]] Invocation help_of(const CLI::App& app, std::string_view text);
 [[nodiscard]] Invocation wrong(std::string text);
-/// CLI11's refusals in our words.
+/// Turns an error of CLI11 into a usage error, with a suggestion.
 [[nodiscard]] Invocation refused(const CLI::Error& error, const CLI::App& app);
 /// The word nearest to a wrong one, if it is near: ". Did you mean 'dump'?"
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 
-/// Commands with few options: the parser is told them by `declare`.
+/// Parses a command with few options, which `declare` adds to the parser.
 template <class Declare>
 Invocation parse_small(std::vector<std::string> arguments, Invocation result, const char* name, Declare declare,
                        std::string_view help) {

@@ -25,7 +25,7 @@ namespace {
 constexpr unsigned kCapDacOverride = 1, kCapDacReadSearch = 2, kCapSysPtrace = 19;  // linux/capability.h
 constexpr std::uint64_t kKernelThread = 0x200000;                                   // PF_KTHREAD, linux/sched.h
 
-/// At most the first 4 KiB: all of every file read here.
+/// At most the first 4 KiB, enough for every file read here.
 std::string read_small_file(const std::string& path, int* error = nullptr) {
   const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text(4096, '\0');
@@ -43,7 +43,7 @@ std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
   return value;
 }
 
-/// The text behind "\nKey:" of a /proc status file.
+/// The text after "\nKey:" in a /proc status file.
 std::string_view field(std::string_view status, std::string_view key) {
   const std::size_t at = status.find(fmt::format("\n{}:", key));
   if (at == std::string_view::npos) return {};
@@ -58,7 +58,7 @@ std::string comm_of(std::uint64_t pid) {
   return comm;
 }
 
-/// State and flags of /proc/PID/stat; the fields behind the last ')' because comm may hold anything.
+/// State and flags from /proc/PID/stat. Parses after the last ')', because comm may hold any bytes.
 void read_stat(const std::string& process, report::ProcessFacts& facts) {
   const std::string stat = read_small_file(process + "/stat");
   const std::size_t end = stat.rfind(')');
@@ -85,7 +85,7 @@ std::string user_namespace(const std::string& process) {
   return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// user_namespaces(7): only there do all ids map to themselves.
+/// Whether all ids map to themselves, as only in the initial user namespace (user_namespaces(7)).
 bool is_in_first_user_namespace() {
   const std::string map = read_small_file("/proc/self/uid_map");
   unsigned inside = 1, outside = 1, count = 0;
@@ -117,12 +117,12 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   facts.pid = pid;
   facts.own_program = base::own_program_for_shell();
   facts.proc_foreign = base::is_proc_of_other_pid_namespace();
-  if (facts.proc_foreign) return facts;  // what it says of this number is said of another process
+  if (facts.proc_foreign) return facts;  // this PID is another process there
   read_ourselves(facts);
   const std::string status = read_small_file(fmt::format("/proc/{}/status", pid), &facts.look_error);
   if (status.empty()) {
     facts.proc_missing = !is_proc_mounted();
-    // Signal 0 asks the kernel whether there is such a process, and sends nothing.
+    // Signal 0 only checks whether the process exists.
     facts.is_hidden = ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
     return facts;
   }
@@ -133,7 +133,7 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   if (facts.tracer != 0) facts.tracer_comm = comm_of(facts.tracer);
   facts.uid = static_cast<std::uint32_t>(number(field(status, "Uid")).value_or(0));
   facts.is_self = pid == static_cast<std::uint32_t>(getpid());
-  // The main thread may have ended before the others; then it has neither a state worth telling nor a program.
+  // If the main thread has ended before the others, its state and program are gone: use a living thread.
   const ThreadId living = target::living_thread(pid);
   const std::string process =
       living == 0 || living == pid ? fmt::format("/proc/{}", pid) : fmt::format("/proc/{}/task/{}", pid, living);
@@ -142,7 +142,7 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   const std::string theirs = user_namespace(std::to_string(pid));
   facts.not_dumpable = !target::is_dumpable(pid, facts.uid);
   facts.more_rights = target::has_more_rights(pid);
-  // From inside a namespace that is not the machine's own, those outside of it may not even be asked.
+  // From inside another user namespace than the initial one, the link of a process outside cannot even be read.
   facts.other_user_namespace = theirs.empty() ? !is_in_first_user_namespace() : theirs != user_namespace("self");
   return facts;
 }

@@ -1,4 +1,4 @@
-// What /proc says of a process that could not be dumped, and of ourselves.
+// Facts from /proc about a process that could not be dumped, and about ourselves.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace mixstack::cli {
 
-/// Reads what can be read; what cannot stays at its default. Never fails.
+/// Never fails: facts that cannot be read keep their defaults.
 [[nodiscard]] report::ProcessFacts read_process_facts(std::uint32_t pid);
 
-/// Whether a refusal can come of a seccomp filter on us: nothing that the kernel asks before stood in the way. To be
-/// asked before a try, since a filter may kill who tries.
+/// Whether a seccomp filter on us can be the cause of a refusal: the kernel's earlier checks would pass. Call it before
+/// trying the system call, because a filter may kill the caller.
 [[nodiscard]] bool filter_could_be_why(const report::ProcessFacts& facts);
 
 }  // namespace mixstack::cli

@@ -27,7 +27,7 @@ ExitCode cannot_write(const Environment& environment, const std::string& path, i
                                            report::escape_for_terminal(path), std::generic_category().message(error)));
 }
 
-/// To who had a part of it.
+/// For output of which a part was written.
 ExitCode cannot_write_on(const Environment& environment, const std::string& path, const FdOutput& out) {
   const std::string why = out.error() == EINTR ? "nobody reads it, and a signal ended the wait"
                                                : std::generic_category().message(out.error());
@@ -38,7 +38,7 @@ ExitCode cannot_write_on(const Environment& environment, const std::string& path
 }
 
 void ignore_signals_of_writing() {
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error, like a full disk
   (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -62,11 +62,11 @@ ExitCode write_device(const Environment& environment, const std::string& path, c
   return complain(environment, report::escape_for_terminal(path) + " could not be written: nobody reads this pipe");
 }
 
-/// The name it has.
+/// Returns the path of the written file.
 tl::expected<std::string, ExitCode> write_file(const Environment& environment, const std::string& path,
                                                Result<pack::OutputFile> file, const WriteProfile& write) {
   if (!file) return tl::unexpected(cannot_write(environment, path, file.error().os_error));
-  file->be_readable_as_usual();  // a picture that root has made is for whom it was made
+  file->be_readable_as_usual();  // mode by umask: a picture made as root is for others to read
   FdOutput out(file->fd());
   write_all(out, write);
   if (out.error() != 0) return tl::unexpected(cannot_write(environment, path, out.error()));

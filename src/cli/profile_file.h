@@ -1,4 +1,4 @@
-// A file that is made of recordings.
+// Writes files made of recordings.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace mixstack::cli {
 
 using WriteProfile = std::function<void(report::Writer&)>;
 
-/// There whole or not at all; a file of this name is replaced. "-": standard output. Pipes and devices are written to
-/// (output_place.h), other links than such to them are refused. What went wrong is said.
+/// Writes a whole file or none; an existing file is replaced. "-": standard output. Pipes and devices are written in
+/// place (output_place.h), and links that lead elsewhere are refused. Reports errors.
 [[nodiscard]] ExitCode write_profile_file(const std::string& path, bool is_text, const Environment& environment,
                                           const WriteProfile& write);
 
-/// Likewise, and never in place of another one: where the name is taken, a number is put before `suffix`, the end of
-/// the path. Answers the path it has.
+/// Likewise, but never replaces a file: if the name is taken, a number is inserted before `suffix`, the end of the
+/// path. Returns the actual path.
 [[nodiscard]] tl::expected<std::string, ExitCode> write_new_profile_file(const std::string& path,
                                                                          const std::string& suffix,
                                                                          const Environment& environment,

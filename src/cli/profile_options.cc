@@ -22,7 +22,7 @@ std::string read_states(std::string_view text, ProfileOptions& options) {
     if (!is_known)
       return fmt::format("--state: '{}' is none of running, runnable, waiting, blocked, unknown, gc", word);
   }
-  // Of a thread that the runtime stops, whatever it does is asked for.
+  // "gc" alone selects every state, so include waiting threads.
   if (options.gc_only && options.activities == 0) options.idle = true;
   return {};
 }

@@ -1,4 +1,4 @@
-// Options of the commands that show recordings: what is shown of them.
+// Options that select the samples and frames of recordings.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ class App;
 
 namespace mixstack::cli {
 
-/// The texts as the parser fills them in.
+/// Texts of options from the parser.
 struct RawProfileOptions {
   std::string clock, states;
   bool no_kernel = false;
 };
 
 void declare_profile_options(CLI::App& app, RawProfileOptions& raw, ProfileOptions& options);
-/// An empty text when all is well.
+/// Returns "" or the error for the user.
 [[nodiscard]] std::string read_profile_options(const RawProfileOptions& raw, ProfileOptions& options);
-/// Of it the states: "running,waiting"; "gc" is one more thing to ask for.
+/// Reads --state: "running,waiting"; "gc" is not a state, but can be combined with them.
 [[nodiscard]] std::string read_states(std::string_view text, ProfileOptions& options);
 
 }  // namespace mixstack::cli

@@ -32,7 +32,7 @@ std::string command_text(const RunningProgram& program) {
   return text.empty() ? "[" + report::escape_for_terminal(program.comm) + "]" : text;
 }
 
-/// Columns as wide as what is in them; the last one takes what is left of the terminal.
+/// Columns are as wide as their contents; the last one takes the rest of the terminal.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::size_t width) {
   constexpr std::size_t kMostInCell = 24;
   std::vector<std::size_t> widths(rows.front().size(), 0);
@@ -53,7 +53,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, std::s
   return out;
 }
 
-/// Who is not root knows which they are: those of others. To root each is a surprise.
+/// For users other than root only a count: these are other users' processes. For root each is unexpected, so named.
 std::string not_readable_text(const RunningPrograms& found) {
   const std::size_t count = found.not_readable.size();
   if (count == 0) return {};
@@ -69,7 +69,7 @@ std::string not_readable_text(const RunningPrograms& found) {
   return text + fmt::format("\n  mixstack doctor {} says what forbids it\n", found.not_readable.front().pid);
 }
 
-/// Why there is no list at all.
+/// Reports why there is no list.
 ExitCode complain(const Environment& environment, const Error& error) {
   FdOutput(environment.err)
       .write(error == base::other_pid_namespace_error()
@@ -98,7 +98,7 @@ std::string text_of(const RunningPrograms& found, std::size_t width) {
   return out + not_readable_text(found);
 }
 
-/// Bytes that are no UTF-8 become U+FFFD.
+/// Malformed UTF-8 becomes U+FFFD.
 void write_program(report::Writer& out, const RunningProgram& p) {
   report::JsonObject one(out);
   one.number("pid", std::uint64_t{p.pid});
@@ -131,7 +131,7 @@ std::string json_of(const RunningPrograms& found) {
   });
 }
 
-/// "4711 orders", a line each.
+/// Lines like "4711 orders".
 std::string quick_text_of(const RunningPrograms& found) {
   std::string out;
   for (const RunningProgram& p : found.programs)

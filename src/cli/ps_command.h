@@ -14,8 +14,8 @@ namespace mixstack::cli {
 
 [[nodiscard]] ExitCode run_ps(const PsArguments& arguments, const Environment& environment);
 
-/// The .NET processes that are called `name`, by pid: at least one. Where there is none, it is said, with those there
-/// are, and the answer is what to exit with.
+/// The PIDs of the .NET processes called `name`, at least one. If there is none, reports it with the names of the
+/// others, and returns the exit code.
 [[nodiscard]] tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string& name,
                                                                              const Environment& environment);
 

@@ -73,7 +73,7 @@ std::string read_serve(const RawRecord& raw, RecordArguments& record) {
   return {};
 }
 
-/// What the words say is looked at by who sends.
+/// Checks only combinations and the interval; RecordPush::make checks the other texts.
 std::string read_push(const RawRecord& raw, RecordArguments& record) {
   const bool has_more = !raw.push_interval.empty() || !record.push_name.empty() || !record.push_labels.empty() ||
                         !record.push_header_file.empty() || !record.push_spool.empty();

@@ -1,3 +1,12 @@
+// Input: RecordArguments: processes by PID or name, or a program to start; times, output, page and push options.
+// Output: one file, or one per --rotate; the page, the pushed pieces, a summary; an exit code or the program's status.
+// Algorithm: 1. Check the place of the output before recording, so that no recording is lost. Block signals before any
+// thread starts. 2. `record_parts`, for each part: open all processes (`open_all`, `open_again`), start, wait for time,
+// signal or the last process's end (`wait_for_end`), finish, write. 3. The next part is opened a second before the end
+// (NextPart), if both can record at once, and starts exactly at the end, so that no time is missing between files.
+// Otherwise it is opened after the file was written. 4. Report how a started program ended (`say_end`).
+// Bounds: kTriesToFollow; waits of 100 ms per loop; kUntilReaped; the page is copied at most once a second and for a
+// twentieth of the time; memory is bounded by Recording.
 #include "cli/record_command.h"
 
 #include <fmt/format.h>
@@ -28,10 +37,9 @@ namespace {
 
 constexpr int kTriesToFollow = 10;
 constexpr std::chrono::milliseconds kBetweenTries{20};
-constexpr std::chrono::milliseconds kUntilReaped{
-    1000};  // a process is gone for us a little before it can be waited for
+constexpr std::chrono::milliseconds kUntilReaped{1000};  // we see a process end a little before waitpid can reap it
 
-/// Of a program that has ended: nothing of it was seen.
+/// Reports that a program ended before a sample was taken.
 ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& environment) {
   FdOutput(environment.err)
       .write(fmt::format("mixstack: {} before a sample could be taken; nothing is written\n", program.end_words()));
@@ -58,24 +66,24 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
     return ExitCode::no_such_process;
   }
   program = std::move(*started);
-  base::raise_file_limit();  // which is not for the program
+  base::raise_file_limit();  // after the start, so that the program does not inherit it
   auto session = environment.open_process(program->pid());
   const auto begun = begin(recordings, session);
   if (begun) return ExitCode::ok;
-  // It may have left others behind; one of these that just becomes another program cannot be opened at that moment.
+  // It may have left child processes behind; one that is in the middle of an exec cannot be opened yet: retry.
   for (int tries = arguments.subprocesses ? kTriesToFollow : 0; tries > 0; tries--) {
     recordings.follow();
     if (!recordings.living().empty()) return ExitCode::ok;
     std::this_thread::sleep_for(kBetweenTries);
   }
-  // Whatever else is said of it then: it is on its way out, or has gone.
+  // An error of a program that is ending, or has ended, is not worth reporting.
   if (program->has_ended(kUntilReaped)) return complain_of_nothing(*program, environment);
   const ExitCode code = complain_of(environment, begun.error(), program->pid());
   FdOutput(environment.err).write(fmt::format("mixstack: {} (pid {}) runs on\n", program->name(), program->pid()));
   return code;
 }
 
-/// Of one in a row of files: processes that have ended meanwhile are left out, and taken out of `arguments`.
+/// Opens the processes of a later part; processes that have ended are removed from `arguments`.
 ExitCode open_again(RecordArguments& arguments, const Environment& environment, Recordings& recordings) {
   const auto pids = arguments.name.empty() ? arguments.pids : pids_called(arguments.name);
   bool is_any = false;
@@ -94,7 +102,7 @@ ExitCode open_again(RecordArguments& arguments, const Environment& environment, 
 ExitCode open_all(const RecordArguments& arguments, const Environment& environment, Recordings& recordings,
                   std::optional<LaunchedProgram>& program) {
   if (!arguments.command.empty()) return open_program(arguments, environment, recordings, program);
-  base::raise_file_limit();  // some files for each thread are open
+  base::raise_file_limit();  // recording needs several open files per thread
   auto pids = arguments.pids;
   if (!arguments.name.empty()) {
     auto called = pids_called(arguments.name, environment);
@@ -110,11 +118,11 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
   return ExitCode::ok;
 }
 
-/// The page of a recording while it is made.
+/// The viewer page of a running recording.
 class LivePage {
  public:
   explicit LivePage(bool idle) : server_("mixstack", {.clock = {}, .idle = idle}) {}
-  /// False: it is said why not.
+  /// False: the failure was reported.
   [[nodiscard]] bool start(const RecordArguments& arguments, const Environment& environment) {
     const auto address = server_.start(arguments.port);
     FdOutput errors(environment.err);
@@ -126,14 +134,14 @@ class LivePage {
     }
     return address.has_value();
   }
-  /// Once a second, or as seldom as making copies takes little of the time.
+  /// Publishes a copy at most once a second, and so rarely that copying takes at most a twentieth of the time.
   void show(Recordings& recordings) {
     const std::uint64_t now = profile::monotonic_ns();
     if (now < next_ns_) return;
     server_.publish(recordings.snapshot(), false);
     next_ns_ = now + std::max<std::uint64_t>(1'000'000'000, 20 * (profile::monotonic_ns() - now));
   }
-  /// The last one, until a signal comes.
+  /// Shows the finished recording until a signal comes.
   void keep(Recordings& recordings, const EndSignals& signals, const Environment& environment, bool was_signal) {
     if (was_signal) return;
     server_.publish(std::make_shared<const Recording>(recordings.shared().recording), true);
@@ -149,7 +157,7 @@ class LivePage {
 
 enum class End : std::uint8_t { time, signal, process };
 
-/// Those who look at a recording while it is made.
+/// Consumers of a running recording: progress line, page, push.
 struct Onlookers {
   Progress progress;
   std::optional<LivePage> page;
@@ -168,7 +176,7 @@ class NextPart {
   NextPart(const RecordArguments& arguments, const Environment& environment)
       : arguments_(arguments), environment_(environment) {}
 
-  /// Opens it when the end of the present one is near, where both can be open; and has it ready then.
+  /// Opens it when the end of the current part is near, if both can be open at once, and keeps it ready.
   void prepare(const Recordings& now, std::uint64_t left_ns) {
     if (left_ns > kAhead || left_ns < kTooLate) return;
     if (!has_tried_)
@@ -177,7 +185,7 @@ class NextPart {
       opened_->stay_warm();
     has_tried_ = true;
   }
-  /// Null: it is still to be opened, when the present one has ended.
+  /// Null: not opened; the caller opens it after the current part.
   [[nodiscard]] std::unique_ptr<Recordings> take() {
     has_tried_ = false;
     return std::move(opened_);
@@ -192,10 +200,10 @@ class NextPart {
     const auto pids = arguments_.name.empty() ? now.living() : pids_called(arguments_.name);
     for (const std::uint32_t pid : pids) {
       auto session = environment_.open_process(pid);
-      // What is wrong is said by who opens it when its turn has come.
+      // No report here: it is opened again after the current part, and an error is reported then.
       if (!session || !next->begin(std::move(*session))) return;
     }
-    // Two at once may be more than the kernel allows: worse samples are not what a file should have for that.
+    // Two at once may exceed a limit of the kernel and fall back to a worse source: then open it later instead.
     if (!pids.empty() && next->source_words() == now.source_words()) opened_ = std::move(next);
   }
 
@@ -205,7 +213,7 @@ class NextPart {
   bool has_tried_ = false;
 };
 
-/// What came first. `next`: null if this is the last one.
+/// Waits for the end of a part, and returns its cause. `next`: null for the last part.
 End wait_for_end(std::chrono::milliseconds length, const RecordArguments& arguments, const EndSignals& signals,
                  Recordings& recordings, Onlookers& onlookers, NextPart* next) {
   constexpr int kMilliseconds = 100;
@@ -224,7 +232,7 @@ End wait_for_end(std::chrono::milliseconds length, const RecordArguments& argume
   }
 }
 
-/// Nothing: what is sent is not written, too, unless it is asked for.
+/// Nothing: with --push and without -o or --format no file is written.
 tl::expected<std::optional<RecordOutput>, OutputFault> output_for(const RecordArguments& arguments) {
   if (!arguments.push.empty() && arguments.out.empty() && arguments.format.empty()) return std::nullopt;
   auto output = RecordOutput::make(arguments);
@@ -244,8 +252,8 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordO
   return written;
 }
 
-/// Of a program that we started: how it ended, and what runs on without us. Answers our exit status: its own, where it
-/// ended by itself.
+/// Reports how the program that we started ended, and which processes run on. Returns our exit status: the program's,
+/// if it ended by itself.
 int say_end(LaunchedProgram& program, End end, const std::vector<std::uint32_t>& living, bool quiet,
             const Environment& environment) {
   const bool has_ended = program.has_ended(end == End::process ? kUntilReaped : std::chrono::milliseconds(0));
@@ -270,7 +278,7 @@ ExitCode complain_of_words(const std::string& words, const Environment& environm
   return code;
 }
 
-/// Says in the recording which processes ended meanwhile. `told`: those of which an earlier one says so.
+/// Adds notes to the recording about processes that ended. `told`: PIDs noted in earlier parts.
 void note_ends(Recordings& recordings, bool is_the_end, std::set<std::uint32_t>& told) {
   auto& notes = recordings.shared().recording.facts.notes;
   const bool are_several = recordings.shared().recording.processes().size() > 1;
@@ -280,7 +288,7 @@ void note_ends(Recordings& recordings, bool is_the_end, std::set<std::uint32_t>&
     notes.emplace_back("the process ended while it was recorded");
 }
 
-/// Part for part, until one of them is the last.
+/// Records part after part; without --rotate there is one.
 int record_parts(const RecordArguments& arguments, const std::optional<RecordOutput>& output, const EndSignals& signals,
                  Onlookers& onlookers, const Environment& environment) {
   RecordArguments now = arguments;
@@ -321,7 +329,7 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
       return static_cast<int>(complain_of(environment, failure, failed_pid));
     if (end == End::process && !program) return static_cast<int>(ExitCode::process_changed);
     if (is_last || end != End::time) return program ? say_end(*program, end, living, arguments.quiet, environment) : 0;
-    // The next part is of the same processes, as far as they are there still.
+    // The next part records the same processes, without those that have ended.
     for (const std::uint32_t pid : told) std::erase(now.pids, pid);
     if (!living.empty() && (program || arguments.subprocesses)) now.pids = living;
     now.command.clear();

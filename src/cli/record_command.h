@@ -6,7 +6,7 @@
 
 namespace mixstack::cli {
 
-/// An ExitCode; where all went well, the exit status of a program that it started and that ended.
+/// Returns an ExitCode; on success, the exit status of the program that it started, if that has ended.
 [[nodiscard]] int run_record(const RecordArguments& arguments, const Environment& environment);
 
 }  // namespace mixstack::cli

@@ -17,7 +17,7 @@ namespace {
 
 using formats::Format;
 
-/// What of a name may stand in a file's.
+/// Makes a process name fit for a file name.
 std::string plain(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
@@ -84,7 +84,7 @@ tl::expected<std::string, ExitCode> RecordOutput::write_to(const std::string& pa
   return path;
 }
 
-/// What was recorded is not lost because a disk is full.
+/// Saves a raw recording elsewhere when writing failed, so that a full disk does not lose it.
 ExitCode RecordOutput::rescue(const Recording& recording, const Environment& environment) const {
   Environment silent = environment;
   silent.err = -1;

@@ -39,7 +39,7 @@ std::string hottest(const Recording& recording) {
                      report::escape_for_terminal(shown_name(recording, best)));
 }
 
-/// As many characters as fit, whole ones.
+/// The longest prefix of whole characters that fits.
 std::string fitted(std::string text, std::size_t columns) {
   while (report::columns(text) > columns && !text.empty()) {
     do {
@@ -64,7 +64,7 @@ std::string losses(const RecordingAccount& account) {
   return text;
 }
 
-/// What threads did, in shares of all samples; of processor time it is known. Empty: of no sample.
+/// States of threads as shares of the wall-time samples (samples of processor time are all running). Empty: no samples.
 std::string activities(const Recording& recording, bool is_throttled) {
   std::array<std::uint64_t, 1 + static_cast<std::size_t>(kLastActivity)> counts{};
   std::uint64_t all = 0;
@@ -89,11 +89,11 @@ std::string activities(const Recording& recording, bool is_throttled) {
   if (text.empty()) return text;
   text += '\n';
   const auto count_of = [&counts](Activity activity) { return counts[static_cast<std::size_t>(activity)]; };
-  // Of some samples a share is said, and only where a thread was ready for a tenth of the time: what is hardly sampled
-  // as running, because it never lives long, is not ready either.
+  // Warn only with enough samples, and if at least one thread was ready for a tenth of the time. Threads too
+  // short-lived to be sampled as running are not sampled as ready either.
   constexpr std::uint64_t kFew = 50, kSecond = 1'000'000'000;
   const std::uint64_t rounds = recording.facts.duration_ns / kSecond * recording.facts.wall_hertz;
-  // A thread whose cgroup has used up its quota is ready, too, and no processor would help it: a note says it.
+  // A thread throttled by a CPU quota is ready, too, but the machine is not busy: a note tells that instead.
   if (!is_throttled && count_of(Activity::runnable) > std::max({count_of(Activity::running), kFew, rounds / 10}))
     text +=
         "  the machine is busy: threads waited longer for a processor than they ran; '--mode cpu' shows where they use "
@@ -101,7 +101,7 @@ std::string activities(const Recording& recording, bool is_throttled) {
   return text;
 }
 
-/// "12 (the copied part of the stack ends here), 3 (...)", the most first; empty: of none.
+/// "12 (the copied part of the stack ends here), 3 (...)", most first; empty: no stack was cut.
 std::string cut_reasons(const Recording& recording) {
   std::unordered_map<StopReason, std::uint64_t> counts;
   for (const Sample& sample : recording.samples()) counts[recording.contexts()[sample.context].stop] += sample.count;

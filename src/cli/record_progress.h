@@ -1,4 +1,4 @@
-// What is said while a recording runs, and at its end.
+// The progress line of a recording, and its summary.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace mixstack::cli {
 
-/// One line, written over itself, where standard error is a terminal.
+/// One line that is overwritten, if standard error is a terminal.
 class Progress {
  public:
   Progress(int fd, bool quiet);
   /// At most four times a second.
   void show(profile::SharedRecording& shared, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns);
-  /// Takes the line away.
+  /// Erases the line.
   void end();
 
  private:
@@ -23,8 +23,8 @@ class Progress {
   bool is_there_ = false;
 };
 
-/// What was taken and what was not: some lines. With `stats` how long threads were held. `is_throttled`: a CPU quota
-/// stopped them, so that who was ready to run says nothing of the machine.
+/// Some lines about samples taken and lost. `stats` adds how long threads were stopped. `is_throttled`: a CPU quota
+/// kept threads from running, so ready threads do not mean a busy machine.
 [[nodiscard]] std::string summary_text(const Recording& recording, bool stats, bool is_throttled = false);
 
 }  // namespace mixstack::cli

@@ -88,7 +88,7 @@ tl::expected<push::PushNames, std::string> read_names(const RecordArguments& arg
 }
 
 push::Send make_send(fetch_link::FetcherOptions options) {
-  // A copy of the function shares the process.
+  // Shared, because std::function needs a copyable function.
   auto fetcher = std::make_shared<fetch_link::FetchProcess>(std::move(options));
   return [fetcher](const std::string& url, const fetch_link::FetchBody& body, const fetch_link::FetchLimits& limits,
                    std::string& answer) { return fetcher->send(url, body, limits, answer); };
@@ -139,7 +139,7 @@ ExitCode RecordPush::start(const Environment& environment) {
   if (!headers_.empty() && push::is_open_to_others(target_))
     say("headers are sent without TLS, for everybody on the way to read; https:// hides them");
   if (::getrandom(id_.data(), id_.size(), 0) != static_cast<ssize_t>(id_.size()))
-    std::memcpy(id_.data(), &next_ns_, sizeof next_ns_);  // ids are for those who look for doubles
+    std::memcpy(id_.data(), &next_ns_, sizeof next_ns_);  // a weak id is enough: it only detects duplicates
   push::PusherOptions options{.target = target_, .headers = headers_, .spool = spool_};
   options.make_send = [fetcher = std::move(fetcher)] { return make_send(fetcher); };
   pusher_ = std::make_unique<push::Pusher>(std::move(options));
@@ -154,7 +154,7 @@ void RecordPush::go_on(const std::function<Recording()>& take, Progress& progres
   }
   if (profile::monotonic_ns() < next_ns_) return;
   send(take());
-  // Not as often as it was late: pieces that nobody had time for are one.
+  // Missed intervals are not made up for: they become one piece.
   next_ns_ = std::max(next_ns_ + interval_ns_, profile::monotonic_ns());
 }
 

@@ -1,4 +1,4 @@
-// A recording on its way to a store while it is made: --push.
+// Sends pieces of a running recording to a profile store: --push.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@
 
 namespace mixstack::cli {
 
-/// What is sent where, read from arguments and environment before anything is recorded.
+/// Target, names and headers of --push, checked before recording starts, and the sender.
 class RecordPush {
  public:
-  /// An error is a sentence for the user: a URL, label or header file that is none. MIXSTACK_PUSH_TOKEN is taken out of
-  /// the environment, so that no program that is started sees it.
+  /// The error is a sentence for the user: an invalid URL, label or header file. MIXSTACK_PUSH_TOKEN is removed from
+  /// the environment, so that no started program sees it.
   [[nodiscard]] static tl::expected<RecordPush, std::string> make(const RecordArguments& arguments);
-  /// Starts to send, what earlier runs have left first. Another answer than `ok`: it was said why not. After
-  /// EndSignals.
+  /// Starts the sending thread, which also sends the spool of earlier runs. Not `ok`: the failure was reported. Call it
+  /// after EndSignals was made.
   [[nodiscard]] ExitCode start(const Environment& environment);
 
-  /// Sends what `take` gives, if it is time for that, and says what has happened to what was sent.
+  /// Sends the piece from `take` if the interval has passed, and prints news about earlier ones.
   void go_on(const std::function<Recording()>& take, Progress& progress);
   /// Sends a piece now.
   void send(const Recording& piece);
-  /// Sends what is left, spools what cannot be sent, and says what became of all. `output`: something was dropped.
+  /// Sends or spools the rest, and prints the totals. `output`: a profile was dropped.
   [[nodiscard]] ExitCode finish();
 
  private:
@@ -43,7 +43,7 @@ class RecordPush {
   std::vector<std::string> headers_;
   std::string spool_;
   std::uint64_t interval_ns_ = 0, next_ns_ = 0;
-  std::array<std::uint8_t, 16> id_{};  ///< of this run; its middle counts profiles
+  std::array<std::uint8_t, 16> id_{};  ///< random id of this run, with a counter of pieces at byte 8
   std::uint32_t pieces_ = 0;
   bool quiet_ = false;
   int err_ = -1;

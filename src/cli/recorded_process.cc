@@ -78,7 +78,7 @@ std::string command_of(const TargetInfo& target) {
   return text.substr(0, 1024);
 }
 
-/// "app" of "dotnet exec app.dll --port=80"; empty: the command line names no assembly.
+/// "app" for "dotnet exec app.dll --port=80"; empty: the command line names no assembly.
 std::string hosted_name(std::uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
   std::string text(4096, '\0');
@@ -99,8 +99,8 @@ std::string name_of(std::uint32_t pid) {
   std::string name(64, '\0');
   file.read(name.data(), static_cast<std::streamsize>(name.size()));
   name.resize(static_cast<std::size_t>(file.gcount()));
-  if (name.ends_with('\n')) name.pop_back();  // a name may have others
-  // All programs that the host runs have its name.
+  if (name.ends_with('\n')) name.pop_back();  // only the last one: a name may hold others
+  // All programs run by the host `dotnet` have its comm.
   if (name == "dotnet")
     if (std::string app = hosted_name(pid); !app.empty()) name = std::move(app);
   return report::escape_for_terminal(name);
@@ -110,7 +110,7 @@ std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
   std::getline(file, line, '\0');
-  const std::size_t name_end = line.rfind(") ");  // a name may have anything in it
+  const std::size_t name_end = line.rfind(") ");  // a name may hold any bytes
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 2));
   std::string skipped;

@@ -1,4 +1,4 @@
-// What commands that record say and ask of processes.
+// Facts and error messages about processes, for commands that record.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@
 
 namespace mixstack::cli {
 
-/// What recording every process without a stop needs, as of setcap(8): to read its memory, perf events, BPF.
+/// Capabilities for recording every process without a stop, as in setcap(8): BPF, perf events, reading memory.
 inline constexpr char kRecordCapabilities[] = "cap_bpf,cap_perfmon,cap_sys_ptrace";
 
-/// How samples are to be taken.
+/// Options of a recorder by the arguments.
 [[nodiscard]] profile::RecorderOptions recorder_options(const RecordArguments& arguments);
 
-/// Says why a process cannot be recorded, and answers the exit code of that.
+/// Reports why a process cannot be recorded, and returns the exit code.
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid);
-/// The same of a recorder that could not be opened.
+/// The same for a recorder that could not be opened.
 ExitCode complain_of(const Environment& environment, const profile::NotOpened& fault, std::uint32_t pid);
-/// Whether the error is that the process has ended, or is about to.
+/// Whether the error means that the process has ended, is ending, or runs another program now.
 [[nodiscard]] bool has_gone(const Error& error, std::uint32_t pid);
-/// Whether the number is that of a thread, which is not its process's.
+/// Whether the number is the TID of a thread other than the main thread.
 [[nodiscard]] bool is_thread(std::uint32_t pid);
-/// The .NET processes that are called so.
+/// PIDs of the .NET processes of this name.
 [[nodiscard]] std::vector<std::uint32_t> pids_called(const std::string& name);
 /// The command line, fit for a terminal, of bounded length.
 [[nodiscard]] std::string command_of(const TargetInfo& target);
-/// What the program is called, fit for a terminal: by its assembly where the host `dotnet` runs it, else by the kernel.
+/// The program's name, fit for a terminal: its assembly if the host `dotnet` runs it, else its comm.
 [[nodiscard]] std::string name_of(std::uint32_t pid);
-/// How many threads it has now; 0: there is no such process.
+/// The number of its threads now; 0: no such process.
 [[nodiscard]] std::size_t threads_of(std::uint32_t pid);
-/// Processor time that a process has used outside of the kernel, by threads that have ended, too. Nothing: it has gone.
+/// User-mode CPU time of a process, including ended threads. Nothing: the process is gone.
 [[nodiscard]] std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid);
-/// Processor time of this process.
+/// CPU time of mixstack itself.
 [[nodiscard]] std::uint64_t own_cpu_ns();
 
 }  // namespace mixstack::cli

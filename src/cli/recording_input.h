@@ -1,4 +1,4 @@
-// Recordings that commands read.
+// Reads recordings from files, for commands.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mixstack::cli {
 
-/// A raw recording or folded stacks; "-": standard input. What is wrong was said: the code to end with.
+/// Reads a raw recording or folded stacks; "-": standard input. The error is the exit code; it was reported.
 [[nodiscard]] tl::expected<Recording, ExitCode> read_recording_file(const std::string& path,
                                                                     const Environment& environment);
 

@@ -1,4 +1,4 @@
-// Names that a recording lacks, for commands that show it.
+// Adds missing names to a recording, for commands that show it.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,12 @@ namespace mixstack::cli {
 
 struct NamedRecording {
   Recording recording;
-  bool has_failed = false;     ///< a server or file was refused, which was said
-  bool said_nameless = false;  ///< with a symbol path: what stays without a name, by module
+  bool has_failed = false;     ///< a server or file failed; it was reported
+  bool said_nameless = false;  ///< a symbol path was given, so code that stays nameless was reported by module
 };
 
-/// By the files of this machine and of the symbol path (null: that of the environment); servers are asked only with
-/// such a path. With one, also lines are looked for, and what stays without a name is said, unless
-/// `quiet`.
+/// Uses the files of this machine and of the symbol path (null: the environment's). Only with a symbol path are servers
+/// asked and lines searched; then it also reports code that stays nameless, unless `quiet`.
 [[nodiscard]] NamedRecording with_names(Recording recording, const std::optional<std::string>& symbol_path, bool quiet,
                                         const Environment& environment);
 

@@ -1,3 +1,12 @@
+// Input: sessions of processes (`begin`), a time, and the processes that the recorded ones start (`follow`).
+// Output: one Recording of all of them, with an account of lost samples and notes for the user.
+// Algorithm: 1. `begin` opens a recorder per process and warms it up, unless we have started the program ourselves,
+// which would run unseen meanwhile. 2. `start` sets one start and end for all. 3. `follow` finds children in /proc,
+// orphans that we adopted, and processes that became another program. 4. `finish` reads CPU times before it stops the
+// recorders, since stopping takes time; then it sums the accounts, and notes CPU quotas and processor time that no
+// sample shows.
+// Bounds: Recording bounds stacks and samples (`shared_.mutex` guards it); `known_` keeps a process from being opened
+// twice; kMostLooks to read two clocks at one instant.
 #include "cli/recordings.h"
 
 #include <fmt/format.h>
@@ -20,8 +29,8 @@ std::uint64_t unix_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Wall clock at a moment of the past, of CLOCK_MONOTONIC. We may lose the processor between the two clocks: of some
-/// looks the quickest counts.
+/// The wall clock at a past instant of CLOCK_MONOTONIC. We may be preempted between reading the two clocks, so the
+/// quickest of several tries counts.
 std::uint64_t unix_ns_at(std::uint64_t past_ns) {
   constexpr int kMostLooks = 16;
   constexpr std::uint64_t kQuick = 20'000;
@@ -58,7 +67,7 @@ tl::expected<void, profile::NotOpened> Recordings::begin(std::unique_ptr<Session
   shared_session->session = std::move(session);
   auto opened = profile::open_recorder(std::move(shared_session), shared_, options);
   if (!opened) return tl::unexpected(opened.error());
-  // What has just been started is not to run unseen meanwhile.
+  // No warm-up for a program that we have just started: it would run unseen meanwhile.
   if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
   if (is_started_) opened->recorder->start(start_ns_, end_ns_);
   const std::lock_guard lock(shared_.mutex);
@@ -201,7 +210,7 @@ void Recordings::finish() {
   shared_.recording.sort_samples();
 }
 
-/// Threads that a quota stops are ready to run, as those are that find no processor.
+/// Notes CPU quotas: a throttled thread looks ready to run, like one that lacks a processor.
 void Recordings::note_quotas() {
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
@@ -215,10 +224,10 @@ void Recordings::note_quotas() {
   }
 }
 
-/// What was sampled and what the kernel counted must be about the same. Threads that live for some milliseconds are
-/// sampled hardly ever, by any means.
+/// Compares the sampled time with the CPU time that the kernel counted, and notes a large difference: threads that live
+/// for some milliseconds are hardly ever sampled.
 void Recordings::note_unseen_time() {
-  constexpr double kLeast = 0.3e9, kShare = 0.25;  // ns; much is lost on a busy machine, and said as lost
+  constexpr double kLeast = 0.3e9, kShare = 0.25;  // ns; share of the used time. Reported losses are added first
   double used = 0, seen = 0;
   if (all_.empty()) return;
   for (const Recorded& one : all_) {

@@ -41,7 +41,7 @@ std::string read_pause(const RawSampling& raw, RecordArguments& record) {
                               : fmt::format("--max-pause: '{}' is not a share of time like 1% or 0.5%", raw.max_pause);
 }
 
-/// An empty word is no number: else it would be as if nothing had been said.
+/// Rejects an empty word, which would otherwise count as no option.
 std::string is_there(const std::string& text) { return text.empty() ? "'' is no number" : ""; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Options that `record` and `top` share: of which processes samples are taken, how, and which of them are shown.
+// Options that `record` and `top` share: the processes, the kind of samples, and the selection of stacks.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ class App;
 
 namespace mixstack::cli {
 
-/// The texts as the parser fills them in.
+/// Texts of options from the parser.
 struct RawSampling {
   std::string mode, rate, duration, max_pause;
   std::vector<std::string> pids, more;
 };
 
 void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record);
-// An empty text when all is well.
+// Both return "" or the error for the user.
 [[nodiscard]] std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record);
 /// Mode, rate, duration, pauses.
 [[nodiscard]] std::string read_sampling(const RawSampling& raw, RecordArguments& record);

@@ -14,7 +14,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// Empty where it is not set.
+/// Empty: not set.
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value != nullptr ? value : "";
@@ -22,7 +22,7 @@ std::string variable(const char* name) {
 
 }  // namespace
 
-// XDG Base Directory Specification: a relative path counts for nothing.
+// XDG Base Directory Specification: relative paths are ignored.
 std::string user_cache_folder(const std::string& name) {
   std::string base = variable("XDG_CACHE_HOME");
   if (base.empty() || base.front() != '/') {

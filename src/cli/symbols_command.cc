@@ -25,7 +25,7 @@ bool names_a_server(const SymbolOptions& options) {
   return options.path.find("://") != std::string::npos || !options.debuginfod_urls.empty();
 }
 
-/// `status` goes by what is here: folders and the cache.
+/// `status` asks no servers: only folders and the cache.
 SymbolOptions options_of(const SymbolsArguments& arguments) {
   SymbolOptions options = symbol_options(arguments.of);
   if (arguments.verb == Verb::status) {
@@ -53,7 +53,7 @@ std::string advice(const SymbolsArguments& arguments, bool is_missing) {
   return fmt::format("\nmixstack symbols fetch {} asks servers for what is missing.\n", what);
 }
 
-/// Of what was asked, and what its modules have.
+/// The process, core or recording, and the symbols of its modules.
 struct Answer {
   report::SymbolsSubject subject;
   std::vector<ModuleSymbols> modules;

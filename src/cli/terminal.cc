@@ -33,7 +33,7 @@ Pager::Pager(const std::string& search_path, int out) : out_(out) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   const base::ScopedFd read_end(ends[0]);
   base::ScopedFd write_end(ends[1]);
-  // What was checked is what is run.
+  // Run by descriptor: the very file that was checked.
   const std::string path = "/proc/self/fd/" + std::to_string(trusted->fd.get());
   std::vector<std::string> environment{"LESSSECURE=1", "LESSCHARSET=utf-8"};
   for (const char* name : {"TERM", "LANG", "LC_ALL", "LINES", "COLUMNS"})
@@ -50,9 +50,9 @@ Pager::Pager(const std::string& search_path, int out) : out_(out) {
   (void)posix_spawn_file_actions_adddup2(&actions, out_, STDOUT_FILENO);
   if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, variables.data()) == 0) {
     input_ = std::move(write_end);
-    // A reader who has seen enough is no failure.
+    // Quitting the pager early is not an error: get EPIPE instead of a signal.
     (void)std::signal(SIGPIPE, SIG_IGN);
-    (void)std::signal(SIGINT, SIG_IGN);  // Ctrl-C is the pager's
+    (void)std::signal(SIGINT, SIG_IGN);  // the pager handles Ctrl-C
   } else {
     pid_ = -1;
   }

@@ -1,4 +1,4 @@
-// The terminal a report goes to: how wide it is, and a pager for what is longer than it.
+// The size of the terminal that a report goes to, and a pager for longer reports.
 #pragma once
 
 #include <sys/types.h>
@@ -10,25 +10,25 @@
 
 namespace mixstack::cli {
 
-/// Lines and columns of the terminal behind a descriptor; both 0 where it is none. A terminal that does not say has 80
-/// columns and 24 lines.
+/// Lines and columns of the terminal at a descriptor; both 0: no terminal. The default for an unknown size is 24 lines
+/// of 80 columns.
 struct TerminalSize {
   std::size_t rows = 0, columns = 0;
 };
 [[nodiscard]] TerminalSize terminal_size(int fd);
 
-/// `less`, found on `search_path` and run only if nobody else could have changed it, on the terminal `out`; it ends by
-/// itself where all fits the screen, and runs no commands (LESSSECURE). The user's own choice of a pager is not asked:
-/// mixstack is often run as root by somebody else's environment.
+/// `less` on the terminal `out`, found on `search_path` and run only if nobody else could have changed it. It ends by
+/// itself if everything fits the screen, and runs no commands (LESSSECURE). $PAGER is ignored, because mixstack is
+/// often run as root with somebody else's environment.
 class Pager {
  public:
   Pager(const std::string& search_path, int out);
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;
-  /// Waits until the reader is done.
+  /// Waits until the pager ends.
   ~Pager();
 
-  /// Where to write: the pager's input; `out` itself where there is no pager.
+  /// The descriptor to write to: the pager's input, or `out` if there is no pager.
   [[nodiscard]] int fd() const { return input_ ? input_.get() : out_; }
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
 

@@ -55,7 +55,7 @@ std::string usable_terminal_type(int out) {
   if (is_known(type, out)) return type;
   if (!is_like_xterm(type)) return {};
   if (is_known("xterm-256color", out)) return "xterm-256color";
-  // Ignored where we have more rights than our caller.
+  // ncurses ignores it if we have more privileges than our caller.
   (void)::setenv("TERMINFO", kOwnDescription, 1);
   return is_known(kOwnType, out) ? kOwnType : "";
 }

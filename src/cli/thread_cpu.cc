@@ -38,7 +38,7 @@ std::optional<std::chrono::nanoseconds> ThreadClocks::cpu(std::uint32_t tid) con
   return std::chrono::nanoseconds(cpu);
 }
 
-// "tid (name) state ..." (proc_pid_stat(5)): a name may have brackets.
+// "tid (name) state ..." (proc_pid_stat(5)): a name may hold parentheses.
 bool ThreadClocks::is_runnable(std::uint32_t tid) const {
   std::array<char, 256> buffer{};
   const std::string_view text = read_small(tasks_.get(), tid, "stat", buffer);

@@ -1,4 +1,4 @@
-// Processor time of threads, as the kernel tells.
+// CPU time and state of threads, from /proc.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class ThreadClocks {
  public:
   explicit ThreadClocks(std::uint32_t pid);
 
-  /// Processor time of a thread; nothing: it has gone, or the kernel does not tell (CONFIG_SCHED_INFO).
+  /// CPU time of a thread; nothing: it is gone, or the kernel does not count it (CONFIG_SCHED_INFO).
   [[nodiscard]] std::optional<std::chrono::nanoseconds> cpu(std::uint32_t tid) const;
-  /// Whether it runs, or would if a processor was given to it.
+  /// Whether it runs or is ready to run (state R).
   [[nodiscard]] bool is_runnable(std::uint32_t tid) const;
 
  private:

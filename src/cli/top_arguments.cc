@@ -23,7 +23,7 @@ std::string read_process(const RawTop& raw, TopArguments& top) {
   return pids == 0 || top.record.name.empty() ? "" : "a pid and --name: one of them";
 }
 
-/// One and more.
+/// Reads a number from 1 on. Returns "" or the error for the user.
 std::string read_count(const std::string& name, const std::string& text, std::uint32_t& out) {
   constexpr std::uint32_t kMost = 1'000'000;
   if (text.empty()) return {};

@@ -1,4 +1,4 @@
-// What `mixstack top` was asked to do.
+// Arguments of `mixstack top`.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 namespace mixstack::cli {
 
 struct TopArguments {
-  RecordArguments record;  ///< one process, how it is sampled, and what is shown
+  RecordArguments record;  ///< one process, the kind of samples, the selection of stacks
   std::chrono::milliseconds interval{1000};
-  std::uint32_t count = 0;  ///< so many tables, without a terminal; 0: until the end
-  std::uint32_t rows = 20;  ///< of each of them
+  std::uint32_t count = 0;  ///< number of tables, without a terminal; 0: until the end
+  std::uint32_t rows = 20;  ///< of each table
   bool whole = false;       ///< shares of the whole run
   bool by_thread = false;
 };

@@ -24,9 +24,8 @@
 namespace mixstack::cli {
 namespace {
 
-/// All signals that end or stop a program at a terminal, or tell of its size, as something to be read: none of them may
-/// come in the middle of a drawing, or leave the terminal as it is. Made before threads are: they inherit what is held
-/// back.
+/// Blocks the signals that end or stop a program at a terminal, or report its size, and reads them by signalfd, so that
+/// none interrupts drawing or leaves the terminal in its raw state. Make it before threads: they inherit the mask.
 class TerminalSignals {
  public:
   TerminalSignals() {
@@ -35,7 +34,7 @@ class TerminalSignals {
     (void)pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     fd_ = base::ScopedFd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   }
-  /// What has come meanwhile is forgotten: we end in any case.
+  /// Discards pending signals: we end anyway.
   ~TerminalSignals() {
     while (next() != 0) {
     }
@@ -44,7 +43,7 @@ class TerminalSignals {
   TerminalSignals(const TerminalSignals&) = delete;
   TerminalSignals& operator=(const TerminalSignals&) = delete;
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// The next one that has come; 0: none.
+  /// The next pending signal; 0: none.
   [[nodiscard]] int next() const {
     signalfd_siginfo info{};
     return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
@@ -57,7 +56,7 @@ class TerminalSignals {
 
 enum class End : std::uint8_t { none, time, reader, process, output };
 
-/// What both ways of showing have in common.
+/// Runs `mixstack top`, on a terminal or as text.
 class Top {
  public:
   Top(const TopArguments& arguments, const Environment& environment, std::uint32_t pid)
@@ -68,17 +67,17 @@ class Top {
     browser_.show_threads(arguments.by_thread);
     browser_.show_whole(arguments.whole);
   }
-  /// `terminal`: the type of ours; nothing: the output is a file or a pipe.
+  /// `terminal`: the type of our terminal; nothing: the output is a file or a pipe.
   [[nodiscard]] ExitCode run(const TerminalSignals& signals, const std::optional<std::string>& terminal);
 
  private:
   [[nodiscard]] int milliseconds_left() const;
-  /// Waits for something to do. Updates when an interval is over.
+  /// Waits for a signal, a key or the end of an interval, and updates the browser then.
   [[nodiscard]] End wait(const TerminalSignals& signals);
   [[nodiscard]] End take_signals(const TerminalSignals& signals);
   [[nodiscard]] End show_at_terminal(const TerminalSignals& signals);
   [[nodiscard]] End show_as_text(const TerminalSignals& signals);
-  /// `output`: it cannot be written, which is said; `reader`: a signal came, and nobody reads.
+  /// `output`: writing failed, and was reported; `reader`: a signal came while nobody reads.
   [[nodiscard]] End write_table();
   void stop_as_asked();
 
@@ -87,9 +86,9 @@ class Top {
   top::Browser browser_;
   TopRecorder recorder_;
   std::unique_ptr<TopScreen> screen_;
-  std::uint64_t next_ns_ = 0;  ///< when an interval is over, since the begin
+  std::uint64_t next_ns_ = 0;  ///< end of the current interval, since the start
   std::uint64_t updated_ns_ = 0;
-  bool is_new_ = false;  ///< an interval was added since it was last shown
+  bool is_new_ = false;  ///< something changed since the last drawing
 };
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
@@ -118,7 +117,7 @@ End Top::take_signals(const TerminalSignals& signals) {
   return End::none;
 }
 
-/// Nobody takes samples of a process while we stand still: a thread that is held for a sample would stay so.
+/// Stops sampling before we stop ourselves: a thread held for a sample would stay stopped.
 void Top::stop_as_asked() {
   recorder_.hold(browser_);
   if (screen_) screen_->suspend();
@@ -144,7 +143,7 @@ End Top::wait(const TerminalSignals& signals) {
     recorder_.update(browser_);
     updated_ns_ = now;
     is_new_ = true;
-    // Not one after the other, where we were kept from it.
+    // If we are late, skip missed intervals instead of updating in rapid succession.
     const std::uint64_t interval = nanoseconds(arguments_.interval);
     next_ns_ = std::max(next_ns_ + interval, now + interval / 2);
   }
@@ -183,10 +182,10 @@ End Top::show_as_text(const TerminalSignals& signals) {
   for (std::uint32_t tables = 0;;) {
     const End end = wait(signals);
     if (end == End::reader && recorder_.elapsed_ns() - updated_ns_ >= nanoseconds(arguments_.interval) / 10) {
-      recorder_.update(browser_);  // what an interval has had of its time; less of it says nothing
+      recorder_.update(browser_);  // a partial interval, if at least a tenth of it has passed
       is_new_ = true;
     }
-    // Of a process that has ended there is the end to tell, and what was seen of it only where nothing was told before.
+    // After the process has ended, print a table only if there was none before.
     if (is_new_ && (end != End::process || tables == 0)) {
       if (const End written = write_table(); written != End::none) return written;
       tables++;
@@ -209,7 +208,7 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
   return end == End::process ? recorder_.say_end() : ExitCode::ok;
 }
 
-/// Nothing: it is said why.
+/// Nothing: the failure was reported.
 std::optional<std::uint32_t> process_of(const TopArguments& arguments, const Environment& environment, ExitCode& code) {
   if (!arguments.record.pids.empty()) return arguments.record.pids.front();
   const std::string& name = arguments.record.name;

@@ -9,7 +9,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// Some 60 MiB, beside what the session keeps.
+/// Whether the recording takes some 60 MiB, beside the session.
 bool is_large(const Recording& recording) {
   return recording.nodes().size() > (1u << 18) || recording.frames().size() > (1u << 17) ||
          recording.functions().size() > (1u << 16) || recording.contexts().size() > (1u << 17) ||
@@ -58,7 +58,7 @@ tl::expected<void, profile::NotOpened> TopRecorder::open_part() {
 }
 
 ExitCode TopRecorder::begin() {
-  base::raise_file_limit();  // some files for each thread are open
+  base::raise_file_limit();  // recording needs several open files per thread
   const auto opened = open_part();
   began_ns_ = profile::monotonic_ns();
   cpu_before_ns_ = own_cpu_ns();

@@ -1,4 +1,4 @@
-// What `mixstack top` records: one process, for as long as one looks.
+// Records one process for `mixstack top`, without a time limit.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace mixstack::cli {
 
-/// Bounded memory: samples are forgotten when the browser has counted them, and when names and stacks have become many,
-/// another recording is begun. That takes some milliseconds in which nothing is sampled. One thread.
+/// Memory is bounded: samples are dropped after the browser has counted them, and a new recording is started when names
+/// and stacks have become many. That takes some milliseconds without samples. Not thread-safe.
 class TopRecorder {
  public:
-  /// Borrows both.
+  /// Borrows arguments and environment.
   TopRecorder(const RecordArguments& arguments, const Environment& environment, std::uint32_t pid);
-  /// Any other answer than `ok`: it is said why.
+  /// Starts sampling. Not `ok`: the failure was reported.
   [[nodiscard]] ExitCode begin();
-  /// Has the browser count what was sampled since. A process that became another program is followed.
+  /// Adds the samples since the last call to the browser. Follows a process that became another program.
   void update(top::Browser& browser);
-  /// No samples come any more.
+  /// No more samples will come.
   [[nodiscard]] bool has_ended() const { return !part_ || part_->opened.recorder->has_ended(); }
-  /// Says how it ended, and answers the exit code of that; `ok` where it did not.
+  /// Reports how it ended, and returns the exit code; `ok`: it has not ended.
   [[nodiscard]] ExitCode say_end() const;
-  /// Takes no samples until `go_on`; where that fails, it has ended.
+  /// Stops sampling until `go_on`; if that fails, it has ended.
   void hold(top::Browser& browser);
   void go_on();
   [[nodiscard]] top::HeadFacts facts();
@@ -50,13 +50,13 @@ class TopRecorder {
   const Environment& environment_;
   std::uint32_t pid_;
   std::uint64_t start_ns_, began_ns_;
-  std::uint64_t cpu_before_ns_ = 0;  ///< of ours, when samples began
+  std::uint64_t cpu_before_ns_ = 0;  ///< CPU time of mixstack at the start
   ProfileOptions shown_;
   profile::KernelSymbols kernel_;
   std::unique_ptr<Part> part_;
   Error end_error_;  ///< of the last part
   std::string command_;
-  std::uint64_t samples_ = 0, lost_ = 0, skipped_ = 0;  ///< of parts that are over
+  std::uint64_t samples_ = 0, lost_ = 0, skipped_ = 0;  ///< of ended parts
 };
 
 }  // namespace mixstack::cli

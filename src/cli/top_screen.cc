@@ -1,3 +1,10 @@
+// Input: keys of the terminal, its size, a Browser with the list, the facts of the head.
+// Output: the screen, through ncurses.
+// Algorithm: `open`: UTF-8 locale if there is one, since ncurses draws by it; own descriptors, so that ncurses closes
+// none of the caller's; no echo, no waiting for keys. `read_keys`: by mode, a key is a command of the browser, text of
+// the filter, or leaves the help. `draw`: erase, head (fewer lines on a small screen), list, hints; ncurses writes only
+// the differences. Destruction restores the terminal before the files are closed.
+// Bounds: 2000 lines and columns (a hostile terminal may report more), 4096 keys per call, kLongestFilter, kMostNotes.
 #include "cli/top_screen.h"
 
 #define NCURSES_WIDECHAR 1
@@ -19,7 +26,7 @@ namespace mixstack::cli {
 
 using top::Command;
 
-/// What ncurses writes to and reads from.
+/// The screen of ncurses and its files.
 struct TopScreen::Terminal {
   struct Close {
     void operator()(std::FILE* file) const { (void)std::fclose(file); }
@@ -33,14 +40,14 @@ struct TopScreen::Terminal {
   int out = 1;
   bool is_utf8 = false;
   std::unique_ptr<std::FILE, Close> input, output;
-  std::unique_ptr<SCREEN, End> screen;  // the last one: is given back first
+  std::unique_ptr<SCREEN, End> screen;  // last, so that it is destroyed first
 };
 
 namespace {
 
 constexpr wchar_t kEscape = 27;
 constexpr std::size_t kLongestFilter = 256;
-constexpr std::size_t kMostNotes = 2;  // in the head; the help has all of them
+constexpr std::size_t kMostNotes = 2;  // in the head; the help shows all
 
 constexpr std::string_view kKeys[] = {
     "up down k j       choose a row; PgUp PgDn a page, Home End the ends",
@@ -107,7 +114,7 @@ std::string utf8_of(wchar_t character) {
   return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
 }
 
-/// Where there is no UTF-8.
+/// For terminals without UTF-8.
 std::string ascii_of(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -118,7 +125,7 @@ std::string ascii_of(std::string_view text) {
   return out;
 }
 
-/// The only ones that need no files are those of C; the names of others differ from system to system.
+/// C.UTF-8 needs no locale files; its name differs from system to system.
 bool use_utf8() {
   for (const char* name : {"C.UTF-8", "C.utf8", "en_US.UTF-8"})
     if (std::setlocale(LC_CTYPE, name) != nullptr) return true;
@@ -174,13 +181,13 @@ void TopScreen::resume() {
 void TopScreen::resize() {
   winsize size{};
   if (::ioctl(terminal_->out, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return;
-  // More is of no use, and a hostile terminal could ask for gigabytes.
+  // Larger sizes are useless, and a hostile terminal could report one that takes gigabytes.
   constexpr int kMost = 2000;
   (void)::resizeterm(std::min<int>(size.ws_row, kMost), std::min<int>(size.ws_col, kMost));
 }
 
 bool TopScreen::read_keys(top::Browser& browser) {
-  constexpr int kMost = 4096;  // so that pasted text does not keep the picture from changing
+  constexpr int kMost = 4096;  // so that pasted text cannot delay drawing for long
   for (int i = 0; i < kMost; i++) {
     wint_t character = 0;
     const int kind = ::get_wch(&character);
@@ -215,7 +222,7 @@ bool TopScreen::press(wchar_t character, bool is_key, top::Browser& browser) {
   return true;
 }
 
-/// The list follows what is typed.
+/// Edits the filter; the list is filtered at each key.
 void TopScreen::type(wchar_t character, bool is_key, top::Browser& browser) {
   const bool is_back = is_key ? character == KEY_BACKSPACE : character == 127 || character == 8;
   const bool is_enter = is_key ? character == KEY_ENTER : character == L'\n' || character == L'\r';

@@ -1,5 +1,5 @@
-// `mixstack top` at a terminal. Here and in terminal_type.h ncurses is known, whose state is the process's: there is
-// one of these.
+// `mixstack top` at a terminal. Only this and terminal_type.h use ncurses. Its state is global, so only one of these
+// may exist.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 
 namespace mixstack::cli {
 
-/// The terminal is given back when it is destroyed. One thread; signals of the terminal are the owner's to hold back,
-/// so that nothing here runs in a handler.
+/// Its destruction restores the terminal. Not thread-safe. The owner must block the terminal's signals, so that nothing
+/// here runs in a handler.
 class TopScreen {
  public:
-  /// `type` is of terminal_type.h. Null: that is none, or there is no memory.
+  /// `type` is from terminal_type.h. Null: ncurses does not know it, or is out of memory.
   [[nodiscard]] static std::unique_ptr<TopScreen> open(const std::string& type, int in, int out);
   ~TopScreen();
   TopScreen(const TopScreen&) = delete;
   TopScreen& operator=(const TopScreen&) = delete;
 
-  /// All keys that were pressed. False: the reader wants to leave.
+  /// Handles all pressed keys. False: the user quits.
   [[nodiscard]] bool read_keys(top::Browser& browser);
   void draw(top::Browser& browser, const top::HeadFacts& facts);
-  /// The terminal has another size now.
+  /// Takes over the new size of the terminal.
   void resize();
-  /// Gives the terminal back until `resume`.
+  /// Restores the terminal until `resume`.
   void suspend();
   void resume();
 
@@ -42,7 +42,7 @@ class TopScreen {
   std::unique_ptr<Terminal> terminal_;
   Mode mode_ = Mode::list;
   std::string typed_;   ///< while a filter is typed
-  std::string before_;  ///< the filter that was there
+  std::string before_;  ///< the previous filter, restored by Escape
 };
 
 }  // namespace mixstack::cli

@@ -10,7 +10,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// The NT_GNU_BUILD_ID note among `notes`, as hexadecimal digits; empty: there is none.
+/// The NT_GNU_BUILD_ID note among `notes`, as hexadecimal digits; empty: none.
 std::string build_id_in(std::span<const unsigned char> notes) {
   constexpr std::size_t kAlign = 4;
   const auto aligned = [](std::size_t size) { return (size + kAlign - 1) & ~(kAlign - 1); };

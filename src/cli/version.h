@@ -1,4 +1,4 @@
-// Which mixstack this is.
+// The version of mixstack.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@ namespace mixstack::cli {
 /// "0.1.0".
 [[nodiscard]] std::string_view version_number();
 
-/// "mixstack 0.1.0\n", then the build id of this very file and, where they were known when it was built, the commit of
-/// its sources.
+/// "mixstack 0.1.0\n", then the build id of this executable and, if known at build time, the commit of its sources.
 [[nodiscard]] std::string version_text();
 
 }  // namespace mixstack::cli

@@ -1,4 +1,4 @@
-// What `mixstack view` was asked to do.
+// Arguments of `mixstack view`.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kLookEveryMs = 1000;
 
-/// What changes when a file is written anew; nothing: there is none.
+/// Facts of a file that change when it is rewritten.
 struct FileState {
   ino_t inode = 0;
   off_t size = 0;
@@ -34,7 +34,7 @@ std::optional<FileState> state_of(const std::string& path) {
   return FileState{facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
 }
 
-/// Until a signal comes. A file is read when it has changed and then stayed the same for a while.
+/// Until a signal comes, reads the file again when it has changed and then stayed the same for kLookEveryMs.
 void follow(const ViewArguments& arguments, const EndSignals& signals, serve::PageServer& server,
             const Environment& environment, std::optional<FileState> shown) {
   std::optional<FileState> last = shown;

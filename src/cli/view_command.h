@@ -7,7 +7,7 @@
 
 namespace mixstack::cli {
 
-/// Serves the page on a loopback port until a signal ends it. A file that is written anew is shown anew.
+/// Serves the page on a loopback port until a signal ends it. A rewritten file is shown again.
 [[nodiscard]] ExitCode run_view(const ViewArguments& arguments, const Environment& environment);
 
 }  // namespace mixstack::cli

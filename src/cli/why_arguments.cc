@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::minutes kLongestSample{10};
 
-/// What is written to a file, by the end of its name. An empty answer when all is well.
+/// Sets the format by the end of the output file's name. Returns "" or the error for the user.
 std::string read_output(WhyArguments& why) {
   if (why.out.empty() || why.out == "-" || why.json || why.dot) return {};
   why.json = why.out.ends_with(".json");

@@ -1,4 +1,4 @@
-// What `mixstack why` was asked to do.
+// Arguments of `mixstack why`.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ struct WhyArguments {
   CoreOptions core;  ///< path empty: a process
   bool json = false, dot = false, html = false;
   std::string out;                                    ///< a file; empty: standard output
-  std::optional<std::chrono::milliseconds> sample{};  ///< what runs; none: for a second if something does; 0: not
+  std::optional<std::chrono::milliseconds> sample{};  ///< time; none: a second, if something runs; 0: do not sample
   bool heap = false;                                  ///< search the heap for async methods
-  std::uint64_t heap_limit = 0;                       ///< bytes of it above which a process is not stopped for that
+  std::uint64_t heap_limit = 0;                       ///< bytes of heap above which it is not searched
   bool data = false;                                  ///< the user's own data, too: variables, paths, commands
   std::chrono::milliseconds watch{0};                 ///< time between answers; 0: one answer
 };

@@ -18,7 +18,7 @@ TEST(WhyArguments, TheFileTellsTheFormat) {
   const auto wrong = parse_arguments({"why", "7", "-o", "a\x1b.png"});
   EXPECT_EQ(wrong.action, Invocation::Action::usage_error);
   EXPECT_EQ(wrong.text, "the end of a\\x1b.png tells no format: .html, .txt, .json, .dot");
-  // What is said goes before what a name tells.
+  // An option overrides the format by the file's name.
   const auto said = parse_arguments({"why", "7", "--json", "-o", "a.txt"});
   EXPECT_TRUE(said.why.json);
 }

@@ -13,15 +13,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kGrace{1000};  // for the fetcher to say that the time is over
+constexpr std::chrono::milliseconds kGrace{1000};  // beyond the limit, for the fetcher to report its own time-out
 
-/// How long the fetcher is waited for.
+/// Deadline of an exchange with the fetcher, and the user's wish to end it.
 class Patience {
  public:
   Patience(std::chrono::milliseconds time, const FetchLimits& limits)
       : end_(Clock::now() + time), is_wanted_(limits.is_wanted) {}
 
-  /// Waits until the socket is ready, or for a moment; false: the time is over.
+  /// Waits until the socket is ready, or for a moment; false: the deadline has passed, or nobody wants the answer.
   [[nodiscard]] bool wait_for(int fd, short what) {
     constexpr std::int64_t kMoment = 100, kLong = 1 << 30;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
@@ -39,7 +39,7 @@ class Patience {
   bool has_given_up_ = false;
 };
 
-/// All of `bytes`; a peer that is late or gone is false.
+/// Fills `bytes`; false: the peer is late or gone.
 bool receive_all(int fd, std::span<std::byte> bytes, Patience& patience) {
   while (!bytes.empty()) {
     const ssize_t n = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -108,7 +108,7 @@ FetchOutcome FetchProcess::ask(const Question& question, const FetchLimits& limi
   std::memcpy(message.data(), &request, sizeof request);
   message += question.url;
   message += question.headers;
-  // A fetcher that is there takes it at once; a body can be more than a socket holds.
+  // A live fetcher reads the request at once, but a body can be larger than the socket's buffer.
   Patience patience(kGrace + kGrace, limits);
   if (send_all(process_.socket(), message, patience) && send_all(process_.socket(), question.body, patience))
     return FetchOutcome::done;
@@ -147,7 +147,7 @@ tl::expected<FetchEnd, Diagnosis> FetchProcess::exchange(const Question& questio
     if (auto started = start(); !started) return tl::unexpected(std::move(started.error()));
   FetchEnd end{ask(question, limits), 0, 0};
   if (end.outcome == FetchOutcome::done) end = receive(limits, sink);
-  // Where the answer was not read to its end, the rest of it would be taken for the next one.
+  // After an answer that was not read to its end, the rest would be taken for the next answer: end the fetcher.
   const bool in_step = end.outcome <= FetchOutcome::last_of_fetcher && end.outcome != FetchOutcome::too_large &&
                        !(end.outcome == FetchOutcome::failed && end.value == 0);
   if (!in_step) (void)process_.end();

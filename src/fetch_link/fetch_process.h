@@ -1,4 +1,4 @@
-// mixstack-fetch as a child: asked for one URL after the other.
+// Runs mixstack-fetch as a child process, and asks it for one URL at a time.
 #pragma once
 
 #include <chrono>
@@ -19,41 +19,41 @@ struct FetchLimits {
   std::chrono::milliseconds total{30'000};
   std::uint64_t bytes = std::uint64_t{1} << 30;  ///< of the answer
   std::uint32_t redirects = 5;                   ///< of `get`
-  /// Asked ten times a second while the fetcher is waited for; false: the exchange is given up (`given_up`).
+  /// Polled ten times a second during the exchange; false: it ends with `given_up`.
   std::function<bool()> is_wanted{};
 };
 
-/// A POST.
+/// Headers and body of a POST.
 struct FetchBody {
   std::vector<std::string> headers;  ///< "Name: value", without control characters
   std::string_view bytes;            ///< at most kMostBodyBytes
 };
 
-/// Which fetcher is run, and how.
+/// The fetcher to run, and its environment.
 struct FetcherOptions {
   std::string program{};                            ///< path of mixstack-fetch; empty: looked for beside our own
-  std::vector<std::string> environment{};           ///< all that it sees of ours (proxies)
-  std::string needed_for = "symbols from servers";  ///< for the words when there is none
-  unsigned most_starts = 4;                         ///< it is started again when it broke, so often in all
+  std::vector<std::string> environment{};           ///< its whole environment (proxies)
+  std::string needed_for = "symbols from servers";  ///< for the message when there is no fetcher
+  unsigned most_starts = 4;                         ///< starts in all: it is restarted after it broke
 };
 
-/// Why there is no fetcher that may be run; code none: there is one.
+/// Why no fetcher can be run; code none: one can.
 [[nodiscard]] Diagnosis fetcher_refusal(const FetcherOptions& options);
 
-/// Started when it is first asked, and again when it broke. It ends with the thread that asked first. What it says is
-/// believed no more than a server: the times and the number of bytes are counted here, too. Not thread-safe.
+/// Starts the fetcher at the first request, and again after it broke. The fetcher ends with the thread that started it.
+/// Its answers are as untrusted as a server's: times and bytes are bounded here, too. Not thread-safe.
 class FetchProcess {
  public:
   using Sink = std::function<bool(std::span<const std::byte>)>;
 
   explicit FetchProcess(FetcherOptions options) : options_(std::move(options)) {}
 
-  /// Gives what arrives to `sink`; where that answers false, the outcome is `failed`, value 0. A diagnosis: there is no
-  /// fetcher that may be run.
+  /// Passes the received bytes to `sink`; if that returns false, the outcome is `failed`, value 0. A diagnosis: no
+  /// fetcher can be run.
   [[nodiscard]] tl::expected<FetchEnd, Diagnosis> get(const std::string& url, const FetchLimits& limits,
                                                       const Sink& sink);
-  /// Sends a body by POST, redirected nowhere. `answer` becomes what the server says to it, at most `limits.bytes`. A
-  /// body or headers larger than the protocol takes are `too_large`, and not sent.
+  /// Sends a body by POST, without following redirects. `answer` becomes the server's answer, at most `limits.bytes`. A
+  /// body or headers larger than the protocol allows are `too_large`, and not sent.
   [[nodiscard]] tl::expected<FetchEnd, Diagnosis> send(const std::string& url, const FetchBody& body,
                                                        const FetchLimits& limits, std::string& answer);
 
@@ -67,7 +67,7 @@ class FetchProcess {
   [[nodiscard]] tl::expected<void, Diagnosis> start();
   [[nodiscard]] tl::expected<FetchEnd, Diagnosis> exchange(const Question& question, const FetchLimits& limits,
                                                            const Sink& sink);
-  /// `done`: it was asked.
+  /// `done`: the request was sent.
   [[nodiscard]] FetchOutcome ask(const Question& question, const FetchLimits& limits);
   [[nodiscard]] FetchEnd receive(const FetchLimits& limits, const Sink& sink);
 
@@ -78,7 +78,7 @@ class FetchProcess {
 
 /// "it cannot be reached (Connection refused)", "it sent less than it said"; empty for `done` and `not_found`.
 [[nodiscard]] std::string outcome_words(const FetchEnd& end);
-/// Whether there is no sense in asking the same server again soon.
+/// Whether another request to the same server would soon fail the same way.
 [[nodiscard]] bool is_hopeless(FetchOutcome outcome);
 
 }  // namespace mixstack::fetch_link

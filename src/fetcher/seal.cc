@@ -71,7 +71,7 @@ bool seal(pid_t parent) {
 #endif
   if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_NOFILE, kMaxDescriptors) || !limit(RLIMIT_FSIZE, 0)) return false;
   if (!drop_user() || !drop_capabilities()) return false;
-  // A change of user takes the signal at the parent's death away.
+  // Changing the user clears the parent-death signal (prctl(2)): set it again.
   return ends_with(parent) && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 

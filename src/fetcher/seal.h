@@ -1,4 +1,4 @@
-// What the fetcher gives up before it talks to anybody.
+// Drops the fetcher's privileges and resources before its first request.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace mixstack::fetcher {
 [[nodiscard]] std::optional<pid_t> parse_orders(int argc, char** argv);
 
 /// Ends with the parent; no descriptors but the socket; writes no file and leaves no core; bounded memory; user nobody
-/// when started as root, no capability, no way to gain any. False when any of it failed: then nothing is asked.
+/// when started as root, no capability, no way to gain any. False when a step failed: then no request may be made.
 [[nodiscard]] bool seal(pid_t parent);
 
 }  // namespace mixstack::fetcher

@@ -1,9 +1,9 @@
-// The fetcher's loop: a question, its answer, the next question.
+// The fetcher's request loop.
 #pragma once
 
 namespace mixstack::fetcher {
 
-/// Until the socket is closed, or what comes over it makes no sense.
+/// Answers requests until the socket is closed or a request is malformed.
 void serve(int socket);
 
 }  // namespace mixstack::fetcher

@@ -20,7 +20,7 @@ struct CurlDeleter {
 };
 using Curl = std::unique_ptr<CURL, CurlDeleter>;
 
-/// What libcurl's callbacks share.
+/// The state that libcurl's callbacks share.
 struct Body {
   CURL* curl = nullptr;
   const Transfers::Sink& sink;
@@ -36,7 +36,7 @@ long status_of(CURL* curl) {
   return status;
 }
 
-/// Answering less than was given ends the transfer.
+/// CURLOPT_WRITEFUNCTION of a GET. Returning less than was given ends the transfer.
 std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
   auto& body = *static_cast<Body*>(user);
   const std::size_t bytes = size * count;
@@ -45,12 +45,12 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
     body.is_too_large = true;
     return 0;
   }
-  if (status_of(body.curl) != 200) return bytes;  // a page that says why not
+  if (status_of(body.curl) != 200) return bytes;  // an error page: dropped
   body.is_unwanted = !body.sink(std::as_bytes(std::span(data, bytes)));
   return body.is_unwanted ? 0 : bytes;
 }
 
-/// Of the answer to what was sent only the beginning is wanted.
+/// CURLOPT_WRITEFUNCTION of a POST: takes the beginning of the answer, up to `most`, and drops the rest.
 std::size_t take_beginning(char* data, std::size_t size, std::size_t count, void* user) {
   auto& body = *static_cast<Body*>(user);
   const std::size_t bytes = size * count;
@@ -61,7 +61,7 @@ std::size_t take_beginning(char* data, std::size_t size, std::size_t count, void
   return body.is_too_large || body.is_unwanted ? 0 : bytes;
 }
 
-/// A server that says beforehand that it sends too much need not begin.
+/// CURLOPT_XFERINFOFUNCTION: ends the transfer early when the announced length is too large.
 int look(void* user, curl_off_t expected, curl_off_t, curl_off_t, curl_off_t) {
   auto& body = *static_cast<Body*>(user);
   if (expected <= 0 || static_cast<std::uint64_t>(expected) <= body.most) return 0;
@@ -85,7 +85,7 @@ void configure(CURL* curl, const std::string& url, const FetchRequest& limits, B
   set(CURLOPT_USERAGENT, "mixstack");
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_ms));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total_ms));
-  // Less than a byte a second, for so many seconds.
+  // Fails after this many seconds below one byte per second.
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(limits.stall_ms / 1000)));
   set(CURLOPT_WRITEFUNCTION, &take);
@@ -95,7 +95,7 @@ void configure(CURL* curl, const std::string& url, const FetchRequest& limits, B
   set(CURLOPT_XFERINFODATA, &body);
 }
 
-/// Headers of libcurl's own that are of no use here are taken away: a server that does not know "Expect" is waited for.
+/// The given headers. "Expect:" removes libcurl's own header: libcurl would wait for servers that do not know it.
 List headers_of(const std::string& lines) {
   List list;
   const auto add = [&list](const std::string& line) {
@@ -214,9 +214,9 @@ FetchEnd Transfers::send(const std::string& url, const Posted& posted, const Fet
   const std::uint32_t later = retry_after(curl);
   const long status = status_of(curl);
   const FetchEnd failure = end_of_failure(curl, code);
-  ::curl_easy_reset(curl);  // it must not keep what ends with this
+  ::curl_easy_reset(curl);  // drops its pointers to our locals
   if (body.is_unwanted) return {FetchOutcome::failed, 0, 0};
-  // What the server decided is in the status: whether it went on to say why, and how far, is nothing to the sender.
+  // The status is the server's decision, so a failure while reading the rest of its answer does not matter.
   if (code != CURLE_OK && !body.is_too_large && status < 200) return failure;
   if (status >= 200 && status < 300) return {FetchOutcome::done, later, 0};
   return {FetchOutcome::refused, later, static_cast<std::uint64_t>(std::max(status, 0L))};

@@ -11,18 +11,18 @@
 
 namespace mixstack::fetcher {
 
-/// What is sent by POST.
+/// The request of a POST.
 struct Posted {
   const std::string& headers;  ///< lines "Name: value", each ended by a line feed
   std::string_view body;
 };
 
-/// Connections are kept from one request to the next. No cookie, .netrc or client certificate is ever sent, no user or
-/// password but in a header that mixstack gave; only http and https are spoken, redirects included, and never from
-/// https to http. Proxies are those of the environment (https_proxy, ...). Not thread-safe.
+/// Connections are kept from one request to the next. Never sends a cookie, .netrc entry or client certificate, nor a
+/// user or password but in a header given by mixstack. Only http and https are used, redirects included, and no
+/// redirect leads from https to http. Proxies come from the environment (https_proxy, ...). Not thread-safe.
 class Transfers {
  public:
-  /// False: nobody wants more.
+  /// Returns false to end the transfer.
   using Sink = std::function<bool(std::span<const std::byte>)>;
 
   Transfers();
@@ -33,8 +33,8 @@ class Transfers {
   /// Only the body of an answer with status 200 goes to `sink`.
   [[nodiscard]] fetch_link::FetchEnd get(const std::string& url, const fetch_link::FetchRequest& limits,
                                          const Sink& sink);
-  /// POST. Goes where it is told and nowhere else: a redirect is a status like others. The beginning of the body of any
-  /// answer goes to `sink`, and its Retry-After into the end.
+  /// POST, without following redirects: a redirect is a status like others. The beginning of the answer's body, of any
+  /// status, goes to `sink`; its Retry-After goes into the result.
   [[nodiscard]] fetch_link::FetchEnd send(const std::string& url, const Posted& posted,
                                           const fetch_link::FetchRequest& limits, const Sink& sink);
 

@@ -13,7 +13,7 @@
 namespace mixstack::formats {
 namespace {
 
-constexpr std::uint64_t kCut = 200;  // one part of so many: 0.5 %
+constexpr std::uint64_t kCut = 200;  // nodes below 1/200 (0.5 %) are left out
 constexpr std::size_t kMostFunctions = 30;
 constexpr unsigned kMostIndent = 60;
 
@@ -21,7 +21,7 @@ std::string share(std::uint64_t part, const RecordingView& view) {
   return fmt::format("{:>6}%", percent(part, view.shown));
 }
 
-/// `view` is not an inverted one: there, stacks end where they began.
+/// `view` must not be inverted: self counts of an inverted view belong to the outermost functions.
 void write_functions(report::Writer& out, const RecordingView& view) {
   const auto counts = entry_counts(view);
   std::vector<std::uint32_t> order(counts.size());
@@ -44,7 +44,7 @@ void write_tree(report::Writer& out, const RecordingView& view, bool inverted) {
   const auto self = view.self_counts(), total = view.total_counts();
   const ViewTree tree(
       view, [&](std::uint32_t a, std::uint32_t b) { return total[a] != total[b] ? total[a] > total[b] : a < b; });
-  // What is self of a node of an inverted tree are stacks that begin there: nobody's time.
+  // Without self counts if inverted: they would count the stacks that begin at a node, not time spent there.
   out << (inverted ? "\n  total  callers of the functions that ran, innermost first\n"
                    : "\n  total    self  calls, outermost first\n");
   unsigned depth = 0;

@@ -1,4 +1,4 @@
-// Functions and the tree of calls as text.
+// A list of functions and the call tree, as text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace mixstack::formats {
 
-/// What was taken and lost, the functions with most samples of their own, and the tree, heaviest first, in percent of
-/// what is shown; what is below half a percent is left out.
+/// Writes the account of samples, the functions with most self samples, and the call tree, heaviest first. Percentages
+/// are of the shown samples; nodes below half a percent are left out.
 void write_text_tree(report::Writer& out, const Recording& recording, const ProfileOptions& options);
 
-/// The lines above every list: samples, rates, time, what is left out, lost, cut, and notes.
+/// The lines above every list: samples, time, samples left out, lost and cut, and notes.
 void write_account(report::Writer& out, const Recording& recording, const RecordingView& view);
 /// "12.3"
 [[nodiscard]] std::string percent(std::uint64_t part, std::uint64_t whole);

@@ -15,12 +15,12 @@ namespace {
 
 using report::JsonObject;
 
-/// Events of long recordings of deep stacks would be more than any viewer takes.
+/// Bounds the frames visited for events: long recordings of deep stacks would have more events than any viewer takes.
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
 
 std::string microseconds(std::uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
-/// Without the comma between elements that JSON wants, until there is a first one.
+/// A JSON array whose elements are written one by one, with commas between them.
 class Elements {
  public:
   explicit Elements(report::Writer& out) : out_(out) { out_ << '['; }
@@ -47,7 +47,7 @@ class TraceWriter {
     std::uint32_t node = 0;
     std::uint64_t since = 0;
   };
-  /// What runs on one thread, and until when the last sample says so.
+  /// The functions running on one thread, and the end of its last sample.
   struct Track {
     std::vector<Open> open;
     std::uint64_t until = 0;
@@ -112,7 +112,7 @@ void TraceWriter::events(Elements& events) {
     if (events_end_early_) break;
     const std::uint32_t thread = recording_.contexts()[sample.context].thread;
     Track& track = tracks[thread];
-    // A round may be late by half a period without a gap.
+    // A sample that is late by up to half a period continues the functions before it.
     if (sample.time_ns > track.until + period / 2) close_to(events, thread, track, 0, track.until);
     way.clear();
     for (std::uint32_t n = sample.node; n != 0; n = view_.nodes[n].parent) way.push_back(n);

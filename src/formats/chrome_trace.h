@@ -1,4 +1,4 @@
-// For chrome://tracing and https://ui.perfetto.dev.
+// Chrome trace format, for chrome://tracing and https://ui.perfetto.dev.
 #pragma once
 
 #include "model/recording_view.h"
@@ -7,8 +7,8 @@
 namespace mixstack::formats {
 
 /// The JSON object form of the Trace Event Format: "stackFrames" and "samples", and, since not every viewer shows
-/// those, the same as complete events ("X") of each thread: functions that follow each other in successive samples are
-/// one. Times are microseconds since the recording began.
+/// those, the same as complete events ("X") of each thread: a function in successive samples becomes one event. Times
+/// are microseconds since the recording began.
 void write_chrome_trace(report::Writer& out, const Recording& recording, const ProfileOptions& options);
 
 }  // namespace mixstack::formats

@@ -25,7 +25,7 @@ namespace mixstack::formats {
 namespace {
 
 constexpr std::size_t kMostRows = 30;
-constexpr double kLeast = 0.05;  // points: what is less is shown as 0.0
+constexpr double kLeast = 0.05;  // percentage points; a smaller change would be printed as 0.0
 
 std::set<std::string> processes_in(const Recording& recording) {
   std::set<std::string> names;
@@ -33,7 +33,7 @@ std::set<std::string> processes_in(const Recording& recording) {
   return names;
 }
 
-/// Of folded stacks, which may begin with them.
+/// Whether it was read from folded stacks, which have no processes (their stacks may begin with a process name).
 bool has_no_processes(const Recording& recording) {
   return std::all_of(recording.processes().begin(), recording.processes().end(),
                      [](const RecordedProcess& process) { return process.pid == 0; });
@@ -44,7 +44,7 @@ struct Seen {
   [[nodiscard]] bool is_on_cpu_only() const { return cpu && !wall; }
 };
 
-/// By which clocks there are samples, and whether any is of a thread that waited.
+/// The clocks that have samples, and whether any sample is of a waiting thread.
 Seen seen_in(const Recording& recording) {
   Seen seen;
   for (const Sample& sample : recording.samples()) {
@@ -55,7 +55,7 @@ Seen seen_in(const Recording& recording) {
   return seen;
 }
 
-/// Two recordings made alike as far as they can be, and what of each is compared.
+/// Two recordings made comparable: the same functions, processes only if both have the same, and the clocks to compare.
 class Pair {
  public:
   Pair(const Recording& before, const Recording& after, const ProfileOptions& options)
@@ -86,7 +86,7 @@ class Pair {
   ProfileOptions before_options_, after_options_;
 };
 
-/// Rounded, in counts of the second recording.
+/// Scales a count of the first recording to the total of the second, rounded.
 std::uint64_t scaled(std::uint64_t count, const BeforeAfter& shown) {
   if (shown.before == shown.after || shown.before == 0 || shown.after == 0) return count;
   return static_cast<std::uint64_t>(
@@ -154,7 +154,7 @@ void write_diff_folded(report::Writer& out, const Recording& before, const Recor
 
 void write_diff_text(report::Writer& out, const Recording& before, const Recording& after,
                      const ProfileOptions& options) {
-  ProfileOptions upright = options;  // what functions add up to is the same from both ends of stacks
+  ProfileOptions upright = options;  // totals of functions do not depend on the direction of stacks
   upright.inverted = false;
   const Pair pair(before, after, upright);
   const RecordingView first = pair.first_view(), second = pair.second_view();
@@ -176,7 +176,8 @@ void write_diff_html(report::Writer& out, const Recording& before, const Recordi
                      const ProfileOptions& options, const std::string& before_name, const std::string& after_name) {
   const Pair pair(before, after, options);
   ProfileOptions first_options = pair.before_options(), second_options = pair.after_options();
-  if (!options.clock) first_options.clock = second_options.clock = std::nullopt;  // the other is there to be chosen
+  if (!options.clock)
+    first_options.clock = second_options.clock = std::nullopt;  // the page lets its user choose the clock
   Page first = page_of(pair.before(), first_options), second = page_of(pair.after(), second_options);
   if (const std::string words = different_modes(before, after); !words.empty())
     for (Page* page : {&first, &second}) page->recording.facts.notes.push_back(words);

@@ -104,7 +104,7 @@ TEST(Difference, ModesThatDifferAreSaid) {
   EXPECT_NE(different_modes(cpu, wall).find(waits_in("after")), std::string::npos);
   const std::string text = report::collect([&](report::Writer& out) { write_diff_text(out, cpu, wall, {}); });
   EXPECT_NE(text.find("\n# " + different_modes(cpu, wall) + "\n"), std::string::npos) << text;
-  // Of both clocks, of one mode, without samples, and of stacks alone there is nothing to say.
+  // No warning for recordings of both clocks, of one mode, without samples, or of folded stacks.
   EXPECT_EQ(different_modes(testing::sample_recording(), testing::sample_recording()), "");
   EXPECT_EQ(different_modes(wall, wall), "");
   EXPECT_EQ(different_modes(cpu, cpu), "");

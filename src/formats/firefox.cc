@@ -18,8 +18,8 @@ using report::JsonObject;
 struct Category {
   std::string_view name, color;
 };
-// The first is for what is no code; the others in the order of CodeKind. Colours are words of the Firefox Profiler,
-// which wants a grey one.
+// The first is for entries that are no code; the others are in the order of CodeKind. Colours are names of the Firefox
+// Profiler, which requires a grey category.
 constexpr Category kCategories[] = {{"Other", "grey"},     {"Managed", "green"}, {"Native", "blue"},
                                     {"Runtime", "purple"}, {"Kernel", "orange"}, {"Stub", "yellow"},
                                     {"Unknown", "grey"}};
@@ -79,7 +79,7 @@ std::string breakpad_id(std::string_view build_id) {
   if (build_id.find_first_not_of(kDigits) != std::string_view::npos) return std::string(kGuid + 1, '0');
   std::string id(build_id.substr(0, kGuid));
   id.resize(kGuid, '0');
-  // A GUID begins with one number of four bytes and two of two: turned round, since build ids are bytes in order.
+  // A GUID begins with a number of four bytes and two of two bytes, written big-endian here: swap the build id's bytes.
   constexpr std::size_t kOrder[] = {6, 7, 4, 5, 2, 3, 0, 1, 10, 11, 8, 9, 14, 15, 12, 13};
   std::string turned = id;
   for (std::size_t i = 0; i < std::size(kOrder); i++) turned[i] = id[kOrder[i]];

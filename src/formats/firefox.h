@@ -1,4 +1,4 @@
-// For https://profiler.firefox.com.
+// Firefox Profiler format, for https://profiler.firefox.com.
 #pragma once
 
 #include "model/recording_view.h"
@@ -11,7 +11,7 @@ namespace mixstack::formats {
 /// kinds of code; weights are samples. `options.by_thread` and `by_process` add nothing here.
 void write_firefox(report::Writer& out, const Recording& recording, const ProfileOptions& options);
 
-/// The identity of an image as Breakpad writes it: the first 16 bytes of the build id as a GUID, and an age of 0.
+/// The Breakpad id of an image: the first 16 bytes of the build id as a GUID, and an age of 0.
 [[nodiscard]] std::string breakpad_id(std::string_view build_id);
 
 }  // namespace mixstack::formats

@@ -9,7 +9,7 @@ namespace {
 
 using report::JsonObject;
 
-// One column of a table after the other: names as in src/types/profile.js of the Firefox Profiler.
+// Writes one column of a table. Names are those of src/types/profile.js of the Firefox Profiler.
 template <class Range, class Write>
 void column(JsonObject& table, report::Writer& out, std::string_view name, const Range& range, Write write) {
   table.key(name);
@@ -26,7 +26,7 @@ void number(report::Writer& out, std::uint64_t value) { out.decimal(value); }
 
 std::string milliseconds(std::uint64_t ns) { return fmt::format("{}.{:06}", ns / 1'000'000, ns % 1'000'000); }
 
-constexpr std::uint64_t kMostExact = std::uint64_t{1} << 53;  // of a number in JavaScript
+constexpr std::uint64_t kMostExact = std::uint64_t{1} << 53;  // JavaScript's numbers are exact below this
 
 }  // namespace
 
@@ -161,7 +161,7 @@ void FirefoxThread::facts(JsonObject& object) {
   const RecordedThread& thread = recording_.threads()[thread_];
   const RecordedProcess& process = recording_.processes()[thread.process];
   object.word("processType", "default");
-  const bool is_process = process.pid != 0;  // else folded stacks
+  const bool is_process = process.pid != 0;  // false for folded stacks
   object.text("processName", !is_process            ? shown_process(recording_, thread.process)
                              : process.comm.empty() ? "process"
                                                     : process.comm);
@@ -181,7 +181,7 @@ void FirefoxThread::facts(JsonObject& object) {
 void FirefoxThread::write(report::Writer& out, const std::vector<const ViewSample*>& all) {
   JsonObject object(out);
   facts(object);
-  samples(object, all);  // from here on each table needs what the ones before it number
+  samples(object, all);  // first: each table numbers the elements of the next one
   stacks(object);
   frames(object);
   functions(object);

@@ -1,4 +1,4 @@
-// One thread of a profile for the Firefox Profiler: its tables hold what its samples need, and nothing else.
+// One thread of a profile for the Firefox Profiler. Its tables hold only the elements that its samples use.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mixstack::formats {
 
-/// Numbers things in the order in which they are first asked for.
+/// Numbers keys in the order of their first use.
 template <class Key>
 class Numbered {
  public:
@@ -70,7 +70,7 @@ class FirefoxThread {
   Numbered<std::string> strings_;
 };
 
-/// Index of a kind of code in the list of categories, of which the first is for what is no code.
+/// Index of an entry's kind of code in the list of categories; 0: no code.
 [[nodiscard]] std::uint32_t firefox_category(const ViewEntry& entry);
 
 }  // namespace mixstack::formats

@@ -1,4 +1,4 @@
-// Stacks as lines: what flame graph scripts read, and write.
+// Folded stacks, the format of flame graph scripts.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace mixstack::formats {
 
-/// "outermost;...;innermost count" a stack, sorted; counts are samples. A semicolon in a name becomes a colon, control
-/// characters are escaped.
+/// One line a stack, "outermost;...;innermost count", sorted; counts are samples. A semicolon in a name becomes a
+/// colon, control characters are escaped.
 void write_folded(report::Writer& out, const Recording& recording, const ProfileOptions& options);
 
-/// A name as it stands in such a line.
+/// A name as written in such a line.
 [[nodiscard]] std::string folded_name(const std::string& name);
 
 }  // namespace mixstack::formats

@@ -32,13 +32,14 @@ std::optional<Line> line_of(std::string_view text) {
   if (gap == std::string_view::npos) return std::nullopt;
   Line line{trimmed(text.substr(0, gap)), 0};
   std::string_view number = text.substr(gap + 1);
-  number = number.substr(0, number.find('.'));  // parts of a sample: some tools write them
+  number = number.substr(0, number.find('.'));  // some tools write fractions of a sample: drop them
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), line.count);
   if (error != std::errc{} || end != number.data() + number.size() || line.stack.empty()) return std::nullopt;
   return line;
 }
 
-/// Calls `use` with each line that is a stack; answers how many are none (empty ones and comments aside).
+/// Calls `use` with each line that is a stack; returns the number of other lines. Empty lines and comments do not
+/// count.
 template <class Use>
 std::uint64_t each_line(std::string_view text, std::uint64_t& lines, Use use) {
   std::uint64_t others = 0;
@@ -63,7 +64,7 @@ struct Named {
   Inlining inlining = Inlining::none;
 };
 
-/// A name of blanks alone would be none in a line that is written of it.
+/// A blank name becomes empty: written to a folded line, it could not be read back.
 std::string name_of(std::string_view text) {
   return trimmed(text).empty() ? std::string{} : report::escape_for_terminal(text.substr(0, kMostName));
 }
@@ -101,7 +102,7 @@ class Reader {
   Recording recording_;
   std::uint32_t context_ = 0;
   std::uint64_t too_deep_ = 0;   ///< lines
-  std::uint64_t too_small_ = 0;  ///< lines of which nothing is left when they are divided
+  std::uint64_t too_small_ = 0;  ///< lines whose count becomes 0 by the division
 };
 
 std::optional<std::uint32_t> Reader::frame_of(std::string_view text) {
@@ -166,10 +167,10 @@ Result<Recording> read_folded(std::string_view text, std::string_view name) {
   std::uint64_t sum = 0, lines = 0;
   const std::uint64_t others =
       each_line(text, lines, [&sum](const Line& line) { sum += std::min(line.count, UINT64_MAX - sum); });
-  // A page or a program has lines that end in a number, too.
+  // Other texts have some lines that end in a number, too: require that most lines are stacks.
   if (others * 2 >= lines) return fail(ErrorCode::malformed, lines);
   std::uint64_t divisor = 1;
-  // The sum, as lines of the same stack are added up.
+  // By the sum, not the largest count: counts of lines with the same stack are added up.
   while (sum / divisor > UINT32_MAX) divisor *= 10;
   Reader reader(name);
   bool has_room = true;

@@ -21,7 +21,7 @@ constexpr std::string_view kWords[] = {"folded", "speedscope", "pprof", "firefox
                                        "html",   "svg",        "text",  "raw"};
 static_assert(std::size(kWords) == static_cast<std::size_t>(kLastFormat) + 1);
 
-// The usual ending of each first.
+// The usual ending of each format comes first.
 constexpr std::pair<Format, std::string_view> kEndings[] = {{Format::folded, ".folded"},
                                                             {Format::folded, ".collapsed"},
                                                             {Format::speedscope, ".speedscope.json"},

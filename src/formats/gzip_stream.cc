@@ -25,7 +25,7 @@ GzipStream::~GzipStream() {
 }
 
 void GzipStream::run(std::string_view bytes, int flush) {
-  if (!state_->is_usable) return;  // no memory: what comes out is no gzip, which every reader says
+  if (!state_->is_usable) return;  // out of memory: the output is empty, which every reader rejects
   z_stream& stream = state_->stream;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib does not write to it
   stream.avail_in = static_cast<uInt>(bytes.size());

@@ -1,4 +1,4 @@
-// Bytes on their way to a Writer, compressed.
+// Compresses bytes on their way to a Writer.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace mixstack::formats {
 
-/// One gzip member (RFC 1952) without name and time: equal bytes in, equal bytes out.
+/// Writes one gzip member (RFC 1952) without name and time, so that equal input makes equal output.
 class GzipStream {
  public:
   explicit GzipStream(report::Writer& out);
@@ -17,7 +17,7 @@ class GzipStream {
   ~GzipStream();
 
   void add(std::string_view bytes);
-  /// Once, last.
+  /// Ends the stream. Call it once, last.
   void finish();
 
  private:

@@ -20,7 +20,7 @@ bool is_known_by_name_alone(const RecordedFunction& function) {
   return function.kind == CodeKind::unknown && function.module == kNoIndex && !function.name.empty();
 }
 
-/// By names as they stand in folded stacks; of equal ones the first.
+/// Functions by their names in folded stacks; the first of equal ones.
 Known known_in(const Recording& recording) {
   Known known;
   for (std::uint32_t f = 0; f < recording.functions().size(); f++)
@@ -28,7 +28,7 @@ Known known_in(const Recording& recording) {
   return known;
 }
 
-/// "f+0x12" and "f:34" without what is behind.
+/// "f" for "f+0x12" and "f:34".
 std::string_view without_place(std::string_view name) {
   const std::size_t at = name.find_last_of(":+");
   if (at == std::string_view::npos || at == 0 || at + 1 == name.size()) return name;
@@ -38,7 +38,7 @@ std::string_view without_place(std::string_view name) {
   return is_number ? name.substr(0, at) : name;
 }
 
-/// "f (libc.so.6)" without what is behind.
+/// "f" for "f (libc.so.6)".
 std::string_view without_remark(std::string_view name) {
   const std::size_t at = name.ends_with(')') ? name.rfind(" (") : std::string_view::npos;
   return at == std::string_view::npos || at == 0 ? name : name.substr(0, at);

@@ -1,4 +1,4 @@
-// What a recording tells of functions that folded stacks have by name alone.
+// Completes functions of folded stacks, known by name alone, from another recording.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace mixstack::formats {
 
-/// `recording` with what `other` knows of functions with the same names: kind, module, whether they are the program's.
-/// Only functions whose kind nobody told get it (`read_folded`); their names may have a module before a `!` or "`", a
-/// module or source line behind in parentheses, a line or an offset. Nothing: there is none to learn of.
+/// Copies kind, module and `is_user` of functions from `other` to functions of the same name in `recording`. Only
+/// functions of unknown kind and module (`read_folded`) change; their names may have a module before a `!` or "`", a
+/// module or source line behind in parentheses, a line or an offset. Nothing: `recording` has no such function.
 [[nodiscard]] std::optional<Recording> with_known_functions(const Recording& recording, const Recording& other);
 
 }  // namespace mixstack::formats

@@ -14,7 +14,7 @@ namespace {
 
 using Message = protozero::pbf_writer;
 
-// Field numbers of ExportProfilesServiceRequest and what is in it.
+// Field numbers of ExportProfilesServiceRequest and its submessages.
 constexpr std::uint32_t kRequestResources = 1, kRequestDictionary = 2;
 constexpr std::uint32_t kResourceProfilesResource = 1, kResourceProfilesScopes = 2;
 constexpr std::uint32_t kResourceAttributes = 1, kAttributeKey = 1, kAttributeValue = 2, kAnyText = 1, kAnyNumber = 3;
@@ -25,7 +25,7 @@ constexpr std::uint32_t kTypeType = 1, kTypeUnit = 2;
 constexpr std::uint32_t kSampleStack = 1, kSampleAttributes = 2, kSampleValues = 4;
 constexpr std::uint32_t kResponsePartial = 1, kPartialRejected = 1, kPartialWords = 2;
 
-/// What samples must have alike to be one.
+/// Samples with equal keys are merged.
 struct Alike {
   std::uint32_t node = 0, thread = 0;
   Activity activity = Activity::unknown;
@@ -77,7 +77,7 @@ void add_attribute(Message& resource, std::string_view key, std::int64_t number)
   resource.add_message(kResourceAttributes, attribute);
 }
 
-/// What was said by the user goes before what is known of the process: keys are there once.
+/// Attributes of the user override those of the process: each key occurs once.
 std::string OtlpWriter::resource(std::uint32_t process) const {
   std::string message;
   Message writer(message);
@@ -122,7 +122,7 @@ std::string OtlpWriter::sample(SampleClock clock, const Alike& alike, std::uint6
 std::string OtlpWriter::profile(SampleClock clock, const Counts& counts) {
   std::string message;
   Message writer(message);
-  // Of processor time the shape that OpenTelemetry's own profiler sends: stores know it by that.
+  // Processor time has the same type as in OpenTelemetry's own profiler, by which stores recognise it.
   const bool is_cpu = clock == SampleClock::cpu;
   writer.add_message(kProfileType, is_cpu ? type("samples", "count") : type("wall", "nanoseconds"));
   for (const auto& [alike, count] : counts) writer.add_message(kProfileSamples, sample(clock, alike, count));

@@ -1,4 +1,4 @@
-// For collectors and stores that take OpenTelemetry's profiles.
+// OpenTelemetry profiles (OTLP), for collectors and stores.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@ struct OtlpOptions {
 /// ExportProfilesServiceRequest of opentelemetry-proto, profiles v1development as of version 1.11.0 (docs/push.md),
 /// compressed by gzip. A resource for each process, in it a profile for each clock: `samples` in `count` with the
 /// period of processor time, `wall` in nanoseconds. Attributes of samples: thread.name, thread.id, mixstack.state; of
-/// locations profile.frame.type; of mappings the build id. Which samples and frames, as in `write_pprof`.
+/// locations profile.frame.type; of mappings the build id. Samples and frames are those of `write_pprof`.
 void write_otlp(report::Writer& out, const Recording& recording, const ProfileOptions& options,
                 const OtlpOptions& otlp);
 
-/// What a server says to such a request beside its status.
+/// A server's answer to such a request, beside its status.
 struct OtlpAnswer {
-  std::int64_t rejected = 0;  ///< profiles that it did not take
-  std::string words{};        ///< why, or a warning; as it sent them
+  std::int64_t rejected = 0;  ///< number of profiles that it rejected
+  std::string words{};        ///< the reason, or a warning; not escaped
 };
-/// ExportProfilesServiceResponse. Nothing: it is none.
+/// Decodes an ExportProfilesServiceResponse. Nothing: malformed.
 [[nodiscard]] std::optional<OtlpAnswer> read_otlp_answer(std::string_view bytes);
 
 }  // namespace mixstack::formats

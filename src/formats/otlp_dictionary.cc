@@ -10,7 +10,7 @@ namespace {
 
 using Message = protozero::pbf_writer;
 
-// Field numbers of ProfilesDictionary and what is in it.
+// Field numbers of ProfilesDictionary and its submessages.
 constexpr std::uint32_t kMappings = 1, kLocations = 2, kFunctions = 3, kLinks = 4, kStrings = 5, kAttributes = 6,
                         kStacks = 7;
 constexpr std::uint32_t kMappingStart = 1, kMappingLimit = 2, kMappingFile = 4, kMappingAttributes = 5;
@@ -22,7 +22,7 @@ constexpr std::uint32_t kAnyText = 1, kAnyNumber = 3;
 constexpr std::uint32_t kStackLocations = 1;
 constexpr std::uint32_t kLinkTrace = 1, kLinkSpan = 2;
 
-/// Values of profile.frame.type in OpenTelemetry's semantic conventions; empty: it has none.
+/// Value of profile.frame.type in OpenTelemetry's semantic conventions; empty: none.
 std::string_view frame_type(CodeKind kind) {
   switch (kind) {
     case CodeKind::managed:
@@ -131,7 +131,7 @@ std::int32_t OtlpDictionary::location(const std::vector<std::uint32_t>& entries)
   if (!is_new) return known->second;
   std::string message;
   Message location(message);
-  // The outermost of them is what the code was made for.
+  // The outermost entry is the function that the code was compiled for; the others are inlined into it.
   if (const RecordedFrame* frame = frame_of(entries.back()); frame != nullptr) {
     add_index(location, kLocationMapping, mapping(*frame));
     if (frame->address != 0) location.add_uint64(kLocationAddress, frame->address);
@@ -153,7 +153,7 @@ std::string OtlpDictionary::encoded_mapping(std::uint32_t module, const Mapping&
   const RecordedModule& m = recording_.modules()[module];
   std::string message;
   Message mapping(message);
-  // Addresses are link-time ones: images begin at 0. Others (the kernel) where the first of their code was seen.
+  // Addresses are link-time ones, so images begin at 0. Others (the kernel) begin at the lowest page with a sample.
   constexpr std::uint64_t kPage = 4096;
   if (m.path.empty() && of.begin >= kPage) mapping.add_uint64(kMappingStart, of.begin / kPage * kPage);
   mapping.add_uint64(kMappingLimit, of.last > UINT64_MAX - kPage ? UINT64_MAX : (of.last / kPage + 1) * kPage);
@@ -176,7 +176,7 @@ std::string OtlpDictionary::take() {
   };
   add(kLocations, locations_);
   add(kFunctions, functions_);
-  // As profiles.proto asks for the zero value of this one.
+  // profiles.proto defines the zero value of a link with these lengths.
   std::string link;
   Message zeros(link);
   zeros.add_bytes(kLinkTrace, std::string(16, '\0'));

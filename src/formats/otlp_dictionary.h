@@ -12,7 +12,8 @@
 
 namespace mixstack::formats {
 
-/// Every function answers an index; 0 is that of nothing. Fields are those of profiles.proto (docs/push.md).
+/// Every function returns an index into a table; 0 stands for nothing. Fields are those of profiles.proto
+/// (docs/push.md).
 class OtlpDictionary {
  public:
   OtlpDictionary(const Recording& recording, const RecordingView& view);
@@ -20,9 +21,9 @@ class OtlpDictionary {
   [[nodiscard]] std::int32_t string(std::string_view text);
   [[nodiscard]] std::int32_t attribute(std::string_view key, std::string_view text);
   [[nodiscard]] std::int32_t attribute(std::string_view key, std::int64_t number);
-  /// A stack of the view.
+  /// The stack at a node of the view.
   [[nodiscard]] std::int32_t stack(std::uint32_t node);
-  /// The encoded message, after everything was asked for.
+  /// The encoded message. Call it last.
   [[nodiscard]] std::string take();
 
  private:
@@ -30,7 +31,7 @@ class OtlpDictionary {
     std::int32_t index = 0;
     std::uint64_t begin = UINT64_MAX, last = 0;
   };
-  /// One table: encoded elements, each once.
+  /// One table of encoded elements without duplicates.
   class Table {
    public:
     std::int32_t number(std::string&& message) {

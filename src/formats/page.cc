@@ -9,7 +9,7 @@ Page page_of(const Recording& recording, const ProfileOptions& options) {
   within.idle = options.idle || options.activities == 0;
   report::PageLook look;
   look.clock = shown_clock(recording, options);
-  look.idle = options.idle || options.activities != 0;  // states that were asked for are all there are
+  look.idle = options.idle || options.activities != 0;  // selected states are shown, even if they are waiting ones
   look.inverted = options.inverted;
   return {selection_of(recording, within), look};
 }

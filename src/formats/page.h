@@ -1,4 +1,4 @@
-// What of a recording goes into the viewer page, and how the page begins.
+// Selects the samples for the viewer page, and its initial view.
 #pragma once
 
 #include "model/recording_view.h"
@@ -11,8 +11,8 @@ struct Page {
   report::PageLook look{};
 };
 
-/// The page begins with what texts and pictures of these options show. Threads that wait can be taken in there, and the
-/// other clock if `options` name none; all else that they leave out is not in it.
+/// The initial view has the same samples as texts and pictures of these options. The page also holds waiting threads,
+/// and the other clock if `options` name none, so that its user can show them; other samples are left out.
 [[nodiscard]] Page page_of(const Recording& recording, const ProfileOptions& options);
 
 }  // namespace mixstack::formats

@@ -19,7 +19,7 @@ constexpr std::uint32_t kSampleLocations = 1, kSampleValues = 2, kSampleLabels =
 constexpr std::uint32_t kLabelKey = 1, kLabelText = 2, kLabelNumber = 3;
 constexpr std::uint32_t kTypeType = 1, kTypeUnit = 2;
 
-/// What samples must have alike to be one.
+/// Samples with equal keys are merged.
 struct Alike {
   std::uint32_t node = 0, thread = 0;
   SampleClock clock = SampleClock::wall;
@@ -118,7 +118,7 @@ void PprofWriter::one_sample(const RecordingView& view, PprofTables& tables, con
   sample.add_packed_int64(kSampleValues, values.begin(), values.end());
   const RecordedThread& thread = recording_.threads()[alike.thread];
   if (recording_.processes().size() > 1) label(sample, tables, "process", shown_process(recording_, thread.process));
-  if (thread.tid != 0) {  // else there are none: folded stacks
+  if (thread.tid != 0) {  // folded stacks have no threads
     label(sample, tables, "thread", thread.name.empty() ? thread.comm : thread.name);
     label(sample, tables, "state", word_of(alike.activity));
   }
@@ -149,7 +149,7 @@ void PprofWriter::samples(const RecordingView& view, PprofTables& tables) {
 
 void PprofWriter::write() {
   clocks_ = clocks_of(recording_, options_);
-  // Of stacks of another profiler nobody knows how long a sample stands for.
+  // Without a period (folded stacks of another profiler) samples have no duration: write counts only.
   std::erase_if(clocks_, [this](SampleClock clock) { return recording_.period_ns(clock) == 0; });
   ProfileOptions options = options_;
   options.by_thread = options.by_process = false;

@@ -76,7 +76,7 @@ std::uint64_t PprofTables::location_of(const std::vector<std::uint32_t>& entries
   std::string message;
   protozero::pbf_writer location(message);
   location.add_uint64(kId, next);
-  // The outermost of them is what the code was made for.
+  // The outermost entry is the function that the code was compiled for; the others are inlined into it.
   if (const RecordedFrame* frame = frame_of(entries.back()); frame != nullptr) {
     const std::uint32_t module = recording_.functions()[frame->function].module;
     if (module != kNoIndex) {
@@ -108,7 +108,7 @@ std::string PprofTables::encoded_mapping(std::uint32_t module, const Mapping& of
   std::string message;
   protozero::pbf_writer mapping(message);
   mapping.add_uint64(kId, of.id);
-  // Addresses are link-time ones: images begin at 0. Others (the kernel) where the first of their code was seen.
+  // Addresses are link-time ones, so images begin at 0. Others (the kernel) begin at the lowest page with a sample.
   constexpr std::uint64_t kPage = 4096;
   if (m.path.empty()) mapping.add_uint64(kMappingStart, of.begin / kPage * kPage);
   mapping.add_uint64(kMappingLimit, of.last > UINT64_MAX - kPage ? UINT64_MAX : (of.last / kPage + 1) * kPage);
@@ -123,7 +123,7 @@ std::string PprofTables::encoded_mapping(std::uint32_t module, const Mapping& of
 
 namespace {
 
-/// "app" of "/srv/app.dll".
+/// "app" for "/srv/app.dll".
 std::string_view stem(std::string_view path) {
   path = path.substr(path.rfind('/') + 1);
   return path.ends_with(".dll") ? path.substr(0, path.size() - 4) : path;
@@ -131,7 +131,7 @@ std::string_view stem(std::string_view path) {
 
 }  // namespace
 
-/// The program itself, its assembly rather than its host, by the first words of the command line.
+/// The program's own module, found by the first two words of the command line; its assembly rather than its host.
 std::uint32_t PprofTables::main_module() const {
   if (recording_.processes().empty()) return kNoIndex;
   const std::string_view command = recording_.processes().front().command;
@@ -149,7 +149,7 @@ std::uint32_t PprofTables::main_module() const {
   return found;
 }
 
-/// Consumers take the first mapping for the program's.
+/// The program's mapping comes first, because consumers take the first one for it.
 std::vector<std::string> PprofTables::take_messages() {
   std::vector<std::string> messages;
   std::map<std::uint64_t, std::uint32_t> by_id;

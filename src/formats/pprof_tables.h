@@ -1,4 +1,4 @@
-// The tables of a pprof profile: strings, functions, mappings, locations, each numbered when it is first used.
+// The tables of a pprof profile: strings, functions, mappings and locations, numbered at their first use.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class PprofTables {
   [[nodiscard]] std::int64_t string(std::string_view text);
   /// The locations of a stack of the view, innermost first.
   void locations_of(std::uint32_t node, std::vector<std::uint64_t>& locations);
-  /// Encoded mappings, locations and functions, then all strings: to be written after the samples.
+  /// Encoded mappings, locations and functions. Write them after the samples, and all strings after them.
   [[nodiscard]] std::vector<std::string> take_messages();
   [[nodiscard]] const std::vector<std::string>& strings() const { return strings_; }
 
@@ -42,7 +42,7 @@ class PprofTables {
   std::unordered_map<std::string, std::int64_t> string_numbers_{{"", 0}};
   std::map<std::uint32_t, Mapping> mappings_;                          ///< by module
   std::map<std::vector<std::uint32_t>, std::uint64_t> locations_;      ///< by entries of the view, innermost first
-  std::map<std::string, std::uint64_t> made_up_;                       ///< functions that are none
+  std::map<std::string, std::uint64_t> made_up_;                       ///< entries that are no functions, by name
   std::unordered_map<std::uint32_t, std::uint64_t> function_numbers_;  ///< by function of the recording
   std::vector<std::string> functions_, encoded_locations_;
 };

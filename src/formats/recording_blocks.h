@@ -1,4 +1,4 @@
-// What writer and reader of recording files share: docs/formats/recording.md.
+// The layout that writer and reader of recording files share: docs/formats/recording.md.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ enum class BlockType : std::uint16_t {
 
 enum class BlockCoding : std::uint16_t { plain = 0, zstd = 1 };
 
-/// As it lies in a file, little-endian.
+/// The layout in a file, little-endian.
 struct BlockHeader {
   std::uint16_t type = 0;
   std::uint16_t coding = 0;
   std::uint32_t stored_size = 0;
   std::uint32_t plain_size = 0;
-  std::uint32_t crc = 0;  ///< of the twelve bytes before it and of what is stored (zlib's crc32)
+  std::uint32_t crc = 0;  ///< of the twelve bytes before it and of the stored bytes (zlib's crc32)
 };
 static_assert(sizeof(BlockHeader) == 16);
 
@@ -41,7 +41,7 @@ inline constexpr std::size_t kMostBlock = std::size_t{4} << 20;      ///< of pla
 inline constexpr std::size_t kMostString = std::size_t{1} << 20;     ///< longer ones are cut when they are written
 inline constexpr std::uint64_t kMostPlain = std::uint64_t{1} << 30;  ///< of all blocks together, when they are read
 
-/// Small numbers of either sign are small (zigzag, as in protobuf).
+/// Zigzag coding of a difference (as in protobuf): small differences of either sign become small numbers.
 [[nodiscard]] constexpr std::uint64_t zigzag(std::uint64_t now, std::uint64_t before) {
   const std::uint64_t difference = now - before;
   return (difference << 1) ^ (0 - (difference >> 63));

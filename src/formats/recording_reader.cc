@@ -1,3 +1,12 @@
+// Input: the bytes of a recording file (docs/formats/recording.md); hostile.
+// Output: a Recording with the whole blocks of the file, or the error and the offset of the block at fault.
+// Algorithm: 1. Magic and version. 2. One block after the other: header, CRC, zstd; the first block that fails these
+// ends the file, so that a file cut by a full disk still gives its samples. 3. The facts come first, as they hold the
+// slice of time. 4. Lists of elements, each before the lists that refer to it. Equal elements become one in the
+// Recording, so each list maps the file's numbers to ours. A block with a wrong index or enumerator fails the file:
+// its CRC was right, so it was written that way. 5. Block `end`; without it, a note tells that the file is cut.
+// Bounds: kMostBlock per block and kMostPlain in all, before anything is decompressed; a count is at most the block's
+// bytes; kMostString, kMostStrings, kMostProcesses, kMostNotes, kMostListed per list; the rest by Recording.
 #include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -18,24 +27,24 @@ namespace {
 using base::ByteCursor;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t kMostProcesses = 1u << 14;  // a recording looks for each among all
-/// Elements of a list as the file has them: equal ones become one here, but for each its number is kept.
+constexpr std::size_t kMostProcesses = 1u << 14;  // Recording::process() searches linearly
+/// Elements of one list in the file: equal ones become one in the Recording, but each file number is kept.
 constexpr std::size_t kMostListed = 2 * Recording::kMostNodes;
 constexpr std::size_t kMostNotes = 1u << 12;
 constexpr std::uint64_t kMostStrings = std::uint64_t{512} << 20;
 
-/// A whole block; `plain` lives until the next is read.
+/// A whole block; `plain` is valid until the next call of `next`.
 struct ReadBlock {
   std::uint16_t type = 0;
   std::size_t offset = 0;
   Bytes plain;
 };
 
-/// Blocks one after the other, as long as they are whole.
+/// Reads block after block while they are whole.
 class BlockReader {
  public:
   explicit BlockReader(Bytes bytes) : cursor_(bytes) {}
-  /// Nothing: the file ends here, or what follows is not whole.
+  /// Nothing: the file ends here, the next block is cut or damaged, or kMostPlain is exceeded.
   std::optional<ReadBlock> next();
   [[nodiscard]] bool is_at_limit() const { return total_ > kMostPlain; }
   void skip(std::size_t bytes) { cursor_.skip(bytes); }
@@ -53,7 +62,7 @@ std::optional<ReadBlock> BlockReader::next() {
   if (!cursor_.ok() || header.stored_size > cursor_.remaining() || header.plain_size > kMostBlock) return std::nullopt;
   const Bytes stored = cursor_.bytes(header.stored_size);
   const auto crc = [](uLong before, Bytes bytes) {
-    if (bytes.empty()) return before;  // their address may be null, which zlib takes for a wish to begin
+    if (bytes.empty()) return before;  // crc32 returns its initial value for a null pointer
     return ::crc32(before, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
   };
   if (crc(crc(0, head.first(kHeaderWithoutCrc)), stored) != header.crc) return std::nullopt;
@@ -104,11 +113,11 @@ class FileReader {
     if (value > UINT32_MAX) in_.set_failed();
     return static_cast<std::uint32_t>(value);
   }
-  /// The number that element `file_number` of a list got here; kNoIndex: there is none.
+  /// Our number of the file's element `file_number`; kNoIndex: out of range.
   static std::uint32_t number_in(const Numbers& numbers, std::uint64_t file_number) {
     return file_number < numbers.size() ? numbers[static_cast<std::size_t>(file_number)] : kNoIndex;
   }
-  /// Of an index that may be none: false: it is out of range.
+  /// Reads an index that may be absent. False: out of range.
   bool optional_index(const Numbers& numbers, std::uint32_t& out) {
     const std::uint64_t coded = in_.uleb();
     out = coded == 0 ? kNoIndex : number_in(numbers, coded - 1);
@@ -160,7 +169,7 @@ bool FileReader::facts() {
                                &a.lost_to_stops, &a.skipped})
     *value = in_.uleb();
   recording_.make_coarser(in_.uleb());
-  (void)in_.uleb();  // entries, which may each be of many samples
+  (void)in_.uleb();  // number of sample entries: not needed
   has_facts_ = true;
   return in_.ok();
 }
@@ -291,15 +300,15 @@ bool FileReader::is_element(BlockType type) {
   }
 }
 
-/// False: it contradicts itself, or holds more than a recording may.
+/// False: the block is malformed, or exceeds the bounds of a recording.
 bool FileReader::take(const ReadBlock& block) {
   in_ = ByteCursor(block.plain);
   const auto type = static_cast<BlockType>(block.type);
   if (type == BlockType::facts) return !has_facts_ && facts();
   if (!has_facts_) return false;
-  if (type > BlockType::end) return true;  // of a later version, which says nothing that must be known
+  if (type > BlockType::end) return true;  // an optional block of a later version
   const std::uint64_t count = in_.uleb();
-  if (!in_.ok() || count > block.plain.size()) return false;  // every element has a byte at least
+  if (!in_.ok() || count > block.plain.size()) return false;  // every element has at least one byte
   if (type == BlockType::samples) return samples(count);
   for (std::uint64_t i = 0; i < count; i++)
     if (!is_element(type)) return false;

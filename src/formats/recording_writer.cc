@@ -13,12 +13,12 @@ namespace mixstack::formats {
 namespace {
 
 std::uint32_t crc_of(std::uint32_t crc, std::string_view bytes) {
-  if (bytes.empty()) return crc;  // their address may be null, which zlib takes for a wish to begin
+  if (bytes.empty()) return crc;  // crc32 returns its initial value for a null pointer
   return static_cast<std::uint32_t>(
       ::crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-/// Numbers and strings of one block.
+/// Encodes the numbers and strings of one block.
 class Block {
  public:
   Block& number(std::uint64_t value) {
@@ -36,7 +36,7 @@ class Block {
     bytes_.append(text);
     return *this;
   }
-  /// An index, or none.
+  /// An index plus one; 0: none.
   Block& index(std::uint32_t value) { return number(value == kNoIndex ? 0 : std::uint64_t{value} + 1); }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
@@ -83,7 +83,7 @@ void FileWriter::put(BlockType type, std::string_view plain) {
   out_ << std::string_view(bytes, sizeof bytes) << stored;
 }
 
-/// In blocks of about a quarter of a megabyte, each with how many elements it has in front.
+/// Writes a list in blocks of about a quarter of a megabyte, each preceded by its number of elements.
 template <class Range, class Write>
 void FileWriter::list(BlockType type, const Range& range, Write write) {
   constexpr std::size_t kPiece = 256 << 10;
@@ -159,7 +159,7 @@ void FileWriter::contexts() {
   });
 }
 
-/// Column by column: equal things beside each other pack better.
+/// Column by column, because similar numbers side by side compress better.
 void FileWriter::samples() {
   constexpr std::size_t kPiece = 64 << 10;
   const auto& all = recording_.samples();

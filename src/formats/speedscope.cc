@@ -31,7 +31,7 @@ std::vector<std::uint32_t> depths_of(const RecordingView& view) {
   return depths;
 }
 
-/// Equal ones that follow each other are one.
+/// Merges successive samples of equal stacks.
 void add_sample(std::vector<Weighted>& stacks, const ViewSample& sample) {
   if (!stacks.empty() && stacks.back().node == sample.node) {
     stacks.back().count += sample.count;

@@ -1,4 +1,4 @@
-// For https://www.speedscope.app and its page without a network.
+// speedscope format, for https://www.speedscope.app and its offline page.
 #pragma once
 
 #include "model/recording_view.h"
@@ -6,10 +6,10 @@
 
 namespace mixstack::formats {
 
-/// Its own format (file-format-schema.json of npm speedscope), profiles of type "sampled": stacks and weights in order
-/// of time, equal stacks that follow each other put together; by thread one profile each. Weights are nanoseconds, or
-/// samples where the rate is not known. What would be too large for a browser (20 million places in stacks) has every
-/// stack once, heaviest first, which the profile's name says.
+/// Its native format (file-format-schema.json of npm speedscope), profiles of type "sampled": stacks and weights in
+/// order of time, successive equal stacks merged; with `by_thread` one profile per thread. Weights are nanoseconds, or
+/// samples where the rate is not known. Profiles too large for a browser (20 million frames in stacks) have every stack
+/// once, heaviest first, and their names say so.
 void write_speedscope(report::Writer& out, const Recording& recording, const ProfileOptions& options);
 
 }  // namespace mixstack::formats

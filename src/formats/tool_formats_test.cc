@@ -1,5 +1,4 @@
-// What other tools read: the sums and stacks that a recording made by hand has. tests/formats asks the tools
-// themselves.
+// Formats of other tools hold the sums and stacks of a hand-made recording. tests/formats runs the tools themselves.
 #include <gtest/gtest.h>
 #include <zlib.h>
 

@@ -17,7 +17,7 @@ inline constexpr HResult kInvalidArgument = static_cast<HResult>(0x80070057u);
 /// Success includes S_FALSE.
 [[nodiscard]] constexpr bool succeeded(HResult r) { return r >= 0; }
 
-/// As it lies in memory.
+/// The layout in memory.
 struct Guid {
   std::uint32_t a;
   std::uint16_t b, c;
@@ -26,8 +26,8 @@ struct Guid {
 };
 static_assert(sizeof(Guid) == 16);
 
-// An interface is a class with nothing but pure virtual functions, in the order of its definition: the Itanium C++ ABI
-// lays out its table like COM's. No virtual destructor: it would take two entries.
+// An interface is a class with only pure virtual functions, in the order of its definition: the Itanium C++ ABI lays
+// out its vtable like COM's. No virtual destructor: it would take two entries.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
@@ -62,7 +62,7 @@ class ComPointer {
   [[nodiscard]] T* get() const { return p_; }
   T* operator->() const { return p_; }
   explicit operator bool() const { return p_ != nullptr; }
-  /// Where a function puts its result; only for an empty pointer.
+  /// Output parameter of a COM function; only for an empty pointer.
   [[nodiscard]] T** out() { return &p_; }
   [[nodiscard]] void** out_untyped() { return reinterpret_cast<void**>(&p_); }
 

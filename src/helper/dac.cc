@@ -23,7 +23,7 @@ std::string last_dl_error() {
 Outcome<std::unique_ptr<Dac>> Dac::load(const char* path, DataTarget& target) {
   void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(Stage::load, 0, last_dl_error());
-  // On Unix nobody calls DllMain (it starts the DAC's copy of the platform layer) but the user of the DAC.
+  // DllMain starts the DAC's copy of the platform layer (PAL). On Unix no loader calls it, so the DAC's user must.
   using DllMain = int (*)(void* instance, std::uint32_t reason, void* reserved);
   constexpr std::uint32_t kProcessAttach = 1;
   if (auto dll_main = symbol<DllMain>(library, "DllMain"); dll_main != nullptr) {

@@ -1,4 +1,4 @@
-// A loaded DAC and its two faces: IXCLRDataProcess and ISOSDacInterface.
+// A loaded DAC and two of its interfaces: IXCLRDataProcess and ISOSDacInterface.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ using Outcome = tl::expected<T, dotnet::dac::Refusal>;
   return tl::unexpected(dotnet::dac::Refusal{stage, result, std::move(text)});
 }
 
-/// Never unloaded: a DAC does not expect that.
+/// Never unloaded: a DAC does not support that.
 class Dac {
  public:
   /// Loads the library at `path`, starts its platform layer and creates the interfaces for the target.

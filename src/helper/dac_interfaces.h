@@ -1,6 +1,6 @@
-// Interfaces between a DAC and its user. Facts (identifiers, order, arguments) from dotnet/runtime
-// src/coreclr/inc/{clrdata,xclrdata,sospriv}.idl and src/coreclr/inc/dacprivate.h. Functions that nobody here calls
-// only hold their place in the table.
+// Interfaces between a DAC and its user. Identifiers, order and arguments are from dotnet/runtime
+// src/coreclr/inc/{clrdata,xclrdata,sospriv}.idl and src/coreclr/inc/dacprivate.h. Functions that are not called here
+// only hold their place in the vtable.
 #pragma once
 
 #include "helper/com.h"
@@ -139,7 +139,7 @@ struct ThreadData {
   DacAddress nested_exception, teb, fiber, last_thrown_handle, next;
 };
 
-/// dacprivate.h DacpMethodDescData up to what is used, with room for what later runtimes add behind.
+/// dacprivate.h DacpMethodDescData: the members used here, then room for the rest and for later runtimes' additions.
 struct MethodDescData {
   std::int32_t has_native_code, is_dynamic;
   std::uint16_t slot;

@@ -1,4 +1,4 @@
-// What a DAC asks of its host: ICLRDataTarget, ICLRRuntimeLocator and ICLRMetadataLocator over what is served.
+// The interfaces a DAC needs from its host: ICLRDataTarget, ICLRRuntimeLocator, ICLRMetadataLocator, over RemoteMemory.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,7 @@
 
 namespace mixstack::helper {
 
-/// Read-only: everything that would change the target is declined. Lives as long as the program, so references are
-/// not counted.
+/// Read-only: calls that would change the target fail. Lives as long as the program, so references are not counted.
 class DataTarget final : public ICLRDataTarget3, public ICLRRuntimeLocator, public ICLRMetadataLocator {
  public:
   DataTarget(RemoteMemory& memory, const dotnet::dac::Opening& facts) : memory_(memory), facts_(facts) {}

@@ -19,11 +19,11 @@ struct Answer {
   int fd;
 };
 constexpr int kFirst = dotnet::dac::kHelperDac + 1;
-// Of this process and of the machine; nothing here tells of anybody's files. By fixed numbers, for the handler has no
-// state.
+// Facts about this process and the machine, not about anybody's files. Descriptors have fixed numbers because the
+// handler has no state.
 constexpr Answer kAnswers[] = {
     {dotnet::dac::kHelperDacPath, dotnet::dac::kHelperDac},
-    {"/proc/self/maps", kFirst},  // where the main thread's stack ends: pthread_getattr_np
+    {"/proc/self/maps", kFirst},  // pthread_getattr_np reads the end of the main thread's stack
     {"/sys/devices/system/cpu/online", kFirst + 1},
     {"/proc/meminfo", kFirst + 2},
 };
@@ -33,7 +33,7 @@ long open_answer(std::uint64_t path) {
   if (name == nullptr) return -EFAULT;
   for (const Answer& answer : kAnswers) {
     if (std::string_view(name) != answer.path) continue;
-    // The position is shared by all copies.
+    // Copies share one file position: rewind.
     if (::lseek(answer.fd, 0, SEEK_SET) != 0) return -ENOENT;
     const int copy = ::fcntl(answer.fd, F_DUPFD_CLOEXEC, 0);
     return copy >= 0 ? copy : -EMFILE;
@@ -41,7 +41,7 @@ long open_answer(std::uint64_t path) {
   return -ENOENT;
 }
 
-/// fstat() of newer C libraries.
+/// Newer C libraries implement fstat() by newfstatat with an empty path.
 long status_answer(const TrappedCall& call) {
   const auto* name = reinterpret_cast<const char*>(call.arguments[1]);
   if ((call.arguments[3] & AT_EMPTY_PATH) == 0 || name == nullptr || *name != '\0') return -ENOENT;

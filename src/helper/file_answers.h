@@ -1,16 +1,15 @@
-// Answers to system calls that name a file, for none of them is made any more.
+// Answers system calls that name a file: the filter lets none of them reach the kernel.
 #pragma once
 
 namespace mixstack::helper {
 
-/// Opens the few files that a DAC and its C library may ask for: descriptors behind kHelperDac. False when the table is
-/// full or a descriptor is taken. What is not there is left out.
+/// Opens the few files that a DAC and its C library may ask for, at the descriptors after kHelperDac. A missing file is
+/// left out. False when a descriptor cannot be placed.
 [[nodiscard]] bool open_answered_files();
 
-/// From now on a call that the filter traps is answered in a signal handler: opening the DAC's name gives out the
-/// descriptor that is held, opening one of the files above a copy of its descriptor; fstat by an empty path is made as
-/// fstat; everything else is not there. Foreign code may put another handler in its place, which gains it nothing: the
-/// call itself is not made.
+/// From now on a SIGSYS handler answers the calls that the filter traps: opening the DAC's name or one of the files
+/// above returns a copy of its descriptor; fstat by an empty path becomes fstat; statx fails with ENOSYS, everything
+/// else with ENOENT. Foreign code may replace the handler and gains nothing: the call itself is never made.
 [[nodiscard]] bool answer_file_calls();
 
 }  // namespace mixstack::helper

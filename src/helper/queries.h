@@ -1,4 +1,4 @@
-// The library's questions, answered by a DAC.
+// Answers the requests of libmixstack by calling a DAC.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace mixstack::helper {
 
-/// Borrows the DAC and the memory it reads through. Everything the DAC says is taken with care: lists and texts are
-/// bounded, and what one interface lacks is left empty.
+/// Borrows the DAC and the memory it reads through. The DAC is not trusted: lists and texts are bounded, and a value
+/// that it cannot give stays empty.
 class Queries {
  public:
   Queries(Dac& dac, RemoteMemory& memory, Arch arch) : dac_(dac), memory_(memory), arch_(arch) {}
@@ -24,7 +24,7 @@ class Queries {
     dotnet::dac::WalkEnd end = dotnet::dac::WalkEnd::end_of_stack;
   };
   using ElementSink = std::function<void(const dotnet::dac::Element&)>;
-  /// Hands over one element after the other.
+  /// Calls `sink` for each element of the stack, innermost first.
   [[nodiscard]] Outcome<WalkResult> walk(const dotnet::dac::WalkRequest& request, const ElementSink& sink);
 
  private:

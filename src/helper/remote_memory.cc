@@ -12,7 +12,7 @@ using dotnet::dac::Writer;
 
 namespace {
 
-/// The library has gone or makes no sense. In the middle of the DAC's code there is no way back.
+/// The library is gone or broke the protocol. Called from inside the DAC, which cannot be unwound: exit.
 [[noreturn]] void end_of_service() { ::_exit(0); }
 
 Message exchange(dotnet::dac::MessageChannel& channel, MessageType type, const Writer& question, MessageType expected) {
@@ -37,12 +37,12 @@ const std::vector<std::byte>& RemoteMemory::page(std::uint64_t base) {
   const auto known = pages_.find(base);
   if (known != pages_.end()) return known->second;
   if (pages_.size() >= kMaxPages) pages_.clear();
-  // A DAC reads what it reads in small pieces and in order: one exchange brings some pages more than asked for.
+  // A DAC reads small pieces in ascending order, so one exchange fetches some pages ahead.
   const std::uint64_t room = ~base;
   const std::vector<std::byte> bytes = ask(base, room < kFetch ? kPage : kFetch);
   for (std::size_t offset = kPage; offset < bytes.size(); offset += kPage) {
     const std::size_t n = std::min(kPage, bytes.size() - offset);
-    if (n < kPage) break;  // its rest may be readable behind a hole
+    if (n < kPage) break;  // a partial page is not cached: the rest of it may be readable after a hole
     pages_.try_emplace(base + offset, bytes.begin() + static_cast<std::ptrdiff_t>(offset),
                        bytes.begin() + static_cast<std::ptrdiff_t>(offset + n));
   }
@@ -99,7 +99,7 @@ bool RemoteMemory::context(std::uint32_t thread, std::uint32_t flags, std::span<
   question.value(static_cast<std::uint32_t>(out.size()));
   const Message answer = exchange(channel_, MessageType::thread_context, question, MessageType::context);
   if (answer.payload.empty()) return false;
-  // The DAC's CONTEXT may be longer than the part with integer registers: extended state stays zero.
+  // The DAC's CONTEXT may be longer than the served part (integer registers): extended state stays zero.
   std::fill(out.begin(), out.end(), std::byte{0});
   std::copy_n(answer.payload.begin(), std::min(answer.payload.size(), out.size()), out.begin());
   return true;

@@ -1,4 +1,4 @@
-// The target's memory and registers as the library serves them over the socket, with a page cache.
+// The target's memory and registers, served by libmixstack over the socket, with a page cache.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace mixstack::helper {
 
-/// Whatever is asked for comes from the library; when that is gone there is nothing left to do and the program ends.
-/// Called by the DAC, in the one thread that serves requests.
+/// Every answer comes from the library; when that is gone, the program exits. Called by the DAC, in the one thread that
+/// serves requests.
 class RemoteMemory {
  public:
   explicit RemoteMemory(dotnet::dac::MessageChannel& channel) : channel_(channel) {}
 
-  /// Reads up to `out.size()` bytes; answers how many.
+  /// Reads up to `out.size()` bytes; returns how many.
   [[nodiscard]] std::size_t read(std::uint64_t address, std::span<std::byte> out);
-  /// A CONTEXT of the thread in the size asked for; false when it has none.
+  /// A CONTEXT of the thread, of `out.size()` bytes; false: the library has none.
   [[nodiscard]] bool context(std::uint32_t thread, std::uint32_t flags, std::span<std::byte> out);
-  /// Bytes of an assembly's metadata from its file, up to `out.size()`; answers how many.
+  /// Bytes of an assembly's metadata from its file, up to `out.size()`; returns how many.
   [[nodiscard]] std::size_t metadata(dotnet::dac::MetadataRequest request, std::span<std::byte> out);
-  /// Forgets all pages: another capture.
+  /// Forgets all pages, for another capture.
   void clear() { pages_.clear(); }
 
  private:
@@ -34,7 +34,7 @@ class RemoteMemory {
   [[nodiscard]] std::vector<std::byte> ask(std::uint64_t address, std::size_t size);
 
   dotnet::dac::MessageChannel& channel_;
-  std::unordered_map<std::uint64_t, std::vector<std::byte>> pages_;  ///< what of each page can be read, from its start
+  std::unordered_map<std::uint64_t, std::vector<std::byte>> pages_;  ///< readable bytes of each page, from its start
 };
 
 }  // namespace mixstack::helper

@@ -21,7 +21,7 @@
 namespace mixstack::helper {
 namespace {
 
-// A DAC needs some ten megabytes; a hostile one must not take the machine.
+// A DAC needs some ten megabytes; a hostile one must not exhaust the machine.
 #ifdef MIXSTACK_SANITIZED
 constexpr rlim_t kMaxAddressSpace = RLIM_INFINITY;  // shadow memory needs terabytes of addresses
 #else
@@ -43,7 +43,7 @@ bool limit(decltype(RLIMIT_AS) what, rlim_t value) {
 
 bool drop_user() {
   if (::geteuid() != 0) return true;
-  // Not even root's own target makes this root's: its root may be that of a container.
+  // Nobody even if the target is root's: that root may be a container's.
   constexpr unsigned kNobody = 65534;
   return ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
          ::setresuid(kNobody, kNobody, kNobody) == 0;
@@ -64,8 +64,8 @@ bool quiet_standard_streams() {
   return done;
 }
 
-/// What DACs of .NET 8 to 10 need (readelf -d), from this machine's own folders. One that is not there is missed when
-/// the DAC is loaded.
+/// The libraries that DACs of .NET 8 to 10 need (readelf -d), from this machine's own folders. If one is missing,
+/// loading the DAC fails later.
 void load_libraries() {
   for (const char* name :
        {"libc.so.6", "libgcc_s.so.1", "libpthread.so.0", "librt.so.1", "libdl.so.2", "libm.so.6", "libstdc++.so.6"})
@@ -93,7 +93,7 @@ bool seal(const Orders& orders) {
       !limit(RLIMIT_AS, kMaxAddressSpace))
     return false;
   if (!drop_user() || !drop_capabilities()) return false;
-  // A change of user takes the signal at the parent's death away.
+  // Changing the user clears the parent-death signal (prctl(2)): set it again.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != orders.parent) return false;
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && answer_file_calls() && allow_few_system_calls();
 }

@@ -1,4 +1,4 @@
-// The helper's loop: one request after the other until the library hangs up.
+// The helper's request loop, until the library closes the socket.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 
 namespace mixstack::helper {
 
-/// Borrows the channel. `dac_path` is what `open` loads.
+/// Borrows the channel. The request `open` loads the DAC at `dac_path`.
 class Service {
  public:
   Service(dotnet::dac::MessageChannel& channel, const char* dac_path)
       : channel_(channel), memory_(channel), dac_path_(dac_path) {}
 
-  /// Returns when the other side is gone.
+  /// Returns when the peer is gone.
   void run();
 
  private:

@@ -15,9 +15,9 @@
 namespace mixstack::helper {
 namespace {
 
-// What the C library and CoreCLR's platform layer were seen to use (strace; .NET 8, 9, 10), and what they use when
-// memory is short or a fault is handled. None of these reaches another process, a file system or a device, whatever its
-// arguments: descriptors are those that the helper was given (seal.h).
+// System calls that the C library and CoreCLR's platform layer use (strace; .NET 8, 9, 10), also when memory is short
+// or a fault is handled. None of them reaches another process, a file system or a device, whatever its arguments: the
+// only descriptors are those that the helper was given (seal.h).
 constexpr long kAllowed[] = {
     SYS_read,
     SYS_write,
@@ -82,7 +82,7 @@ constexpr long kAllowed[] = {
 #endif
 };
 
-// Calls that name files: none is made. `file_answers.h` answers them.
+// Calls that name files trap; `file_answers.h` answers them.
 constexpr long kAnswered[] = {
     SYS_openat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_readlinkat, SYS_faccessat, SYS_faccessat2,
 #ifdef SYS_open
@@ -90,7 +90,7 @@ constexpr long kAnswered[] = {
 #endif
 };
 
-// fcntl: what concerns a descriptor. F_SETOWN and F_SETSIG send signals to others, F_SETFL switches them on.
+// fcntl commands that only concern a descriptor. F_SETOWN and F_SETSIG send signals to others, F_SETFL enables them.
 constexpr int kDescriptorCommands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL};
 
 constexpr unsigned kNumber = offsetof(seccomp_data, nr);
@@ -102,7 +102,7 @@ constexpr unsigned argument(unsigned i) {
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
 
-/// A program for the kernel's packet filter, written front to back.
+/// A BPF program for seccomp, written front to back.
 class Filter {
  public:
   void load(unsigned offset) { add(BPF_LD | BPF_W | BPF_ABS, offset); }
@@ -116,7 +116,7 @@ class Filter {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
     answer(verdict);
   }
-  /// The next `count` instructions are for this value only.
+  /// The next `count` instructions run for this value only.
   void only_for(std::uint32_t value, std::uint8_t count) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
   }
@@ -143,20 +143,21 @@ bool allow_few_system_calls() {
   filter.load(argument(1));
   for (const int command : kDescriptorCommands) filter.answer_if_equal(static_cast<std::uint32_t>(command), kAllow);
   filter.answer(kDeny);
-  // sendto: no address, no urgent byte (which sends a signal).
+  // sendto: no flags but these two; an urgent byte (MSG_OOB) would send a signal. No address is checked: the only
+  // socket is connected.
   filter.load(kNumber);
   filter.only_for(SYS_sendto, 5);
   filter.load(argument(3));
   filter.mask(~std::uint32_t{MSG_NOSIGNAL | MSG_DONTWAIT});
   filter.answer_if_equal(0, kAllow);
   filter.answer(kDeny);
-  // prlimit64: of this process.
+  // prlimit64: this process only (pid 0).
   filter.load(kNumber);
   filter.only_for(SYS_prlimit64, 4);
   filter.load(argument(0));
   filter.answer_if_equal(0, kAllow);
   filter.answer(kDeny);
-  // prctl: names of threads.
+  // prctl: thread names only.
   filter.load(kNumber);
   filter.only_for(SYS_prctl, 4);
   filter.load(argument(0));

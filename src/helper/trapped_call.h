@@ -1,4 +1,4 @@
-// A system call that the filter did not let through, as the SIGSYS handler sees it; in the twin folders.
+// A system call that the filter trapped, as the SIGSYS handler sees it; implemented per CPU in the twin folders.
 #pragma once
 
 #include <signal.h>
@@ -14,9 +14,9 @@ struct TrappedCall {
   std::array<std::uint64_t, 4> arguments{};
 };
 
-/// Async-signal-safe, both.
+/// Both functions are async-signal-safe.
 [[nodiscard]] TrappedCall trapped_call(const siginfo_t& info, const ucontext_t& context);
-/// What the call returns: a value, or a negated errno.
+/// Sets the call's return value: a value, or a negated errno.
 void set_result(ucontext_t& context, long result);
 
 }  // namespace mixstack::helper

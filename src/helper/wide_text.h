@@ -1,4 +1,4 @@
-// UTF-16 texts of the DAC as UTF-8, and the usual dance around their length.
+// Reads UTF-16 texts of the DAC as UTF-8, with one retry when the buffer was too small.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace mixstack::helper {
 /// Texts longer than this are cut.
 inline constexpr std::uint32_t kMaxWideText = 16u << 10;
 
-/// Calls `get(size, needed, buffer)`, once more with a larger buffer if the DAC says so. Empty when it fails. Nothing
-/// that the DAC says of lengths is believed: the text ends at the first NUL inside the buffer.
+/// Calls `get(size, needed, buffer)`, once more with a larger buffer if the DAC asks for it. Empty when it fails. The
+/// DAC's lengths are not trusted: the text ends at the first NUL inside the buffer.
 template <class Get>
 [[nodiscard]] std::string wide_text(Get get) {
   std::vector<char16_t> buffer(512);

@@ -1,4 +1,4 @@
-// What an answer to a profile means, and how long a server that fails is left alone.
+// Classifies a server's answer to a profile, and computes the time until the next try.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@ namespace mixstack::push {
 
 enum class PushVerdict : std::uint8_t {
   sent,
-  later,    ///< it was not reached, broke, or has no room now: it is asked again
-  refused,  ///< it does not want this one, now or later
+  later,    ///< a failure that may pass: not reached, broken, or overloaded; tried again
+  refused,  ///< the server will never take this profile
 };
-/// 2xx; no connection, no answer, 408, 429 and 5xx; everything else.
+/// `sent`: 2xx. `refused`: other statuses but 408, 429 and 5xx, and too large. `later`: these, and all other failures.
 [[nodiscard]] PushVerdict verdict_of(const fetch_link::FetchEnd& end);
 
-/// Times grow from a second to five minutes, each by chance half of it or more, so that a fleet does not come back at
-/// once. Not thread-safe.
+/// Exponential back-off from kFirst to kLongest, with jitter: each wait is a random half to all of it, so that a fleet
+/// does not come back at once. Not thread-safe.
 class BackOff {
  public:
   static constexpr std::chrono::milliseconds kFirst{1'000}, kLongest{300'000};
 
   explicit BackOff(std::uint64_t seed) : random_(seed) {}
-  /// After one more failure: how long to wait; at least what the server asked for (Retry-After), up to kLongest.
+  /// The wait after one more failure: at least what the server asked for (Retry-After), up to kLongest.
   [[nodiscard]] std::chrono::milliseconds next(std::chrono::seconds asked_for);
   void reset() { failures_ = 0; }
 

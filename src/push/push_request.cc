@@ -79,7 +79,7 @@ std::string url_of(const PushTarget& target, const PushRequest& request) {
 }
 
 std::vector<std::string> headers_of(PushProtocol protocol) {
-  // The profile of a store that takes pprof is compressed as a file is; of OTLP the request is.
+  // A pprof profile is itself gzip data; OTLP compresses the request instead, and says so in a header.
   if (protocol == PushProtocol::pyroscope) return {"Content-Type: application/octet-stream"};
   return {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"};
 }

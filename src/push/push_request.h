@@ -1,4 +1,4 @@
-// A piece of a recording as the request that takes it to a store.
+// Encodes a piece of a recording as one HTTP request to a profile store.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace mixstack::push {
 
-/// What every profile of a run is sent with.
+/// Name, labels and version that every profile of a run is sent with.
 struct PushNames {
   std::string name{};  ///< of the application; `is_push_name`
   std::vector<PushLabel> labels{};
@@ -25,7 +25,7 @@ struct PushRequest {
   friend bool operator==(const PushRequest&, const PushRequest&) = default;
 };
 
-/// Nothing: the options leave no sample of the piece. `id` tells profiles apart (OTLP).
+/// Nothing: the options select no sample of the piece. `id` identifies the profile (OTLP).
 [[nodiscard]] std::optional<PushRequest> make_push_request(const PushTarget& target, const PushNames& names,
                                                            const Recording& piece, const ProfileOptions& options,
                                                            const std::array<std::uint8_t, 16>& id);

@@ -54,7 +54,7 @@ bool is_authority(std::string_view text) {
          std::stoul(std::string(port)) <= UINT16_MAX;
 }
 
-/// The protocol's own path behind a prefix, if it is not there already.
+/// Appends the protocol's own path, if it is not there already.
 std::string whole_path(PushProtocol protocol, std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   const bool is_otlp = protocol == PushProtocol::otlp;
@@ -62,7 +62,7 @@ std::string whole_path(PushProtocol protocol, std::string_view path) {
   return std::string(path) + (is_otlp ? "/v1development/profiles" : "/ingest");
 }
 
-/// What is sent with every request anyway, or decides how the body is read.
+/// Headers that every request has anyway, or that decide how the body is read: the user cannot set them.
 constexpr std::array<std::string_view, 8> kOurHeaders = {
     "content-type", "content-length", "content-encoding", "host", "connection", "transfer-encoding", "expect", "te"};
 
@@ -152,7 +152,7 @@ tl::expected<std::vector<std::string>, std::string> parse_push_headers(std::stri
     text.remove_prefix(std::min(end + 1, text.size()));
     number++;
     if (line.empty() || line.starts_with('#')) continue;
-    // Of the line itself nothing is said: it may hold what nobody shall read.
+    // The message does not quote the line: it may hold a secret.
     if (const std::string fault = fault_of_header(line); !fault.empty())
       return tl::unexpected(fmt::format("line {} {}", number, fault));
     if (headers.size() == kMostHeaders) return tl::unexpected(fmt::format("more than {} headers", kMostHeaders));

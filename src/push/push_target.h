@@ -1,4 +1,4 @@
-// Where profiles are sent, and what they are called there, as people write it.
+// Parses the URL, labels, names and headers of --push, as users write them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline constexpr PushProtocol kLastPushProtocol = PushProtocol::otlp;
 
 struct PushTarget {
   PushProtocol protocol = PushProtocol::pyroscope;
-  std::string url;  ///< what is posted to, without a query: "http://host:4040/ingest"
+  std::string url;  ///< of the POST, without a query: "http://host:4040/ingest"
   friend bool operator==(const PushTarget&, const PushTarget&) = default;
 };
 
@@ -28,10 +28,10 @@ struct PushTarget {
 /// OTLP) is taken as it is. The error is a sentence: a URL with a user or password, a query, or characters that are
 /// none of a URL.
 [[nodiscard]] tl::expected<PushTarget, std::string> parse_push_target(std::string_view text);
-/// "http://host:4040/ingest"? Whether what is sent can be read on the way, on another machine's network.
+/// Whether profiles go unencrypted over a network: plain http to a host other than this one.
 [[nodiscard]] bool is_open_to_others(const PushTarget& target);
 
-/// What profiles are found by in a store.
+/// A label that profiles are found by in a store.
 struct PushLabel {
   std::string name, value;
   friend bool operator==(const PushLabel&, const PushLabel&) = default;
@@ -46,7 +46,7 @@ struct PushLabel {
 [[nodiscard]] std::string push_name_of(std::string_view command);
 
 /// Lines "Name: value" of a file, without empty lines and those that begin with #. The error is a sentence: a line that
-/// is none, control characters, a header that is made here (Content-Type, Host, ...), more than 32 of them.
+/// is no header, control characters, a header that mixstack sets itself (Content-Type, Host, ...), more than 32.
 [[nodiscard]] tl::expected<std::vector<std::string>, std::string> parse_push_headers(std::string_view text);
 
 }  // namespace mixstack::push

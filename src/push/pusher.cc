@@ -17,7 +17,7 @@ using fetch_link::FetchOutcome;
 constexpr std::size_t kMostNews = 32, kMostSaid = 256, kMostWords = 200;
 constexpr std::uint64_t kMostAnswer = 4096;
 
-/// The first line of what a server says, as far as it fits into one of ours.
+/// The first line of a server's answer, cut to kMostWords.
 std::string first_line(std::string_view answer) {
   return std::string(answer.substr(0, std::min({answer.find('\n'), answer.find('\r'), kMostWords})));
 }
@@ -103,14 +103,14 @@ void Pusher::run() {
     if (is_stopping_) break;
     wake_.wait(lock, [this] { return has_changed_; });
   }
-  has_spool_ = true;  // one more time
+  has_spool_ = true;  // try the spool once more, even if it failed before
   spool_queue(lock);
   account_.crowded_out += queue_.size() + spool_.crowded_out();
   account_.damaged = spool_.damaged();
   account_.spooled = spool_.waiting(options_.target);
 }
 
-/// What was sampled last goes first: of it somebody may be waiting.
+/// The queue goes before the spool: somebody may be waiting for recent profiles.
 std::optional<Pusher::Item> Pusher::next(Lock& lock) {
   if (!queue_.empty()) {
     Item item{std::move(queue_.front()), std::nullopt};
@@ -172,7 +172,7 @@ void Pusher::accept(const Item& item, const std::string& answer) {
 }
 
 void Pusher::refuse(const Item& item, const std::string& why) {
-  // The server is there: what waits may be of another kind.
+  // The server answers, so other profiles may be accepted: no back-off.
   is_failing_ = false;
   back_off_.reset();
   if (item.spooled) spool_.remove(*item.spooled);
@@ -184,7 +184,7 @@ void Pusher::put_off(Item item, const std::string& why, std::uint32_t retry_afte
   next_try_ = Clock::now() + back_off_.next(std::chrono::seconds(retry_after_s));
   const bool is_new = !std::exchange(is_failing_, true);
   if (item.spooled) {
-    may_be_spooled_ = true;  // it lies there still
+    may_be_spooled_ = true;  // its file was not removed
   } else {
     keep(std::move(item.request), lock);
   }
@@ -193,7 +193,7 @@ void Pusher::put_off(Item item, const std::string& why, std::uint32_t retry_afte
                           : "; profiles are kept in memory and sent later"));
 }
 
-/// On the disk, else in memory.
+/// Keeps a request in the spool; in memory if that fails.
 void Pusher::keep(PushRequest request, Lock& lock) {
   lock.unlock();
   const auto kept = spool_.keep(options_.target, request);

@@ -1,4 +1,4 @@
-// A thread that sends profiles, and keeps those that cannot be sent.
+// A thread that sends profiles, and keeps those that cannot be sent yet.
 #pragma once
 
 #include <atomic>
@@ -29,26 +29,26 @@ using Send = std::function<tl::expected<fetch_link::FetchEnd, Diagnosis>(
 struct PusherOptions {
   PushTarget target{};
   std::vector<std::string> headers;  ///< of the user, beside those of the protocol
-  std::string spool;                 ///< folder; empty: what cannot be sent stays in memory, and is lost at the end
+  std::string spool;                 ///< folder; empty: unsent profiles stay in memory, and are lost at the end
   std::uint64_t spool_bytes = 256u << 20;
-  std::uint64_t most_held = 64u << 20;  ///< bytes that wait in memory; more, and the oldest are dropped
-  /// Made by the thread that sends: a fetcher ends with the thread that started it.
+  std::uint64_t most_held = 64u << 20;  ///< most bytes that wait in memory; beyond, the oldest are dropped
+  /// Called by the sending thread, because a fetcher ends with the thread that started it.
   std::function<Send()> make_send{};
 };
 
-/// Profiles, each counted once. What is in the spool may be of earlier runs.
+/// Counts of profiles, each counted once. Spooled ones may be of earlier runs.
 struct PushAccount {
   std::uint64_t sent = 0;
-  std::uint64_t sent_from_spool = 0;  ///< of those
-  std::uint64_t spooled = 0;          ///< they wait in the spool for this server
-  std::uint64_t refused = 0;          ///< dropped: the server does not want them
+  std::uint64_t sent_from_spool = 0;  ///< the part of `sent` that came from the spool
+  std::uint64_t spooled = 0;          ///< waiting in the spool for this server
+  std::uint64_t refused = 0;          ///< dropped: the server does not take them
   std::uint64_t crowded_out = 0;      ///< dropped: there was no room for them
-  std::uint64_t damaged = 0;          ///< files of the spool that were none
+  std::uint64_t damaged = 0;          ///< dropped: damaged files of the spool
   [[nodiscard]] std::uint64_t dropped() const { return refused + crowded_out + damaged; }
 };
 
-/// Begins with what is in the spool when it is made. `add` and `take_news` are thread-safe, and never wait for the
-/// network or a disk.
+/// Starts its thread at once, which also sends what earlier runs left in the spool. `add` and `take_news` are
+/// thread-safe, and never wait for the network or a disk.
 class Pusher {
  public:
   explicit Pusher(PusherOptions options);
@@ -57,8 +57,7 @@ class Pusher {
   Pusher& operator=(const Pusher&) = delete;
 
   void add(PushRequest request);
-  /// Sends what there is for so long; what is left then is spooled, and so is what is on its way and not yet answered.
-  /// Once.
+  /// Goes on sending for `time`, then spools the rest, including a request that is not answered yet. Call it once.
   PushAccount finish(std::chrono::milliseconds time);
   /// Sentences for the user, about what has happened since the last call: "it cannot be reached (...)". Not escaped.
   [[nodiscard]] std::vector<std::string> take_news();
@@ -93,12 +92,12 @@ class Pusher {
   bool has_changed_ = false;
   bool is_stopping_ = false;
   std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  ///< set once
-  // Of the thread alone.
+  // Used by the thread alone.
   Spool spool_;
   BackOff back_off_;
   bool is_failing_ = false;
   bool may_be_spooled_ = true;
-  bool has_spool_ = true;  ///< the last time it was asked to keep something, it did
+  bool has_spool_ = true;  ///< the spool kept the last request given to it
   Clock::time_point next_try_;
   std::thread thread_;
 };

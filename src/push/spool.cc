@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::string_view kEnding = ".push", kStagedPrefix = ".part-";
 constexpr std::size_t kMostFiles = 100'000;
-constexpr std::time_t kStaleAfter = 24 * 3600;  // what a program that was killed has left
+constexpr std::time_t kStaleAfter = 24 * 3600;  // older staged files are of programs that were killed
 constexpr std::size_t kTimeDigits = 20, kHashDigits = 16;
 
-/// FNV-1a: a name to find files by; what is in them decides.
+/// FNV-1a, a part of the file's name to find it by; the target inside the file decides.
 std::string hash_of(const PushTarget& target) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : fmt::format("{} {}", word_of(target.protocol), target.url))
@@ -54,7 +54,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Nothing: more than any entry has, or the disk fails.
+/// Nothing: larger than any entry, or a read failed.
 std::optional<std::string> read_all(int fd, std::uint64_t size) {
   if (size > most_spooled_bytes()) return std::nullopt;
   std::string bytes(size, '\0');
@@ -113,12 +113,12 @@ tl::expected<void, Diagnosis> Spool::keep(const PushTarget& target, const PushRe
   if (bytes.size() > std::min<std::uint64_t>(most_bytes_, most_spooled_bytes()))
     return tl::unexpected(Diagnosis{{ErrorCode::limit_exceeded, 0, bytes.size()}, folder_, "a profile is too large"});
   const std::string staged = fmt::format("{}{}-{}", kStagedPrefix, ::getpid(), ++kept_);
-  (void)::unlinkat(fd_.get(), staged.c_str(), 0);  // of a process that had our number
+  (void)::unlinkat(fd_.get(), staged.c_str(), 0);  // left by an earlier process with our PID
   const base::ScopedFd file(
       ::openat(fd_.get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return failure("");
   const std::string name = fmt::format("{:020}-{}-{}-{}{}", now_ns(), hash_of(target), ::getpid(), kept_, kEnding);
-  // On the disk before it has its name: after a power failure a file is whole or not there.
+  // Synced before it is renamed: after a power failure a file is whole or not there.
   if (!write_all(file.get(), bytes) || ::fdatasync(file.get()) != 0 ||
       ::renameat(fd_.get(), staged.c_str(), fd_.get(), name.c_str()) != 0) {
     auto error = failure("");
@@ -149,7 +149,7 @@ std::optional<SpooledRequest> Spool::oldest(const PushTarget& target) {
     base::ScopedFd fd(::openat(fd_.get(), file.name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat st {
     }, named{};
-    // Another program sends it, or has sent it meanwhile.
+    // Skipped: another program holds its lock and sends it, or has removed or replaced it meanwhile.
     if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode) ||
         ::fstatat(fd_.get(), file.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || named.st_ino != st.st_ino)
       continue;

@@ -1,4 +1,4 @@
-// The folder of requests that wait for their server.
+// The spool: a folder of requests that wait for their server.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace mixstack::push {
 
-/// A request out of the spool; as long as it lives no other program sends it.
+/// A request read from the spool; while it lives, its lock keeps other programs from sending it.
 struct SpooledRequest {
   PushRequest request;
   std::string name;      ///< of the file
   base::ScopedFd claim;  ///< holds the file's lock
 };
 
-/// Files of mode 0600 in one flat folder that belongs to our user and that nobody else can write to; requests of
-/// several programs and to several servers may lie in it. A file appears whole or not at all. When there are more than
-/// `most_bytes`, the oldest go, whoever's they are. What is read back is believed only as far as `decode_spool_entry`
-/// does, and leads to no other server than the one that is asked for. Not thread-safe.
+/// Files of mode 0600 in one flat folder that belongs to our user and that nobody else can write to, shared by several
+/// programs and servers. A file appears whole or not at all. Beyond `most_bytes` the oldest files are removed,
+/// whichever program wrote them. Files are untrusted: `decode_spool_entry` checks them, and the target must equal the
+/// one asked for. Not thread-safe.
 class Spool {
  public:
-  /// The folder is made when something is first kept. `folder` empty: nothing is kept.
+  /// The folder is made at the first `keep`. `folder` empty: nothing is kept.
   Spool(std::string folder, std::uint64_t most_bytes) : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// Errors: why it is not kept.
+  /// Writes a request to a file. The error says why not.
   [[nodiscard]] tl::expected<void, Diagnosis> keep(const PushTarget& target, const PushRequest& request);
-  /// The oldest request to this server that no other program is sending. Files that are none are removed and counted.
+  /// The oldest request to this server that no other program is sending. Damaged files are removed and counted.
   [[nodiscard]] std::optional<SpooledRequest> oldest(const PushTarget& target);
-  /// It was sent, or is not wanted.
+  /// Removes a request that was sent or refused.
   void remove(const SpooledRequest& sent);
-  /// How many wait for this server.
+  /// The number of requests that wait for this server.
   [[nodiscard]] std::uint64_t waiting(const PushTarget& target);
-  /// Removed, not sent: for want of room; because they were damaged.
+  /// Files removed without being sent: for lack of room; because they were damaged.
   [[nodiscard]] std::uint64_t crowded_out() const { return crowded_out_; }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
 

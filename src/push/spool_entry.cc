@@ -22,7 +22,7 @@ std::optional<std::string_view> line_of(std::string_view& bytes, std::string_vie
   return line;
 }
 
-/// As `url_of` escapes it: nothing that ends a line, begins another part of a URL, or is no ASCII.
+/// Only characters that our own queries have: none that ends a line, begins another part of a URL, or is not ASCII.
 bool is_query(std::string_view text) {
   return text.size() <= fetch_link::kMostUrlBytes && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

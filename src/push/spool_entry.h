@@ -16,12 +16,12 @@ struct SpoolEntry {
   friend bool operator==(const SpoolEntry&, const SpoolEntry&) = default;
 };
 
-/// No file of the spool is larger: the largest body that is sent, and what stands before it.
+/// The largest file of the spool: the largest body that is sent, and its head.
 [[nodiscard]] std::size_t most_spooled_bytes();
 /// A few lines of text (what it is, protocol, URL, query, how many bytes follow), then the body.
 [[nodiscard]] std::string encode_spool_entry(const PushTarget& target, const PushRequest& request);
-/// Nothing: it is none, was cut, or says what this program would not have written. Whether the target is one to send to
-/// is for the caller to decide.
+/// Nothing: not an entry, truncated, or with a field that this program would not have written. The caller decides
+/// whether the target is one to send to.
 [[nodiscard]] std::optional<SpoolEntry> decode_spool_entry(std::string_view bytes);
 
 }  // namespace mixstack::push

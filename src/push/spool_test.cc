@@ -108,7 +108,7 @@ TEST_F(SpoolTest, DamagedFilesGoAndOthersStay) {
 TEST_F(SpoolTest, AFileUnderAnotherNameLeadsNowhere) {
   Spool spool(folder_, 1 << 20);
   ASSERT_TRUE(spool.keep(kTarget, {"a=1", "first"}));
-  // What stands in it is a request to another server.
+  // The file of our target now holds a request to another server.
   std::ofstream(files().front(), std::ios::trunc) << encode_spool_entry(kOther, {"a=1", "first"});
   EXPECT_FALSE(spool.oldest(kTarget));
   EXPECT_EQ(spool.damaged(), 1u);

@@ -1,4 +1,4 @@
-// Answers of HTTP/1.1, each the last of its connection.
+// Answers of HTTP/1.1. Each closes its connection.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> body = {};  ///< null: none
 };
 
-/// Status line and fields: nothing is to be stored, framed, sniffed or read by other origins.
+/// Status line and fields. They forbid browsers to store, frame or sniff the answer, and other origins to read it.
 [[nodiscard]] std::string head_of(const HttpAnswer& answer);
 
-/// A status without content but its own words.
+/// A status with its reason phrase as the body.
 [[nodiscard]] HttpAnswer plain_answer(unsigned status);
 
 }  // namespace mixstack::serve

@@ -57,7 +57,7 @@ bool HttpConnection::write(Clock::time_point now) {
     sent_ += static_cast<std::size_t>(size);
     deadline_ = now + kToTake;
   }
-  // What the client still sends is left unread: a reset might take the answer away from it, so the end is said first.
+  // Closing with unread input sends a reset, which may discard the answer at the client: end the stream first.
   shutdown(socket_.get(), SHUT_WR);
   return false;
 }

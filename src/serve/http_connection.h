@@ -1,4 +1,4 @@
-// One client: its request is read, answered, and the connection closed. Never waits.
+// One client: reads its request, writes the answer, closes the connection. Never blocks.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ class HttpConnection {
  public:
   using Clock = std::chrono::steady_clock;
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;
-  static constexpr std::chrono::seconds kToAsk{10};   ///< from its beginning until all of its request has come
-  static constexpr std::chrono::seconds kToTake{30};  ///< without taking a byte of the answer
+  static constexpr std::chrono::seconds kToAsk{10};   ///< most time from the connection to the end of its request
+  static constexpr std::chrono::seconds kToTake{30};  ///< most time without taking a byte of the answer
 
   HttpConnection(base::ScopedFd socket, Clock::time_point now) : socket_(std::move(socket)), deadline_(now + kToAsk) {}
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   [[nodiscard]] bool is_answering() const { return answering_; }
-  /// Reads or writes what can be without waiting. False: it is over.
+  /// Reads or writes without blocking. False: the connection has ended.
   [[nodiscard]] bool proceed(const Handler& handler, Clock::time_point now);
   [[nodiscard]] bool is_late(Clock::time_point now) const { return now >= deadline_; }
 

@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The text before the next `end`, which is taken away with it.
+/// Takes the text before the next `end`, and `end` itself, away from `text`.
 std::optional<std::string_view> next(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   if (at == std::string_view::npos) return std::nullopt;

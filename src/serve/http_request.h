@@ -1,4 +1,4 @@
-// The head of a request of HTTP/1.1 (RFC 9112, sections 3 and 5), as far as a server of pages looks at it.
+// The head of an HTTP/1.1 request (RFC 9112, sections 3 and 5), as far as this server needs it.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct HttpRequest {
   std::string host{};   ///< lower case; empty: none
 };
 
-/// Length of the head that `bytes` begins with, the empty line included; 0: it is not complete.
+/// Length of the head at the beginning of `bytes`, the empty line included; 0: incomplete.
 [[nodiscard]] std::size_t head_size(std::string_view bytes);
 
-/// Nothing: it is no request of HTTP/1.x, names its host twice, or announces a body.
+/// Nothing: not a request of HTTP/1.x, two Host fields, or a body.
 [[nodiscard]] std::optional<HttpRequest> parse_request(std::string_view head);
 
-/// Value of a decimal parameter of a query: "after=12"; nothing: it is not there or no number.
+/// Value of a decimal parameter of a query: "after=12"; nothing: missing, or no number.
 [[nodiscard]] std::optional<std::uint64_t> number_in(std::string_view query, std::string_view name);
 
 }  // namespace mixstack::serve

@@ -24,7 +24,7 @@
 namespace mixstack::serve {
 namespace {
 
-/// 128 bits that nobody guesses; empty: the system has none.
+/// 128 random bits as hex digits; empty: getrandom(2) failed.
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
@@ -56,7 +56,7 @@ Result<std::uint16_t> port_of(int socket) {
   return ntohs(address.sin_port);
 }
 
-/// For how long nobody new is taken in when no descriptor is free.
+/// Pause of accepting when no descriptor is free.
 constexpr std::chrono::milliseconds kPause{100};
 
 std::uint64_t file_limit() {
@@ -88,7 +88,7 @@ class PageServer::Work {
   void stop() {
     if (!thread_.joinable()) return;
     const std::uint64_t one = 1;
-    // An event counter takes one at any time.
+    // Cannot block: the counter of an eventfd is far from full.
     [[maybe_unused]] const ssize_t written = write(end_.get(), &one, sizeof one);
     thread_.join();
     connections_.clear();
@@ -101,12 +101,12 @@ class PageServer::Work {
   void run() {
     while (true) {
       const bool is_pause = HttpConnection::Clock::now() < pause_end_;
-      // Negative descriptors are passed over by poll(2).
+      // poll(2) ignores negative descriptors.
       std::vector<pollfd> waited = {{end_.get(), POLLIN, 0}, {is_pause ? -1 : listener_.get(), POLLIN, 0}};
       for (const HttpConnection& connection : connections_)
         waited.push_back(
             {connection.descriptor(), static_cast<short>(connection.is_answering() ? POLLOUT : POLLIN), 0});
-      // Looked at again each second for clients that are late.
+      // Wakes each second to close connections past their deadline.
       const int wait = is_pause ? static_cast<int>(kPause.count()) : connections_.empty() ? -1 : 1000;
       if (poll(waited.data(), waited.size(), wait) < 0 && errno != EINTR) return;
       if (waited[0].revents != 0) return;
@@ -126,7 +126,8 @@ class PageServer::Work {
     connections_ = std::move(kept);
   }
 
-  /// When there are too many, the oldest that has not asked for anything goes: browsers open some that they never use.
+  /// At the limit, the oldest connection without a request is closed (browsers open some that they never use); if there
+  /// is none, the new one.
   void accept_all() {
     while (true) {
       base::ScopedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -144,7 +145,8 @@ class PageServer::Work {
     return true;
   }
 
-  /// Who waits in vain for a descriptor makes the listener ready again and again; and who records needs one more.
+  /// Without a free descriptor the listener stays readable, and the loop would spin: pause it. Free one connection,
+  /// too, since the recording needs descriptors.
   void give_way(int error) {
     if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return;
     end_oldest_idle();
@@ -155,7 +157,7 @@ class PageServer::Work {
   base::ScopedFd listener_, end_;
   std::size_t most_ = kMostConnections;
   HttpConnection::Clock::time_point pause_end_{};
-  std::vector<HttpConnection> connections_;  ///< of the thread alone, while it runs
+  std::vector<HttpConnection> connections_;  ///< used by the thread alone, while it runs
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// The viewer page of a recording, on a port of this machine.
+// Serves the viewer page of a recording on a loopback port.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace mixstack::serve {
 class PageServer {
  public:
   static constexpr std::size_t kMostConnections = 16;
-  /// Fewer where few files may be open (RLIMIT_NOFILE): what is shown still has to be recorded and written.
+  /// Fewer when RLIMIT_NOFILE is low: recording and writing need descriptors, too.
   [[nodiscard]] static std::size_t most_connections(std::uint64_t most_files);
 
-  /// `title` is what the page is called before it has a recording, `look` how it begins.
+  /// `title` is the page's title before it has a recording, `look` its initial view.
   explicit PageServer(std::string_view title, const report::PageLook& look = {});
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
   ~PageServer();
 
-  /// Listens on 127.0.0.1 at this port, 0: one that is free. Answers the page's address with its token, which is to be
-  /// told to the user alone. Errors: io_error with the system's number (EADDRINUSE).
+  /// Listens on 127.0.0.1 at this port; 0: a free one. Returns the page's URL with its token, which only the user may
+  /// see. Errors: io_error with the system's number (EADDRINUSE).
   [[nodiscard]] Result<std::string> start(std::uint16_t port);
 
-  /// What the page shows from now on; the recording is not changed afterwards. `ended`: no newer one will come.
+  /// Shows this recording from now on; nobody may change it afterwards. `ended`: no newer one will come.
   void publish(std::shared_ptr<const Recording> recording, bool ended);
 
-  /// Ends the thread and closes all connections; within a moment, whatever clients do.
+  /// Ends the thread and closes all connections. No client can delay it.
   void stop();
 
  private:

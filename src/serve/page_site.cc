@@ -39,7 +39,7 @@ bool PageSite::is_ours(std::string_view host) const {
 }
 
 HttpAnswer PageSite::answer(const HttpRequest& request) {
-  // A foreign name that is made to mean 127.0.0.1 (DNS rebinding) comes with that name.
+  // DNS rebinding: a foreign name that resolves to 127.0.0.1 shows in the Host field.
   if (!is_ours(request.host)) return plain_answer(403);
   if (request.method != "GET") return plain_answer(405);
   const std::string base = path();

@@ -1,4 +1,4 @@
-// What a page server answers: the page, and the recording that is published.
+// The two documents of the page server: the page, and the data of the published recording.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class PageSite {
 
   void set_port(std::uint16_t port) { port_ = port; }
   [[nodiscard]] std::string path() const { return "/" + token_ + "/"; }
-  /// From any thread.
+  /// Thread-safe.
   void publish(std::shared_ptr<const Recording> recording, bool ended);
-  /// From one thread.
+  /// Only from the server's thread.
   [[nodiscard]] HttpAnswer answer(const HttpRequest& request);
 
  private:
@@ -40,11 +40,11 @@ class PageSite {
   std::shared_ptr<const std::string> page_;
   std::mutex mutex_;
   Published published_;
-  std::uint64_t made_version_ = 0;  ///< what `made_` was made from
+  std::uint64_t made_version_ = 0;  ///< version that `made_` was made from
   std::shared_ptr<const std::string> made_;
 };
 
-/// Whether two texts of one length are equal, in a time that does not tell where they differ.
+/// Whether two texts are equal; the time does not depend on where they differ, only on their length.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace mixstack::serve

@@ -5,7 +5,7 @@
 namespace mixstack::top {
 namespace {
 
-/// What a row is found again by.
+/// The key that finds a row again after the list was made anew.
 std::string key_of(const Row& row) {
   if (row.tid != 0) return "t" + std::to_string(row.tid);
   return (row.is_end ? "e" : "f" + std::to_string(static_cast<int>(row.kind))) + row.name;
@@ -101,13 +101,13 @@ void Browser::open(Level::Kind kind) {
   if (list().rows.empty() || levels_.size() >= kMostLevels) return;
   const Row& row = list_.rows[chosen_];
   const bool is_thread = kind == Level::Kind::thread;
-  // Of a thread there are functions, whichever key asks; beyond the ends of stacks there is nothing.
+  // A thread opens its functions only, a function its callers or callees; the end of a stack opens nothing.
   if (row.is_end || is_thread != shows_threads()) return;
   Level next{.kind = kind, .tid = row.tid, .thread = row.name, .came_from = key_of(row)};
   if (!is_thread) {
     next.tid = levels_.empty() ? 0 : levels_.back().tid;
     next.thread = levels_.empty() ? "" : levels_.back().thread;
-    // Further on the same way, or from this function on another one.
+    // The same direction extends the path; the other one starts a new path at this function.
     if (!levels_.empty() && levels_.back().kind == kind) next.path = levels_.back().path;
     next.path.push_back({row.name, row.kind});
   }
@@ -129,7 +129,7 @@ void Browser::move(std::ptrdiff_t rows) {
   if (size == 0) return;
   const auto to = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(chosen_) + rows, 0, size - 1);
   chosen_ = static_cast<std::size_t>(to);
-  // Who has not left the first row wants to see whichever is the first.
+  // On the first row no key is kept, so that the selection stays on the first row when the order changes.
   chosen_key_ = chosen_ == 0 ? std::string() : key_of(list_.rows[chosen_]);
   is_stale_ = true;
 }
@@ -146,7 +146,7 @@ void Browser::make_list() {
     list_ = (level->kind == Level::Kind::callers ? callers_of : callees_of)(shown(), selection, level->path);
   }
   filter_rows(list_.rows, filter_);
-  // Callers have hardly time of their own in a function.
+  // Callers have hardly any self time here, so sorting them by it would be random.
   const bool by_total = level != nullptr && !level->path.empty() && sort_key_ == SortKey::self;
   sort_rows(list_.rows, by_total ? SortKey::total : sort_key_);
   const auto& rows = list_.rows;

@@ -1,4 +1,4 @@
-// Where the reader of `mixstack top` is: which list, of what, sorted how, and what a key does. Knows no terminal.
+// The state of `mixstack top`: which list is shown, its order and filter, and the effect of each key. No terminal here.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mixstack::top {
 
-/// What keys ask for.
+/// Commands that keys are bound to.
 enum class Command : std::uint8_t {
   up,
   down,
@@ -33,24 +33,24 @@ enum class Command : std::uint8_t {
   reset,  ///< forgets what was counted
 };
 
-/// One thread. Lists are made when they are asked for and something has changed.
+/// Not thread-safe. A list is made when it is asked for and something has changed.
 class Browser {
  public:
   explicit Browser(const Selection& selection = {}) : selection_(selection) {}
 
-  /// What an interval showed. While paused it is counted, and not shown.
+  /// Adds one interval. While paused it is counted, but not shown.
   void add(const Recording& recording, const RecordingView& view);
   void press(Command command);
-  /// Only rows with a function or module that matches; empty: all.
+  /// Shows only rows whose function or module matches; empty: all.
   void set_filter(std::string pattern);
-  /// How many rows fit, and a page is.
+  /// The rows that fit on the screen: one page.
   void set_page(std::size_t rows);
   void show_threads(bool threads) { shows_threads_ = threads, is_stale_ = true; }
   void show_whole(bool whole) { shows_whole_ = whole, is_stale_ = true; }
 
   /// Sorted and filtered.
   [[nodiscard]] const RowList& list();
-  /// Of the first row that is shown, and of the one that is chosen.
+  /// Indexes into `list()`: the first row on the screen, and the selected row.
   [[nodiscard]] std::size_t top_row();
   [[nodiscard]] std::size_t chosen_row();
 
@@ -67,14 +67,14 @@ class Browser {
   struct Counts {
     CallCounts last, whole;
   };
-  /// What a list is of.
+  /// A list that was entered: the functions of a thread, or the callers or callees of a path.
   struct Level {
     enum class Kind : std::uint8_t { thread, callers, callees };
     Kind kind = Kind::callers;
     std::uint32_t tid = 0;
     std::string thread{};             ///< its name
     std::vector<FunctionKey> path{};  ///< of callers and callees
-    std::string came_from{};          ///< key of the row that it was entered by: chosen again on the way back
+    std::string came_from{};          ///< key of the row that was entered: selected again on the way back
   };
   static constexpr std::size_t kMostLevels = 256;
 
@@ -85,7 +85,7 @@ class Browser {
   [[nodiscard]] const CallCounts& shown() const;
 
   Counts counts_;
-  std::unique_ptr<const Counts> paused_;  ///< as they were then
+  std::unique_ptr<const Counts> paused_;  ///< copy of `counts_` at the pause; null: not paused
   Selection selection_;
   SortKey sort_key_ = SortKey::self;
   std::string filter_;
@@ -96,7 +96,7 @@ class Browser {
   bool is_stale_ = true;
   RowList list_;
   std::size_t top_ = 0, chosen_ = 0;
-  std::string chosen_key_;  ///< the row is followed where it goes; empty: the first one, whichever that is
+  std::string chosen_key_;  ///< the selection follows this row when the order changes; empty: stay on the first row
 };
 
 }  // namespace mixstack::top

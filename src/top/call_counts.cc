@@ -34,7 +34,7 @@ std::uint64_t pair_key(std::uint32_t a, std::uint32_t b) { return std::uint64_t{
 
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-/// The lighter half of `times` is at most this.
+/// The median: half of `times` are at most this.
 std::uint64_t middle(std::vector<std::uint64_t> times) {
   if (times.empty()) return 0;
   const auto half = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -106,7 +106,7 @@ void CallCounts::add(CallCell cell) {
     return CellKey{pair_key(c.node, c.thread), static_cast<std::uint32_t>(c.state) << 1 | (c.in_gc ? 1u : 0u)};
   };
   auto known = cell_numbers_.find(key(cell));
-  // The few of [other] alone are beyond the bound.
+  // A full table still takes cells of [other]; there are at most kThreadStates * 2 of them.
   if (known == cell_numbers_.end() && cells_.size() >= bounds_.cells) {
     cell.node = kOtherNode;
     cell.thread = kOther;
@@ -121,7 +121,7 @@ void CallCounts::add(CallCell cell) {
   }
 }
 
-/// By node of the view: which one it is here, kNoIndex where there is no room.
+/// Maps each node of the view to a node here; kNoIndex where there is no room.
 std::vector<std::uint32_t> CallCounts::places_of(const Recording& recording, const RecordingView& view) {
   std::vector<std::uint32_t> functions(view.entries.size(), kNoIndex), places(view.nodes.size(), kNoIndex);
   std::vector<bool> is_asked(view.entries.size());
@@ -174,7 +174,7 @@ void CallCounts::thin() {
     cells.push_back(cell.time);
   }
   for (std::size_t n = nodes.size(); n-- > 1;) nodes[nodes_[n].parent] = sum(nodes[nodes_[n].parent], nodes[n]);
-  // A node has at least what is below it: whoever is kept has callers that are.
+  // A node's time includes its callees', so a node that is kept has callers that are kept.
   const std::uint64_t light_node = middle(nodes), light_thread = middle(threads);
   std::vector<bool> keeps_node(nodes.size()), keeps_thread(threads.size(), true);
   for (std::size_t n = 0; n < nodes.size(); n++) keeps_node[n] = nodes[n] > light_node;
@@ -186,7 +186,7 @@ void CallCounts::thin() {
   *this = std::move(fewer);
 }
 
-/// Cells of less than `least` lose their thread, too.
+/// Copies the chosen nodes and threads. Cells of less than `least` move to [other], and lose their thread, too.
 void CallCounts::take_over(const CallCounts& from, const std::vector<bool>& keeps_node,
                            const std::vector<bool>& keeps_thread, std::uint64_t least) {
   std::vector<std::uint32_t> nodes(from.nodes_.size(), kNoIndex), threads(from.threads_.size(), kOther);

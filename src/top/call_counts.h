@@ -1,5 +1,4 @@
-// Which functions called which, how long, in which threads and what these did meanwhile: of one interval, or of a whole
-// run of hours.
+// Call tree with times by thread and thread state, for one interval or for a run of hours, in bounded memory.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@
 
 namespace mixstack::top {
 
-/// What a thread did, as far as a reader tells it apart.
+/// Thread states that the lists distinguish.
 enum class ThreadState : std::uint8_t { running, runnable, waiting, unknown };
 inline constexpr std::size_t kThreadStates = 4;
 
@@ -25,20 +24,20 @@ struct CountedFunction {
   CodeKind kind = CodeKind::unknown;
 };
 
-/// Threads are told apart by their ids. An id that is used again is the same one to a reader.
+/// Threads are identified by TID. A TID that was reused counts as the same thread.
 struct CountedThread {
-  std::uint32_t tid = 0;  ///< 0: all those for which there was no room
+  std::uint32_t tid = 0;  ///< 0: all threads for which there was no room
   std::string name{};     ///< fit for a terminal
 };
 
-/// A function and all that called it.
+/// A function at one call path.
 struct CallNode {
   std::uint32_t parent = 0;  ///< always less than the node's own number
   std::uint32_t function = 0;
   bool is_outermost = true;  ///< the function is not among the callers: a recursion counts once
 };
 
-/// Time that was spent in a node itself. Nanoseconds; samples, where their period is not known.
+/// Time spent in a node itself: nanoseconds, or samples where their period is not known.
 struct CallCell {
   std::uint32_t node = 0;
   std::uint32_t thread = 0;
@@ -47,16 +46,16 @@ struct CallCell {
   std::uint64_t time = 0;
 };
 
-/// A Recording grows with different stacks, each address of which makes another one, and its rows cannot be taken back.
-/// This grows with different calls, within bounds: when a list is three quarters full, the lighter half of it is put
-/// together under "[other]". A function that becomes hot after hours so finds room as in the first minute; what it had
-/// before it was seen to be hot is in "[other]", and sums stay right. One thread at a time; copies are independent.
+/// A Recording has one stack per distinct list of addresses, and never drops rows: it would grow for hours. Here calls
+/// are merged by function, within bounds: when a list is three quarters full, its lighter half is merged into
+/// "[other]". So a function that becomes hot after hours still finds room; its earlier time stays in "[other]", and
+/// sums stay right. Not thread-safe; copies are independent.
 class CallCounts {
  public:
-  /// How much is kept. With the usual ones about 60 MiB at most.
+  /// Most entries kept. The defaults take about 60 MiB at most.
   struct Bounds {
     std::size_t functions = 1u << 15, threads = 1u << 12, nodes = 1u << 17, cells = 1u << 18;
-    std::size_t places = 1u << 24;  ///< frames of the stacks of all nodes: what a look at all of them takes
+    std::size_t places = 1u << 24;  ///< sum of the depths of all nodes: the cost of one pass over all stacks
   };
   static constexpr std::uint32_t kRoot = 0, kOtherNode = 1;  ///< nodes
   static constexpr std::uint32_t kOther = 0;                 ///< function and thread for which there was no room
@@ -73,7 +72,7 @@ class CallCounts {
   /// The first two are kRoot and kOtherNode.
   [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<CallCell>& cells() const { return cells_; }
-  /// kNoIndex: there is none.
+  /// kNoIndex: not found.
   [[nodiscard]] std::uint32_t find_function(std::string_view name, CodeKind kind) const;
   [[nodiscard]] std::uint32_t find_thread(std::uint32_t tid) const;
 

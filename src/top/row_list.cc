@@ -36,7 +36,7 @@ SelfTimes self_times(const CallCounts& counts, const Selection& selection) {
   const std::uint32_t thread = selection.tid == 0 ? kNoIndex : counts.find_thread(selection.tid);
   for (const CallCell& cell : counts.cells()) {
     if (!is_selected(cell, selection)) continue;
-    times.all += cell.time;  // shares of one thread are of the time of all
+    times.all += cell.time;  // a thread's percentages are relative to all threads
     if (selection.tid == 0 || cell.thread == thread) times.nodes[cell.node] += cell.time;
   }
   return times;
@@ -47,7 +47,7 @@ Row row_of(const CallCounts& counts, std::uint32_t function) {
   return {.name = f.name, .module = f.module, .kind = f.kind};
 }
 
-/// Rows by function, or kNoIndex for the end of stacks.
+/// Rows by function; kNoIndex stands for the end of a stack.
 class RowMaker {
  public:
   RowMaker(const CallCounts& counts, std::string end_name) : counts_(counts), end_name_(std::move(end_name)) {}
@@ -69,7 +69,7 @@ class RowMaker {
   std::unordered_map<std::uint32_t, std::size_t> numbers_;
 };
 
-/// Nothing: one of them was never seen.
+/// Empty: one of them was never seen.
 std::vector<std::uint32_t> numbers_of(const CallCounts& counts, const std::vector<FunctionKey>& path) {
   std::vector<std::uint32_t> numbers;
   for (const FunctionKey& key : path) {
@@ -86,7 +86,8 @@ void read_stack(const CallCounts& counts, std::uint32_t node, std::vector<std::u
     functions.push_back(counts.nodes()[node].function);
 }
 
-/// Calls `found(stack, place)` for each place of each stack that has time where `path` lies, toward callers or callees.
+/// Calls `found(node, stack, place)` for each place where `path` occurs in a stack that has time, toward callers or
+/// callees.
 template <class Found>
 void for_each_place(const CallCounts& counts, const SelfTimes& times, const std::vector<std::uint32_t>& path,
                     bool to_callers, Found found) {

@@ -12,22 +12,22 @@
 namespace mixstack::top {
 
 enum class StateFilter : std::uint8_t {
-  busy,  ///< all but what waits
+  busy,  ///< everything but waiting
   running,
   runnable,
   waiting,
-  gc,  ///< whatever threads did while the runtime was stopping them, or had
+  gc,  ///< any state, while the runtime was stopping its threads or had stopped them
 };
 inline constexpr StateFilter kLastStateFilter = StateFilter::gc;
 
-/// Which time counts.
+/// Selects the time that counts.
 struct Selection {
   StateFilter states = StateFilter::busy;
-  bool idle = false;      ///< with `busy`: what waits, too
+  bool idle = false;      ///< with `busy`: waiting, too
   std::uint32_t tid = 0;  ///< only of this thread; 0: of all
 };
 
-/// A function as it is found again after another interval.
+/// Identifies a function across intervals.
 struct FunctionKey {
   std::string name{};
   CodeKind kind = CodeKind::unknown;
@@ -39,35 +39,35 @@ struct Row {
   std::string module{};  ///< of a thread: the function that most of its time ended in
   CodeKind kind = CodeKind::unknown;
   std::uint32_t tid = 0;                              ///< of threads
-  bool is_end = false;                                ///< no function: where calls begin, or the function itself
-  std::uint64_t self = 0, total = 0;                  ///< of what was selected
+  bool is_end = false;                                ///< no function: begin of the stack, self time, or "[other]"
+  std::uint64_t self = 0, total = 0;                  ///< of the selected time
   std::array<std::uint64_t, kThreadStates> states{};  ///< of a thread, whatever is selected: by ThreadState
   std::uint64_t gc = 0;                               ///< likewise
 };
 
 struct RowList {
   std::vector<Row> rows{};
-  std::uint64_t selected = 0;  ///< time of all that was selected: what shares are of
+  std::uint64_t selected = 0;  ///< all selected time: 100 % of the rows
 };
 
-/// Every function: `self` is time in itself, `total` with what it called; a recursion counts once.
+/// Every function: `self` is time in itself, `total` includes its callees; a recursion counts once.
 [[nodiscard]] RowList functions_of(const CallCounts& counts, const Selection& selection);
-/// Every thread that something was counted of; `self` and `total` are the same.
+/// Every thread with selected time; `self` and `total` are the same.
 [[nodiscard]] RowList threads_of(const CallCounts& counts, const Selection& selection);
-/// Who called the last of `path`, where this called the one before it, and so on: `path` goes from a function to its
-/// callers. `self` is what of it was spent in the first of `path` itself. A stack counts once for each caller.
+/// Callers of the last function of `path`. `path` goes from a function to its callers: each calls the one before it.
+/// `self` is the part of the time spent in the first of `path` itself. A stack counts once for each caller.
 [[nodiscard]] RowList callers_of(const CallCounts& counts, const Selection& selection,
                                  const std::vector<FunctionKey>& path);
-/// Whom the last of `path` called, likewise; `path` goes from a function to what it called. `self` is what was spent in
-/// the row's function itself.
+/// Callees of the last function of `path`, likewise; `path` goes from a function to its callees. `self` is the time
+/// spent in the row's function itself.
 [[nodiscard]] RowList callees_of(const CallCounts& counts, const Selection& selection,
                                  const std::vector<FunctionKey>& path);
 
 enum class SortKey : std::uint8_t { self, total, name, module };
 inline constexpr SortKey kLastSortKey = SortKey::module;
-/// Most first, texts by the alphabet; equal ones by name, so that a list does not flicker.
+/// Numbers descending, texts ascending; ties by name, so that a list does not flicker.
 void sort_rows(std::vector<Row>& rows, SortKey key);
-/// Leaves the rows whose name or module `pattern` matches, as name_pattern.h does; an empty one all.
+/// Keeps the rows whose name or module matches `pattern` (name_pattern.h); an empty pattern keeps all.
 void filter_rows(std::vector<Row>& rows, std::string_view pattern);
 
 }  // namespace mixstack::top

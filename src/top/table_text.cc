@@ -35,7 +35,7 @@ std::size_t width_of(const report::CodePoint& c) {
   return is_in(kCombining, c.value) ? 0 : is_in(kWide, c.value) ? 2 : 1;
 }
 
-/// As many whole characters from the begin as fit.
+/// The longest prefix of whole characters that fits.
 std::string_view first_of(std::string_view text, std::size_t most) {
   std::size_t at = 0;
   for (std::size_t used = 0; at < text.size();) {
@@ -47,7 +47,7 @@ std::string_view first_of(std::string_view text, std::size_t most) {
   return text.substr(0, at);
 }
 
-/// Leaves out from the begin until the rest fits.
+/// The longest suffix of whole characters that fits.
 std::string_view last_of(std::string_view text, std::size_t most) {
   std::size_t all = columns_of(text);
   while (!text.empty() && all > most) {
@@ -58,7 +58,7 @@ std::string_view last_of(std::string_view text, std::size_t most) {
   return text;
 }
 
-/// A longer one stays whole.
+/// Pads with spaces; a longer text stays whole.
 std::string filled(std::string text, std::size_t columns) {
   text.append(columns - std::min(columns, columns_of(text)), ' ');
   return text;
@@ -79,8 +79,8 @@ std::string_view word_of(StateFilter filter) {
   return kWords[static_cast<std::size_t>(filter)];
 }
 
-/// Name and module, in what is left of the width: at a terminal the name first. In a pipe both are whole, and the name,
-/// which is longer and has spaces, last.
+/// Adds name and module in the columns that remain: at a terminal the name first. In a pipe both are whole, and the
+/// name comes last because it is longer and has spaces.
 std::string with_names(std::string numbers, std::string_view name, std::string_view module, std::size_t width) {
   if (width == 0)
     return numbers + fmt::format("  {}  {}", filled(std::string(module.empty() ? "-" : module), kModuleColumns), name);
@@ -112,7 +112,7 @@ std::string shorten(std::string_view text, std::size_t most) {
 std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width) {
   std::vector<std::string> lines;
   lines.push_back(fitted(fmt::format("mixstack top: pid {} {}", facts.pid, facts.command), width));
-  constexpr std::uint64_t kLeast = 500'000'000;  // of less a share says nothing
+  constexpr std::uint64_t kLeast = 500'000'000;  // ns; over less a percentage means nothing
   const std::string cpu =
       facts.elapsed_ns < kLeast ? "-" : fmt::format("{:.1f} %", percent(facts.own_cpu_ns, facts.elapsed_ns));
   std::string lost = fmt::format("{} lost", facts.lost);

@@ -1,5 +1,5 @@
-// What the runtime calls in libmixstack_agent.so: a class factory and an ICorProfilerCallback, as tables of functions
-// whose first argument is the object.
+// Entry points of libmixstack_agent.so for the runtime: a class factory and an ICorProfilerCallback, as vtables of
+// functions whose first argument is the object.
 #include <pthread.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 using clr::Guid;
 using clr::Status;
 
-/// One for the process: the runtime gives its callbacks nothing of ours. Never destroyed, see Agent.
+/// A global, since the runtime passes callbacks no argument of ours. Never destroyed, see Agent.
 std::atomic<Agent*> the_agent{nullptr};
 
 struct Object {
@@ -96,7 +96,7 @@ std::array<void*, N> table_of(std::initializer_list<std::pair<std::size_t, void*
 }
 
 Status create_instance(void*, void*, const Guid*, void** out) {
-  // ICorProfilerCallback11 has 98 methods. More, so that a later runtime finds functions, too.
+  // ICorProfilerCallback11 has 98 methods. More slots, so that a later runtime calls `ignore` instead of garbage.
   static std::array<void*, 128> table = table_of<128>({{3, reinterpret_cast<void*>(initialize)},
                                                        {4, reinterpret_cast<void*>(shut_down)},
                                                        {14, reinterpret_cast<void*>(module_loaded)},
@@ -118,7 +118,7 @@ Status create_instance(void*, void*, const Guid*, void** out) {
 }  // namespace mixstack::agent
 
 extern "C" {
-// The names are the runtime's.
+// The runtime looks these names up.
 [[gnu::visibility("default")]] std::int32_t DllGetClassObject(const mixstack::agent::clr::Guid*,
                                                               const mixstack::agent::clr::Guid*, void** out) {
   using namespace mixstack::agent;

@@ -1,9 +1,9 @@
-// Functions of glibc that are younger than what .NET asks for (2.27), made of older ones: the agent is loaded into
-// processes that run on whatever glibc they have. Not part of the agent for musl.
+// Implements functions of glibc newer than .NET's minimum (2.27) by older ones, since the agent is loaded into
+// processes with any glibc. Not part of the agent for musl.
 //
-// Some are only known by a younger name since they moved from libpthread and libdl into libc (2.32, 2.34): they are
-// called by the name that every glibc has. Others are made here. All of them are hidden: nobody but this library sees
-// them, whichever part of it asks (libstdc++ and libgcc included).
+// Some only have a newer symbol version since they moved from libpthread and libdl into libc (2.32, 2.34): they are
+// called by the version that every glibc has. Others are implemented here. All are hidden: only this library uses them,
+// its libstdc++ and libgcc included.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -65,7 +65,7 @@ namespace {
 
 #define MIXSTACK_HIDDEN extern "C" [[gnu::visibility("hidden")]]
 
-/// As struct dl_find_object of <dlfcn.h> (2.35) on CPUs where it has no further fields.
+/// struct dl_find_object of <dlfcn.h> (2.35) on CPUs where it has no further fields.
 struct FoundObject {
   unsigned long long flags;
   void *map_start, *map_end;
@@ -105,7 +105,7 @@ template <class Function>
 
 }  // namespace
 
-// What self_walk/object_finder.cc asks in handlers: the dynamic linker's function, or null.
+// For self_walk/object_finder.cc in handlers: the dynamic linker's function, or null.
 extern "C" [[gnu::visibility("hidden")]] FindObject* mixstack_linkers_find_object;
 FindObject* mixstack_linkers_find_object = nullptr;
 
@@ -115,7 +115,7 @@ namespace {
 
 }  // namespace
 
-// What libgcc asks when something is thrown; never in a handler.
+// For libgcc, when an exception is thrown; never in a handler.
 MIXSTACK_HIDDEN int mixstack_new_find_object(void* address, void* found) asm("_dl_find_object");
 int mixstack_new_find_object(void* address, void* found) {
   if (mixstack_linkers_find_object != nullptr) return mixstack_linkers_find_object(address, found);
@@ -123,7 +123,7 @@ int mixstack_new_find_object(void* address, void* found) {
   return ::dl_iterate_phdr(look_at_object, &search) == 1 ? 0 : -1;
 }
 
-// libstdc++ counts references without atomics while this says that there is one thread only.
+// While this is not 0, libstdc++ counts references without atomics.
 MIXSTACK_HIDDEN char mixstack_new_single_threaded asm("__libc_single_threaded");
 char mixstack_new_single_threaded = 0;
 
@@ -140,7 +140,7 @@ int mixstack_new_fstat(int file, struct stat* out) { return static_cast<int>(::s
 MIXSTACK_HIDDEN int mixstack_new_fstat64(int file, struct stat* out) asm("fstat64");
 int mixstack_new_fstat64(int file, struct stat* out) { return mixstack_new_fstat(file, out); }
 
-/// Condition variables of before wait by the wall clock alone. Who waits looks at its own clock afterwards.
+/// Older glibc waits by the realtime clock only: convert the deadline. Callers check their own clock afterwards.
 MIXSTACK_HIDDEN int mixstack_new_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                            const timespec* until) asm("pthread_cond_clockwait");
 int mixstack_new_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
@@ -158,7 +158,7 @@ int mixstack_new_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
 MIXSTACK_HIDDEN int mixstack_new_closefrom(void* actions, int from) asm("posix_spawn_file_actions_addclosefrom_np");
 int mixstack_new_closefrom(void* actions, int from) {
   const auto function = of_glibc<int(void*, int)>("posix_spawn_file_actions_addclosefrom_np");
-  // Found by its name it is glibc's: ours is hidden.
+  // dlsym finds glibc's function: ours is hidden.
   return function == nullptr ? ENOSYS : function(actions, from);
 }
 

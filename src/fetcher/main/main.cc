@@ -1,4 +1,4 @@
-// mixstack-fetch: started by mixstack, asks servers for what it is told over descriptor 3.
+// mixstack-fetch: started by mixstack, makes the HTTP requests that it is sent over descriptor 3.
 #include <cstdio>
 
 #include "base/service_process.h"

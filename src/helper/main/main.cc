@@ -1,4 +1,4 @@
-// mixstack-helper: started by mixstack, talks to it over descriptor 3, loads the DAC behind descriptor 4.
+// mixstack-helper: started by mixstack, which it talks to over descriptor 3; loads the DAC at descriptor 4.
 #include <cstdio>
 #include <cstring>
 
@@ -15,6 +15,6 @@ int main(int argc, char** argv) {
   if (!helper::seal(*orders)) return 3;
   dotnet::dac::MessageChannel channel{base::ScopedFd(dotnet::dac::kHelperSocket)};
   helper::Service(channel, dotnet::dac::kHelperDacPath).run();
-  // No destructors: those of a DAC have never run in the processes it was made for.
+  // No destructors: those of a DAC are untested, because its usual hosts never run them.
   std::_Exit(0);
 }
