@@ -62,6 +62,26 @@ struct WaitedObject {
   friend bool operator==(const WaitedObject&, const WaitedObject&) = default;
 };
 
+/// Another process that a thread waits for, as it was looked at without a stop.
+struct OtherProcess {
+  /// What one of its threads waits for that this process has to do.
+  enum class WaitsForUs : std::uint8_t {
+    no,         ///< or it cannot be told
+    may,        ///< for words of ours, or our end: whoever serves others does so, too
+    is_held_up  ///< for a lock that we hold, or until we read what it writes
+  };
+  std::uint32_t pid = 0;
+  std::uint32_t thread = 0;  ///< the one that holds it; 0: not known
+  std::string name{};        ///< the kernel's
+  bool holds = false;        ///< a lock that is wanted, or it does not read what we write
+  bool is_stopped = false;   ///< by a signal: it does nothing before another one lets it
+  WaitsForUs waits_for_us = WaitsForUs::no;
+  std::string doing{};        ///< "waits for the end of this process"; empty: it is not known
+  std::int64_t syscall = -1;  ///< where `doing` does not tell: the call that its only thread waits in
+  std::uint64_t cpu = 0;      ///< nanoseconds that the thread which `doing` is about has run; 0: not known
+  friend bool operator==(const OtherProcess&, const OtherProcess&) = default;
+};
+
 /// Subject of a diagnosis of a dump: why waits of a runtime's threads are not told.
 inline constexpr std::string_view kWaitsSubject = "waits";
 
@@ -70,11 +90,12 @@ struct ThreadWait {
   WaitKind kind = WaitKind::none;
   Proof proof = Proof::likely;
   WaitedObject object;
-  std::vector<WaitedObject> others;   ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
-  std::vector<std::uint32_t> owners;  ///< threads that hold it, or run it; empty: nobody, or nobody can know
-  bool owner_has_ended = false;       ///< of a monitor or lock: the thread that holds it is no more
-  bool is_reading = false;            ///< of a reader-writer lock: wants to read
-  std::uint32_t waiters = 0;          ///< threads that wait for it, as it counts itself; 0: it does not say
+  std::vector<WaitedObject> others;       ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
+  std::vector<std::uint32_t> owners;      ///< threads that hold it, or run it; empty: nobody, or nobody can know
+  std::vector<OtherProcess> processes{};  ///< those without which it does not end: all of them, or none is told
+  bool owner_has_ended = false;           ///< of a monitor or lock: the thread that holds it is no more
+  bool is_reading = false;                ///< of a reader-writer lock: wants to read
+  std::uint32_t waiters = 0;              ///< threads that wait for it, as it counts itself; 0: it does not say
   std::optional<std::chrono::milliseconds> timeout;  ///< none: for ever, or not told
   bool gives_up = false;         ///< ends by itself at some time that is not told: then there is no `timeout`
   std::int32_t descriptor = -1;  ///< of a socket that an object stands for: its file descriptor; -1: not known

@@ -136,6 +136,8 @@ class RuntimeWaits {
   [[nodiscard]] virtual std::vector<AddressRange> places_of_waits() { return {}; }
   /// What a thread of this capture waits for, as objects of the runtime tell. `owners` are ids as the runtime has them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
+  /// Threads of this capture that waited for an object which `wait_of` did not find: of a core it may lack the object.
+  [[nodiscard]] virtual std::size_t waits_without_objects() const { return 0; }
   /// Threads whose work ends what others wait for.
   [[nodiscard]] virtual objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> /*threads*/) {
     return {};
