@@ -62,6 +62,26 @@ struct WaitedObject {
   friend bool operator==(const WaitedObject&, const WaitedObject&) = default;
 };
 
+/// Another process that a thread waits for, as it was looked at without a stop.
+struct OtherProcess {
+  /// What one of its threads waits for that this process has to do.
+  enum class WaitsForUs : std::uint8_t {
+    no,         ///< or it cannot be told
+    may,        ///< for words of ours, or our end: whoever serves others does so, too
+    is_held_up  ///< for a lock that we hold, or until we read what it writes
+  };
+  std::uint32_t pid = 0;
+  std::uint32_t thread = 0;  ///< the one that holds it; 0: not known
+  std::string name{};        ///< the kernel's
+  bool holds = false;        ///< a lock that is wanted, or it does not read what we write
+  bool is_stopped = false;   ///< by a signal: it does nothing before another one lets it
+  WaitsForUs waits_for_us = WaitsForUs::no;
+  std::string doing{};        ///< "waits for the end of this process"; empty: it is not known
+  std::int64_t syscall = -1;  ///< where `doing` does not tell: the call that its only thread waits in
+  std::uint64_t cpu = 0;      ///< nanoseconds that the thread which `doing` is about has run; 0: not known
+  friend bool operator==(const OtherProcess&, const OtherProcess&) = default;
+};
+
 /// Subject of a diagnosis of a dump: why waits of a runtime's threads are not known.
 inline constexpr std::string_view kWaitsSubject = "waits";
 
@@ -70,11 +90,12 @@ struct ThreadWait {
   WaitKind kind = WaitKind::none;
   Proof proof = Proof::likely;
   WaitedObject object;
-  std::vector<WaitedObject> others;   ///< for `all_tasks`, `any_task`, `wait_handles`: all objects waited for
-  std::vector<std::uint32_t> owners;  ///< threads that hold it or run it; empty: none, or not known
-  bool owner_has_ended = false;       ///< for a monitor or lock: its owner has ended
-  bool is_reading = false;            ///< for a reader-writer lock: waits to read
-  std::uint32_t waiters = 0;          ///< number of waiters that the object itself counts; 0: not counted
+  std::vector<WaitedObject> others;       ///< for `all_tasks`, `any_task`, `wait_handles`: all objects waited for
+  std::vector<std::uint32_t> owners;      ///< threads that hold it or run it; empty: none, or not known
+  std::vector<OtherProcess> processes{};  ///< processes that must act before the wait ends: all of them, or none
+  bool owner_has_ended = false;           ///< for a monitor or lock: its owner has ended
+  bool is_reading = false;                ///< for a reader-writer lock: waits to read
+  std::uint32_t waiters = 0;              ///< number of waiters that the object itself counts; 0: not counted
   std::optional<std::chrono::milliseconds> timeout;  ///< none: no timeout, or not known
   bool gives_up = false;         ///< may time out at a time that is not known; then there is no `timeout`
   std::int32_t descriptor = -1;  ///< for a socket object: its file descriptor; -1: not known

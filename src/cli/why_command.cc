@@ -29,8 +29,10 @@
 #include "report/why.h"
 #include "report/why_html.h"
 #include "target/live/process_usage.h"
+#include "why/contention.h"
 #include "why/judge.h"
 #include "why/lasting.h"
+#include "why/starvation.h"
 
 namespace mixstack::cli {
 namespace {
@@ -79,6 +81,7 @@ struct Judged {
   std::vector<Verdict> verdicts;
   std::chrono::steady_clock::time_point began;  ///< of the last look
   std::optional<Busyness> busy{};
+  std::vector<Contention> contended{};
 };
 
 tl::expected<Judged, ExitCode> look(const WhyArguments& arguments, const Environment& environment) {
@@ -111,10 +114,13 @@ Restings must_rest(const Judged& judged) {
   for (const Verdict& v : judged.verdicts) {
     const auto threads = why::must_rest(judged.dumped.dump, v);
     if (threads.empty()) continue;
-    const bool is_finalizer = v.kind == VerdictKind::blocked_finalizer;
+    const bool is_of_one = v.kind == VerdictKind::blocked_finalizer || v.kind == VerdictKind::process_cycle ||
+                           v.kind == VerdictKind::stopped_process;
     Resting& r = resting.emplace_back();
-    r.enough = is_finalizer ? 1 : why::kManyWaiters;
-    r.time = is_finalizer ? kFinalizer : kOthers;
+    r.enough = is_of_one                             ? 1
+               : v.kind == VerdictKind::starved_pool ? why::workers_that_stand(threads.size())
+                                                     : why::kManyWaiters;
+    r.time = is_of_one ? kFinalizer : kOthers;
     for (const ThreadId tid : threads) r.threads.emplace_back(tid, std::nullopt);
   }
   return resting;
@@ -190,16 +196,21 @@ tl::expected<Judged, ExitCode> look_at_all(const WhyArguments& arguments, const 
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {
   constexpr std::chrono::milliseconds kBetween{200};
   auto first = look_at_all(arguments, environment);
-  if (!first || arguments.pid == 0) return first;
+  if (!first) return first;
+  const std::vector<Contention> contended = why::contentions(first->dumped.dump);
+  if (first->verdicts.empty()) first->contended = contended;
+  if (arguments.pid == 0) return first;
   const auto is_certain = [](const Verdict& v) {
     return v.kind == VerdictKind::deadlock && v.is_certain && v.steps.size() > 1;
   };
   if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
   const std::vector<ThreadId> at_rest = rest(*first, arguments.pid, kBetween);
   auto second = look_at_all(arguments, environment);
-  if (second)
-    second->verdicts =
-        why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts, at_rest);
+  if (!second) return second;
+  second->verdicts = why::lasting(first->dumped.dump, first->verdicts, second->dumped.dump, second->verdicts, at_rest);
+  if (!second->verdicts.empty()) return second;
+  second->contended = why::contentions(second->dumped.dump);
+  why::mark_lasting(contended, second->contended);
   return second;
 }
 
@@ -237,7 +248,8 @@ void write_answer(report::Writer& writer, const WhyArguments& arguments, const E
                   const Judged& judged, const std::optional<Unmoved>& unmoved) {
   const ProcessDump& dump = judged.dumped.dump;
   const report::WhyExtras extras{.busy = judged.busy ? &*judged.busy : nullptr,
-                                 .unmoved = unmoved ? &*unmoved : nullptr};
+                                 .unmoved = unmoved ? &*unmoved : nullptr,
+                                 .contended = judged.contended};
   if (arguments.json) {
     report::write_why_json(writer, dump, judged.verdicts, extras);
   } else if (arguments.dot) {

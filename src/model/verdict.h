@@ -15,6 +15,8 @@ enum class VerdictKind : std::uint8_t {
   stuck_suspension,   ///< the runtime cannot stop its threads: one of them prevents it
   blocked_finalizer,  ///< the finalizer thread waits
   orphaned_lock,      ///< threads wait for a lock whose owner has ended
+  process_cycle,      ///< a thread waits for another process, which waits for this one
+  stopped_process,    ///< a thread waits for another process, which a signal has stopped
   chain,              ///< threads wait, one behind the other, for one that waits for something else or runs
 };
 

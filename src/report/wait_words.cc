@@ -10,11 +10,24 @@
 #include "report/escape.h"
 #include "report/pending_words.h"
 #include "report/thread_role.h"
+#include "report/words.h"
 
 namespace mixstack::report {
 namespace {
 
 constexpr std::size_t kMostOwners = 4;
+
+/// What other processes do without which the wait does not end.
+std::string process_words(const ProcessDump& dump, const ThreadWait& wait) {
+  std::string text;
+  for (const OtherProcess& p : wait.processes) {
+    std::string doing = p.doing;
+    if (doing.empty() && p.syscall >= 0) doing = "is in " + syscall_words(dump.target.arch, p.syscall);
+    if (doing.empty()) continue;
+    text += fmt::format("; process {} {}", p.pid, escape_for_terminal(doing));
+  }
+  return text;
+}
 
 /// What those whom it waits for are to it, before the first of them.
 std::string_view owner_role(const ThreadWait& wait) {
@@ -124,7 +137,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size());
   if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
   if (wait.gives_up) text += ", gives up some time";
-  return text;
+  return text + process_words(dump, wait);
 }
 
 std::string place_words(const ProcessDump& dump, const ThreadDump& thread) {

@@ -7,6 +7,7 @@
 
 #include "mixstack/dump.h"
 #include "model/busy.h"
+#include "model/contention.h"
 #include "model/unmoved.h"
 #include "model/verdict.h"
 #include "report/options.h"
@@ -18,6 +19,7 @@ namespace mixstack::report {
 struct WhyExtras {
   const Busyness* busy = nullptr;
   const Unmoved* unmoved = nullptr;
+  std::span<const Contention> contended{};  ///< where there is no verdict
 };
 
 /// Verdicts first, then what was looked at.

@@ -13,6 +13,8 @@
 #include "report/thread_role.h"
 #include "report/wait_words.h"
 #include "report/why_busy.h"
+#include "report/why_contended.h"
+#include "report/why_end.h"
 #include "report/words.h"
 
 namespace mixstack::report {
@@ -210,6 +212,12 @@ void write_chains(Writer& out, const ProcessDump& dump) {
 }
 
 void write_extras(JsonObject& json, const ProcessDump& dump, const WhyExtras& extras) {
+  json.text("nothing", nothing_words(dump, extras.contended));
+  json.text("end", end_words(dump));
+  json.text("contended", collect([&](Writer& text) {
+              Painter painter(text, false);
+              write_contended(painter, dump, extras.contended);
+            }));
   if (extras.busy != nullptr) {
     json.text("busy_words", collect([&](Writer& text) {
                 Painter painter(text, false);

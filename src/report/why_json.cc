@@ -2,6 +2,8 @@
 #include "report/wait_words.h"
 #include "report/why.h"
 #include "report/why_busy.h"
+#include "report/why_contended.h"
+#include "report/why_end.h"
 #include "report/why_pending.h"
 
 namespace mixstack::report {
@@ -25,6 +27,20 @@ void write_wait_json(Writer& out, const ThreadWait& wait) {
     JsonObject other(out);
     write_object(other, o);
     other.close();
+  });
+  json_array(json.key("processes"), wait.processes, "", [&](const OtherProcess& p) {
+    JsonObject process(out);
+    process.number("pid", std::uint64_t{p.pid});
+    process.number("thread", std::uint64_t{p.thread});
+    process.text_or_null("name", p.name);
+    process.text_or_null("doing", p.doing);
+    process.number("syscall", std::int64_t{p.syscall});
+    process.boolean("is_stopped", p.is_stopped);
+    process.boolean("holds", p.holds);
+    process.word("waits_for_us", p.waits_for_us == OtherProcess::WaitsForUs::no    ? "no"
+                                 : p.waits_for_us == OtherProcess::WaitsForUs::may ? "may"
+                                                                                   : "is_held_up");
+    process.close();
   });
   json.boolean("owner_has_ended", wait.owner_has_ended);
   json.boolean("is_reading", wait.is_reading);
@@ -76,6 +92,8 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
     }
     thread.close();
   });
+  write_contended_json(json.key("contended"), extras.contended);
+  write_end_json(json.key("end"), dump);
   write_pending_json(json, out, dump);
   if (extras.busy != nullptr) {
     write_busy_json(json.key("busy"), *extras.busy);

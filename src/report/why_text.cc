@@ -14,18 +14,22 @@
 #include "report/wait_words.h"
 #include "report/why.h"
 #include "report/why_busy.h"
+#include "report/why_contended.h"
+#include "report/why_end.h"
 #include "report/why_pending.h"
+#include "report/why_steps.h"
 #include "report/words.h"
 
 namespace mixstack::report {
 namespace {
 
-constexpr std::size_t kMostSteps = 12;   // of one verdict that are shown
 constexpr std::size_t kMostWorkers = 3;  // of a starved pool: they wait for much the same
 constexpr std::size_t kMostGroups = 24;
 
-std::string all_workers(std::size_t count) {
-  return count == 1 ? "the only worker" : fmt::format("all {} workers", count);
+std::string blocked_workers(const ThreadPool& pool, std::size_t blocked) {
+  const auto all = std::max<std::size_t>(pool.busy.size(), static_cast<std::size_t>(std::max(pool.processing, 0)));
+  if (blocked < all) return fmt::format("{} of {} workers", blocked, all);
+  return blocked == 1 ? "the only worker" : fmt::format("all {} workers", blocked);
 }
 
 std::string starved_words(const ProcessDump& dump, const Verdict& v) {
@@ -34,10 +38,10 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
   const ThreadPool pool = runtime == dump.runtimes.end() ? ThreadPool{} : *runtime->pending->pool;
   if (v.is_certain)
     return fmt::format("STARVED: {} of the thread pool {}, {} of them for work that is queued ({})",
-                       all_workers(v.threads), v.threads == 1 ? "waits" : "wait", v.steps.size(),
+                       blocked_workers(pool, v.threads), v.threads == 1 ? "waits" : "wait", v.steps.size(),
                        counted(pool.queued, "item"));
   return fmt::format(
-      "POSSIBLY STARVED: {} of the thread pool {}, {} {} queued{}", all_workers(v.threads),
+      "POSSIBLY STARVED: {} of the thread pool {}, {} {} queued{}", blocked_workers(pool, v.threads),
       v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"), pool.queued == 1 ? "is" : "are",
       pool.since_dequeue ? ", none taken for " + coarse_duration_words(*pool.since_dequeue) : std::string());
 }
@@ -50,6 +54,21 @@ std::string await_circle_words(const Verdict& v) {
   if (v.circles > 1) text += fmt::format(", {} such circles", v.circles);
   if (v.threads != 0) text += fmt::format(", {} for it", counted(v.threads, "thread waits", "threads wait"));
   return text;
+}
+
+std::string process_words(const ProcessDump& dump, const Verdict& v) {
+  const ThreadDump* thread = find_thread(dump, v.steps.front().thread);
+  std::string names;
+  if (thread != nullptr && thread->wait)
+    for (const OtherProcess& p : thread->wait->processes)
+      names += (names.empty() ? "" : ", ") + fmt::format("{} \"{}\"", p.pid, escape_for_terminal(p.name));
+  if (v.kind == VerdictKind::stopped_process)
+    return fmt::format("{}STOPPED PROCESS: thread {} waits for process {}, which a signal has stopped",
+                       v.is_certain ? "" : "POSSIBLY ", thread_words(dump, v.steps.front().thread), names);
+  return fmt::format(
+      "POSSIBLE DEADLOCK: this may be a cycle over processes: thread {} waits for process {}, which waits "
+      "for this one",
+      thread_words(dump, v.steps.front().thread), names);
 }
 
 std::string headline(const ProcessDump& dump, const Verdict& v) {
@@ -86,67 +105,14 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
                              ? "the owner of " + escape_for_terminal(first->wait->object.type) + " has ended"
                              : "its owner has ended");
     }
+    case VerdictKind::process_cycle:
+    case VerdictKind::stopped_process:
+      return process_words(dump, v);
     case VerdictKind::chain:
       break;
   }
   return fmt::format("{}HELD UP: {} for thread {}", v.is_certain ? "" : "POSSIBLY ",
                      counted(v.threads, "thread waits", "threads wait"), thread_words(dump, v.steps.back().thread));
-}
-
-std::string doing(const ProcessDump& dump, const ThreadDump& thread) {
-  std::string words = wait_words(dump, thread);
-  if (!words.empty()) return words;
-  if (thread.kernel_state == 'R') return "runs";
-  return thread.facts.object.empty() ? "waits in the kernel"
-                                     : "waits in the kernel: " + escape_for_terminal(thread.facts.object);
-}
-
-/// Equal ones of a thread that waits for several tasks are told once, with their number.
-void write_chains(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
-  struct Group {
-    std::size_t count = 0;
-    const AsyncChain* first = nullptr;
-  };
-  std::map<std::string, Group> groups;
-  const auto chains = chains_of(dump, thread.tid);
-  for (const AsyncChain* chain : chains) {
-    const bool is_elsewhere = chain->end != AsyncEnd::delay;  // the other end, which tells them apart
-    Group& g = groups[chain_words(dump, *chain) + (is_elsewhere ? due_words(*chain) : std::string())];
-    g.count += chain->count;
-    if (g.first == nullptr || (chain->due && g.first->due && *chain->due < *g.first->due)) g.first = chain;
-  }
-  if (chains.size() == 1) {
-    out.plain() << "      awaits: " << chain_words(dump, *chains[0]) << due_words(*chains[0]) << '\n';
-    write_values(out, *chains[0], false);
-    return;
-  }
-  std::vector<const Group*> sorted;
-  sorted.reserve(groups.size());
-  for (const auto& [key, group] : groups) sorted.push_back(&group);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
-  if (!sorted.empty()) out.plain() << "      awaits:\n";
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostSteps); i++) {
-    const Group& g = *sorted[i];
-    out.plain() << fmt::format("        {} x {}{}\n", g.count, chain_words(dump, *g.first), due_words(*g.first));
-    write_values(out, *g.first, g.count > 1);
-  }
-  if (sorted.size() > kMostSteps)
-    out.plain() << fmt::format("        ... and {} more kinds (--json has all)\n", sorted.size() - kMostSteps);
-}
-
-void write_place(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
-  if (const std::string place = place_words(dump, thread); !place.empty()) {
-    out.plain() << "      at ";
-    out.paint(Ink::user, place);
-    out.plain() << '\n';
-  }
-  write_chains(out, dump, thread);
-}
-
-void write_step(Painter& out, const ProcessDump& dump, const ThreadDump& thread) {
-  out.plain() << "  thread " << thread_words(dump, thread.tid) << ' ' << doing(dump, thread);
-  out.plain() << '\n';
-  write_place(out, dump, thread);
 }
 
 void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict) {
@@ -355,6 +321,10 @@ std::string_view verdict_name(VerdictKind kind) {
       return "blocked_finalizer";
     case VerdictKind::orphaned_lock:
       return "orphaned_lock";
+    case VerdictKind::process_cycle:
+      return "process_cycle";
+    case VerdictKind::stopped_process:
+      return "stopped_process";
     case VerdictKind::chain:
       break;
   }
@@ -367,24 +337,20 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
                     const ReportOptions& options, const WhyExtras& extras) {
   Painter out(writer, options.color);
   write_cut(out, dump);
+  write_end(out, dump);
   write_last_words(out, dump);
   // What runs is no answer where nobody knows what is stuck.
   const bool begins_with_busy =
       extras.busy != nullptr && (!verdicts.empty() || dump.runtimes.empty() || knows_waits(dump));
   if (begins_with_busy) write_busy_text(out, *extras.busy);
   if (verdicts.empty()) {
-    const bool knows_some =
-        std::any_of(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) { return t.wait.has_value(); });
-    out.paint(Ink::header,
-              knows_waits(dump) ? "Nothing is stuck as far as can be seen: no thread waits for another in a "
-                                  "circle, and none holds several up."
-              : knows_some ? "Nothing can be told of what is stuck: of some threads alone is known what they wait for."
-                           : "Nothing can be told of what its threads wait for.");
+    out.paint(Ink::header, nothing_words(dump, extras.contended));
     out.plain() << "\n\n";
   }
   if (extras.busy != nullptr && !begins_with_busy) write_busy_text(out, *extras.busy);
   if (const std::string stage = text_about(dump, kStageSubject); !stage.empty()) out.plain() << stage << ".\n\n";
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
+  write_contended(out, dump, extras.contended);
   if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
   write_suspensions(out, dump, verdicts);
   write_waits(out, dump);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <future>
 #include <map>
@@ -19,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/scoped_fd.h"
+#include "session/proc_files.h"
 #include "session/unix_peer.h"
 #include "target/live/thread_facts.h"
 
@@ -31,47 +30,6 @@ constexpr std::size_t kMostProcesses = 1u << 16, kMostDescriptors = 1u << 20, kM
 constexpr std::size_t kMostHolders = 3;       // of one end that are named
 constexpr std::size_t kMostTable = 4u << 20;  // bytes of a file of /proc
 constexpr std::size_t kMostInSet = 4;         // of an epoll set that are named
-
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-std::string link_at(const std::string& path) {
-  std::array<char, 256> text{};
-  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
-  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
-}
-
-std::string file_at(const std::string& path, std::size_t most) {
-  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 1 << 14> piece{};
-  while (fd && text.size() < most) {
-    const ssize_t size = ::read(fd.get(), piece.data(), piece.size());
-    if (size <= 0) break;
-    text.append(piece.data(), static_cast<std::size_t>(size));
-  }
-  return text;
-}
-
-/// The number in "pipe:[4711]".
-std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view kind) {
-  if (!link.starts_with(kind) || !link.ends_with(']')) return std::nullopt;
-  return number<std::uint64_t>(link.substr(kind.size(), link.size() - kind.size() - 1));
-}
-
-/// How a descriptor was opened, as /proc/PID/fdinfo says in octal: O_RDONLY, O_WRONLY or O_RDWR.
-int mode_of(const std::string& process, std::string_view fd) {
-  const std::string text = file_at(fmt::format("{}/fdinfo/{}", process, fd), 4096);
-  const std::size_t at = text.find("flags:");
-  if (at == std::string::npos) return O_RDWR;
-  const std::size_t begin = text.find_first_of("01234567", at), end = text.find('\n', begin);
-  if (begin == std::string::npos) return O_RDWR;
-  return number<int>(std::string_view(text).substr(begin, end - begin), 8).value_or(O_RDWR) & O_ACCMODE;
-}
 
 struct Holder {
   std::uint32_t pid = 0;
@@ -118,6 +76,18 @@ class Search {
       seen++;
       look_at(*pid);
     }
+  }
+
+  /// Those of other processes. Empty, where more hold it than are named: then it is nobody's alone.
+  [[nodiscard]] std::vector<OtherProcess> processes(const std::string& end, std::uint32_t own) const {
+    const auto at = wanted_.find(end);
+    std::vector<OtherProcess> others;
+    if (at == wanted_.end() || at->second.more != 0) return others;
+    for (const Holder& holder : at->second.holders) {
+      if (holder.pid == own) return {};  // a thread of its own may be meant
+      others.push_back({.pid = holder.pid, .name = holder.name});
+    }
+    return others;
   }
 
   [[nodiscard]] std::string words(const std::string& end, std::uint32_t own) const {
@@ -193,20 +163,18 @@ class Search {
       const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
       if (at == wanted_.end()) continue;
       if (at->second.not_mode != -1 && mode_of(process, entry->d_name) == at->second.not_mode) continue;
-      add(at->second, pid, process);
+      add(at->second, pid);
     }
   }
 
-  static void add(Wanted& wanted, std::uint32_t pid, const std::string& process) {
+  static void add(Wanted& wanted, std::uint32_t pid) {
     const auto is_it = [pid](const Holder& h) { return h.pid == pid; };
     if (std::any_of(wanted.holders.begin(), wanted.holders.end(), is_it)) return;
     if (wanted.holders.size() >= kMostHolders) {
       wanted.more++;
       return;
     }
-    std::string name = file_at(process + "/comm", 64);
-    while (name.ends_with('\n')) name.pop_back();
-    wanted.holders.push_back({pid, std::move(name)});
+    wanted.holders.push_back({pid, comm_of(pid)});
   }
 
   std::string process_;
@@ -261,8 +229,10 @@ void OtherEnds::tell(ProcessDump& dump) {
   for (ThreadDump& t : dump.threads) {
     if (!t.wait || !t.facts.fd || !t.wait->object.detail.empty() || reads_signals(t)) continue;
     if (t.wait->kind == WaitKind::pipe || t.wait->kind == WaitKind::socket) {
-      if (const auto end = found.ends.find(*t.facts.fd); end != found.ends.end())
+      if (const auto end = found.ends.find(*t.facts.fd); end != found.ends.end()) {
         t.wait->object.detail = found.search.words(end->second, dump.target.pid);
+        t.wait->processes = found.search.processes(end->second, dump.target.pid);
+      }
     } else if (t.wait->kind == WaitKind::poll && t.facts.object.starts_with("epoll")) {
       t.wait->object.detail = found.search.members_of(*t.facts.fd);
     }
@@ -274,10 +244,10 @@ namespace {
 /// Pids are those of our namespace where the target's threads have the same ids in both.
 void name_child(const ProcessDump& dump, ThreadWait& wait) {
   const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
-  if (!number<std::uint32_t>(wait.object.type) || !std::all_of(dump.threads.begin(), dump.threads.end(), is_ours))
-    return;
-  std::string name = file_at("/proc/" + wait.object.type + "/comm", 64);
-  while (name.ends_with('\n')) name.pop_back();
+  const auto pid = number<std::uint32_t>(wait.object.type);
+  if (!pid || !std::all_of(dump.threads.begin(), dump.threads.end(), is_ours)) return;
+  std::string name = comm_of(*pid);
+  wait.processes = {{.pid = *pid, .name = name}};
   if (!name.empty()) wait.object.detail = std::move(name);
 }
 
@@ -314,8 +284,11 @@ void name_waited_objects(ProcessDump& dump) {
     }
   }
   if (search) search->run();
-  for (auto& [wait, end] : ends)
-    if (!end.empty()) wait->object.detail = search->words(end, dump.target.pid);
+  for (auto& [wait, end] : ends) {
+    if (end.empty()) continue;
+    wait->object.detail = search->words(end, dump.target.pid);
+    wait->processes = search->processes(end, dump.target.pid);
+  }
   for (auto& [chain, end] : awaited)
     if (const std::string words = search->words(end, dump.target.pid); !words.empty())
       chain->awaited.detail += (chain->awaited.detail.empty() ? "" : ", ") + words;

@@ -36,6 +36,42 @@ bool is_foreground(const ThreadDump& t) {
          (t.managed->state & (kBackground | kUnstarted | kDead | kReportDead)) == 0;
 }
 
+std::string_view symbol_name(const ProcessDump& dump, const ThreadDump& thread, std::size_t frame) {
+  const bool is_named = frame < thread.symbols.size() && thread.symbols[frame] < dump.symbols.size();
+  return is_named ? std::string_view(dump.symbols[thread.symbols[frame]].name) : std::string_view();
+}
+
+/// Of the thread that is to run Main what it runs instead; empty: Main has begun, or it is not known. Main is the
+/// outermost method that the runtime was asked to run: initializers of its module and class, and startup hooks, are
+/// run before. (Whoever is hosted otherwise has no Main.)
+std::string before_main(const ProcessDump& dump, const ThreadDump& main) {
+  constexpr std::string_view kRunsMain = "coreclr_execute_assembly", kInitializer = "..cctor()";
+  std::string_view outermost;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < main.trace.frames.size(); i++)
+    if (main.trace.frames[i].kind == FrameKind::managed) outermost = symbol_name(dump, main, i), at = i;
+  if (outermost.empty()) return {};
+  bool runs_main = false;
+  for (std::size_t i = at + 1; i < main.trace.frames.size() && !runs_main; i++)
+    runs_main = symbol_name(dump, main, i).starts_with(kRunsMain);
+  if (outermost.starts_with(dotnet::bcl::kSetup)) return "the runtime sets itself up";
+  if (!runs_main) return {};
+  if (outermost.starts_with(dotnet::bcl::kStartupHooks)) return "a startup hook runs";
+  if (outermost == "<Module>..cctor()") return "an initializer of its module runs";
+  if (outermost.ends_with(kInitializer)) return "the static constructor of its class runs";
+  return {};
+}
+
+/// The program that looks for a runtime, and has not loaded one.
+bool is_in_the_host(const ProcessDump& dump, const ThreadDump& main) {
+  if (!dump.runtimes.empty()) return false;
+  return std::any_of(main.symbols.begin(), main.symbols.end(), [&](std::uint32_t s) {
+    if (s >= dump.symbols.size()) return false;
+    const std::string& module = dump.symbols[s].module;
+    return module.starts_with("libhostfxr.so") || module.starts_with("libhostpolicy.so");
+  });
+}
+
 std::string words_of(const ThreadDump& t) {
   const std::string& name = t.managed && !t.managed->name.empty() ? t.managed->name : t.comm;
   return std::to_string(t.tid) + (name.empty() ? "" : " \"" + name + "\"");
@@ -67,7 +103,12 @@ void find_stage(ProcessDump& dump) {
       return tell("The process exits: thread " + words_of(t) + " brings it to its end");
   const auto is_main = [&](const ThreadDump& t) { return t.tid == dump.target.pid; };
   const auto main = std::find_if(dump.threads.begin(), dump.threads.end(), is_main);
-  if (main == dump.threads.end() || !main->captured || !main->managed || main->managed->is_only_listed) return;
+  if (main == dump.threads.end() || !main->captured) return;
+  if (is_in_the_host(dump, *main))
+    return tell("No runtime runs yet: the host of .NET is at work on thread " + words_of(*main));
+  if (!main->managed || main->managed->is_only_listed) return;
+  if (const std::string instead = before_main(dump, *main); !instead.empty())
+    return tell("Main has not begun: " + instead + " on thread " + words_of(*main));
   constexpr std::uint32_t kReturned = kBackground | kReportDead;
   if ((main->managed->state & kReturned) == kReturned && !has_managed_frame(*main))
     tell(returned_words(dump, main->tid));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "session/call_arguments.h"
+#include "session/proc_files.h"
 
 namespace mixstack::session {
 namespace {
@@ -22,24 +22,11 @@ constexpr std::uint32_t kIdBits = 0x3fffffff, kIdInLock = 0x30, kKindBits = 0xff
 constexpr std::chrono::milliseconds kMostTime{100};
 constexpr std::size_t kMostProcesses = 1 << 16, kMostTasks = 1 << 12, kMostText = 16 << 20;
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::string line_of(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(key)) return line.substr(key.size());
   return {};
-}
-
-std::string comm_of(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
-  return name;
 }
 
 /// A process with the file mapped has its device and inode in a line of its list.
@@ -59,7 +46,7 @@ void each_number(const std::string& folder, std::size_t most, Use use) {
   for (std::size_t seen = 0; all && seen < most;) {
     const dirent* entry = ::readdir(all.get());
     if (entry == nullptr) return;
-    const auto id = number(entry->d_name);
+    const auto id = number<std::uint32_t>(entry->d_name);
     if (!id) continue;
     seen++;
     if (use(*id)) return;
@@ -72,7 +59,7 @@ struct Holder {
 
 /// The process whose thread has this id in the innermost namespace it is in, of those that have the file mapped.
 std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
-  const auto group = number([&] {
+  const auto group = number<std::uint32_t>([&] {
     std::string text = line_of(fmt::format("/proc/{}/status", id), "Tgid:");
     text.erase(0, text.find_first_not_of(" \t"));
     return text;
@@ -86,7 +73,8 @@ std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
     each_number(fmt::format("/proc/{}/task", pid), kMostTasks, [&](std::uint32_t tid) {
       const std::string ids = line_of(fmt::format("/proc/{}/task/{}/status", pid, tid), "NSpid:");
       const std::size_t last = ids.find_last_of(" \t");
-      if (last == std::string::npos || number(std::string_view(ids).substr(last + 1)) != id) return false;
+      if (last == std::string::npos || number<std::uint32_t>(std::string_view(ids).substr(last + 1)) != id)
+        return false;
       found = Holder{pid, tid};
       return true;
     });
@@ -95,12 +83,9 @@ std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
   return found;
 }
 
-struct SharedMutex {
-  std::uint32_t owner = 0;
-  bool owner_died = false;
-};
+}  // namespace
 
-std::optional<SharedMutex> mutex_at(const MemoryReader& memory, Address at) {
+std::optional<SharedMutex> shared_mutex_at(const MemoryReader& memory, Address at) {
   const auto lock = memory.read<std::uint32_t>(at), owner = memory.read<std::uint32_t>(at + kOwner),
              kind = memory.read<std::uint32_t>(at + kKind);
   if (!lock || !owner || !kind) return std::nullopt;
@@ -113,6 +98,8 @@ std::optional<SharedMutex> mutex_at(const MemoryReader& memory, Address at) {
   return SharedMutex{*owner, false};
 }
 
+namespace {
+
 std::string words_of(const SharedMutex& mutex, const Region& region, std::uint32_t own, ThreadWait& wait) {
   std::string words = "in shared memory, " + region.path;
   const auto holder = holder_of(mutex.owner, region);
@@ -122,6 +109,7 @@ std::string words_of(const SharedMutex& mutex, const Region& region, std::uint32
     wait.owners = {holder->tid};
     return words;
   }
+  wait.processes = {{.pid = holder->pid, .thread = holder->tid, .name = comm_of(holder->pid), .holds = true}};
   return words + fmt::format("; held by process {} \"{}\", thread {}", holder->pid, comm_of(holder->pid), holder->tid);
 }
 
@@ -137,7 +125,7 @@ void name_shared_locks(ProcessDump& dump, const std::vector<Region>& regions, co
     const auto is_it = [word](const Region& r) { return r.range.contains(word); };
     const auto region = std::find_if(regions.begin(), regions.end(), is_it);
     if (region == regions.end() || region->inode == 0 || !region->shared) continue;
-    const auto mutex = mutex_at(memory, word);
+    const auto mutex = shared_mutex_at(memory, word);
     if (!mutex || mutex->owner == t.ns_tid) continue;
     ThreadWait wait = t.wait.value_or(ThreadWait{});
     if (wait.kind == WaitKind::none) wait.kind = WaitKind::native_mutex;

@@ -64,6 +64,16 @@ void add_ends_of_work(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std::s
   }
 }
 
+void tell_of_missing_objects(ProcessDump& dump, const dotnet::ManagedRuntime& runtime) {
+  const std::size_t count = runtime.waits_without_objects();
+  if (count == 0 || dump.target.core_path.empty()) return;
+  dump.diagnoses.push_back({{ErrorCode::field_unavailable, 0, 0},
+                            std::string(kWaitsSubject),
+                            (count == 1 ? "what a thread of " : "what " + std::to_string(count) + " threads of ") +
+                                runtime.summary().kind + (count == 1 ? " waits" : " wait") +
+                                " for is not known: the object is not in the core, or was not found"});
+}
+
 }  // namespace
 
 WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& symbols) {
@@ -111,6 +121,7 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       if (dotnet::objects::may_end_work(frames[i])) working.push_back({managed, &t.registers, frames[i]});
     }
     if (!working.empty()) add_ends_of_work(dump, *runtime, working, ours);
+    tell_of_missing_objects(dump, *runtime);
   }
 }
 

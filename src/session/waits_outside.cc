@@ -1,6 +1,8 @@
 #include "session/waits_outside.h"
 
+#include "session/file_locks.h"
 #include "session/native_waits.h"
+#include "session/other_processes.h"
 #include "session/process_stage.h"
 #include "session/shared_locks.h"
 
@@ -15,6 +17,8 @@ void read_waits_outside(bool wanted, ProcessDump& dump, const Capture& capture, 
   if (capture.frozen != nullptr) return;
   name_waited_objects(dump);
   name_shared_locks(dump, regions, memory);
+  name_file_locks(dump);
+  look_at_other_processes(dump, regions, memory);
 }
 
 }  // namespace mixstack::session

@@ -7,6 +7,7 @@
 #include "model/wait_kinds.h"
 #include "why/async_circles.h"
 #include "why/await_circles.h"
+#include "why/processes.h"
 #include "why/starvation.h"
 #include "why/wait_graph.h"
 
@@ -160,6 +161,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
   add_orphaned_locks(dump, verdicts);
+  add_processes(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
     if (!graph.edges(i).empty() || is_in_circle[i]) continue;
     const std::uint32_t waiting = held_up(graph, i);

@@ -5,6 +5,8 @@
 
 #include "why/await_circles.h"
 #include "why/judge.h"
+#include "why/processes.h"
+#include "why/starvation.h"
 #include "why/wait_graph.h"
 
 namespace mixstack::why {
@@ -94,9 +96,12 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
         return before.contains(s.thread) &&
                (stands(first, second, s.thread) || waits_in_the_same_call(first, second, s.thread));
       };
-      // Who waits for queued work proves it; of workers of which that is not known all must have stood.
-      return b.is_certain ? std::any_of(b.steps.begin(), b.steps.end(), still)
-                          : std::all_of(b.steps.begin(), b.steps.end(), still);
+      if (has_a_worker_that_goes_on(first, second)) return false;
+      // Who waits for queued work proves it; of workers of which that is not known all must have stood, but newborn
+      // ones.
+      if (b.is_certain) return std::any_of(b.steps.begin(), b.steps.end(), still);
+      const auto standing = static_cast<std::size_t>(std::count_if(b.steps.begin(), b.steps.end(), still));
+      return standing >= workers_that_stand(b.steps.size());
     }
     case VerdictKind::stuck_suspension:
       return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
@@ -110,6 +115,10 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
         return before.contains(s.thread) && stands(first, second, s.thread);
       });
     }
+    case VerdictKind::process_cycle:
+    case VerdictKind::stopped_process:
+      return a.steps[0].thread == b.steps[0].thread && stands(first, second, b.steps[0].thread) &&
+             are_same_processes(*find(first, a.steps[0].thread)->wait, *find(second, b.steps[0].thread)->wait);
     case VerdictKind::await_circle:
     case VerdictKind::chain:
       break;
@@ -131,11 +140,22 @@ bool still_holds_up(const ProcessDump& first, const Verdict& a, const ProcessDum
   return still >= std::ptrdiff_t{kManyWaiters};
 }
 
+/// Verdicts about one thread, which healthy programs have for a moment, too.
+bool waits_alone(const Verdict& v) {
+  return v.kind == VerdictKind::blocked_finalizer || v.kind == VerdictKind::process_cycle ||
+         v.kind == VerdictKind::stopped_process;
+}
+
 }  // namespace
 
 std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict) {
   if (verdict.steps.empty()) return {};
-  if (verdict.kind == VerdictKind::blocked_finalizer) return {verdict.steps[0].thread};
+  if (waits_alone(verdict)) return {verdict.steps[0].thread};
+  if (verdict.kind == VerdictKind::starved_pool && !verdict.is_certain && !is_starved_for_long(dump)) {
+    std::vector<ThreadId> workers;
+    for (const VerdictStep& s : verdict.steps) workers.push_back(s.thread);
+    return workers;
+  }
   if (verdict.kind != VerdictKind::chain || find(dump, verdict.steps.back().thread) == nullptr) return {};
   const WaitGraph graph(dump);
   std::vector<ThreadId> threads;
@@ -148,14 +168,21 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
                              std::span<const Verdict> now, std::span<const ThreadId> at_rest) {
   std::vector<Verdict> kept;
   const auto may_have_got_on = [&](const Verdict& v) {
-    return v.kind == VerdictKind::blocked_finalizer &&
+    return waits_alone(v) &&
            (v.steps.empty() || std::find(at_rest.begin(), at_rest.end(), v.steps[0].thread) == at_rest.end());
+  };
+  const auto has_not_rested = [&](const Verdict& v) {
+    if (v.kind != VerdictKind::starved_pool || v.is_certain || is_starved_for_long(second)) return false;
+    const std::set<ThreadId> rest(at_rest.begin(), at_rest.end());
+    const auto resting =
+        std::count_if(v.steps.begin(), v.steps.end(), [&](const VerdictStep& s) { return rest.contains(s.thread); });
+    return static_cast<std::size_t>(resting) < workers_that_stand(v.steps.size());
   };
   for (const Verdict& b : now) {
     const auto was = [&](const Verdict& a) {
       return b.kind == VerdictKind::chain ? still_holds_up(first, a, second, b, at_rest) : is_same(first, a, second, b);
     };
-    if (!may_have_got_on(b) && std::any_of(before.begin(), before.end(), was)) kept.push_back(b);
+    if (!may_have_got_on(b) && !has_not_rested(b) && std::any_of(before.begin(), before.end(), was)) kept.push_back(b);
   }
   return kept;
 }

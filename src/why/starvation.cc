@@ -5,6 +5,8 @@
 namespace mixstack::why {
 namespace {
 
+constexpr std::size_t kManyWorkers = 4;  // from which on one that goes on makes no difference
+
 const ThreadDump* find(const ProcessDump& dump, ThreadId tid) {
   const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
   const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
@@ -17,11 +19,43 @@ bool is_blocked(const ThreadDump* thread) {
   return thread->kernel_state == 'S' && !(thread->managed && thread->managed->cooperative);
 }
 
-/// All workers have work and none of them can go on with it.
-bool is_stuck(const ProcessDump& dump, const ThreadPool& pool) {
-  return pool.queued != 0 && pool.idle.empty() && !pool.busy.empty() && pool.existing <= pool.processing &&
-         static_cast<std::int64_t>(pool.busy.size()) >= pool.processing &&
-         std::all_of(pool.busy.begin(), pool.busy.end(), [&](ThreadId t) { return is_blocked(find(dump, t)); });
+/// Workers that have work, and those of them that cannot go on with it.
+struct Workers {
+  std::vector<ThreadId> blocked, going_on;
+};
+
+Workers workers_of(const ProcessDump& dump, const ThreadPool& pool) {
+  Workers workers;
+  for (const ThreadId tid : pool.busy)
+    (is_blocked(find(dump, tid)) ? workers.blocked : workers.going_on).push_back(tid);
+  return workers;
+}
+
+/// A pool that grows out of its starvation has a newborn worker mostly, which has not come to its first wait: one of
+/// them, or of many some. How long it has been so nobody can tell of a core: there all must be blocked.
+std::int64_t most_newborn(const ThreadPool& pool) {
+  constexpr std::int32_t kOneOf = 16;
+  return pool.since_dequeue ? 1 + pool.existing / kOneOf : 0;
+}
+
+/// All workers have work and none of them can go on with it, but for newborn ones.
+bool is_stuck(const ThreadPool& pool, const Workers& workers) {
+  const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+  if (pool.queued == 0 || workers.blocked.empty() || pool.existing > pool.processing) return false;
+  // Whoever is on its way to its first item has work, and waits as idle ones do.
+  if (count(pool.idle) + count(pool.busy) > std::max<std::int64_t>(pool.processing, count(pool.busy))) return false;
+  const std::int64_t others = std::max<std::int64_t>(pool.processing, count(pool.busy)) - count(workers.blocked);
+  return others == 0 || (others <= most_newborn(pool) && count(workers.blocked) > others);
+}
+
+/// Nothing was taken for a while, or timers are late that a worker would have run.
+bool is_long(const ProcessDump& dump, const PendingWork& pending, const Workers& workers) {
+  constexpr std::chrono::milliseconds kLate{1000};
+  const ThreadPool& pool = *pending.pool;
+  if (pool.since_dequeue && *pool.since_dequeue >= kLongSinceDequeue) return true;
+  if (pool.since_dequeue) return pending.timers && pending.timers->next_due && *pending.timers->next_due <= -kLate;
+  return std::all_of(workers.blocked.begin(), workers.blocked.end(),
+                     [&](ThreadId tid) { return find(dump, tid)->wait.has_value(); });
 }
 
 /// As long as it may have more workers the pool adds one each half second, or sooner: fewer items than it has workers
@@ -46,24 +80,54 @@ std::vector<VerdictStep> behind_the_queue(const ProcessDump& dump, const Pending
   return steps;
 }
 
+const PendingWork* with_pool(const ProcessDump& dump) {
+  for (const RuntimeSummary& runtime : dump.runtimes)
+    if (runtime.pending && runtime.pending->pool) return &*runtime.pending;
+  return nullptr;
+}
+
 }  // namespace
+
+bool is_starved_for_long(const ProcessDump& dump) {
+  const PendingWork* pending = with_pool(dump);
+  return pending != nullptr && is_long(dump, *pending, workers_of(dump, *pending->pool));
+}
+
+std::size_t workers_that_stand(std::size_t workers) {
+  return workers < kManyWorkers ? workers : workers - 1 - workers / 16;
+}
+
+bool has_a_worker_that_goes_on(const ProcessDump& first, const ProcessDump& second) {
+  // A newborn one that waits for a processor has used hardly any.
+  constexpr std::chrono::milliseconds kNewborn{50};
+  const PendingWork *before = with_pool(first), *now = with_pool(second);
+  if (before == nullptr || now == nullptr) return false;
+  const std::vector<ThreadId> then = workers_of(first, *before->pool).going_on;
+  const std::vector<ThreadId> still = workers_of(second, *now->pool).going_on;
+  return std::any_of(still.begin(), still.end(), [&](ThreadId tid) {
+    if (std::find(then.begin(), then.end(), tid) == then.end()) return false;
+    const ThreadDump* thread = find(second, tid);
+    return thread == nullptr || !thread->facts.cpu || *thread->facts.cpu > kNewborn;
+  });
+}
 
 void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
-    if (!runtime.pending || !runtime.pending->pool || !is_stuck(dump, *runtime.pending->pool)) continue;
+    if (!runtime.pending || !runtime.pending->pool) continue;
     const ThreadPool& pool = *runtime.pending->pool;
+    const Workers workers = workers_of(dump, pool);
+    if (!is_stuck(pool, workers)) continue;
     Verdict verdict;
     verdict.kind = VerdictKind::starved_pool;
-    verdict.threads = static_cast<std::uint32_t>(pool.busy.size());
+    verdict.threads = static_cast<std::uint32_t>(workers.blocked.size());
     verdict.steps = behind_the_queue(dump, *runtime.pending);
     verdict.is_certain = !verdict.steps.empty();
     if (!verdict.is_certain) {
-      // How long that has been so nobody can tell of a core.
-      const auto waits = [&](ThreadId tid) { return find(dump, tid)->wait.has_value(); };
-      const bool is_long = pool.since_dequeue ? *pool.since_dequeue >= kLongSinceDequeue
-                                              : std::all_of(pool.busy.begin(), pool.busy.end(), waits);
-      if (!is_long || adds_workers_enough(pool)) continue;
-      for (const ThreadId worker : pool.busy) verdict.steps.push_back({worker, 0});
+      const bool is_alone = !pool.since_dequeue && !is_long(dump, *runtime.pending, workers);
+      // Of few workers that go on by turns, at each look one goes on.
+      const bool are_few = workers.blocked.size() < kManyWorkers && workers.blocked.size() < pool.busy.size();
+      if (is_alone || are_few || adds_workers_enough(pool)) continue;
+      for (const ThreadId worker : workers.blocked) verdict.steps.push_back({worker, 0});
     }
     verdicts.push_back(std::move(verdict));
   }

@@ -41,11 +41,11 @@ function verdictCards(data, graph, show) {
       v.methods.length ? cutList(v.methods, FIRST_STEPS, m => element('li', {title: m.whole}, awaitsLine(v.methods, m))) : null,
       cutList(threads, FIRST_STEPS, t => element('li', {}, threadButton(t, t.doing, show), placeLine(t), chainLine(graph.chainOf.get(t.tid)))));
   });
+  if (data.end) cards.unshift(element('article', {class: 'verdict certain'}, element('h2', {}, data.end)));
   if (data.busy_words) cards.push(busyCard(data.busy_words, !data.verdicts.length && data.busy.is_busy));
   if (!data.verdicts.length) {
-    cards.push(element('article', {class: 'verdict ' + (data.known ? 'fine' : 'possible')}, element('h2', {}, data.known
-      ? 'Nothing is stuck as far as can be seen: no thread waits for another in a circle, and none holds several up.'
-      : 'Nothing can be told of what its threads wait for.')));
+    cards.push(element('article', {class: 'verdict ' + (data.known ? 'fine' : 'possible')}, element('h2', {}, data.nothing),
+      data.contended ? element('pre', {}, data.contended.trimEnd()) : null));
   }
   if (data.unmoved) cards.push(element('article', {class: 'verdict fine'}, element('p', {}, data.unmoved)));
   for (const note of data.notes) cards.push(element('p', {class: 'warn'}, note));

@@ -1,4 +1,4 @@
-// How does a process end?
+// How does a process begin and end?
 #pragma once
 
 #include "dotnet/bcl/kinds.h"
@@ -14,6 +14,10 @@ inline constexpr std::array<NameStart, 3> kExits{
     "System.Environment._Exit(",
     "System.AppContext.OnProcessExit(",
 };
+
+/// Code that the runtime calls before Main.
+inline constexpr NameStart kStartupHooks = "System.StartupHookProvider.";
+inline constexpr NameStart kSetup = "System.AppContext.Setup(";
 
 /// What does a runtime that dies have as its last exception?
 inline constexpr TypeName kStackOverflow = "System.StackOverflowException";

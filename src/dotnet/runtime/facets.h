@@ -137,6 +137,8 @@ class RuntimeWaits {
   /// The wait of a thread of this capture, as objects of the runtime record it. `owners` are ids as the runtime has
   /// them.
   [[nodiscard]] virtual ThreadWait wait_of(const objects::WaitingThread& /*at*/) { return {}; }
+  /// Threads of this capture that waited for an object which `wait_of` did not find: of a core it may lack the object.
+  [[nodiscard]] virtual std::size_t waits_without_objects() const { return 0; }
   /// Threads whose work ends the waits of others.
   [[nodiscard]] virtual objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> /*threads*/) {
     return {};

@@ -132,6 +132,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   heap_.reset();
   callers_.reset();
   waits_.reset();
+  waits_without_objects_ = 0;
   objects_.reset();
   types_.reset();
   if (names_) names_->new_capture();
@@ -297,7 +298,10 @@ std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
 
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   objects::ThreadWaits* waits = thread_waits();
-  return waits == nullptr ? ThreadWait{} : waits->of(at);
+  if (waits == nullptr) return {};
+  ThreadWait wait = waits->of(at);
+  if (wait.kind == WaitKind::none && is_frozen_ && objects::ThreadWaits::is_for_an_object(at)) waits_without_objects_++;
+  return wait;
 }
 
 objects::EndsOfWork RuntimeByContracts::ends_of_work(std::span<const objects::WaitingThread> threads) {

@@ -65,6 +65,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;
+  [[nodiscard]] std::size_t waits_without_objects() const override { return waits_without_objects_; }
   [[nodiscard]] objects::EndsOfWork ends_of_work(std::span<const objects::WaitingThread> threads) override;
   [[nodiscard]] std::optional<std::vector<objects::LogicalCaller>> async_callers(
       const objects::WaitingThread& at) override;
@@ -144,6 +145,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
+  std::size_t waits_without_objects_ = 0;
   std::unique_ptr<objects::AsyncCallers> callers_;
   std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;

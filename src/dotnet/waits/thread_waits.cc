@@ -58,6 +58,11 @@ bool ThreadWaits::can_be_told() {
   return all;
 }
 
+bool ThreadWaits::is_for_an_object(const WaitingThread& at) {
+  return is_inside(at, bcl::kWaitHandleMethods) || is_inside(at, bcl::kJoin) || is_inside(at, bcl::kLockMethods) ||
+         is_inside(at, bcl::kConditionMethods) || is_inside(at, bcl::kWaitsForCallback);
+}
+
 /// The first to ask asks for all.
 bool ThreadWaits::is_still(const WaitingThread& at, const BlockingRecord& newest) {
   if (now_ == nullptr) return true;

@@ -47,6 +47,8 @@ class ThreadWaits {
   /// Whether the records and objects of all threads are there: of a core without the heap no wait is told, and that
   /// none is told says nothing.
   [[nodiscard]] bool can_be_told();
+  /// Whether a thread is in a call of .NET's that waits for an object: then that none is told says nothing, either.
+  [[nodiscard]] static bool is_for_an_object(const WaitingThread& at);
   /// The OS thread id of the thread whose current task it is; 0: none.
   [[nodiscard]] std::uint64_t thread_that_runs(Address task);
   /// Current tasks of all threads, each with the OS thread id.

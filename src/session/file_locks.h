@@ -1,0 +1,33 @@
+// Locks of files (flock, fcntl): who holds the one that a process waits for, as the kernel lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mixstack/dump.h"
+
+namespace mixstack::session {
+
+/// One line of /proc/locks. Processes by the ids of our own pid namespace.
+struct FileLock {
+  std::uint64_t number = 0;  ///< equal of a lock and those that wait for it
+  bool waits = false;
+  std::int64_t pid = 0;  ///< who took it, or waits; not positive: the kernel does not tell (of locks of open files)
+  std::uint64_t inode = 0;
+};
+/// Lines that make no sense are left out.
+[[nodiscard]] std::vector<FileLock> parse_file_locks(std::string_view table);
+/// The table as it is now.
+[[nodiscard]] std::vector<FileLock> file_locks();
+/// Whether a system call waits for such a lock.
+[[nodiscard]] bool waits_for_file_lock(std::int64_t syscall, std::uint64_t second_argument);
+/// Processes that hold what a process waits for; `inode` 0: whatever the file.
+[[nodiscard]] std::vector<std::int64_t> lock_holders(const std::vector<FileLock>& locks, std::uint32_t waiter,
+                                                     std::uint64_t inode);
+
+/// Of threads of a process of this machine that wait for such a lock: by whom it is held.
+void name_file_locks(ProcessDump& dump);
+
+}  // namespace mixstack::session

@@ -1,0 +1,85 @@
+"""`mixstack why`: other processes, crashes, locks that many want, a pool that grows, and what comes before Main."""
+import pathlib
+import tempfile
+import unittest
+
+import cores
+import debuggee_build
+import mixstack_dump
+import processes
+from why_case import FINE, NOT_KNOWN, STUCK, WhyCase
+
+
+class Processes(WhyCase):
+    def wait_of(self, answer, name):
+        return next(t["wait"] for t in answer["threads"] if t["name"] == name)
+
+    def test_cycles_over_processes(self):
+        for scenario in ("file_lock_cycle", "full_pipe"):
+            with self.subTest(scenario), processes.scenario(scenario) as debuggee:
+                status, answer = self.until_stuck(debuggee)
+                self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("process_cycle", False)])
+                self.assertEqual(status, STUCK)
+                [child] = self.wait_of(answer, "parent")["processes"]
+                self.assertEqual((str(child["pid"]), child["waits_for_us"]), (self.truth(debuggee)["parent"][1], "is_held_up"))
+
+    def test_who_holds_the_lock_of_a_file(self):
+        with processes.scenario("file_lock_held") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            wait = self.wait_of(answer, "parent")
+            self.assertEqual((wait["kind"], [p["holds"] for p in wait["processes"]]), ("file", [True]))
+            self.assertIn(self.truth(debuggee)["parent"][1], wait["detail"])
+
+    def test_words_that_are_waited_for_are_no_cycle(self):
+        with processes.scenario("coprocess") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            self.assertEqual({p["waits_for_us"] for p in self.wait_of(answer, "parent")["processes"]}, {"may"})
+
+    def test_a_child_that_is_stopped(self):
+        with processes.scenario("stopped_child") as debuggee:
+            status, answer = self.until_stuck(debuggee)
+            self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("stopped_process", True)])
+            self.assertEqual(status, STUCK)
+
+
+class Standing(WhyCase):
+    def test_a_contended_lock_is_not_denied(self):
+        with processes.scenario("contended") as debuggee:
+            for _ in range(5):
+                status, answer = self.why(debuggee.pid, "--sample", "0")
+                self.assertEqual((status, answer["verdicts"]), (FINE, []))
+                [lock] = answer["contended"]
+                names = {t["tid"]: t["name"] for t in answer["threads"]}
+                self.assertEqual((lock["kind"], lock["type"]), ("monitor", "object"))
+                self.assertGreaterEqual(len(lock["threads"]), 4)
+                self.assertTrue(all(names[tid].startswith("booker") for tid in lock["threads"] + lock["owners"]), lock)
+
+    def test_a_pool_that_grows_is_starved_at_each_look(self):
+        with processes.scenario("pool_grows") as debuggee:
+            for look in range(20):
+                status, answer = self.why(debuggee.pid)
+                self.assertEqual([v["kind"] for v in answer["verdicts"]], ["starved_pool"], look)
+                self.assertEqual(status, STUCK)
+
+    def test_before_main(self):
+        hook = {"DOTNET_STARTUP_HOOKS": str(pathlib.Path(debuggee_build.SCENARIOS).with_name("Scenarios.dll"))}
+        with processes.Debuggee([debuggee_build.SCENARIOS, "sleep"], hook) as debuggee:
+            text = mixstack_dump.run("why", debuggee.pid)[1]
+            self.assertRegex(text, r"(?m)^Main has not begun: a startup hook runs on thread \d+")
+
+
+class Ended(WhyCase):
+    def test_a_small_core_does_not_say_that_nothing_is_stuck(self):
+        for scenario in ("deadlock", "deadlock_mutex"):
+            for kind in "nt":
+                with self.subTest(scenario + kind), processes.scenario(scenario) as debuggee, tempfile.TemporaryDirectory() as folder:
+                    core = cores.createdump(debuggee.pid, pathlib.Path(folder) / "core", kind)
+                    status, out, error, _ = mixstack_dump.run("why", core)
+                    self.assertEqual(status, NOT_KNOWN, out + error)
+                    self.assertTrue(out.startswith("Nothing can be told"), out)
+
+
+if __name__ == "__main__":
+    unittest.main()
