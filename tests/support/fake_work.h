@@ -96,7 +96,8 @@ class FakeWork : public FakeRuntimeAsync11 {
       row += static_cast<std::uint32_t>(fields.size());
       const Address machine = type(work, kMachines[m], object_type, 16 + kMachineSize, kValue,
                                    static_cast<std::uint32_t>(fields.size()), fields);
-      boxes_[m] = type(core, 5, task, 8 + kMachine + kMachineSize, 0, 5, {{5, kMachine - 8, 17}}, {object_type, machine});
+      boxes_[m] =
+          type(core, 5, task, 8 + kMachine + kMachineSize, 0, 5, {{5, kMachine - 8, 17}}, {object_type, machine});
     }
   }
 

@@ -88,8 +88,8 @@ TEST_P(WorkOfReleases, OfOtherMethodsThatKeepWhatWorkersShareNothingIsSaid) {
 }
 
 TEST_P(WorkOfReleases, AWorkerThatSomebodyAwaitsGoesOnThere) {
-  const Address worker = heap_.suspended_work(FakeWork::for_each_worker, heap_.promise(),
-                                              shared_by_workers(heap_.promise()));
+  const Address worker =
+      heap_.suspended_work(FakeWork::for_each_worker, heap_.promise(), shared_by_workers(heap_.promise()));
   const Address upper = heap_.suspended_work(FakeWork::of_program, worker, 0);
   EXPECT_EQ(continuations(worker), (std::vector<Address>{upper}));
 }

@@ -17,7 +17,7 @@ namespace mixstack::target {
 namespace {
 
 constexpr std::uint64_t kRedZone = 128;        // System V AMD64 psABI 3.2.2; AArch64 has none
-constexpr std::size_t kMostInstants = 64;       // of late threads; more than a live capture has
+constexpr std::size_t kMostInstants = 64;      // of late threads; more than a live capture has
 constexpr std::size_t kStackBytes = 16 << 10;  // copied per thread; what lies above is read from the core when needed
 
 /// The mapping that holds the program's entry point or headers is the program.

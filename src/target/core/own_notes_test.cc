@@ -52,7 +52,8 @@ TEST(OwnNotes, AThreadComesBackAsItWas) {
 }
 
 TEST(OwnNotes, HowLateAThreadWasComesBack) {
-  for (const LateNote before : {LateNote{std::chrono::milliseconds(31), false}, LateNote{std::chrono::seconds(2), true}})
+  for (const LateNote before :
+       {LateNote{std::chrono::milliseconds(31), false}, LateNote{std::chrono::seconds(2), true}})
     EXPECT_EQ(decode_late(encode_late(before)), before);
   const auto note = encode_late({std::chrono::milliseconds(31), true});
   for (std::size_t size = 0; size < note.size(); size++) EXPECT_FALSE(decode_late(std::span(note).first(size))) << size;

@@ -19,9 +19,9 @@ namespace mixstack::target {
 /// Reading a page that is not there makes the kernel fill it: the process grows (a shared mapping may grow until its
 /// memory cgroup kills it), or whoever serves the page (userfaultfd, FUSE, NFS) is waited for. So only pages that are
 /// there are read. What else is asked for is answered as the process itself would see it, past the process: zeros for
-/// private memory never touched, the file's bytes for file mappings that are private or only read. What can be had in neither way cannot be read,
-/// but for pages in swap, of which a few are brought back. Code of images is always read from the file, which proves
-/// to be the mapped one, so that a library unloaded meanwhile is still itself.
+/// private memory never touched, the file's bytes for file mappings that are private or only read. What can be had in
+/// neither way cannot be read, but for pages in swap, of which a few are brought back. Code of images is always read
+/// from the file, which proves to be the mapped one, so that a library unloaded meanwhile is still itself.
 ///
 /// Where the kernel does not say which pages are there (no /proc/PID/pagemap), all are taken to be.
 ///

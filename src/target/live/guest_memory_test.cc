@@ -63,7 +63,9 @@ TEST_F(GuestMemoryTest, APageOfASharedFileThatIsOnlyReadIsTheFiles) {
   ASSERT_EQ(memory_.pages().run({at, at + kPage}).state, State::absent);
   std::array<char, 4> bytes{};
   EXPECT_EQ(memory_.read_some(at, std::as_writable_bytes(std::span(bytes))).value_or(0), bytes.size());
-  EXPECT_EQ(std::string_view(bytes.data(), bytes.size()), "\x7f" "ELF");
+  EXPECT_EQ(std::string_view(bytes.data(), bytes.size()),
+            "\x7f"
+            "ELF");
   EXPECT_FALSE(in_stop(at));
   EXPECT_EQ(memory_.pages().run({at, at + kPage}).state, State::absent) << "nobody has made it";
 }
