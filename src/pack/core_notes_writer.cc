@@ -93,6 +93,8 @@ void add_thread(Notes& notes, const Recording::Thread& thread, std::uint64_t pac
   notes.add("CORE", NT_PRSTATUS, thread_note(t));
   notes.add(target::kOwnNotes, target::kThreadNote,
             target::encode_thread({t.ns_tid, t.kernel_state, t.syscall, t.comm, thread.facts}));
+  if (t.late.count() > 0)
+    notes.add(target::kOwnNotes, target::kLateNote, target::encode_late({t.late, thread.not_stopped}));
   if (pac_mask == 0) return;
   const std::uint64_t masks[2] = {pac_mask, pac_mask};
   notes.add("LINUX", kArmPacMask, std::as_bytes(std::span(masks)));

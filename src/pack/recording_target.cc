@@ -90,9 +90,9 @@ Result<Capture> RecordingTarget::capture(const CaptureRequest& wanted) {
   return capture;
 }
 
-void RecordingTarget::take_down(const Capture& capture) {
+void RecordingTarget::take_down(const Capture& capture, bool is_look) {
   // Late captures first: if they disagree with the common instant, it overwrites them.
-  for (const Capture& late : capture.late) take_down(late);
+  for (const Capture& late : capture.late) take_down(late, late.consistency == Consistency::not_stopped);
   const std::lock_guard lock(mutex_);
   if (capture.regions != nullptr) recording_.regions = *capture.regions;
   recording_.pac_mask |= capture.pac_mask;
@@ -105,6 +105,7 @@ void RecordingTarget::take_down(const Capture& capture) {
     thread.capture.stack = {};
     thread.stack_base = t.stack.base;
     thread.stack.assign(t.stack.bytes.begin(), t.stack.bytes.end());
+    thread.not_stopped = is_look;
   }
 }
 

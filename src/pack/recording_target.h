@@ -21,6 +21,7 @@ struct Recording {
     std::vector<std::byte> stack;
     Address stack_base = 0;
     ThreadFacts facts;
+    bool not_stopped = false;  ///< it was looked at without a stop, late
   };
   struct File {
     std::string path;
@@ -68,7 +69,7 @@ class RecordingTarget final : public Target {
   class File;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> noted(const std::string& path,
                                                                Result<std::shared_ptr<const FileBytes>> file) const;
-  void take_down(const Capture& capture);
+  void take_down(const Capture& capture, bool is_look = false);
 
   std::unique_ptr<Target> target_;
   std::unique_ptr<Memory> memory_;

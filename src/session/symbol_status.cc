@@ -69,7 +69,8 @@ ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup) {
     return out;
   }
   if (!lookup.wanted.has_id) {
-    out.remark = "the compiler made no PDB of it";
+    out.remark = lookup.wanted.error.code == ErrorCode::none ? "the compiler made no PDB of it"
+                                                             : "what its image says of a PDB cannot be read";
     return out;
   }
   const SymbolKey key = SymbolKey::pdb(lookup.wanted.id, lookup.wanted.name);

@@ -31,7 +31,7 @@ class DotNet11(test_dotnet9.OnRelease):
         [thread] = [t for t in dump["threads"] if (t["managed"] or {}).get("name") == "text-callback"]
         lines = {f["raw_name"].partition("(")[0]: f["line"] for f in thread["frames"] if f["kind"] == "managed"}
         found = [line for name, line in lines.items() if "Scenarios.Interop" in name]
-        self.assertTrue(found and all(found), lines)
+        self.assertTrue(found and all(found), (lines, dump["diagnoses"]))
 
     def test_cores(self):
         """The runtime's own createdump, the smallest: the runtime's file is known by its build id."""

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,16 +22,36 @@
 
 namespace mixstack::test {
 
+/// What ClrMD (tests/oracle) said, or why it said nothing.
+struct ClrmdAnswer {
+  enum class End : std::uint8_t {
+    answered,
+    not_built,
+    died,    ///< of a signal: its DAC is native code
+    failed,  ///< by its own account, or what it said is no answer
+  };
+  End end = End::not_built;
+  int signal = 0;       ///< of `died`
+  nlohmann::json json;  ///< of `answered`
+  std::string why;      ///< of the others: what it said last
+
+  [[nodiscard]] std::string text() const {
+    if (end == End::answered) return "ClrMD answered";
+    if (end == End::not_built) return "ClrMD is not built (tests/debuggees/build)";
+    const std::string by = end == End::died ? "died of signal " + std::to_string(signal) : "did not answer";
+    return "ClrMD " + by + ": " + why;
+  }
+};
+
 /// Starts `dotnet build/debuggees/Scenarios/Scenarios.dll SCENARIO [ARGUMENT]` and waits for its READY line. Ends it at
 /// the end. A scenario that dies is held where its runtime calls abort (libholdabort.so). MIXSTACK_RUNTIME chooses a
 /// newer release than the SDK's, as for the live tests: the scenarios are self-contained then.
 class DotnetProcess {
  public:
   explicit DotnetProcess(const std::string& scenario, std::string argument = {}) {
-    const char* release = std::getenv("MIXSTACK_RUNTIME");
-    const bool is_whole = release != nullptr && *release != 0;
-    const std::string folder =
-        std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees" + (is_whole ? "-" + std::string(release) : "");
+    const std::string release = asked_release();
+    const bool is_whole = !release.empty();
+    const std::string folder = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees" + (is_whole ? "-" + release : "");
     const std::string program = folder + "/Scenarios/Scenarios", dll = program + ".dll";
     if (!std::filesystem::exists(dll)) return;
     int in[2], out[2];
@@ -71,6 +93,11 @@ class DotnetProcess {
   DotnetProcess(const DotnetProcess&) = delete;
   DotnetProcess& operator=(const DotnetProcess&) = delete;
 
+  /// The release that was asked for by name; empty: the SDK's.
+  [[nodiscard]] static std::string asked_release() {
+    const char* release = std::getenv("MIXSTACK_RUNTIME");
+    return release == nullptr ? std::string() : std::string(release);
+  }
   [[nodiscard]] bool ready() const { return ready_; }
   [[nodiscard]] unsigned pid() const { return static_cast<unsigned>(pid_); }
 
@@ -81,20 +108,39 @@ class DotnetProcess {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
-  /// ClrMD's answer (tests/oracle), of stacks or of what the option says; discarded when it is not built or fails.
-  [[nodiscard]] nlohmann::json ask_clrmd(const std::string& option = {}) const {
-    const std::string command = "dotnet '" + std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll' " + option +
-                                " " + std::to_string(pid_) + " 2>/dev/null";
-    std::string text;
+  /// Asks ClrMD for stacks, or for what the option says.
+  [[nodiscard]] ClrmdAnswer ask_clrmd(const std::string& option = {}) const {
+    ClrmdAnswer answer;
+    const std::string program = std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll";
+    if (!std::filesystem::exists(program)) return answer;
+    const int errors = ::memfd_create("errors", 0);
+    // Without a shell in between, so that it is the program's own end that is told.
+    const std::string command = "exec dotnet '" + program + "' " + option + " " + std::to_string(pid_) +
+                                " 2>/proc/self/fd/" + std::to_string(errors);
     FILE* output = ::popen(command.c_str(), "r");
-    if (output == nullptr) return nlohmann::json(nlohmann::json::value_t::discarded);
-    char buffer[1 << 16];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, output)) > 0;) text.append(buffer, n);
-    ::pclose(output);
-    return nlohmann::json::parse(text, nullptr, false);
+    const std::string text = output == nullptr ? std::string() : text_of(output);
+    const int status = output == nullptr ? -1 : ::pclose(output);
+    answer.json = nlohmann::json::parse(text, nullptr, false);
+    if (status == 0 && answer.json.is_object()) {
+      answer.end = ClrmdAnswer::End::answered;
+    } else {
+      answer.end = status > 0 && WIFSIGNALED(status) ? ClrmdAnswer::End::died : ClrmdAnswer::End::failed;
+      answer.signal = answer.end == ClrmdAnswer::End::died ? WTERMSIG(status) : 0;
+      std::array<char, 2000> last{};
+      const ssize_t n = ::pread(errors, last.data(), last.size() - 1, 0);
+      answer.why = n > 0 ? std::string(last.data()) : text.substr(0, last.size());
+    }
+    ::close(errors);
+    return answer;
   }
 
  private:
+  [[nodiscard]] static std::string text_of(FILE* output) {
+    std::string text;
+    char buffer[1 << 16];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, output)) > 0;) text.append(buffer, n);
+    return text;
+  }
   [[nodiscard]] bool all_stopped() const {
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
       std::ifstream file(task.path() / "stat");

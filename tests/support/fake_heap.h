@@ -1,5 +1,5 @@
 // A runtime with a garbage-collected heap laid out by hand: assemblies, types of async methods, regions and objects, in
-// the structures of .NET 10.0.12 x64.
+// the structures of .NET 10.0.12 x64 or those of another descriptor.
 #pragma once
 
 #include "dotnet/names/method_names.h"
@@ -20,7 +20,7 @@ class FakeHeap : public DotnetMemory {
   static constexpr std::uint32_t kAction = 8, kContinuation = 16, kFlags = 24, kScheduler = 32, kMachine = 32;
   static constexpr std::uint32_t kBuilder = 0, kAwaiter = 8, kState = 16;
 
-  FakeHeap() {
+  explicit FakeHeap(const nlohmann::json& descriptor_json = x64_descriptor()) : DotnetMemory(descriptor_json) {
     make_core_library();
     make_program();
     make_domain();

@@ -12,7 +12,9 @@ class FakeRuntimeAsync : public FakeHeap {
  public:
   static constexpr Address kCode = 0x7f2000000000, kCodeSize = 0x40000;
 
-  FakeRuntimeAsync() { code_.add_heap(kCode, kCode + kCodeSize); }
+  explicit FakeRuntimeAsync(const nlohmann::json& descriptor_json = x64_descriptor()) : FakeHeap(descriptor_json) {
+    code_.add_heap(kCode, kCode + kCodeSize);
+  }
 
   /// A method's code, and the word that says where it begins.
   struct Method {

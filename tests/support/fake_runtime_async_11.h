@@ -14,7 +14,8 @@ class FakeRuntimeAsync11 : public FakeRuntimeAsync {
   static constexpr std::uint32_t kNext11 = 8, kInfo = 16, kState11 = 28, kData = 32, kRuntimeAsyncTask = 40;
   static constexpr Address kStack = 0x7d0000000000, kThread = 0x7d1000000000, kThreadData = 0x7d1000010000;
 
-  FakeRuntimeAsync11() {
+  explicit FakeRuntimeAsync11(const nlohmann::json& descriptor_json = x64_descriptor())
+      : FakeRuntimeAsync(descriptor_json) {
     auto& l = layouts;
     l.algorithms.suspended_methods = dotnet::SuspendedMethods::resume_info;
     l.algorithms.method_sizes = dotnet::MethodSizes::types;

@@ -87,11 +87,35 @@ std::string difference(const Lines& ours, const Lines& theirs) {
   return text;
 }
 
+/// Whether anybody's stack has the body of a handler that runs.
+bool has_funclet(const test::StoppedRuntime& seen) {
+  StackWalkContract contract(seen.code(), seen.memory());
+  for (const ManagedThread& t : seen.threads().threads) {
+    const ThreadCapture* c = seen.capture_of(t);
+    if (c == nullptr) continue;
+    auto walk = contract.create_stack_walk(t, c->registers, test::StoppedRuntime::stack_of(*c));
+    while (walk.next()) {
+      const bool is_managed = walk.current().state == StackWalkState::frameless;
+      if (is_managed && seen.code().find(code_address(walk.current())).is_funclet()) return true;
+    }
+  }
+  return false;
+}
+
+/// The DAC of .NET 10 dies of references of some funclets. That alone, and that ClrMD is not built, may be passed over;
+/// of a release that was asked for by name nothing.
+bool may_be_passed_over(const test::ClrmdAnswer& answer, const test::StoppedRuntime& seen) {
+  if (!test::DotnetProcess::asked_release().empty()) return false;
+  if (answer.end == test::ClrmdAnswer::End::not_built) return true;
+  return answer.end == test::ClrmdAnswer::End::died && has_funclet(seen);
+}
+
 class AgainstDac : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstDac, EveryReferenceOfEveryThreadIsTheSame) {
   const test::DotnetProcess process(GetParam());
-  if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
+  if (!process.ready() && test::DotnetProcess::asked_release().empty()) GTEST_SKIP() << "the scenarios are not built";
+  ASSERT_TRUE(process.ready()) << "the scenarios are not built for the release that was asked for";
   process.stop();
   const test::StoppedRuntime seen(target::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
@@ -105,9 +129,11 @@ TEST_P(AgainstDac, EveryReferenceOfEveryThreadIsTheSame) {
           << gaps_of(found);
   }
   const auto oracle = process.ask_clrmd("--roots");
-  if (!oracle.is_object()) GTEST_SKIP() << "ClrMD is not there, or the DAC of .NET 10 has met a funclet and died";
+  const bool is_answer = oracle.end == test::ClrmdAnswer::End::answered;
+  if (!is_answer && may_be_passed_over(oracle, seen)) GTEST_SKIP() << oracle.text();
+  ASSERT_TRUE(is_answer) << oracle.text();
   std::size_t compared = 0, references = 0;
-  for (const auto& t : oracle["threads"]) {
+  for (const auto& t : oracle.json["threads"]) {
     const auto it = by_id.find(t["osId"].get<std::uint64_t>());
     if (it == by_id.end()) continue;
     const Lines mine = ours(it->second, seen.memory().layouts().arch), dac = theirs(t, it->second);
@@ -148,7 +174,9 @@ TEST(ExactGenericArgsTokenLive, OfThisIsTheTypeOfAnObjectOfTheFrame) {
   const test::StoppedRuntime seen(target::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto oracle = process.ask_clrmd("--roots");
-  if (!oracle.is_object()) GTEST_SKIP() << "ClrMD is not there";
+  const bool is_answer = oracle.end == test::ClrmdAnswer::End::answered;
+  if (!is_answer && may_be_passed_over(oracle, seen)) GTEST_SKIP() << oracle.text();
+  ASSERT_TRUE(is_answer) << oracle.text();
   std::map<std::string, std::map<Address, Address>> by_name;
   std::map<std::string, std::uint64_t> ids;
   for (const auto& t : seen.threads().threads) {
@@ -163,7 +191,7 @@ TEST(ExactGenericArgsTokenLive, OfThisIsTheTypeOfAnObjectOfTheFrame) {
        "System.Int32, System.String[]>>>"}};
   for (const auto& [name, type] : types) {
     std::size_t agreed = 0;
-    for (const auto& t : oracle["threads"])
+    for (const auto& t : oracle.json["threads"])
       for (const auto& r : t["roots"]) {
         if (t["osId"] != ids[name] || r["type"] != type) continue;
         const auto token = by_name[name].find(number(r["ip"]));

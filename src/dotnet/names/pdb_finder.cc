@@ -33,7 +33,10 @@ void read_code_view(const object::PeImage& image, const DebugEntry& entry, PdbRe
   if (entry.size < 24 || entry.minor != kPortable) return;
   const auto bytes = bytes_at(image, entry.rva, std::min(entry.size, kMostCodeView));
   std::uint32_t magic = 0;
-  if (!bytes) return;
+  if (!bytes) {
+    out.error = bytes.error();
+    return;
+  }
   std::memcpy(&magic, bytes->data(), sizeof(magic));
   if (magic != kRsds) return;
   std::memcpy(out.id.data(), bytes->data() + 4, 16);
@@ -105,7 +108,11 @@ PdbReference pdb_reference(const object::PeImage& image) {
   const object::PeDirectory directory = image.directory(object::PeDirectoryId::debug);
   const std::size_t count = std::min<std::size_t>(directory.size / sizeof(DebugEntry), kMostEntries);
   std::vector<DebugEntry> entries(count);
-  if (directory.empty() || !image.read(directory.rva, std::as_writable_bytes(std::span(entries)))) return reference;
+  if (directory.empty()) return reference;
+  if (const auto read = image.read(directory.rva, std::as_writable_bytes(std::span(entries))); !read) {
+    reference.error = read.error();
+    return reference;
+  }
   for (const DebugEntry& entry : entries) {
     if (entry.type == kCodeView && !reference.has_id) read_code_view(image, entry, reference);
     if (entry.type != kEmbeddedPdb || reference.embedded_size != 0) continue;
@@ -120,6 +127,7 @@ Result<std::shared_ptr<const PortablePdb>> find_pdb(const object::PeImage& image
                                                     PdbLookup& lookup) {
   const PdbReference& wanted = lookup.wanted = pdb_reference(image);
   lookup.error = {ErrorCode::not_found, 0, 0};
+  if (!wanted.has_id && wanted.error.code != ErrorCode::none) lookup.error = wanted.error;
   if (!wanted.has_id) return fail(lookup.error);
   const auto fits = [&](Result<std::shared_ptr<const PortablePdb>>& pdb) {
     if (pdb && (*pdb)->id() != wanted.id) pdb = fail(ErrorCode::mismatch);

@@ -13,6 +13,7 @@ namespace mixstack::dotnet::names {
 
 /// The PDB that an image's debug directory names (PE Format, "Debug Directory"; PE-COFF.md of dotnet/runtime).
 struct PdbReference {
+  Error error;  ///< why it cannot be read what the image says; none: it was read
   PdbId id{};
   std::string name;  ///< the last part of the path that the compiler wrote it to
   bool has_id = false;

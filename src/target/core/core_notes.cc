@@ -84,6 +84,9 @@ class NoteReader {
     if (note.type == kThreadNote && is_of_a_thread_) {
       out_.threads.back().own = decode_thread(note.bytes);
       if (!out_.threads.back().own) short_++;
+    } else if (note.type == kLateNote && is_of_a_thread_) {
+      out_.threads.back().late = decode_late(note.bytes);
+      if (!out_.threads.back().late) short_++;
     } else if (note.type == kMappingsNote && out_.all_mappings.empty()) {
       if (auto all = decode_mappings(note.bytes)) {
         out_.all_mappings = std::move(*all);

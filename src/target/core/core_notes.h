@@ -37,6 +37,7 @@ struct CoreThread {
   std::uint64_t pac_mask = 0;  ///< NT_ARM_PAC_MASK, of code addresses
   std::shared_ptr<const VectorRegisters> vectors;
   std::optional<ThreadNote> own;  ///< of a core that mixstack wrote
+  std::optional<LateNote> late;   ///< there alone: it is of another instant than most
 };
 
 /// A line of NT_FILE.

@@ -17,6 +17,7 @@ namespace mixstack::target {
 namespace {
 
 constexpr std::uint64_t kRedZone = 128;        // System V AMD64 psABI 3.2.2; AArch64 has none
+constexpr std::size_t kMostInstants = 64;      // of late threads; more than a live capture has
 constexpr std::size_t kStackBytes = 16 << 10;  // copied per thread; what lies above is read from the core when needed
 
 /// The mapping that holds the program's entry point or headers is the program.
@@ -123,6 +124,7 @@ class CoreTarget final : public Target {
  private:
   void read_info();
   [[nodiscard]] ThreadCapture describe(const CoreThread& thread, Capture& capture) const;
+  [[nodiscard]] Capture& capture_of(const CoreThread& thread, Capture& common, std::vector<LateNote>& instants) const;
 
   CoreFile file_;
   DumpedMemory dumped_;
@@ -143,22 +145,42 @@ void CoreTarget::read_info() {
   parse_auxv(notes_.auxv, info_);
 }
 
+/// Threads that were late are in captures of their own, one for each instant, as those of the process were: what one
+/// waits for, and who holds it, is told of threads of one instant alone.
+Capture& CoreTarget::capture_of(const CoreThread& thread, Capture& common, std::vector<LateNote>& instants) const {
+  if (!thread.late) return common;
+  const auto same = std::find(instants.begin(), instants.end(), *thread.late);
+  if (same != instants.end()) return common.late[static_cast<std::size_t>(same - instants.begin())];
+  if (instants.size() == kMostInstants) return common.late.back();
+  const bool is_first = common.late.empty();
+  Capture& late = common.late.emplace_back();
+  instants.push_back(*thread.late);
+  late.arch = common.arch;
+  late.frozen = common.frozen;
+  if (thread.late->not_stopped) late.consistency = Consistency::not_stopped;
+  late.regions = is_first ? std::make_shared<const std::vector<Region>>(regions_) : common.late.front().regions;
+  return late;
+}
+
 Result<Capture> CoreTarget::capture(const CaptureRequest& request) {
   Capture capture;
   capture.arch = info_.arch;
   capture.frozen = memory_.get();
   std::size_t budget = request.stack_byte_budget;
+  std::vector<LateNote> instants;
   for (const CoreThread& t : notes_.threads) {
     const bool wanted = request.threads.empty() ||
                         std::find(request.threads.begin(), request.threads.end(), t.tid) != request.threads.end();
     if (!wanted) continue;
+    Capture& of_thread = capture_of(t, capture, instants);
     capture.pac_mask |= t.pac_mask;
-    capture.threads.push_back(describe(t, capture));
-    if (const std::size_t copied = capture.threads.back().stack.bytes.size(); copied <= budget) {
+    of_thread.pac_mask |= t.pac_mask;
+    of_thread.threads.push_back(describe(t, of_thread));
+    if (const std::size_t copied = of_thread.threads.back().stack.bytes.size(); copied <= budget) {
       budget -= copied;
     } else {
-      capture.threads.back().stack = {};  // the core is read instead
-      capture.storage.pop_back();
+      of_thread.threads.back().stack = {};  // the core is read instead
+      of_thread.storage.pop_back();
     }
   }
   // The crashed thread comes first: it is why the core is looked at.
@@ -185,6 +207,7 @@ ThreadCapture CoreTarget::describe(const CoreThread& thread, Capture& capture) c
     return out;
   }
   out.captured = true;
+  if (thread.late) out.late = thread.late->late;
   out.registers = thread.registers->registers;
   out.syscall = thread.own ? thread.own->syscall : system_call_number(*thread.registers, *memory_);
   out.vectors = thread.vectors;

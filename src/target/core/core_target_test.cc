@@ -7,6 +7,7 @@
 
 #include "support/elf_builder.h"
 #include "target/core/core_samples.h"
+#include "target/core/own_notes.h"
 
 namespace mixstack::target {
 namespace built = mixstack::test;
@@ -108,6 +109,66 @@ TEST(CoreTarget, ManyThreadsOnOneStackCostNoMoreThanTheBudget) {
   EXPECT_EQ(capture->threads.size(), 3000U);
   EXPECT_GT(copied, std::size_t{1} << 19);
   EXPECT_LE(copied, std::size_t{1} << 20);
+}
+
+built::Bytes late_note(std::chrono::nanoseconds late, bool not_stopped = false) {
+  return encode_late({late, not_stopped});
+}
+
+// What threads wait for is told of those of one instant, as it is of the process.
+TEST(CoreTarget, ThreadsThatWereLateAreInCapturesOfTheirInstants) {
+  using namespace std::chrono_literals;
+  const auto late = [](NoteBuilder& notes, std::uint32_t tid, const built::Bytes& note) {
+    notes.thread(tid, 0, kStack + 0x800).note(kOwnNotes, kLateNote, note);
+  };
+  NoteBuilder notes;
+  notes.thread(1, 0, kStack + 0x800);
+  late(notes, 2, late_note(30ms));
+  late(notes, 3, late_note(2s, true));
+  late(notes, 4, late_note(30ms));
+  late(notes, 5, late_note(0ms));  // no time at all: as if it were not there
+  auto target = open(CoreBuilder().notes(notes).segment(kStack, built::filled(0x1000, 7)).build());
+  const auto capture = target->capture({});
+  ASSERT_TRUE(capture);
+  const auto ids = [](const Capture& c) {
+    std::vector<ThreadId> all;
+    for (const ThreadCapture& t : c.threads) all.push_back(t.tid);
+    return all;
+  };
+  EXPECT_EQ(ids(*capture), (std::vector<ThreadId>{1, 5}));
+  EXPECT_EQ(capture->threads[0].late, 0ms);
+  ASSERT_EQ(capture->late.size(), 2U);
+  EXPECT_EQ(ids(capture->late[0]), (std::vector<ThreadId>{2, 4}));
+  EXPECT_EQ(capture->late[0].threads[0].late, 30ms);
+  EXPECT_EQ(capture->late[0].consistency, Consistency::all_stopped_together);
+  EXPECT_EQ(ids(capture->late[1]), (std::vector<ThreadId>{3}));
+  EXPECT_EQ(capture->late[1].consistency, Consistency::not_stopped);
+  for (const Capture& c : capture->late) {
+    EXPECT_EQ(c.frozen, &target->memory());
+    ASSERT_NE(c.regions, nullptr);
+    EXPECT_EQ(c.regions->size(), target->regions()->size());
+    EXPECT_FALSE(c.threads[0].stack.bytes.empty());
+  }
+}
+
+TEST(CoreTarget, AsManyInstantsAsALiveCaptureMayHave) {
+  NoteBuilder notes;
+  for (std::uint32_t tid = 1; tid <= 1000; tid++)
+    notes.thread(tid, 0, kStack + 0x100).note(kOwnNotes, kLateNote, late_note(std::chrono::nanoseconds(tid)));
+  auto target = open(CoreBuilder().notes(notes).segment(kStack, built::filled(0x1000, 7)).build());
+  CaptureRequest request;
+  request.stack_byte_budget = 1 << 16;
+  const auto capture = target->capture(request);
+  ASSERT_TRUE(capture);
+  EXPECT_TRUE(capture->threads.empty());
+  EXPECT_EQ(capture->late.size(), 64U);
+  std::size_t threads = 0, copied = 0;
+  for (const Capture& late : capture->late) {
+    threads += late.threads.size();
+    for (const ThreadCapture& t : late.threads) copied += t.stack.bytes.size();
+  }
+  EXPECT_EQ(threads, 1000U);
+  EXPECT_LE(copied, std::size_t{1} << 16);
 }
 
 /// A library at kBase in a process whose core holds only what a test adds.

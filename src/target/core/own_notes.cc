@@ -133,4 +133,20 @@ std::optional<ThreadNote> decode_thread(std::span<const std::byte> note) {
   return out;
 }
 
+std::vector<std::byte> encode_late(const LateNote& late) {
+  NoteWriter out;
+  out.put(static_cast<std::int64_t>(late.late.count()));
+  out.put(std::uint32_t{late.not_stopped ? 1U : 0U});
+  return out.take();
+}
+
+std::optional<LateNote> decode_late(std::span<const std::byte> note) {
+  base::ByteCursor c(note);
+  LateNote out;
+  out.late = std::chrono::nanoseconds(c.read<std::int64_t>());
+  out.not_stopped = (c.u32() & 1) != 0;
+  if (!c.ok() || out.late.count() <= 0) return std::nullopt;
+  return out;
+}
+
 }  // namespace mixstack::target

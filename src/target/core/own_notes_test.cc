@@ -51,6 +51,16 @@ TEST(OwnNotes, AThreadComesBackAsItWas) {
   EXPECT_EQ(after->facts.wait_channel, before.facts.wait_channel);
 }
 
+TEST(OwnNotes, HowLateAThreadWasComesBack) {
+  for (const LateNote before :
+       {LateNote{std::chrono::milliseconds(31), false}, LateNote{std::chrono::seconds(2), true}})
+    EXPECT_EQ(decode_late(encode_late(before)), before);
+  const auto note = encode_late({std::chrono::milliseconds(31), true});
+  for (std::size_t size = 0; size < note.size(); size++) EXPECT_FALSE(decode_late(std::span(note).first(size))) << size;
+  EXPECT_FALSE(decode_late(encode_late({})));
+  EXPECT_FALSE(decode_late(encode_late({std::chrono::nanoseconds(-1), false})));
+}
+
 TEST(OwnNotes, NotesThatContradictThemselvesAreNone) {
   auto mappings = encode_mappings(std::vector<Region>{region(0x1000, 0x2000, "/lib/a.so")});
   for (std::size_t size = 0; size < mappings.size(); size++)

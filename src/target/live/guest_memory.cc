@@ -184,10 +184,14 @@ Result<std::size_t> GuestMemory::read_past(const Region& region, Address address
 Result<std::size_t> GuestMemory::read_file(const Region& region, Address address, std::span<std::byte> out) const {
   const std::uint64_t offset = region.file_offset + (address - region.range.begin);
   if (region.shared) {
-    const base::ScopedFd fd = open_shared_memory(proc_, region);
-    const ssize_t n = fd ? ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset)) : 0;
-    if (n <= 0) return fail(ErrorCode::unreadable_memory, address);
-    return static_cast<std::size_t>(n);
+    if (const base::ScopedFd fd = open_shared_memory(proc_, region)) {
+      const ssize_t n = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
+      if (n <= 0) return fail(ErrorCode::unreadable_memory, address);
+      return static_cast<std::size_t>(n);
+    }
+    // One that is only read is as good as a private one: .NET maps assemblies so. Of one that is written to, a copy
+    // would be of another time than its pages.
+    if (region.writable || file_of(region) == nullptr) return fail(ErrorCode::unreadable_memory, address);
   }
   if (const auto file = file_of(region)) {
     const std::uint64_t size = file->size();

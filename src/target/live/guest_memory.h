@@ -19,9 +19,9 @@ namespace mixstack::target {
 /// Reading a page that is not present makes the kernel fill it: the process grows (a shared mapping may grow until its
 /// memory cgroup kills it), or the read waits for the page's server (userfaultfd, FUSE, NFS). So only present pages are
 /// read. Other pages are answered as the process would see them, without touching it: zeros for private memory never
-/// touched, the file's bytes for file mappings. Pages that have neither cannot be read, except a few in swap, which are
-/// brought back. Code of images is always read from the file, which proves to be the mapped one, so that a library
-/// unloaded meanwhile can still be read.
+/// touched, the file's bytes for file mappings that are private or only read. Pages that have neither cannot be read,
+/// except a few in swap, which are brought back. Code of images is always read from the file, which proves to be the
+/// mapped one, so that a library unloaded meanwhile can still be read.
 ///
 /// If the kernel does not tell which pages are present (no /proc/PID/pagemap), all count as present.
 ///

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
+#include <string_view>
 
 #include "target/memory_map.h"
 
@@ -49,6 +52,34 @@ TEST_F(GuestMemoryTest, InTheStopNoPageOfAFileIsRead) {
   EXPECT_TRUE(in_stop(at + kPage)) << "a page that was written is the process's own";
   std::array<std::byte, 4> bytes{};
   EXPECT_EQ(memory_.read_some(at, bytes).value_or(0), bytes.size()) << "after the stop it is";
+}
+
+// .NET maps assemblies so, and which of their pages are there is chance.
+TEST_F(GuestMemoryTest, APageOfASharedFileThatIsOnlyReadIsTheFiles) {
+  const base::ScopedFd exe(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  void* mapped = ::mmap(nullptr, 2 * kPage, PROT_READ, MAP_SHARED, exe.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto at = reinterpret_cast<Address>(mapped);
+  ASSERT_EQ(memory_.pages().run({at, at + kPage}).state, State::absent);
+  std::array<char, 4> bytes{};
+  EXPECT_EQ(memory_.read_some(at, std::as_writable_bytes(std::span(bytes))).value_or(0), bytes.size());
+  EXPECT_EQ(std::string_view(bytes.data(), bytes.size()),
+            "\x7f"
+            "ELF");
+  EXPECT_FALSE(in_stop(at));
+  EXPECT_EQ(memory_.pages().run({at, at + kPage}).state, State::absent) << "nobody has made it";
+}
+
+TEST_F(GuestMemoryTest, APageOfASharedFileThatMayBeWrittenToIsNotRead) {
+  const base::ScopedFd file(::open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  struct statfs system {};
+  if (!file || ::fstatfs(file.get(), &system) != 0 || system.f_type == TMPFS_MAGIC)
+    GTEST_SKIP() << "no file without a name here";
+  ASSERT_EQ(::ftruncate(file.get(), 2 * kPage), 0);
+  const Address at = map(MAP_SHARED, file.get());
+  ASSERT_NE(at, 0u);
+  std::array<std::byte, 4> bytes{};
+  EXPECT_FALSE(memory_.read_some(at, bytes).has_value());
 }
 
 TEST_F(GuestMemoryTest, SharedMemoryAnswersInTheStop) {
