@@ -58,8 +58,10 @@ Result<void> UnstoppedCapture::learn(Instant& instant) {
   for (const ThreadState& thread : *round) {
     if (thread.look == Look::fresh) {
       auto registers = thread.registers();
-      if (!registers) continue;
-      known_[thread.tid] = {*registers, std::string(thread.comm)};
+      if (registers)
+        known_[thread.tid] = {*registers, std::string(thread.comm)};
+      else
+        known_.erase(thread.tid);  // what was known of it is older than its stack
     } else if (thread.look != Look::unchanged) {
       known_.erase(thread.tid);
     }

@@ -77,6 +77,7 @@ void read_relr(const ElfImage& image, std::span<const std::byte> table, std::vec
   const std::uint64_t end = end_of(image);
   std::uint64_t next = end;
   const auto add = [&](std::uint64_t address) {
+    if (out.size() >= kMaxRelocations) return;  // a bitmap stands for many
     const auto stored = base::load_at<std::uint64_t>(image.bytes_at(address, kWord), 0);
     if (stored) out.push_back({address, *stored, true});
   };
@@ -164,7 +165,7 @@ std::vector<Relocation> read_relocations(const PeImage& image) {
   while (c.remaining() >= 8 && out.size() < kMaxRelocations) {
     const std::uint32_t page = c.u32(), size = c.u32();
     if (size < 8 || size - 8 > c.remaining() || page > kLastPage) break;
-    for (std::uint32_t i = 0; i < (size - 8) / 2; i++) {
+    for (std::uint32_t i = 0; i < (size - 8) / 2 && out.size() < kMaxRelocations; i++) {
       const std::uint16_t entry = c.u16();
       if (entry >> 12 != kDir64) continue;
       const std::uint32_t rva = page + (entry & 0xfffU);

@@ -8,7 +8,8 @@
 // unwind information are not applied: the loaded copy at the section's address is taken instead. If that cannot be
 // read, the section is cleared, because no unwind information is better than wrong one.
 // Bounds: `Limits` for entries and bytes; a list ends at an entry that was visited before; kMostRanges, kMostSymbols,
-// kMostName, kMostAliases. Sections, symbols and names are checked by ElfImage and here against the bytes held.
+// kMostName, kMostAliases; unwind information is loaded for as many bytes as the image has. Sections, symbols and names
+// are checked by ElfImage and here against the bytes held.
 #include "object/jit_images.h"
 
 #include <elf.h>
@@ -56,25 +57,31 @@ bool is_code(const Section& s) {
          s.address + s.size > s.address;
 }
 
-bool has_relocations(const ElfImage& image, std::size_t section) {
-  const auto sections = image.sections();
-  return std::any_of(sections.begin(), sections.end(), [&](const Section& s) {
-    return (s.type == SHT_RELA || s.type == SHT_REL) && s.info == section && s.size != 0;
-  });
+/// By section, whether relocations are to be applied to it.
+std::vector<bool> relocated_sections(std::span<const Section> sections) {
+  std::vector<bool> all(sections.size());
+  for (const Section& s : sections)
+    if ((s.type == SHT_RELA || s.type == SHT_REL) && s.size != 0 && s.info < all.size()) all[s.info] = true;
+  return all;
 }
 
-/// Replaces the unwind information of an object file by the loaded copy.
-void relocate_unwind_information(const ElfImage& draft, const MemoryReader& memory, std::vector<std::byte>& bytes) {
+/// Replaces the unwind information of an object file by the loaded copy. False: its sections overlap.
+bool relocate_unwind_information(const ElfImage& draft, const MemoryReader& memory, std::vector<std::byte>& bytes) {
   const auto sections = draft.sections();
+  const std::vector<bool> is_relocated = relocated_sections(sections);
+  std::uint64_t left = bytes.size();  // sections of their own places are not larger in all
   for (std::size_t i = 0; i < sections.size(); i++) {
     const Section& s = sections[i];
     const bool unwinds = s.name == ".eh_frame" || s.name == ".debug_frame" || s.name == ".eh_frame_hdr";
-    if (!unwinds || s.type == SHT_NOBITS || !has_relocations(draft, i)) continue;
+    if (!unwinds || s.type == SHT_NOBITS || !is_relocated[i]) continue;
     if (s.offset > bytes.size() || bytes.size() - s.offset < s.size) continue;
+    if (s.size > left) return false;
+    left -= s.size;
     const auto own = std::span(bytes).subspan(static_cast<std::size_t>(s.offset), static_cast<std::size_t>(s.size));
     const bool is_loaded = (s.flags & SHF_ALLOC) != 0 && (s.flags & SHF_COMPRESSED) == 0 && s.address != 0;
     if (!is_loaded || !memory.read_exact(s.address, own)) std::fill(own.begin(), own.end(), std::byte{0});
   }
+  return true;
 }
 
 std::string_view name_at(std::span<const std::byte> strings, std::uint32_t offset) {
@@ -91,7 +98,7 @@ Result<std::shared_ptr<const JitImage>> JitImage::read(std::vector<std::byte> by
   if (!draft) return fail(draft.error());
   if ((*draft)->arch() != arch) return fail(ErrorCode::unsupported, (*draft)->machine());
   if ((*draft)->type() == ET_REL) {
-    relocate_unwind_information(**draft, memory, bytes);
+    if (!relocate_unwind_information(**draft, memory, bytes)) return fail(ErrorCode::malformed);
     draft = ElfImage::from_file(buffer_file_bytes(std::move(bytes)));
     if (!draft) return fail(draft.error());
   }

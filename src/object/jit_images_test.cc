@@ -134,6 +134,42 @@ TEST(JitImages, SizesAreBounded) {
   EXPECT_EQ(program.read(nullptr, {.all_bytes = two + 10})->images().size(), 1u);
 }
 
+// Each section would be read again: as many times all of the file as it has sections.
+TEST(JitImages, SectionsOfUnwindInformationDoNotOverlap) {
+  std::vector<JitFunction> functions;
+  for (std::uint64_t i = 0; i < 16; i++) functions.push_back({"f" + std::to_string(i), 0x40 * i});
+  JitBytes image = build_jit_elf(EM_X86_64, kCode, kPage, functions, jit_eh_frame(EM_X86_64, kCode, functions));
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof header);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  const Elf64_Shdr unwind = sections[2];
+  ASSERT_GT(unwind.sh_size, 500u);
+  const auto with = [&](unsigned copies) {
+    std::vector<Elf64_Shdr> all = sections;
+    for (unsigned i = 0; i < copies; i++) {
+      all.push_back(unwind);
+      Elf64_Shdr relocations{};
+      relocations.sh_type = SHT_RELA;
+      relocations.sh_info = static_cast<Elf64_Word>(all.size() - 1);
+      relocations.sh_size = 24;
+      all.push_back(relocations);
+    }
+    JitBytes bytes = image;
+    Elf64_Ehdr changed = header;
+    changed.e_shoff = bytes.size();
+    changed.e_shnum = static_cast<Elf64_Half>(all.size());
+    std::memcpy(bytes.data(), &changed, sizeof changed);
+    const auto* table = reinterpret_cast<const std::byte*>(all.data());
+    bytes.insert(bytes.end(), table, table + all.size() * sizeof(Elf64_Shdr));
+    return JitImage::read(std::move(bytes), Arch::x86_64, memory::BufferMemory());
+  };
+  EXPECT_TRUE(with(1));
+  const auto many = with(50);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code, ErrorCode::malformed);
+}
+
 TEST(JitImages, OtherVersionsAndNoListAreEmpty) {
   Program program;
   EXPECT_EQ(program.read()->images().size(), 0u) << "nothing can be read";

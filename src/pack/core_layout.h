@@ -13,6 +13,7 @@ namespace mixstack::pack {
 struct CorePiece {
   AddressRange range;
   std::span<const std::byte> bytes;  ///< borrowed; empty: read from memory when written
+  bool is_public = false;            ///< of a file that the process cannot write to: nothing is blanked in it
 };
 
 class CoreLayout {

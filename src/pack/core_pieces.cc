@@ -35,19 +35,19 @@ void add(std::vector<AddressRange>& ranges, AddressRange more) {
 
 }  // namespace
 
-RecordedPieces::RecordedPieces(MemoryImage image, std::span<const Region> regions, const Blanker& blanker) {
-  image.for_each_run([this](Address address, std::span<std::byte> bytes) {
-    if (runs_.empty() || runs_.back().first + runs_.back().second.size() != address) runs_.push_back({address, {}});
-    runs_.back().second.insert(runs_.back().second.end(), bytes.begin(), bytes.end());
+RecordedPieces::RecordedPieces(MemoryImage image, std::span<const Region> regions) {
+  image.for_each_run([&](Address address, std::span<std::byte> bytes) {
+    const bool is_public = is_of_a_file(regions, address);  // runs lie in one page each, so in one mapping
+    if (runs_.empty() || runs_.back().end() != address || runs_.back().is_public != is_public)
+      runs_.push_back({address, {}, is_public});
+    runs_.back().bytes.insert(runs_.back().bytes.end(), bytes.begin(), bytes.end());
   });
-  for (auto& [address, bytes] : runs_)
-    if (!is_of_a_file(regions, address)) (void)blanker.blank(bytes);
 }
 
 std::vector<CorePiece> RecordedPieces::pieces() const {
   std::vector<CorePiece> all;
   all.reserve(runs_.size());
-  for (const auto& [address, bytes] : runs_) all.push_back({{address, address + bytes.size()}, bytes});
+  for (const Run& run : runs_) all.push_back({{run.begin, run.end()}, run.bytes, run.is_public});
   return all;
 }
 

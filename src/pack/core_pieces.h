@@ -3,22 +3,27 @@
 
 #include <vector>
 
-#include "pack/blanker.h"
 #include "pack/core_layout.h"
 #include "pack/memory_image.h"
 #include "target/core/core_file.h"
 
 namespace mixstack::pack {
 
-/// Recorded bytes, neighbours joined into one piece. Texts are blanked, but not in pages of files that the process
-/// cannot write to. Owns the bytes of the pieces.
+/// Recorded bytes, neighbours joined into one piece, but not those of files that the process cannot write to with
+/// others. Owns the bytes of the pieces.
 class RecordedPieces {
  public:
-  RecordedPieces(MemoryImage image, std::span<const Region> regions, const Blanker& blanker);
+  RecordedPieces(MemoryImage image, std::span<const Region> regions);
   [[nodiscard]] std::vector<CorePiece> pieces() const;
 
  private:
-  std::vector<std::pair<Address, std::vector<std::byte>>> runs_;
+  struct Run {
+    Address begin = 0;
+    std::vector<std::byte> bytes;
+    bool is_public = false;
+    [[nodiscard]] Address end() const { return begin + bytes.size(); }
+  };
+  std::vector<Run> runs_;
 };
 
 /// `ranges`, ascending, without those of `pieces` and without `hole`; together with `pieces`, in order.

@@ -10,6 +10,7 @@
 #include "pack/names.h"
 #include "pack/pack_stream.h"
 #include "pack/tar_header.h"
+#include "pack/tar_index.h"
 
 namespace mixstack::pack {
 namespace {
@@ -85,6 +86,18 @@ TEST(PackReader, OtherFilesAreNoPacks) {
   EXPECT_FALSE(is_pack(*Archive().add("core", "x").manifest().open()));
   EXPECT_TRUE(is_pack(*Archive().add("pax", "12 path=abc\n", 'x').add("./mixstack-pack/", "", '5').open()));
   EXPECT_FALSE(is_pack(*Archive().open()));
+}
+
+TEST(PackReader, FoldersAndExtendedHeadersAreNotWithoutNumber) {
+  for (const char type : {'5', 'x', 'g'}) {
+    Archive archive;
+    for (int i = 0; i < 1000; i++) archive.add("mixstack-pack", "", type);
+    EXPECT_TRUE(index_tar(*Archive(archive).open())) << type;
+    for (int i = 0; i < 100'000; i++) archive.add("mixstack-pack", "", type);
+    const auto more = index_tar(*archive.open());
+    ASSERT_FALSE(more) << type;
+    EXPECT_EQ(model::pack_fault_of(more.error()), PackFault::too_many_members);
+  }
 }
 
 TEST(PackReader, WhatLeadsOutOfThePackIsRefused) {

@@ -30,25 +30,58 @@ std::uint64_t read_or_zero(const MemoryReader& memory, Address address, std::spa
   return gone;
 }
 
-/// Writes pieces that overlap, so that the blanker finds a text that lies across two.
-std::uint64_t write_memory(PackStream& out, AddressRange range, const MemoryReader& memory, const Blanker& blanker) {
-  const std::size_t overlap = blanker.longest() == 0 ? 0 : blanker.longest() - 1;
-  std::vector<std::byte> buffer(overlap + kAtOnce);
-  std::size_t kept = 0;
-  std::uint64_t gone = 0;
-  for (Address at = range.begin; at < range.end && !out.has_failed();) {
-    const auto n = static_cast<std::size_t>(std::min<Address>(kAtOnce, range.end - at));
-    gone += read_or_zero(memory, at, std::span(buffer).subspan(kept, n));
-    at += n;
-    const bool goes_on = at < range.end;
-    const auto have = std::span(buffer).first(kept + n);
-    (void)blanker.blank(have, goes_on);
-    kept = goes_on ? std::min(overlap, have.size()) : 0;
-    out.write(have.first(have.size() - kept));
-    std::memmove(buffer.data(), have.data() + (have.size() - kept), kept);
+/// Writes memory without known texts. Bytes that may begin one are kept back until their neighbours come, in the same
+/// piece or in the next one: where pieces meet says nothing about where texts end.
+class MemoryWriter {
+ public:
+  MemoryWriter(PackStream& out, const MemoryReader& memory, const Blanker& blanker)
+      : out_(out),
+        memory_(memory),
+        blanker_(blanker),
+        overlap_(blanker.longest() == 0 ? 0 : blanker.longest() - 1),
+        buffer_(overlap_ + kAtOnce) {}
+
+  /// Pieces ascend.
+  void write(const CorePiece& piece) {
+    if (piece.range.begin != end_ || piece.is_public) finish();
+    if (piece.is_public && !piece.bytes.empty()) return out_.write(piece.bytes);
+    end_ = piece.range.end;
+    for (Address at = piece.range.begin; at < end_ && !out_.has_failed();) {
+      const auto n = static_cast<std::size_t>(std::min<Address>(kAtOnce, end_ - at));
+      const auto room = std::span(buffer_).subspan(kept_, n);
+      if (piece.bytes.empty()) {
+        gone_ += read_or_zero(memory_, at, room);
+      } else {
+        std::memcpy(room.data(), piece.bytes.data() + (at - piece.range.begin), n);
+      }
+      at += n;
+      put(kept_ + n, true);
+    }
   }
-  return gone;
-}
+  /// Writes what was kept back.
+  void finish() {
+    put(kept_, false);
+    end_ = 0;
+  }
+  [[nodiscard]] std::uint64_t gone() const { return gone_; }
+
+ private:
+  void put(std::size_t size, bool goes_on) {
+    const auto have = std::span(buffer_).first(size);
+    (void)blanker_.blank(have, goes_on);
+    kept_ = goes_on ? std::min(overlap_, size) : 0;
+    out_.write(have.first(size - kept_));
+    std::memmove(buffer_.data(), have.data() + (size - kept_), kept_);
+  }
+
+  PackStream& out_;
+  const MemoryReader& memory_;
+  const Blanker& blanker_;
+  std::size_t overlap_, kept_ = 0;
+  std::vector<std::byte> buffer_;
+  Address end_ = 0;  ///< of the piece whose last bytes are kept back
+  std::uint64_t gone_ = 0;
+};
 
 bool write_file(PackStream& out, const std::string& path, const FileBytes& file) {
   const std::uint64_t size = file.size();
@@ -74,13 +107,10 @@ WrittenPack write_members(PackStream& out, const std::string& manifest, const Co
   written.core_bytes = core.size();
   out.begin(kCore, core.size());
   out.write(core.head());
-  for (const CorePiece& piece : core.pieces()) {
-    if (piece.bytes.empty()) {
-      written.bytes_gone += write_memory(out, piece.range, memory, blanker);
-    } else {
-      out.write(piece.bytes);
-    }
-  }
+  MemoryWriter writer(out, memory, blanker);
+  for (const CorePiece& piece : core.pieces()) writer.write(piece);
+  writer.finish();
+  written.bytes_gone = writer.gone();
   (void)out.end();
   for (const Recording::File& file : files) {
     if (out.has_failed()) break;

@@ -20,7 +20,8 @@ struct WrittenPack {
   std::vector<std::string> not_whole;  ///< files that shrank meanwhile, or whose path has no place in a pack
 };
 
-/// Manifest, core, files. Pieces without bytes are read from `memory` and blanked by `blanker`. Files larger than 2
+/// Manifest, core, files. Pieces without bytes are read from `memory`. All but public ones are blanked by `blanker`,
+/// neighbours as one. Files larger than 2
 /// GiB, and files beyond 4 GiB in all, are left out and named in `not_whole`. Errors are the stream's.
 [[nodiscard]] WrittenPack write_members(PackStream& out, const std::string& manifest, const CoreLayout& core,
                                         const MemoryReader& memory, const Blanker& blanker,

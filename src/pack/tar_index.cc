@@ -12,8 +12,9 @@ using model::error_of;
 using model::PackFault;
 
 constexpr std::size_t kMaxMembers = 20'000;
-constexpr std::size_t kMaxPaths = 8 << 20;       // of all members together
-constexpr std::uint64_t kMaxRecords = 64 << 10;  // of an extended header, or a long name
+constexpr std::size_t kMaxHeaders = 5 * kMaxMembers;  // folders and extensions, too
+constexpr std::size_t kMaxPaths = 8 << 20;            // of all members together
+constexpr std::uint64_t kMaxRecords = 64 << 10;       // of an extended header, or a long name
 constexpr std::size_t kMaxPath = 8192;
 
 /// Whether a path stays inside the folder that it is unpacked in.
@@ -40,6 +41,7 @@ class TarReader {
       if (!n) return fail(n.error());
       contents.is_cut_off = *n < kTarBlock;
       if (contents.is_cut_off || is_end_of_tar(block)) break;
+      if (headers_++ == kMaxHeaders) return refuse(PackFault::too_many_members);
       const auto header = parse_tar_header(block);
       if (!header) return refuse(PackFault::damaged_archive);
       at_ += kTarBlock;
@@ -92,7 +94,7 @@ class TarReader {
 
   const target::CoreBytes& archive_;
   std::uint64_t at_ = 0, size_of_last_ = 0;
-  std::size_t path_bytes_ = 0;
+  std::size_t path_bytes_ = 0, headers_ = 0;
   std::string records_, long_name_;
   TarIndex index_;
 };

@@ -167,7 +167,10 @@ Result<void> PerfSampler::open_thread(ThreadId tid) {
   if (following_ == Following::by_proc) {
     const auto event = add_event(tid, -1);
     if (!event) return fail(event.error());
-    if (auto ring = add_ring(*event); !ring) return fail(ring.error());
+    if (auto ring = add_ring(*event); !ring) {
+      drop_last_event();  // each event has a ring here, at the same place of its list
+      return fail(ring.error());
+    }
   } else {
     for (std::size_t i = 0; i < cpus_.size(); i++) {
       const auto event = add_event(tid, cpus_[i]);
@@ -196,6 +199,11 @@ Result<int> PerfSampler::add_event(ThreadId tid, int cpu) {
   source_of_event_[id] = tid;
   events_.push_back({std::move(*event), id});
   return fd;
+}
+
+void PerfSampler::drop_last_event() {
+  source_of_event_.erase(events_.back().id);
+  events_.pop_back();
 }
 
 Result<void> PerfSampler::add_ring(int event) {

@@ -87,6 +87,7 @@ class PerfSampler {
   [[nodiscard]] Result<void> open_all();
   [[nodiscard]] Result<void> open_thread(ThreadId tid);
   [[nodiscard]] Result<int> add_event(ThreadId tid, int cpu);
+  void drop_last_event();
   [[nodiscard]] Result<void> add_ring(int event);
   [[nodiscard]] Result<void> open_listed(std::vector<ThreadId> threads);
   void use_by_proc();

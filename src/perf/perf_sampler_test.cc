@@ -123,6 +123,26 @@ TEST(PerfSampler, FollowsThreadsWithFewFiles) {
   EXPECT_EQ(sampler->events(), 1u) << "events of threads that have ended are closed";
 }
 
+// Without address space there is no ring for a new thread.
+TEST(PerfSampler, AThreadWithoutARingHasNoEventEither) {
+  BurningProcess process(1);
+  PerfOptions options;
+  options.follow_by_events = false;
+  MIXSTACK_SAMPLER(sampler, process, options);
+  sampler->start();
+  process.add_threads(1);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &none), 0);
+  const std::size_t added = sampler->follow_threads();
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(added, 0u);
+  EXPECT_EQ(sampler->events(), 2u);
+  EXPECT_EQ(sampler->follow_threads(), 1u) << "it is tried again";
+  EXPECT_EQ(sampler->events(), 3u);
+}
+
 TEST(PerfSampler, CountsWhatHasNoRoom) {
   const BurningProcess process(2);
   PerfOptions options;

@@ -163,7 +163,7 @@ class Packer {
     if (options_.with_environment) manifest.environment = words_.environment;
     const pack::Blanker blanker(words_.secrets(recording.regions, public_names(dumped_.dump),
                                                !options_.with_environment, !options_.with_command_line));
-    const pack::RecordedPieces recorded(std::move(recording.memory), recording.regions, blanker);
+    const pack::RecordedPieces recorded(std::move(recording.memory), recording.regions);
     const pack::CoreLayout core(dumped_.dump.target.arch, std::move(notes),
                                 pack::with_ranges(recorded.pieces(), more, hole_), recording.regions);
     pack::PackStream out(fd_, static_cast<std::uint64_t>(now));

@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <vector>
@@ -101,8 +103,10 @@ void SymbolCache::remove(const std::string& name) {
 
 Result<StagedFile> SymbolCache::stage() {
   if (open(true)) {
-    std::string name = kStagedPrefix + std::to_string(::getpid()) + "-" + std::to_string(++staged_);
-    (void)::unlinkat(fd_.get(), name.c_str(), 0);  // left by a process that had our pid
+    // Our pid is no name of our own: other caches of this process and processes of other pid namespaces have it, too.
+    std::array<std::uint64_t, 2> random{};
+    (void)!::getrandom(random.data(), sizeof random, 0);
+    std::string name = kStagedPrefix + std::to_string(random[0]) + "-" + std::to_string(random[1]);
     constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     base::ScopedFd fd(::openat(fd_.get(), name.c_str(), kFlags, 0600));
     if (fd) return StagedFile(std::move(fd), std::move(name));

@@ -56,7 +56,6 @@ class SymbolCache {
   std::uint64_t most_bytes_;
   base::ScopedFd fd_;
   Diagnosis refused_;
-  unsigned staged_ = 0;
 };
 
 }  // namespace mixstack::symbol_files

@@ -67,6 +67,19 @@ TEST_F(SymbolCacheTest, AFileIsThereWholeOrNotAtAll) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(SymbolCacheTest, TwoAtOnceDoNotMixTheirFiles) {
+  SymbolCache one(folder_, 1 << 20), other(folder_, 1 << 20);
+  auto of_one = one.stage();
+  ASSERT_TRUE(of_one && of_one->write(bytes("one")));
+  auto of_other = other.stage();
+  ASSERT_TRUE(of_other && of_other->write(bytes("half")));
+  EXPECT_TRUE(one.keep(*of_one, "a"));
+  EXPECT_EQ(text(one.find("a")), "one");
+  ASSERT_TRUE(of_other->write(bytes(" whole")));
+  EXPECT_TRUE(other.keep(*of_other, "b"));
+  EXPECT_EQ(text(one.find("b")), "half whole");
+}
+
 TEST_F(SymbolCacheTest, WhatWasUsedLongestAgoGoes) {
   SymbolCache cache(folder_, 3 * 8192);
   for (const char* name : {"a0.debug", "b0.pdb", "c0.elf"}) {

@@ -211,6 +211,38 @@ struct ReadyToRun {
   }
 };
 
+/// Counts how often it is asked.
+class CountedMemory final : public MemoryReader {
+ public:
+  explicit CountedMemory(const MemoryReader& memory) : memory_(memory) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address at, std::span<std::byte> out) const override {
+    reads++;
+    return memory_.read_some(at, out);
+  }
+  mutable std::size_t reads = 0;
+
+ private:
+  const MemoryReader& memory_;
+};
+
+// Each section says it lists more assemblies than any program has.
+TEST(CodeManager, ComponentsOfAllSectionsAreBoundedTogether) {
+  ReadyToRun r;
+  r.add_row(0x7000, 0x7100);
+  r.prepare(0x7000, 0xaaa0);
+  constexpr std::uint32_t kSections = 64;
+  r.t.memory.put_u32(ReadyToRun::kBase + 0x10c, kSections);
+  for (std::uint32_t i = 0; i < kSections; i++) {
+    const std::uint32_t section[3] = {115, 0x5000, ~0u};
+    r.t.memory.put(ReadyToRun::kBase + 0x110 + 12 * i, section);
+  }
+  r.code.add_section(ReadyToRun::kBase, ReadyToRun::kBase + ReadyToRun::kSize, 0, 0, ReadyToRun::kModule);
+  const CountedMemory counted(r.t.memory);
+  CodeManager manager({counted, r.t.layouts}, r.t.contracts);
+  EXPECT_EQ(manager.find(CodeAddress::exact(ReadyToRun::kBase + 0x7050)).method_desc, 0xaaa0u);
+  EXPECT_LT(counted.reads, 10'000u);
+}
+
 TEST(CodeManager, FindsPrecompiledMethodsAndProvesFunclets) {
   ReadyToRun r;
   r.add_row(0x7000, 0x7100);  // prepared

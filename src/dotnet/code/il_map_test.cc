@@ -224,6 +224,21 @@ TEST(NativeArray, FindsWhatIsThere) {
   EXPECT_EQ(array.number_at(0x1fff).error().code, ErrorCode::malformed);
 }
 
+// The last of four nodes says that its right side is 31 bytes from here.
+TEST(NativeArray, ElementsLieInside) {
+  constexpr unsigned kRight = 2;
+  std::vector<std::byte> bytes{std::byte{16u << 2 << 1}, std::byte{1}};  // 16 elements, the block behind its offset
+  for (const unsigned distance : {1u, 1u, 1u, 31u})
+    bytes.push_back(static_cast<std::byte>((distance << 2 | kRight) << 1));
+  memory::BufferMemory memory;
+  memory.add(0x2000, bytes);
+  EXPECT_EQ(NativeArray(memory, {0x2000, 0x2000 + bytes.size()}).at(15).error().code, ErrorCode::malformed);
+  bytes.resize(64);
+  memory::BufferMemory larger;
+  larger.add(0x2000, bytes);
+  EXPECT_EQ(NativeArray(larger, {0x2000, 0x2000 + bytes.size()}).at(15).value_or(0), 0x2005u + 31);
+}
+
 TEST(NativeArray, NumbersOfOneToFiveBytes) {
   const std::array<std::byte, 16> bytes{std::byte{0x06}, std::byte{0x21}, std::byte{0x01}, std::byte{0x03},
                                         std::byte{0x00}, std::byte{0x01}, std::byte{0x07}, std::byte{0},

@@ -71,11 +71,13 @@ Result<Address> NativeArray::at(std::uint32_t index) const {
     } else if (!is_right && (node->value & 1) != 0) {
       at = node->next;
     } else if ((node->value & 3) == 0 && node->value >> 2 == (index & (kBlock - 1))) {
-      return node->next;  // the only element below here
+      at = node->next;  // the only element below here
+      break;
     } else {
       return fail(ErrorCode::not_found, index);
     }
   }
+  if (!range_.contains(*at)) return fail(ErrorCode::malformed, *at);
   return at;
 }
 

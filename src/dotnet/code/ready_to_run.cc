@@ -9,6 +9,8 @@
 // kMaxFragmentRows steps back, InliningTable::kMaxSection bytes of inlining data.
 #include "dotnet/code/ready_to_run.h"
 
+#include <algorithm>
+
 #include <array>
 
 #include "dotnet/code/entry_point_map.h"
@@ -76,6 +78,7 @@ void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address section
   if (count > kMaxSections) return;
   std::vector<SectionEntry> table(count);
   if (!memory.reader().read_exact(sections, std::as_writable_bytes(std::span(table)))) return;
+  std::uint32_t left = kMaxComponents;  // of all sections together
   for (const auto& s : table) {
     if (s.type == kExceptionInfo) exception_tables_.push_back({s.rva, s.size});
     if (s.type == kDebugInfo) debug_info_ = {s.rva, s.size};
@@ -83,18 +86,19 @@ void ReadyToRunImage::read_sections(const RuntimeMemory& memory, Address section
     if (s.type == kRuntimeFunctions) rows_ = {s.rva, s.size};
     if (s.type == kCrossModuleInlineInfo) inlining_ = {s.rva, s.size};
     if (s.type == kComponentAssemblies) is_composite_ = true;
-    if (s.type != kComponentAssemblies || exception_tables_.size() >= kMaxComponents) continue;
+    if (s.type != kComponentAssemblies) continue;
     // READYTORUN_COMPONENT_ASSEMBLIES_ENTRY: the assembly's COR header, then its core header {flags, sections...}.
     constexpr std::uint32_t kEntrySize = 16, kCoreHeaderRva = 8;
-    for (std::uint32_t n = 0; n < s.size / kEntrySize && n < kMaxComponents; n++) {
+    for (std::uint32_t n = 0; n < s.size / kEntrySize && left > 0; n++, left--) {
       auto core = memory.reader().read<std::uint32_t>(base() + s.rva + n * kEntrySize + kCoreHeaderRva);
       if (!core || *core == 0) continue;
       auto inner = memory.reader().read<std::uint32_t>(base() + *core + 4);
       if (!inner || *inner > kMaxSections) continue;
       std::vector<SectionEntry> own(*inner);
       if (!memory.reader().read_exact(base() + *core + 8, std::as_writable_bytes(std::span(own)))) continue;
-      for (const auto& e : own)
-        if (e.type == kExceptionInfo) exception_tables_.push_back({e.rva, e.size});
+      // An assembly has one such table.
+      const auto found = std::find_if(own.begin(), own.end(), [](const auto& e) { return e.type == kExceptionInfo; });
+      if (found != own.end()) exception_tables_.push_back({found->rva, found->size});
     }
   }
 }

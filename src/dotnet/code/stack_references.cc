@@ -6,8 +6,8 @@
 // frame base) are skipped. A filter runs before anything is left, so its method reports its own slots. Explicit Frames
 // report the arguments of calls whose callee is not known yet. GCFrames and exceptions come last. Linear in the frames
 // and their slots.
-// Bounds: kMostStackReferences, kMostReferenceGaps, kMostFrames GCFrames; other lists of the target by their own
-// limits.
+// Bounds: kMostStackReferences, kMostReferenceGaps, kMostFrames GCFrames with kMostStackReferences slots in all; other
+// lists of the target by their own limits.
 // Source: docs/design/datacontracts/StackWalk.md, "GC Stack Reference Scanning"; src/coreclr/vm/gcenv.ee.cpp.
 #include "dotnet/code/stack_references.h"
 
@@ -274,13 +274,15 @@ class ReferenceWalk {
     constexpr std::size_t kMostFrames = 1u << 12;
     const GcFrameLayout& l = memory_.layouts().gc_frame;
     auto at = memory_.pointer(thread_.address, memory_.layouts().thread.gc_frame);
+    std::size_t left = kMostStackReferences;  // of slots: those that cannot be read fill no list, and cost as much
     for (std::size_t i = 0; at && *at != 0 && *at != memory_.all_ones(); i++) {
       const auto first = memory_.pointer(*at, l.references);
       const auto count = memory_.value<std::uint32_t>(*at, l.count), flags = memory_.value<std::uint32_t>(*at, l.flags);
-      if (i == kMostFrames || (count && *count > kMostStackReferences))
+      if (i == kMostFrames || (count && *count > left))
         return note(ReferenceGap::gc_frames, nullptr, {ErrorCode::limit_exceeded, 0, *at}, *at);
       if (!first || !count || !flags)
         return note(ReferenceGap::gc_frames, nullptr, {ErrorCode::unreadable_memory, 0, *at}, *at);
+      left -= *count;
       for (std::uint32_t n = 0; n < *count && !is_full_; n++)
         add_at(*first + Address{n} * memory_.pointer_size(),
                {.is_interior = (*flags & kInteriorFlag) != 0,

@@ -241,6 +241,39 @@ TEST(StackReferences, GcFramesAndExceptions) {
   EXPECT_TRUE(has_gap(found, Gap::gc_frames));
 }
 
+/// Counts how often it is asked.
+class CountedMemory final : public MemoryReader {
+ public:
+  explicit CountedMemory(const MemoryReader& memory) : memory_(memory) {}
+  [[nodiscard]] Result<std::size_t> read_some(Address at, std::span<std::byte> out) const override {
+    reads++;
+    return memory_.read_some(at, out);
+  }
+  mutable std::size_t reads = 0;
+
+ private:
+  const MemoryReader& memory_;
+};
+
+// Slots that cannot be read do not fill the list of references.
+TEST(StackReferences, GcFramesThatGoRoundEndSoon) {
+  Process p;
+  p.stand_at(kNative, kStack + 0x100, 0);
+  const GcFrameLayout& l = p.t.layouts.gc_frame;
+  constexpr Address first = kStack + 0x1000, nowhere = kHeap + 0x100000;
+  p.t.memory.put_u64(kThread + p.t.layouts.thread.gc_frame.offset, first);
+  p.t.memory.put_u64(first + l.next.offset, first);
+  p.t.memory.put_u64(first + l.references.offset, nowhere);
+  p.t.memory.put_u32(first + l.count.offset, 10'000);
+  const CountedMemory counted(p.t.memory);
+  const RuntimeMemory memory(counted, p.t.layouts);
+  CodeManager manager(memory, p.t.contracts);
+  const auto found = StackWalkContract(manager, memory).walk_stack_references(p.thread, p.registers);
+  EXPECT_TRUE(found.references.empty());
+  EXPECT_EQ(found.gaps.size(), kMostReferenceGaps);
+  EXPECT_LT(counted.reads, 3 * kMostStackReferences);
+}
+
 TEST(StackReferences, FramesThatAnExceptionHasLeftAreNotTold) {
   Process p;
   constexpr Address a = kStack + 0x100, b = a + kFrameSize;

@@ -4,7 +4,7 @@
 // the type variables of the signature; then the method's own arguments, for the same reason; the parameters last. Any
 // failed read sets `ok_` to false, which is checked once at the end.
 // Bounds: kMaxDepth levels, kMaxRecords records for one name, kMaxList handles in one list, kMaxText bytes in one
-// string; an answer above twice kMaxText is refused.
+// string; a type or an answer above twice kMaxText is refused.
 #include "dotnet/names/aot_metadata.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@ constexpr std::uint32_t kSignature = 0xdeaddffd;  // MetadataHeader in NativeMet
 constexpr unsigned kMaxDepth = 24;
 constexpr unsigned kMaxRecords = 2000;  // records read for one name
 constexpr std::size_t kMaxText = 4096;
+constexpr std::size_t kMaxAnswer = 2 * kMaxText;
 constexpr std::uint32_t kMaxList = 256;
 
 // HandleType of NativeFormatReaderCommonGen.cs.
@@ -129,8 +130,12 @@ class AotMetadata::Reader {
     return {reinterpret_cast<const char*>(blob_.data()) + c.at, size};
   }
 
-  /// A type as a parameter or argument: without namespace.
-  std::string type(AotHandle h, unsigned depth);
+  /// A type as a parameter or argument: without namespace. Each is bounded, because a type variable repeats the text of
+  /// another, and arguments that hold variables would grow by a factor at each level.
+  std::string type(AotHandle h, unsigned depth) {
+    std::string text = unbounded_type(h, depth);
+    return text.size() > kMaxAnswer ? failed() : text;
+  }
   /// A type as an owner, in C#'s way or, `raw`, in metadata's.
   std::string owner(AotHandle h, bool raw, unsigned depth);
   std::string parameters(std::uint32_t signature);
@@ -141,6 +146,7 @@ class AotMetadata::Reader {
     if (++records_ > kMaxRecords || offset >= blob_.size()) ok_ = false;
     return {ok_ ? offset : blob_.size()};
   }
+  std::string unbounded_type(AotHandle h, unsigned depth);
   std::string space(AotHandle h, unsigned depth);
   std::string named_type(AotHandle h, unsigned depth);
   std::string instance(AotHandle h, unsigned depth);
@@ -220,7 +226,7 @@ std::string AotMetadata::Reader::instance(AotHandle h, unsigned depth) {
   return own + "<" + joined(all) + ">";
 }
 
-std::string AotMetadata::Reader::type(AotHandle h, unsigned depth) {
+std::string AotMetadata::Reader::unbounded_type(AotHandle h, unsigned depth) {
   if (!ok_ || depth > kMaxDepth) return failed();
   if (h.kind == kTypeDefinition || h.kind == kTypeReference) return named_type(h, depth);
   if (h.kind == kTypeInstantiationSignature) return instance(h, depth);
@@ -306,7 +312,7 @@ std::optional<AotMetadata::Text> AotMetadata::method(const Method& method) const
   text.parameters = reader.parameters(method.signature);
   const std::size_t size =
       text.owner.size() + text.method.size() + text.arguments.size() + text.parameters.size() + text.raw_owner.size();
-  if (!reader.ok() || text.method.empty() || text.owner.empty() || size > 2 * kMaxText) return std::nullopt;
+  if (!reader.ok() || text.method.empty() || text.owner.empty() || size > kMaxAnswer) return std::nullopt;
   return text;
 }
 

@@ -1,6 +1,9 @@
 #include "dotnet/names/aot_methods.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -96,6 +99,53 @@ TEST(AotMethods, AreNamedByTheirStarts) {
   EXPECT_EQ(methods->name(0x2000)->name, "Ns.Box.Put.lambda#1(int)");
   EXPECT_FALSE(methods->name(0x3000)) << "hidden: it has no owner";
   EXPECT_FALSE(methods->name(0x1001)) << "never a neighbour's";
+}
+
+/// A method whose parameters repeat its owner's first argument, a long one, a thousand times.
+struct Repeating : Sample {
+  Repeating() {
+    auto& m = metadata;
+    const auto name = m.text(std::string(4000, 'x')), box = m.text("Box`1"), put = m.text("Put");
+    const auto ns = at([&] { m.handle(0, 0).number(name); });
+    const auto generic = at([&] { m.handle(kNamespaceReference, ns).number(box); });
+    const auto wide = at([&] { m.handle(0, 0).number(name); });
+    const auto variable = at([&] { m.number(0); });
+    const auto inner = instance(generic, 50, [&] { m.handle(kTypeReference, wide); });
+    const auto type = instance(generic, 1, [&] { m.handle(kInstance, inner); });
+    const auto repeated = instance(generic, 250, [&] { m.handle(kVariable, variable); });
+    const auto signature = at([&] {
+      m.number(0).number(0).handle(kTypeReference, wide).number(4);
+      for (int i = 0; i < 4; i++) m.handle(kInstance, repeated);
+      m.number(0);
+    });
+    map.bytes.clear();
+    map.u32(1);
+    map.u8(1 | 2 | 4).u32(token(kInstance, type)).number(put).number(signature);
+    relative(0x1000);
+  }
+  template <class Write>
+  std::uint32_t instance(std::uint32_t generic, std::uint32_t count, Write argument) {
+    return at([&] {
+      metadata.handle(kTypeReference, generic).number(count);
+      for (std::uint32_t i = 0; i < count; i++) argument();
+    });
+  }
+};
+
+TEST(AotMethods, TextsThatRepeatOthersAreNotMade) {
+  const auto methods = Repeating().parse();
+  ASSERT_TRUE(methods);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    const bool is_named = methods->name(0x1000).has_value();
+    ::getrusage(RUSAGE_SELF, &after);
+    ::_exit(is_named ? 1 : after.ru_maxrss - before.ru_maxrss > (16 << 10) ? 2 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(AotMethods, WhatIsNotUnderstoodNamesNothing) {

@@ -57,8 +57,6 @@ class RuntimeModules {
   /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
   /// `forget_transient` drops it.
   [[nodiscard]] const ModuleFacts& at(Address module);
-  /// The PDB of the Module's assembly: see `find_pdb`. Not kept. `not_found` for emitted ones.
-  [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module);
   /// The IL of a method of the Module, at `rva` of its image. Errors: of reading, `not_found`, those of read_il_header.
   struct Il {
     std::vector<std::byte> code;
@@ -66,6 +64,7 @@ class RuntimeModules {
     IlHandlers handlers;
   };
   [[nodiscard]] Result<Il> il(Address module, std::uint32_t rva);
+  /// The PDB of the Module's assembly: see `find_pdb`. Not kept. `not_found` for emitted ones.
   [[nodiscard]] Result<std::shared_ptr<const PortablePdb>> pdb(Address module, const PdbFetcher& fetch,
                                                                PdbLookup& lookup);
   /// Forgets what may have changed since the last capture: collectible and emitted modules, and failures.

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "support/sparse_memory.h"
 
 namespace mixstack::symbolize {
 namespace {
@@ -26,6 +29,11 @@ f:  nop
     .uleb128 3; .uleb128 0x34; .byte 0; .uleb128 3; .uleb128 8; .uleb128 0x49; .uleb128 0x13; .byte 0,0
     .uleb128 5; .uleb128 0x0b; .byte 1; .uleb128 0x01; .uleb128 0x13; .byte 0,0 # block with a sibling
     .uleb128 6; .uleb128 0x24; .byte 0; .uleb128 0x0b; .uleb128 0x0b; .byte 0,0 # type of one byte of size
+    .uleb128 7; .uleb128 0x16; .byte 0; .uleb128 0x49; .uleb128 0x13; .byte 0,0 # typedef
+    .uleb128 8; .uleb128 0x01; .byte 1; .uleb128 0x49; .uleb128 0x13; .byte 0,0 # array
+    .uleb128 9; .uleb128 0x21; .byte 0; .uleb128 0x49; .uleb128 0x13; .uleb128 0x37; .uleb128 0x0b; .byte 0,0 # its size
+    .uleb128 10; .uleb128 0x24; .byte 0; .uleb128 0x0b; .uleb128 0x0b; .uleb128 0x3e; .uleb128 0x0b; .byte 0,0
+    .uleb128 11; .uleb128 0x34; .byte 0; .uleb128 0x49; .uleb128 0x13; .uleb128 2; .uleb128 0x18; .byte 0,0
     .byte 0
     .section .debug_info,"",@progbits
 unit:
@@ -104,6 +112,78 @@ TEST_F(HostileDwarf, BlocksThatAreTheirOwnSiblingsAreVisitedSomeTimesOnly) {
               return variables.size() == 1 && variables[0].name == "x";
             }),
             0);
+}
+
+TEST_F(HostileDwarf, TypesThatNameThemselvesHaveNoSize) {
+  constexpr std::string_view kTypes[] = {
+      "type: .uleb128 7; .long type - unit\n", "type: .uleb128 8; .long type - unit\n.byte 0\n",
+      "type: .uleb128 8; .long own - unit\n.byte 0\nown: .uleb128 7; .long own - unit\n",
+      "type: .uleb128 8; .long byte - unit\n.uleb128 9; .long own - unit; .byte 5\n.byte 0\n"
+      "own: .uleb128 7; .long own - unit\nbyte: .uleb128 6; .byte 1\n"};
+  for (const std::string_view type : kTypes) {
+    const auto file = assemble(".byte 0\n" + std::string(type) + ".byte 0");
+    if (file == nullptr) GTEST_SKIP() << "no assembler";
+    EXPECT_EQ(ends_with([&] {
+                const auto variables = file->variables(0x1000);
+                return variables.size() == 1 && variables[0].size == 0;
+              }),
+              0)
+        << type;
+  }
+}
+
+TEST_F(HostileDwarf, ArraysHaveTheSizeOfTheirElements) {
+  const auto file = assemble(
+      ".byte 0\ntype: .uleb128 7; .long array - unit\n"
+      "array: .uleb128 8; .long byte - unit\n.uleb128 9; .long byte - unit; .byte 5\n.byte 0\n"
+      "byte: .uleb128 6; .byte 2\n.byte 0");
+  if (file == nullptr) GTEST_SKIP() << "no assembler";
+  ASSERT_EQ(file->variables(0x1000).size(), 1u);
+  EXPECT_EQ(file->variables(0x1000)[0].size, 10u);
+}
+
+/// The value of a variable that is computed, of a type of eight bytes.
+class TypedDwarf : public HostileDwarf {
+ protected:
+  [[nodiscard]] std::optional<std::uint64_t> value(const std::string& operations) const {
+    const auto file = assemble(".uleb128 11; .long type - unit; .uleb128 8f - 7f\n7: " + operations +
+                               "; .byte 0x9f\n8:\n.byte 0\ntype: .uleb128 6; .byte 8\n"
+                               "signed4: .uleb128 10; .byte 4, 5\nunsigned4: .uleb128 10; .byte 4, 7\n"
+                               "unsigned8: .uleb128 10; .byte 8, 7\nsigned8: .uleb128 10; .byte 8, 5\n.byte 0");
+    if (file == nullptr) return std::nullopt;
+    const auto variables = file->variables(0x1000);
+    if (variables.size() != 2) return std::nullopt;
+    Registers registers(Arch::x86_64);
+    const test::SparseMemory memory;
+    DwarfFrame frame;
+    frame.pc = 0x1000;
+    frame.registers = &registers;
+    frame.memory = &memory;
+    std::vector<std::byte> bytes;
+    if (file->value(variables[1].entry, frame, 8, bytes) != VariableStatus::found) return std::nullopt;
+    std::uint64_t number = 0;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    return number;
+  }
+  /// DW_OP_const_type.
+  static std::string typed(const std::string& type, const std::string& number) {
+    const bool is_short = type.ends_with('4');
+    return ".byte 0xa4; .uleb128 " + type + " - unit; .byte " + (is_short ? "4; .long " : "8; .quad ") + number;
+  }
+};
+
+// Shifts fill by the operation and divisions by the type, at the size of the type.
+TEST_F(TypedDwarf, ShiftsAndDivisionsAreThoseOfTheType) {
+  if (assemble(".byte 0\ntype: .uleb128 6; .byte 4\n.byte 0") == nullptr) GTEST_SKIP() << "no assembler";
+  constexpr const char* kLit4 = "; .byte 0x34; .byte ";
+  constexpr const char *kDiv = "; .byte 0x1b", *kShr = "0x25", *kShra = "0x26";
+  EXPECT_EQ(value(typed("signed4", "-16") + kLit4 + kShr), 0x0fffffffu);
+  EXPECT_EQ(value(typed("signed4", "-16") + kLit4 + kShra), ~std::uint64_t{0});
+  EXPECT_EQ(value(typed("unsigned4", "-16") + kLit4 + kShra), 0xffffffffu);
+  EXPECT_EQ(value(typed("unsigned8", "-16") + "; " + typed("unsigned8", "16") + kDiv), 0x0fffffffffffffffu);
+  EXPECT_EQ(value(typed("signed8", "-16") + "; " + typed("signed8", "16") + kDiv), ~std::uint64_t{0});
+  EXPECT_EQ(value(".byte 0x11; .sleb128 -16" + std::string(kLit4) + "0x1b"), static_cast<std::uint64_t>(-4))
+      << "a generic value is divided with its sign";
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ constexpr std::size_t kMaxSteps = 4096;  // branches may lead back
 struct BaseType {
   std::size_t size = 8;
   bool is_signed = false, is_float = false;
+  bool is_generic = true;
+  /// For operations on whose sign a generic value leaves the choice.
+  [[nodiscard]] bool is_unsigned() const { return !is_generic && !is_signed; }
   friend bool operator==(const BaseType&, const BaseType&) = default;
 };
 
@@ -42,6 +45,13 @@ std::uint64_t widen(std::uint64_t bits, const BaseType& type) {
   const unsigned unused = 64 - 8 * static_cast<unsigned>(type.size);
   if (!type.is_signed) return bits << unused >> unused;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused);
+}
+
+/// The bits of an integer as if its type had a sign, or none.
+std::uint64_t as_sign(const Entry& entry, bool is_signed) {
+  BaseType type = entry.type;
+  type.is_signed = is_signed;
+  return widen(entry.bits, type);
 }
 
 std::optional<BaseType> base_type(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
@@ -58,7 +68,7 @@ std::optional<BaseType> base_type(Dwarf_Attribute* attribute, const Dwarf_Op& op
       ::dwarf_formudata(&found, &encoding) != 0)
     return std::nullopt;
   return BaseType{static_cast<std::size_t>(size), encoding == DW_ATE_signed || encoding == DW_ATE_signed_char,
-                  encoding == DW_ATE_float};
+                  encoding == DW_ATE_float, false};
 }
 
 /// The stack machine of DWARF 5, section 2.5.
@@ -152,7 +162,9 @@ bool Machine::dereference(std::size_t size, BaseType type) {
 bool Machine::divide(std::uint8_t atom, Entry& left, const Entry& right) {
   if (right.bits == 0) return false;
   // For the generic type, division is signed and the remainder is not (DWARF 5, 2.5.1.4).
-  if (atom == DW_OP_div) {
+  if (atom == DW_OP_div && left.type.is_unsigned()) {
+    left.bits /= right.bits;
+  } else if (atom == DW_OP_div) {
     const auto a = static_cast<std::int64_t>(left.bits), b = static_cast<std::int64_t>(right.bits);
     left.bits = b == -1 ? 0 - left.bits : static_cast<std::uint64_t>(a / b);
   } else if (left.type.is_signed) {
@@ -192,11 +204,12 @@ bool Machine::combine(std::uint8_t atom) {
       left.bits = right.bits < 64 ? left.bits << right.bits : 0;
       break;
     case DW_OP_shr:
-      left.bits = right.bits < 64 ? left.bits >> right.bits : 0;
+      // Zeros come in from above its own size, which a sign may have filled.
+      left.bits = right.bits < 64 ? as_sign(left, false) >> right.bits : 0;
       break;
     case DW_OP_shra:
-      left.bits =
-          static_cast<std::uint64_t>(static_cast<std::int64_t>(left.bits) >> std::min<std::uint64_t>(right.bits, 63));
+      left.bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(as_sign(left, true)) >>
+                                             std::min<std::uint64_t>(right.bits, 63));
       break;
     case DW_OP_div:
     case DW_OP_mod:
@@ -213,9 +226,8 @@ bool Machine::combine(std::uint8_t atom) {
 bool Machine::compare(std::uint8_t atom) {
   // For the generic type, comparisons are signed (DWARF 5, 2.5.1.5).
   const Entry right = stack_.back(), left = stack_[stack_.size() - 2];
-  const bool is_unsigned = left.type != BaseType{} && !left.type.is_signed;
   const auto a = static_cast<std::int64_t>(left.bits), b = static_cast<std::int64_t>(right.bits);
-  const bool is_less = is_unsigned ? left.bits < right.bits : a < b, is_equal = left.bits == right.bits;
+  const bool is_less = left.type.is_unsigned() ? left.bits < right.bits : a < b, is_equal = left.bits == right.bits;
   bool holds = false;
   switch (atom) {
     case DW_OP_eq:

@@ -116,6 +116,8 @@ Found readable(const std::string& given, const std::string& path) {
   return refuse(ErrorCode::io_error, given, path + " cannot be read (" + std::strerror(error) + ")", error);
 }
 
+std::string seconds_of(std::chrono::milliseconds time) { return std::to_string(time.count() / 1000) + " s"; }
+
 /// Copies a core out of the journal; coredumpctl writes nothing if it holds none.
 Found copied_from_journal(const std::string& program, const std::string& given, const CoreStoreOptions& options) {
   const std::string folder = temporary_folder(options.bytes.temporary_folder);
@@ -129,11 +131,16 @@ Found copied_from_journal(const std::string& program, const std::string& given, 
   if (!child)
     return refuse(child.error().error.code, given, program + ": " + child.error().text + ": " + std::string(kPassIt),
                   child.error().error.os_error);
-  const auto outcome = spool_stream(child->out(), *spool);
+  const auto outcome = spool_stream(child->out(), *spool, {}, options.timeout);
   if (outcome.end == CoreStreamEnd::disk_full || outcome.end == CoreStreamEnd::limit)
     return refuse(outcome.error.code, given,
                   "no room in " + folder + " for the core out of the journal: set TMPDIR to another folder",
                   outcome.error.os_error);
+  if (outcome.end == CoreStreamEnd::read_error && outcome.error.os_error == ETIMEDOUT)
+    return refuse(ErrorCode::io_error, given,
+                  "coredumpctl gave nothing more of the core out of the journal within " + seconds_of(options.timeout) +
+                      ": " + std::string(kPassIt),
+                  ETIMEDOUT);
   const auto said = child->finish(options.timeout);
   if (spool->size() == 0 || !said.succeeded)
     return refuse(
@@ -158,7 +165,7 @@ std::optional<Found> ask_coredumpctl(const std::string& program, const std::stri
   }
   const auto answer = child->finish(options.timeout);
   if (answer.timed_out) {
-    said = "no answer within " + std::to_string(options.timeout.count() / 1000) + " s";
+    said = "no answer within " + seconds_of(options.timeout);
     return std::nullopt;
   }
   said = first_line(answer.err);

@@ -13,7 +13,7 @@ namespace mixstack::target {
 struct CoreStoreOptions {
   std::string search_path;  ///< the PATH in which coredumpctl is looked for
   std::string folder = "/var/lib/systemd/coredump";
-  std::chrono::milliseconds timeout{10'000};  ///< for coredumpctl's answer
+  std::chrono::milliseconds timeout{10'000};  ///< for coredumpctl's answer, and for each part of a core
   CoreBytesOptions bytes;                     ///< for a core that has to be copied out of the journal
 };
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "target/child_process.h"
@@ -138,6 +139,17 @@ TEST(CoreStore, DoesNotWaitForeverForCoredumpctl) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   ASSERT_FALSE(found);
   EXPECT_TRUE(says(found.error(), "no answer within")) << found.error().text;
+}
+
+TEST(CoreStore, DoesNotWaitForeverForACoreOutOfTheJournal) {
+  Store store;
+  store.coredumpctl("case \"$*\" in *dump*) printf 'ELF co'; exec sleep 60;; esac");
+  store.options().timeout = 1s;
+  const auto start = std::chrono::steady_clock::now();
+  const auto found = store.find("4711");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().error.os_error, ETIMEDOUT);
 }
 
 // ---- the folder ----

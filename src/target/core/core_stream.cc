@@ -21,7 +21,10 @@ constexpr unsigned kMostLeadingFrames = 1024;  // skippable ones; a tool writes 
 /// A window over the input that can be looked at before it is consumed.
 class Input {
  public:
-  explicit Input(int fd) : fd_(fd), buffer_(kInputBuffer) {
+  Input(int fd, std::optional<std::chrono::milliseconds> patience)
+      : fd_(fd),
+        patience_(patience ? static_cast<int>(std::clamp<std::int64_t>(patience->count(), 0, 1 << 30)) : -1),
+        buffer_(kInputBuffer) {
     struct stat st {};
     seekable_ = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
   }
@@ -67,6 +70,13 @@ class Input {
  private:
   ssize_t read_some(std::span<std::byte> out) {
     while (true) {
+      if (patience_ >= 0 && !seekable_) {
+        pollfd wait{fd_, POLLIN, 0};
+        const int ready = ::poll(&wait, 1, patience_);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0) errno = ETIMEDOUT;
+        if (ready <= 0) break;
+      }
       // A regular file is read by offset: standard input may be shared with others, or stand elsewhere.
       const auto n = seekable_ ? ::pread(fd_, out.data(), out.size(), static_cast<off_t>(read_))
                                : ::read(fd_, out.data(), out.size());
@@ -81,6 +91,7 @@ class Input {
   }
 
   int fd_;
+  int patience_ = -1;  ///< milliseconds, as poll takes them
   bool seekable_ = false;
   bool ended_ = false;
   int error_ = 0;
@@ -92,7 +103,9 @@ class Input {
 
 class StreamReader {
  public:
-  StreamReader(int fd, SparseSpool& spool, const ExpansionLimit& limit) : input_(fd), spool_(spool), limit_(limit) {}
+  StreamReader(int fd, SparseSpool& spool, const ExpansionLimit& limit,
+               std::optional<std::chrono::milliseconds> patience)
+      : input_(fd, patience), spool_(spool), limit_(limit) {}
   StreamOutcome run() {
     skip_between_frames(true);
     out_.encoding = encoding_of(input_.peek(kMagicSize));
@@ -224,8 +237,9 @@ CoreEncoding encoding_of_file(int fd) {
   return CoreEncoding::plain;
 }
 
-StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit) {
-  return StreamReader(fd, spool, limit).run();
+StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit,
+                           std::optional<std::chrono::milliseconds> patience) {
+  return StreamReader(fd, spool, limit, patience).run();
 }
 
 }  // namespace mixstack::target

@@ -1,6 +1,7 @@
 // From a compressed or piped core to a temporary file.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,9 @@ struct ExpansionLimit {
 /// Reads `fd` from its beginning (a regular file) or from where it stands (a pipe or socket) to its end, decompresses
 /// by the first bytes, and gives everything to `spool`, finish() included. Several frames of one encoding count as one
 /// stream. Skippable frames and zeros between and after frames are passed over.
-[[nodiscard]] StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit = {});
+/// `patience`: a pipe or socket that gives nothing for so long is a `read_error` with ETIMEDOUT; nothing: it is waited
+/// for without end.
+[[nodiscard]] StreamOutcome spool_stream(int fd, SparseSpool& spool, const ExpansionLimit& limit = {},
+                                         std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
 }  // namespace mixstack::target

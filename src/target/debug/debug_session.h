@@ -170,7 +170,7 @@ class DebugSession {
   /// Hands all waiting events to all handlers, in the order in which they happened; answers how many. Processes never
   /// wait for it. With `block`, waits for at least one, but not if nothing is debugged, for then none can come.
   std::size_t handle_events(bool block);
-  /// Events of signals and threads that were dropped because 65,536 others waited to be handled.
+  /// Events of signals, threads and children that are not followed, dropped because 65,536 others waited to be handled.
   [[nodiscard]] std::uint64_t lost_events() const;
 
   /// The tracer's process id: what the kernel names as TracerPid.

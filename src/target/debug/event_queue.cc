@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kMost = 65'536;
 
-[[nodiscard]] bool is_dispensable(DebugEventKind kind) {
-  return kind == DebugEventKind::signalled || kind == DebugEventKind::thread_created ||
-         kind == DebugEventKind::thread_exited;
+/// A child that is not followed is only told of; one that is followed would be lost with its event.
+[[nodiscard]] bool is_dispensable(const DebugEvent& event) {
+  return event.kind == DebugEventKind::signalled || event.kind == DebugEventKind::thread_created ||
+         event.kind == DebugEventKind::thread_exited || (event.kind == DebugEventKind::forked && !event.child);
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ void EventQueue::hush() const {
 
 void EventQueue::push(DebugEvent event) {
   const std::lock_guard lock(mutex_);
-  if (events_.size() >= kMost && is_dispensable(event.kind)) {
+  if (events_.size() >= kMost && is_dispensable(event)) {
     lost_++;
     return;
   }

@@ -12,12 +12,13 @@
 
 namespace mixstack::target {
 
-/// With a descriptor that is readable exactly while events wait. Bounded for signals and threads only. Thread-safe.
+/// With a descriptor that is readable exactly while events wait. Bounded for what a process can cause at any rate:
+/// signals, threads, and children that are not followed. Thread-safe.
 class EventQueue {
  public:
   EventQueue();
   [[nodiscard]] int fd() const { return ready_.get(); }
-  /// Drops signals and thread events when the queue is full; never another kind.
+  /// Drops such events when the queue is full; never others.
   void push(DebugEvent event);
   [[nodiscard]] std::optional<DebugEvent> pop();
   [[nodiscard]] std::size_t size() const;

@@ -41,7 +41,7 @@ void ReportHandler::handle(const TraceeReport& report) {
   if (!report.is_stop()) return on_end(report);
   TracedProcess* process = table_.process_of(tid);
   if (process == nullptr && strays_.unwanted.erase(tid) > 0) {
-    (void)ptrace_detach(tid);
+    (void)ptrace_detach(tid, report.event == TraceeEvent::signal ? report.value : 0);
     return;
   }
   if (process == nullptr) process = adopt(tid);

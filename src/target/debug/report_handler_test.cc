@@ -61,6 +61,20 @@ class Reports : public testing::Test {
   ProcessPointer process_;
 };
 
+TEST(EventQueue, IsBoundedForWhatAProcessCausesAtAnyRate) {
+  for (const Kind kind : {Kind::signalled, Kind::thread_created, Kind::thread_exited, Kind::forked}) {
+    EventQueue queue;
+    for (int i = 0; i < 70'000; i++) queue.push({.kind = kind});
+    EXPECT_EQ(queue.size() + queue.lost(), 70'000u);
+    EXPECT_GT(queue.lost(), 0u) << static_cast<int>(kind);
+    queue.push({.kind = Kind::exited});
+    EXPECT_EQ(queue.size() + queue.lost(), 70'001u);
+    const auto lost = queue.lost();
+    queue.push({.kind = Kind::exited});
+    EXPECT_EQ(queue.lost(), lost) << "an end is told always";
+  }
+}
+
 TEST_F(Reports, AStopThatNobodyWantsAnyMoreIsOverAtOnce) {
   stop_all();
   EXPECT_EQ(state_of(kSecond), State::running);

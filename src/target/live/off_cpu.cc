@@ -78,7 +78,8 @@ std::unordered_map<ThreadId, std::chrono::nanoseconds> off_cpu_times(const ProcD
     if (!clocks.contains(stat->cpu) && clocks.size() == kMostProcessors) continue;
     const auto sched = proc.read("task/" + std::to_string(tid) + "/sched", 16 << 10);
     const auto at = sched ? parse_exec_start(*sched) : std::nullopt;
-    if (!at && waiting.empty()) return {};  // this kernel tells of none
+    const bool has_ended = !at && !proc.has_task(tid);
+    if (!at && !has_ended && waiting.empty()) return {};  // this kernel tells of none
     if (!at) continue;
     waiting.push_back({tid, stat->cpu, *at});
     clocks.try_emplace(stat->cpu);
